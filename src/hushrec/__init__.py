@@ -1,0 +1,82 @@
+"""Recommender systems under differential privacy, with an ε that is true.
+
+Names are loaded when they are first used, so that the client needs NumPy and safetensors alone.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hushrec import data, errors, testing
+    from hushrec.data import synthetic
+    from hushrec.data.domain import Domain
+    from hushrec.data.load import load
+    from hushrec.data.ratings import Ratings
+    from hushrec.errors import BudgetExceeded
+    from hushrec.evaluation.protocol import evaluate
+    from hushrec.models.base import fit, plan
+    from hushrec.models.covariance_knn import CovarianceKNN
+    from hushrec.models.covariance_svd import CovarianceSVD
+    from hushrec.models.global_effects import GlobalEffects
+    from hushrec.privacy.budget import Budget
+    from hushrec.privacy.ledger import Ledger
+    from hushrec.release.artefact import Release
+    from hushrec.release.client import Client
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Budget": "hushrec.privacy.budget",
+    "BudgetExceeded": "hushrec.errors",
+    "Client": "hushrec.release.client",
+    "CovarianceKNN": "hushrec.models.covariance_knn",
+    "CovarianceSVD": "hushrec.models.covariance_svd",
+    "Domain": "hushrec.data.domain",
+    "GlobalEffects": "hushrec.models.global_effects",
+    "Ledger": "hushrec.privacy.ledger",
+    "Ratings": "hushrec.data.ratings",
+    "Release": "hushrec.release.artefact",
+    "evaluate": "hushrec.evaluation.protocol",
+    "fit": "hushrec.models.base",
+    "load": "hushrec.data.load",
+    "plan": "hushrec.models.base",
+}
+_MODULES = {
+    "data": "hushrec.data",
+    "errors": "hushrec.errors",
+    "synthetic": "hushrec.data.synthetic",
+    "testing": "hushrec.testing",
+}
+
+__all__ = [
+    "Budget",
+    "BudgetExceeded",
+    "Client",
+    "CovarianceKNN",
+    "CovarianceSVD",
+    "Domain",
+    "GlobalEffects",
+    "Ledger",
+    "Ratings",
+    "Release",
+    "data",
+    "errors",
+    "evaluate",
+    "fit",
+    "load",
+    "plan",
+    "synthetic",
+    "testing",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return import_module(_MODULES[name])
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'hushrec' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,94 @@
+"""Every error that hushrec raises on purpose. Messages name the fix and never hold a private value.
+
+::
+
+    HushrecError
+    ├── DomainError            the public declaration is wrong
+    ├── ConfigError            a model's settings are wrong
+    ├── DataError              a file cannot be read as ratings (file, row, fix; never a cell)
+    ├── DownloadError          a data set could not be had, or is not the one that was asked for
+    ├── BudgetError
+    │   ├── BudgetExceeded     the ledger has less left than was asked for
+    │   └── BudgetUnsupported  this model offers no guarantee in that unit, adjacency or noise
+    ├── LedgerError
+    │   ├── LedgerMissing      a ledger that existed is gone
+    │   ├── LedgerDamaged      unreadable, altered, of unknown schema
+    │   └── LedgerStale        older than a release that names it
+    ├── SamplerError           noise that cannot be drawn exactly here
+    ├── GrantError             a measurement that was not booked, or was booked and is used again
+    └── ReleaseError           an artefact that cannot be trusted
+"""
+
+
+class HushrecError(Exception):
+    """Root of all errors that hushrec raises on purpose."""
+
+
+class DomainError(HushrecError, ValueError):
+    """The public declaration (catalogue, scale, cap, users) is wrong."""
+
+
+class ConfigError(HushrecError, ValueError):
+    """A model's settings are wrong."""
+
+
+class DataError(HushrecError, ValueError):
+    """A file or table cannot be read as ratings. Names file, row and fix; never a cell's value."""
+
+
+class DownloadError(HushrecError, OSError):
+    """A data set could not be fetched, or its SHA-256 is not the published one."""
+
+
+class BudgetError(HushrecError, ValueError):
+    """A budget cannot be used as asked."""
+
+
+class BudgetExceeded(BudgetError):
+    """The ledger has less left than a plan asks for.
+
+    Attributes:
+        requested: ε that the population would have spent after this charge, at the ledger's δ.
+        remaining: ε that is still unspent, at the ledger's δ.
+        unit: the privacy unit that the ledger protects.
+    """
+
+    def __init__(self, requested: float, remaining: float, unit: str) -> None:
+        super().__init__(
+            f"this charge would bring the total to ε = {requested:.6g} per {unit}, but only "
+            f"ε = {remaining:.6g} of the ledger's total is unspent; lower the plan's budget, or let the "
+            "ledger's owner decide on a larger total (hushrec ledger extend)"
+        )
+        self.requested, self.remaining, self.unit = requested, remaining, unit
+
+
+class BudgetUnsupported(BudgetError):
+    """The model states no guarantee in that unit, adjacency or noise."""
+
+
+class LedgerError(HushrecError, RuntimeError):
+    """The ledger cannot be relied on, so nothing is released."""
+
+
+class LedgerMissing(LedgerError):
+    """A ledger that a release names no longer exists."""
+
+
+class LedgerDamaged(LedgerError):
+    """The ledger is unreadable, altered, or of an unknown schema."""
+
+
+class LedgerStale(LedgerError):
+    """The ledger is older than a release that names it: a backup was restored, say."""
+
+
+class SamplerError(HushrecError, RuntimeError):
+    """The noise that was asked for cannot be drawn exactly on this machine, so nothing is released."""
+
+
+class GrantError(HushrecError, RuntimeError):
+    """A measurement was not booked, exceeds what was booked, or was already made."""
+
+
+class ReleaseError(HushrecError, ValueError):
+    """A release file is malformed, altered, or otherwise not to be trusted."""

@@ -1,0 +1,86 @@
+"""Loops over each user's own ratings. Integers in, integers out: the same bits everywhere."""
+
+import numba
+import numpy as np
+
+from hushrec.arrays import Bytes, Ints, Ints32
+
+
+@numba.njit(cache=True)
+def centre(
+    indptr: Ints,
+    items: Ints32,
+    steps: Bytes,
+    levels: Ints,
+    offsets: Ints,
+    limit: int,
+    prior: int,
+    strength: int,
+    bound: int,
+) -> Ints32:
+    """Centre every user's ratings on his own shrunk mean and clamp them, all in grid integers.
+
+    x = clamp(r − offset_i, ±limit);  mean = ⌊(Σ x + strength · prior)/(c + strength)⌋;
+    entry = clamp(x − mean, ±bound).
+
+    Args:
+        indptr: where each user's ratings start, shape (n_users + 1,).
+        items: item of each rating, shape (n_ratings,).
+        steps: each rating, in steps above the bottom of the scale.
+        levels: rating of each step, shape (n_levels,).
+        offsets: what is subtracted from the ratings of each item, shape (n_items,).
+        limit: bound on |x|.
+        prior: mean of the fictitious ratings.
+        strength: their number; a negative one means that no mean is subtracted.
+        bound: bound on |entry|.
+
+    Returns:
+        One entry a rating, shape (n_ratings,).
+    """
+    entries = np.empty(len(items), dtype=np.int32)
+    for user in range(len(indptr) - 1):
+        start, stop = indptr[user], indptr[user + 1]
+        total = np.int64(0)
+        for position in range(start, stop):
+            x = min(max(levels[steps[position]] - offsets[items[position]], -limit), limit)
+            entries[position] = x
+            total += x
+        mean = np.int64(0)
+        if strength >= 0 and stop - start + strength > 0:
+            mean = (total + strength * prior) // (stop - start + strength)
+        for position in range(start, stop):
+            entries[position] = min(max(entries[position] - mean, -bound), bound)
+    return entries
+
+
+def reference_centre(
+    indptr: Ints,
+    items: Ints32,
+    steps: Bytes,
+    levels: Ints,
+    offsets: Ints,
+    limit: int,
+    prior: int,
+    strength: int,
+    bound: int,
+) -> Ints32:
+    """What ``centre`` computes, user by user in NumPy: slow."""
+    x = np.clip(levels[steps] - offsets[items], -limit, limit)
+    parts = []
+    for own in np.split(x, indptr[1:-1]):
+        weight = len(own) + strength
+        mean = (own.sum() + strength * prior) // weight if strength >= 0 and weight else 0
+        parts.append(np.clip(own - mean, -bound, bound))
+    return np.concatenate(parts).astype(np.int32) if parts else np.zeros(0, dtype=np.int32)
+
+
+@numba.njit(cache=True)
+def weighted_item_sums(
+    indptr: Ints, items: Ints32, entries: Ints32, weights: Ints, dropped_bits: int, n_items: int
+) -> Ints:
+    """Σ over the ratings of each item of ⌊user's weight · entry / 2^dropped_bits⌋, shape (n_items,)."""
+    sums = np.zeros(n_items, dtype=np.int64)
+    for user in range(len(indptr) - 1):
+        for position in range(indptr[user], indptr[user + 1]):
+            sums[items[position]] += (weights[user] * entries[position]) >> dropped_bits
+    return sums

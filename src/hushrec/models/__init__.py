@@ -1,0 +1,1 @@
+"""One recommender a file: what it measures, what that costs, and how it becomes a release."""

@@ -1,0 +1,147 @@
+"""The second phase that both covariance models share: measure the covariance, and clean it."""
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from hushrec.arrays import Floats, Floats32
+from hushrec.data.domain import Domain
+from hushrec.data.ratings import Ratings
+from hushrec.models import cleaning
+from hushrec.models.effects import Baseline
+from hushrec.privacy.bounded import Noisy
+from hushrec.privacy.budget import Budget
+from hushrec.privacy.mechanisms import Grant
+from hushrec.statistics.covariance import CovarianceSums
+from hushrec.statistics.sensitivity import Norm
+
+Cleaning = Literal["weighted", "shrink", "none"]
+
+
+class Matrices(NamedTuple):
+    """Released covariance and co-rating weights, packed upper triangles.
+
+    Privacy: public once released.
+    """
+
+    covariance: Noisy
+    weights: Noisy
+
+
+class CovarianceSettings(BaseModel):
+    """How the covariance is measured and cleaned. What is None takes its analysis' own default.
+
+    Args:
+        clip: B, bound on a centred rating as a fraction of the scale's width: 0.1625, published 0.25.
+        strength: β_p, fictitious ratings in a person's mean: 300, published 20.
+        offset: added to c in the weights 1/√c (unit ``rating``): 5, published 0.
+        contribution: K, the number of ratings up to which a person counts in full (unit ``user``); the
+            published form has 1.
+        cleaning: ``weighted`` (default), ``shrink`` (published) or ``none``.
+        shrinkage: β of the diagonal and of the rest, for ``shrink``.
+        threads: for the kernel; changes no bit of the result.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    clip: float | None = Field(default=None, gt=0, le=0.25)
+    strength: int | None = Field(default=None, ge=0)
+    offset: float | None = Field(default=None, ge=0)
+    contribution: float | None = Field(default=None, ge=1)
+    cleaning: Cleaning | None = None
+    shrinkage: tuple[float, float] = (1.0, 1.0)
+    threads: int = Field(default=2, ge=1)
+
+    def sums(self, domain: Domain, budget: Budget, norm: Norm, *, published: bool) -> CovarianceSums:
+        """What is measured under a budget."""
+
+        def chosen(value: float | None, corrected: float, printed: float) -> float:
+            return value if value is not None else printed if published else corrected
+
+        return CovarianceSums(
+            domain=domain,
+            unit=budget.unit,
+            adjacency=budget.adjacency,
+            norm=norm,
+            published=published,
+            clip=chosen(self.clip, 0.1625, 0.25) * domain.scale.span,
+            strength=int(chosen(self.strength, 300, 20)),
+            contribution=chosen(self.contribution, 20, 1),
+            offset=chosen(self.offset, 5, 0),
+            threads=self.threads,
+        )
+
+    def shares(self, budget: Budget, *, published: bool) -> Mapping[str, float]:
+        """Parts of the budget by name of measurement.
+
+        As published, 0.02 / 0.19 / 0.79 for global mean, items and covariance (McSherry & Mironov 2009, §5),
+        each in halves. Corrected: the smaller ε, the less of the covariance can be seen, and the more goes to
+        the item effects.
+        """
+        if published:
+            return {
+                "global sum": 0.01,
+                "global count": 0.01,
+                "item sums": 0.095,
+                "item counts": 0.095,
+                "covariance": 0.395,
+                "co-rating weights": 0.395,
+            }
+        effects = 0.2
+        rest = 1 - effects
+        return {
+            "global sum": 0.01 * effects,
+            "global count": 0.01 * effects,
+            "item sums": 0.8 * effects,
+            "item counts": 0.18 * effects,
+            "covariance": 0.9 * rest,
+            "co-rating weights": 0.1 * rest,
+        }
+
+    def way(self, *, published: bool) -> Cleaning:
+        """How the matrices are cleaned."""
+        return self.cleaning or ("shrink" if published else "weighted")
+
+    def measure(self, sums: CovarianceSums, baseline: Baseline, ratings: Ratings, grant: Grant) -> Matrices:
+        """Covariance and weights of what the item effects leave.
+
+        Privacy: charged (the events of ``sums``).
+        """
+        measured = sums.measure(ratings, baseline.item_effects, baseline.user_mean)
+        return Matrices(*(query.release(grant, values) for query, values in measured))
+
+    def factors(self, matrices: Matrices, sums: CovarianceSums, counts: Floats, rank: int) -> Floats:
+        """Item factors of the cleaned covariance, shape (n_items, rank).
+
+        Privacy: post-processing.
+        """
+        n = sums.domain.n_items
+        covariance = cleaning.full(matrices.covariance, n)
+        weights = cleaning.full(matrices.weights, n)
+        if self.way(published=sums.published) != "weighted":
+            average = cleaning.shrunk_average(covariance, weights, self.shrinkage)
+            return cleaning.low_rank(average, counts, rank)
+        weight_sum = max(float(np.trace(weights, dtype=np.float64)), 1e-3)
+        variance = max(float(np.trace(covariance, dtype=np.float64)) / weight_sum, 0.0)
+        if matrices.weights.sigma:
+            visible = cleaning.spectral_factors(weights, matrices.weights.sigma)
+            np.matmul(visible, visible.T, out=weights, casting="same_kind")
+        np.maximum(weights, 1e-3, out=weights)
+        kappa = variance**2 * min(1.0, weight_sum / max(float(counts.sum()), 1.0))
+        factors = cleaning.weighted_factors(covariance, weights, matrices.covariance.sigma, kappa, rank)
+        return factors * cleaning.unclipped(variance, sums.clip)
+
+    def similarity(self, matrices: Matrices, n: int) -> Floats:
+        """Factors of the cleaned co-rating weights, the similarity of nearest neighbours; (n_items, any).
+
+        Privacy: post-processing.
+        """
+        return cleaning.spectral_factors(cleaning.full(matrices.weights, n), matrices.weights.sigma)
+
+    def dense(self, matrices: Matrices, n: int) -> tuple[Floats32, Floats32]:
+        """Cov/Wgt and Wgt as they are, packed. Privacy: post-processing."""
+        weights = matrices.weights.values
+        average = matrices.covariance.values / np.maximum(weights, 1.0)
+        return average.astype(np.float32), weights.astype(np.float32)

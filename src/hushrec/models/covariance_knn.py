@@ -1,0 +1,77 @@
+"""Nearest neighbours from a private covariance (McSherry & Mironov 2009, §4 and §5, "kNN")."""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from pydantic import Field
+
+from hushrec.data.domain import Domain
+from hushrec.data.ratings import Ratings
+from hushrec.models.base import Model
+from hushrec.models.covariance import CovarianceSettings
+from hushrec.models.effects import EffectSettings
+from hushrec.models.predictors import neighbour_release
+from hushrec.privacy.budget import Budget
+from hushrec.privacy.mechanisms import Grant
+from hushrec.release.artefact import Release
+from hushrec.statistics.covariance import CovarianceSums
+from hushrec.statistics.effects import EffectSums
+from hushrec.statistics.query import Query
+
+
+class CovarianceKNN(Model):
+    """Item effects and covariance under noise; each person weighs his own ratings of similar items.
+
+    Args:
+        neighbours: k, how many of a person's ratings a prediction rests on; those of largest Wgt.
+        rank: of the cleaned covariance.
+        effects: how the item effects are measured.
+        covariance: how the covariance is measured and cleaned.
+
+    Privacy: unit ``rating`` under both adjacencies; unit ``user`` under add-remove.
+    """
+
+    supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")})
+
+    neighbours: int = Field(default=20, ge=1)
+    rank: int = Field(default=20, ge=1)
+    effects: EffectSettings = EffectSettings()
+    covariance: CovarianceSettings = CovarianceSettings()
+
+    def queries(self, domain: Domain, budget: Budget) -> Sequence[tuple[Query, float]]:
+        """Item sums and counts, covariance, co-rating weights."""
+        effects, covariance = self._sums(domain, budget)
+        return self.with_shares([*effects.queries(), *covariance.queries()], budget)
+
+    def own_shares(self, budget: Budget) -> Mapping[str, float]:
+        """As ``CovarianceSettings`` has them."""
+        return self.covariance.shares(budget, published=self.analysis == "published")
+
+    def release(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
+        """Measure item effects (§4.2), centre at home (§4.3), measure covariance (§4.4), clean (§4.6).
+
+        Privacy: charged (the events of ``queries``).
+        """
+        effects, covariance = self._sums(ratings.domain, budget)
+        baseline = self.effects.measure(effects, ratings, grant)
+        matrices = self.covariance.measure(covariance, baseline, ratings, grant)
+        domain = ratings.domain
+        if self.covariance.way(published=self.analysis == "published") == "none":
+            average, weights = self.covariance.dense(matrices, domain.n_items)
+            return neighbour_release(
+                self, domain, baseline, self.neighbours, {"covariance": average, "similarity": weights}
+            )
+        factors = self.covariance.factors(matrices, covariance, baseline.counts, self.rank)
+        similarity = self.covariance.similarity(matrices, domain.n_items)
+        return neighbour_release(
+            self,
+            domain,
+            baseline,
+            self.neighbours,
+            {"item_factors": factors, "similarity_factors": similarity},
+        )
+
+    def _sums(self, domain: Domain, budget: Budget) -> tuple[EffectSums, CovarianceSums]:
+        published = self.analysis == "published"
+        effects = self.effects.sums(domain, budget, self.norm, published=published)
+        return effects, self.covariance.sums(domain, budget, self.norm, published=published)

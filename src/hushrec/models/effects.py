@@ -1,0 +1,98 @@
+"""The first phase that models share: measure sums and counts, and make item effects of them."""
+
+from typing import NamedTuple
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from hushrec.arrays import Floats
+from hushrec.data.domain import Domain
+from hushrec.data.ratings import Ratings
+from hushrec.models.shrinkage import damped, shrink
+from hushrec.privacy.bounded import Noisy
+from hushrec.privacy.budget import Budget
+from hushrec.privacy.mechanisms import Grant
+from hushrec.statistics.effects import EffectSums
+from hushrec.statistics.sensitivity import Norm
+
+
+class Baseline(NamedTuple):
+    """Released global effects.
+
+    Attributes:
+        item_effects: mean rating of each item by a person of average level, less ``user_mean``;
+            shape (n_items,).
+        variance: posterior variance of each.
+        counts: number of ratings of each, as far as it is known.
+        user_mean: average over people of rating less item effect.
+
+    Privacy: post-processing.
+    """
+
+    item_effects: Floats
+    variance: Floats
+    counts: Floats
+    user_mean: float
+
+
+class EffectSettings(BaseModel):
+    """How item effects are measured. Widths are fractions of the scale's width: one star of five is 0.25.
+
+    Args:
+        clip: bound on a rating centred at home (unit ``user``).
+        strength: fictitious ratings at the middle of the scale in a person's own mean (unit ``user``).
+        contribution: K, the number of ratings up to which a person counts in full (unit ``user``); by
+            default it grows with ε, because less noise leaves room for more of each person.
+        item_strength: β_m, fictitious ratings at the global mean (published analysis).
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    clip: float = Field(default=0.3125, gt=0, le=2)
+    strength: int = Field(default=2, ge=0)
+    contribution: float | None = Field(default=None, ge=1)
+    item_strength: float = Field(default=15.0, ge=0)
+
+    def sums(self, domain: Domain, budget: Budget, norm: Norm, *, published: bool) -> EffectSums:
+        """What is measured under a budget."""
+        contribution = 1.0 if published else self.contribution or 10 * max(budget.epsilon, 1.0) ** 0.8
+        return EffectSums(
+            domain=domain,
+            unit=budget.unit,
+            adjacency=budget.adjacency,
+            norm=norm,
+            published=published,
+            clip=self.clip * domain.scale.span,
+            contribution=contribution,
+            strength=self.strength,
+        )
+
+    def measure(self, sums: EffectSums, ratings: Ratings, grant: Grant) -> Baseline:
+        """Measure the sums, then shrink them to item effects.
+
+        Privacy: charged (the events of ``sums``).
+        """
+        noisy = {query.name: query.release(grant, values) for query, values in sums.measure(ratings)}
+        lo, hi, _ = sums.domain.scale
+        span, origin = sums.domain.scale.span, sums.origin
+        item_sums, item_counts = noisy["item sums"], noisy["item counts"]
+        if sums.published:
+            level = float(np.clip(_ratio(noisy["global sum"], noisy["global count"]), lo, hi))
+            effects = damped(item_sums, item_counts, level, self.item_strength)
+        else:
+            effects = shrink(item_sums, item_counts, span)
+        item_effects = np.clip(effects.mean + origin, lo, hi)
+        if "global sum" in noisy and not sums.published:
+            # The item sums were centred at home, so the level comes from the people's own means.
+            level = origin + _ratio(noisy["global sum"], noisy["global count"])
+            user_mean = level - effects.counts @ item_effects / effects.counts.sum()
+        else:
+            residual = item_sums.values.sum() - effects.counts @ (item_effects - origin)
+            user_mean = residual / max(effects.counts.sum(), 1.0)
+        return Baseline(
+            item_effects, effects.variance, effects.counts, float(np.clip(user_mean, -span, span))
+        )
+
+
+def _ratio(total: Noisy, count: Noisy) -> float:
+    return float(total.values[0] / max(count.values[0], 1.0))

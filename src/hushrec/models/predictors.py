@@ -1,0 +1,68 @@
+"""Puts what a model learned into the form that clients predict from."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from hushrec.arrays import Floats
+from hushrec.data.domain import Domain
+from hushrec.models.base import Model
+from hushrec.models.effects import Baseline
+from hushrec.models.statements import unwritten
+from hushrec.release.artefact import Release
+
+USER_VARIANCE = 0.01
+"""Variance of people's levels, in squared widths of the scale."""
+LEVEL_NOISE = 0.05
+"""Variance of a rating around item effect and level, in squared widths of the scale."""
+FACTOR_NOISE = 0.044
+"""The same where factors explain part of it."""
+
+
+def factor_release(model: Model, domain: Domain, baseline: Baseline, factors: Floats) -> Release:
+    """A release that predicts by ridge regression on item factors of shape (n_items, rank)."""
+    noise = FACTOR_NOISE if factors.shape[1] else LEVEL_NOISE
+    constants = {"user_mean": baseline.user_mean, "user_variance": USER_VARIANCE * domain.scale.span**2}
+    tensors = {"item_factors": factors}
+    return _release(model, domain, "factors", baseline, noise, constants, tensors)
+
+
+def neighbour_release(
+    model: Model, domain: Domain, baseline: Baseline, neighbours: int, matrices: Mapping[str, Floats]
+) -> Release:
+    """A release that predicts from nearest neighbours; ``matrices`` are factors or packed triangles."""
+    span = domain.scale.span
+    constants = {
+        "user_mean": baseline.user_mean,
+        "user_variance": USER_VARIANCE * span**2,
+        "level_noise": LEVEL_NOISE * span**2,
+        "neighbours": float(neighbours),
+    }
+    kind = "neighbours" if "item_factors" in matrices else "dense neighbours"
+    return _release(model, domain, kind, baseline, FACTOR_NOISE, constants, matrices)
+
+
+def _release(
+    model: Model,
+    domain: Domain,
+    kind: str,
+    baseline: Baseline,
+    noise: float,
+    constants: Mapping[str, float],
+    matrices: Mapping[str, Floats],
+) -> Release:
+    tensors = {
+        "item_effects": baseline.item_effects,
+        "item_noise": noise * domain.scale.span**2 + baseline.variance,
+        **matrices,
+    }
+    return Release(
+        model=type(model).__name__,
+        config=model.model_dump(mode="json"),
+        kind=kind,
+        items=domain.items,
+        scale=tuple(domain.scale),
+        constants=constants,
+        tensors={name: np.ascontiguousarray(array, dtype=np.float32) for name, array in tensors.items()},
+        statement=unwritten(),
+    )

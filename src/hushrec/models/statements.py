@@ -1,0 +1,102 @@
+"""Writes a release's statement of privacy from the plan that was charged and the grant that was used."""
+
+import dataclasses
+
+from hushrec.data.domain import Domain
+from hushrec.models.base import Model
+from hushrec.privacy import units
+from hushrec.privacy.accountant import price
+from hushrec.privacy.budget import Budget
+from hushrec.privacy.mechanisms import Grant
+from hushrec.privacy.plan import Plan
+from hushrec.release.artefact import Release
+from hushrec.release.statement import Measured, Statement
+
+
+def describe(release: Release, config: Model, plan: Plan, grant: Grant, domain: Domain) -> Release:
+    """The release with the statement that its plan and its grant justify.
+
+    Privacy: public.
+    """
+    statement = Statement(
+        caveat=_caveat(grant.caveat),
+        unit=plan.budget.unit,
+        adjacency=plan.budget.adjacency,
+        epsilon=plan.epsilon,
+        delta=plan.budget.delta,
+        analysis=plan.analysis,
+        claimed_epsilon=plan.claimed_epsilon,
+        measurements=_measured(config, plan, domain),
+        assumes=_assumes(plan, domain),
+        ledger=grant.ledger,
+    )
+    return dataclasses.replace(release, statement=statement)
+
+
+def not_private(release: Release, config: Model, budget: Budget) -> Release:
+    """The non-private baseline, saying that it is one."""
+    statement = Statement(
+        caveat="NOT PRIVATE: no noise was added",
+        unit=budget.unit,
+        adjacency=budget.adjacency,
+        epsilon=float("inf"),
+        delta=0.0,
+        analysis=config.analysis,
+    )
+    return dataclasses.replace(release, statement=statement)
+
+
+def unwritten() -> Statement:
+    """What a release says before its statement is written: that it promises nothing."""
+    return Statement(
+        caveat="NOT PRIVATE: no statement was written",
+        unit="rating",
+        adjacency="add-remove",
+        epsilon=float("inf"),
+        delta=0.0,
+        analysis="corrected",
+    )
+
+
+def _caveat(text: str) -> str:
+    return text.replace("not private", "NOT PRIVATE", 1)
+
+
+def _measured(config: Model, plan: Plan, domain: Domain) -> tuple[Measured, ...]:
+    booked = {m.event.name: m for m in plan.measurements}
+    lines = []
+    for query, _ in config.queries(domain, plan.budget):
+        measurement = booked.get(query.name)
+        if measurement is None:
+            lines.append(Measured(query.name, "exact", 0.0, 0.0, query.size, 0.0, 0.0))
+            continue
+        event, loss = measurement.event, price(measurement.event)
+        cost = units.shown(loss.rho or loss.pure)
+        lines.append(
+            Measured(
+                event.name,
+                event.mechanism,
+                event.sensitivity,
+                event.noise,
+                event.size,
+                measurement.share,
+                cost,
+            )
+        )
+    return tuple(lines)
+
+
+def _assumes(plan: Plan, domain: Domain) -> tuple[str, ...]:
+    lo, hi, step = domain.scale
+    lines = [
+        f"the catalogue of {domain.n_items:,} items, the scale {lo:g} to {hi:g} by {step:g} and the bound of "
+        f"{domain.max_users:,} users are public knowledge, not read off the ratings",
+        "the settings were chosen without looking at these ratings, or the looking was charged",
+        "nothing else made from these ratings is published without being charged to the same ledger",
+        "what a person does with recommendations is new data and is not covered",
+    ]
+    if plan.budget.unit == "user":
+        lines.insert(1, f"one person is one user id; at most {domain.cap:,} of his ratings are used")
+    if plan.budget.adjacency == "replace":
+        lines.insert(1, "who rated what is public; only the number of stars is protected")
+    return tuple(lines)

@@ -1,0 +1,177 @@
+"""A release: one safetensors file with its statement of privacy, checked before anybody uses it."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import safetensors.numpy
+
+from hushrec.arrays import Floats32
+from hushrec.errors import ReleaseError
+from hushrec.release.statement import Statement
+
+FORMAT = 1
+LARGEST_FILE = 4 * 2**30
+KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "factors": {"item_effects": ("items",), "item_noise": ("items",), "item_factors": ("items", "rank")},
+    "neighbours": {
+        "item_effects": ("items",),
+        "item_noise": ("items",),
+        "item_factors": ("items", "rank"),
+        "similarity_factors": ("items", "similarity rank"),
+    },
+    "dense neighbours": {
+        "item_effects": ("items",),
+        "item_noise": ("items",),
+        "covariance": ("pairs",),
+        "similarity": ("pairs",),
+    },
+}
+"""Kind of predictor → its tensors, float32, with their dimensions; ``pairs`` is a packed upper triangle."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Release:
+    """Everything that a person needs to predict at home, and what it promises to those it was made from.
+
+    Attributes:
+        model: name of the model.
+        config: the model's settings.
+        kind: how it predicts, a key of ``KINDS``.
+        items: item ids, in the order of the tensors' rows.
+        scale: (lo, hi, step) of the ratings.
+        constants: public numbers that the predictor needs.
+        tensors: name → float32 array.
+        statement: the statement of privacy.
+
+    Raises:
+        ReleaseError: The parts do not fit together or are not finite.
+
+    Privacy: public; post-processing of what the statement lists.
+    """
+
+    model: str
+    config: Mapping[str, Any]
+    kind: str
+    items: tuple[str, ...]
+    scale: tuple[float, float, float]
+    constants: Mapping[str, float]
+    tensors: Mapping[str, Floats32]
+    statement: Statement
+
+    def __post_init__(self) -> None:
+        expected = KINDS.get(self.kind)
+        if expected is None or set(self.tensors) != set(expected):
+            raise ReleaseError(f"a release of kind {self.kind!r} is not known, or its tensors are others")
+        sizes = {"items": len(self.items), "pairs": len(self.items) * (len(self.items) + 1) // 2}
+        for name, dimensions in expected.items():
+            tensor = self.tensors[name]
+            shape = tuple(sizes.setdefault(d, n) for d, n in zip(dimensions, tensor.shape, strict=False))
+            if tensor.dtype != np.float32 or tensor.shape != shape or len(shape) != len(dimensions):
+                raise ReleaseError(f"tensor {name} has not the type or shape that it should have")
+            if not np.isfinite(tensor).all():
+                raise ReleaseError(f"tensor {name} holds numbers that are not finite")
+        if (self.tensors["item_noise"] <= 0).any():
+            raise ReleaseError("tensor item_noise holds variances that are not positive")
+        if (
+            len(set(self.items)) != len(self.items)
+            or not np.isfinite([*self.scale, *self.constants.values()]).all()
+        ):
+            raise ReleaseError("item ids repeat, or the scale or a constant is not finite")
+
+    def to_bytes(self) -> bytes:
+        """The file's bytes; the same release gives the same bytes."""
+        facts = {
+            "format": FORMAT,
+            "model": self.model,
+            "config": dict(self.config),
+            "kind": self.kind,
+            "items": list(self.items),
+            "scale": list(self.scale),
+            "constants": dict(self.constants),
+            "statement": self.statement.to_json(),
+            "tensors_sha256": _digest(self.tensors),
+        }
+        text = json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        arrays = {name: np.ascontiguousarray(self.tensors[name]) for name in sorted(self.tensors)}
+        return safetensors.numpy.save(arrays, {"hushrec": text})
+
+    def save(self, path: str | Path) -> Path:
+        """Write the release as one file.
+
+        Args:
+            path: usually ending in ``.safetensors``.
+
+        Returns:
+            The path.
+        """
+        path = Path(path)
+        part = path.with_name(path.name + ".part")
+        part.write_bytes(self.to_bytes())
+        part.replace(path)
+        return path
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """The release that these bytes hold.
+
+        Raises:
+            ReleaseError: They are no release, were altered, or are of another format.
+        """
+        try:
+            header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+            facts = json.loads(header["__metadata__"]["hushrec"])
+            if facts["format"] != FORMAT:
+                raise ReleaseError(
+                    f"this is a release of format {facts['format']!r}; upgrade hushrec to read it"
+                )
+            tensors = safetensors.numpy.load(data)
+            release = cls(
+                model=str(facts["model"]),
+                config=dict(facts["config"]),
+                kind=str(facts["kind"]),
+                items=tuple(map(str, facts["items"])),
+                scale=(float(facts["scale"][0]), float(facts["scale"][1]), float(facts["scale"][2])),
+                constants={str(name): float(value) for name, value in facts["constants"].items()},
+                tensors=tensors,
+                statement=Statement.from_json(facts["statement"]),
+            )
+            claimed = facts["tensors_sha256"]
+        except ReleaseError:
+            raise
+        except Exception:  # whatever a crafted file makes the parsers say, the answer is the same
+            raise ReleaseError("this is not a hushrec release, or it was damaged; fetch it again") from None
+        if claimed != _digest(tensors):
+            raise ReleaseError("the release was altered after it was written; fetch it again")
+        return release
+
+    @classmethod
+    def open(cls, path: str | Path) -> Self:
+        """Read and check a release.
+
+        Raises:
+            ReleaseError: The file is missing, too large, no release, or altered.
+        """
+        path = Path(path)
+        try:
+            size = path.stat().st_size
+            if size > LARGEST_FILE:
+                raise ReleaseError(f"{path} is larger than any release may be")
+            return cls.from_bytes(path.read_bytes())
+        except OSError as error:
+            raise ReleaseError(f"{path} cannot be read: {error.strerror}") from None
+
+    def __repr__(self) -> str:
+        return f"Release({self.model}, {len(self.items)} items, {str(self.statement).splitlines()[0]})"
+
+
+def _digest(tensors: Mapping[str, Floats32]) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        digest.update(f"{name}{tensors[name].shape}".encode())
+        digest.update(np.ascontiguousarray(tensors[name]).tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,123 @@
+"""Prediction for one person from a release and his own ratings, at home: his ratings go nowhere.
+
+All predictors share one model of a rating, r_i = μ_i + b + z_i + noise, with the released item effect μ_i, the
+person's own level b ~ N(user_mean, user_variance), his taste z ~ N(0, C) with the released item covariance C,
+and independent noise of variance τ_i². They differ in how they hold C: as factors (C = F Fᵀ), or, for nearest
+neighbours, as factors or dense together with a similarity.
+"""
+
+from typing import Protocol
+
+import numpy as np
+
+from hushrec.arrays import Floats, Ints
+from hushrec.errors import ReleaseError
+from hushrec.release.artefact import Release
+
+
+class Predictor(Protocol):
+    """Predicts ratings of some items from a person's ratings of others."""
+
+    def predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
+        """Ratings of ``targets``, not clamped to the scale, shape (n_targets,)."""
+        ...
+
+
+class FactorPredictor:
+    """Ridge regression of a person's ratings on the item factors (McSherry & Mironov 2009, §5, "SVD").
+
+    With each item's row extended by a constant for the person's level, x = (√user_variance, f_i), the
+    posterior mean of his vector is p = (I + Σ x xᵀ/τ_i²)⁻¹ Σ x (r_i − μ_i − user_mean)/τ_i², and the
+    prediction is μ_i + user_mean + x·p.
+
+    Privacy: post-processing of a release and the person's own ratings.
+    """
+
+    def __init__(self, release: Release) -> None:
+        tensors, constants = release.tensors, release.constants
+        self._effects = tensors["item_effects"].astype(np.float64) + constants["user_mean"]
+        level = np.full((len(self._effects), 1), np.sqrt(constants["user_variance"]))
+        self._rows = np.hstack([level, tensors["item_factors"].astype(np.float64)])
+        self._precision = 1 / tensors["item_noise"].astype(np.float64)
+
+    def fold_in(self, rated: Ints, ratings: Floats) -> Floats:
+        """The person's vector, shape (1 + rank,): his level first, then his factors."""
+        rows = self._rows[rated]
+        weighted = rows * self._precision[rated, None]
+        normal = weighted.T @ rows
+        normal.flat[:: len(normal) + 1] += 1
+        return np.linalg.solve(normal, weighted.T @ (ratings - self._effects[rated]))
+
+    def predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
+        """Ratings of ``targets``, not clamped to the scale."""
+        vector = self.fold_in(rated, ratings)
+        return np.asarray(self._effects[targets] + self._rows[targets] @ vector, dtype=np.float64)
+
+
+class NeighbourPredictor:
+    """k nearest neighbours with jointly derived weights (Bell & Koren 2007, §3; McSherry & Mironov 2009, §5).
+
+    For each target i the k rated items of largest similarity Wgt_ij are its neighbours N; the weights solve
+    (C_NN + diag τ_N²) w = C_Ni, and the prediction is μ_i + b + Σ_j w_j (r_j − μ_j − b), where b is the person's
+    shrunk mean.
+
+    Privacy: post-processing of a release and the person's own ratings.
+    """
+
+    def __init__(self, release: Release) -> None:
+        tensors, constants = release.tensors, release.constants
+        self._effects = tensors["item_effects"].astype(np.float64) + constants["user_mean"]
+        self._noise = tensors["item_noise"].astype(np.float64)
+        self._level_noise, self._level_variance = constants["level_noise"], constants["user_variance"]
+        self._k = int(constants["neighbours"])
+        self._covariance = _Symmetric(release, "item_factors", "covariance")
+        self._similarity = _Symmetric(release, "similarity_factors", "similarity")
+
+    def predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
+        """Ratings of ``targets``, not clamped to the scale."""
+        residuals = ratings - self._effects[rated]
+        precision = len(rated) / self._level_noise
+        level = residuals.mean() * precision / (precision + 1 / self._level_variance) if len(rated) else 0.0
+        base = self._effects[targets] + level
+        if not len(rated):
+            return np.asarray(base, dtype=np.float64)
+        k = min(self._k, len(rated))
+        similar = self._similarity.block(targets, rated)
+        nearest = np.argpartition(-similar, k - 1, axis=1)[:, :k]
+        among = self._covariance.block(rated, rated)
+        among.flat[:: len(rated) + 1] += self._noise[rated]
+        system = among[nearest[:, :, None], nearest[:, None, :]]
+        right = np.take_along_axis(self._covariance.block(targets, rated), nearest, axis=1)
+        weights = np.linalg.solve(system, right[:, :, None])[:, :, 0]
+        return np.asarray(base + (weights * (residuals - level)[nearest]).sum(axis=1), dtype=np.float64)
+
+
+class _Symmetric:
+    """A symmetric item × item matrix held as factors or as a packed upper triangle; gives rectangular blocks."""
+
+    def __init__(self, release: Release, factors: str, packed: str) -> None:
+        self._factors = release.tensors.get(factors)
+        if self._factors is None:
+            n = len(release.items)
+            self._dense = np.zeros((n, n), dtype=np.float32)
+            rows, columns = np.triu_indices(n)
+            self._dense[rows, columns] = self._dense[columns, rows] = release.tensors[packed]
+
+    def block(self, rows: Ints, columns: Ints) -> Floats:
+        if self._factors is None:
+            return self._dense[np.ix_(rows, columns)].astype(np.float64)
+        return self._factors[rows].astype(np.float64) @ self._factors[columns].T.astype(np.float64)
+
+
+def predictor(release: Release) -> Predictor:
+    """The predictor for a release's kind.
+
+    Raises:
+        ReleaseError: The release lacks a constant that the predictor needs.
+    """
+    try:
+        if release.kind == "factors":
+            return FactorPredictor(release)
+        return NeighbourPredictor(release)
+    except KeyError as error:
+        raise ReleaseError(f"the release lacks the constant {error}") from None

@@ -1,0 +1,1 @@
+"""Private sums over ratings, each with the bound that its noise is calibrated to."""

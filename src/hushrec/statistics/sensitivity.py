@@ -1,0 +1,118 @@
+"""How far one rating or one user can move a private sum: suprema over the number of ratings c, in code.
+
+Notation: a user's c entries z_i lie in [−B, B]; w(c) is his weight; adding or changing one rating moves each
+of his other entries by at most d(c), because it moves the mean that they are centred on. Sums are truncated
+to a grid, entry by entry, which can add one step ``unit`` to the change of each. Matrices are published as
+upper triangles, diagonal included, so norms run over c (c + 1)/2 pairs.
+
+Every function returns a number that is at least the true supremum. McSherry & Mironov 2009, Theorems 4–6, with
+two changes: residuals are clamped before they are centred (their Theorem 4 needs it), and the norm of the
+upper triangle is bounded instead of that of the whole matrix.
+
+Privacy: public.
+"""
+
+import math
+from typing import Literal
+
+import numpy as np
+
+from hushrec.arrays import Floats
+
+Norm = Literal["l1", "l2"]
+_ROUNDING = 1 + 1e-12
+
+
+def shift_of_mean(counts: Floats, reach: float, strength: float, step: float) -> Floats:
+    """d: how far a user's mean moves when one of ``counts`` ratings is new, reach/(c + strength) + step.
+
+    Args:
+        counts: number of ratings that the mean is taken over, the new one included.
+        reach: largest distance between a residual and the mean, twice the bound on residuals.
+        strength: number of fictitious ratings in the mean; negative where nothing is subtracted.
+        step: of the grid, because the mean is rounded down to it.
+    """
+    if strength < 0:
+        return np.zeros_like(counts)
+    return reach / (counts + strength) + step
+
+
+def matrix_add_remove(
+    weights: Floats,
+    bound: float,
+    unit: float,
+    norm: Norm,
+    *,
+    reach: float = 0,
+    strength: float = -1,
+    step: float = 0,
+) -> float:
+    """Δ of Σ w z zᵀ when one rating is added or removed, over all 0 ≤ c < len(weights) − 1.
+
+    The new row holds c + 1 products of at most w′B². The block of the old ratings changes by
+    w′ z′z′ᵀ − w zzᵀ, each pair of it by at most w′ 2Bd + |w − w′| B².
+
+    Args:
+        weights: w(c) for c = 0 … largest.
+        bound: B.
+        unit: step of the sums' grid.
+        norm: ``l2`` or ``l1``.
+        reach, strength, step: of the centring, see ``shift_of_mean``.
+    """
+    before, after, c = _neighbours(weights)
+    moved = 2 * bound * shift_of_mean(c + 1, reach, strength, step)
+    pair = after * moved + np.abs(before - after) * bound**2  # largest change of one old pair
+    return _triangle(c, old=pair, new=after * bound**2, diagonal=after * bound**2, unit=unit, norm=norm)
+
+
+def matrix_replace(
+    weights: Floats, bound: float, unit: float, norm: Norm, *, reach: float, strength: float, step: float
+) -> float:
+    """Δ of Σ w z zᵀ when the value of one of c ratings changes, over all 1 ≤ c < len(weights).
+
+    The weight stays. Products in the changed row move by at most 2wB², its diagonal by wB², others by
+    2wBd.
+    """
+    _, after, c = _neighbours(weights)
+    moved = 2 * bound * shift_of_mean(c + 1, reach, strength, step)
+    return _triangle(
+        c, old=after * moved, new=2 * after * bound**2, diagonal=after * bound**2, unit=unit, norm=norm
+    )
+
+
+def matrix_user(weights: Floats, bound: float, unit: float, norm: Norm) -> float:
+    """Δ of Σ w z zᵀ when a whole user comes or goes: max over c of w(c) B² on c (c + 1)/2 pairs."""
+    c = np.arange(len(weights), dtype=np.float64)
+    return _largest(weights * bound**2 + unit, c * (c + 1) / 2, norm)
+
+
+def vector_user(weights: Floats, bound: float, unit: float, norm: Norm) -> float:
+    """Δ of Σ w z when a whole user comes or goes: max over c of w(c) B on c entries."""
+    return _largest(weights * bound + unit, np.arange(len(weights), dtype=np.float64), norm)
+
+
+def _neighbours(weights: Floats) -> tuple[Floats, Floats, Floats]:
+    return weights[:-1], weights[1:], np.arange(len(weights) - 1, dtype=np.float64)
+
+
+def _triangle(c: Floats, *, old: Floats, new: Floats, diagonal: Floats, unit: float, norm: Norm) -> float:
+    """Norm over the upper triangle: c (c + 1)/2 old pairs, c new ones, and the new diagonal."""
+    pairs = c * (c + 1) / 2
+    if norm == "l1":
+        return float((pairs * (old + unit) + c * (new + unit) + diagonal + unit).max()) * _ROUNDING
+    squared = pairs * old**2 + c * new**2 + diagonal**2
+    return float((np.sqrt(squared) + unit * np.sqrt(pairs + c + 1)).max()) * _ROUNDING
+
+
+def _largest(each: Floats, entries: Floats, norm: Norm) -> float:
+    return float((each * (entries if norm == "l1" else np.sqrt(entries))).max()) * _ROUNDING
+
+
+def published_matrix(bound: float, span: float, norm: Norm) -> float:
+    """Δ of the covariance as printed (Theorem 5): 2Bα + 3B² in L1, (1 + 2√2) B² in L2."""
+    return 2 * bound * span + 3 * bound**2 if norm == "l1" else (1 + 2 * math.sqrt(2)) * bound**2
+
+
+def published_weights(norm: Norm) -> float:
+    """Δ of the co-rating weights as printed (Theorem 6): 3 in L1, √2 in L2."""
+    return 3.0 if norm == "l1" else math.sqrt(2)

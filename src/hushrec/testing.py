@@ -1,0 +1,5 @@
+"""For tests and experiments: repeatable noise. Releases made with it say that they are not private."""
+
+from hushrec.privacy.entropy import Seeded
+
+__all__ = ["Seeded"]
