@@ -1,0 +1,1 @@
+"""Files to immutable ratings: the declared public domain, the private ratings, loaders and splits."""

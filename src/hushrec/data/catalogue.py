@@ -1,0 +1,59 @@
+"""Reading item ids from a publisher's list of items, which is public."""
+
+from pathlib import Path
+
+import polars as pl
+
+from hushrec.errors import DomainError
+
+# Lists without a header whose first field is the id. Their titles are often not UTF-8, so only that field
+# is decoded.
+_HEADERLESS = {".dat": b"::", ".item": b"|", ".txt": None}
+_TABLES = {".csv": ",", ".tsv": "\t"}
+
+__all__ = ["read_items"]
+
+
+def read_items(path: Path, column: str | None = None) -> list[str]:
+    """Item ids in the order of the file.
+
+    Args:
+        path: ``.csv``, ``.tsv`` or ``.parquet`` with a header; MovieLens ``movies.dat`` (``::``) or
+            ``u.item`` (``|``); Netflix ``movie_titles.txt`` or ``.csv`` (``,``); or a ``.txt`` with one id
+            a line.
+        column: which column, for a file with a header; the first by default.
+
+    Returns:
+        ids as strings, as they stand in the file: "007" stays "007".
+
+    Raises:
+        DomainError: the file cannot be read so, with the fix.
+
+    Privacy: public.
+    """
+    headerless = path.name.startswith("movie_titles.") or path.suffix in _HEADERLESS
+    if headerless and column is not None:
+        raise DomainError(f"{path} has no header, so there is no column to choose; its first field is the id")
+    try:
+        if headerless:
+            separator = b"," if path.name.startswith("movie_titles.") else _HEADERLESS[path.suffix]
+            lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").splitlines()
+            return [
+                line.split(separator, 1)[0].decode() if separator else line.decode() for line in lines if line
+            ]
+        if path.suffix in _TABLES:
+            table = pl.read_csv(path, separator=_TABLES[path.suffix], infer_schema=False)
+        elif path.suffix == ".parquet":
+            table = pl.read_parquet(path)
+        else:
+            raise DomainError(
+                f"{path}: unknown kind of catalogue; give .csv, .tsv, .parquet, .dat, .item or .txt"
+            )
+        ids = table[column] if column is not None else table.to_series(0)
+    except (OSError, UnicodeError, pl.exceptions.PolarsError) as error:
+        raise DomainError(f"{path} cannot be read as a list of items: {error}") from None
+    if not (ids.dtype == pl.String or ids.dtype.is_integer()):
+        raise DomainError(f"{path}: column {ids.name!r} is {ids.dtype}; item ids are strings or integers")
+    if ids.null_count():
+        raise DomainError(f"{path}: column {ids.name!r} has empty cells; every item needs an id")
+    return ids.cast(pl.String).to_list()

@@ -1,0 +1,95 @@
+"""Reading ratings from files and tables."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from hushrec.data import formats, netflix
+from hushrec.data.columns import Columns
+from hushrec.data.domain import Domain
+from hushrec.data.intake import Intake
+from hushrec.data.ratings import Ratings
+from hushrec.data.table import from_table
+from hushrec.errors import DataError
+
+MAX_BYTES = 16 << 30
+
+__all__ = ["MAX_BYTES", "load", "load_pairs"]
+
+
+def load(
+    source: Any,
+    domain: Domain,
+    *,
+    columns: Columns | None = None,
+    format: str | None = None,
+    separator: str | None = None,
+    decimal: str = ".",
+    max_bytes: int = MAX_BYTES,
+) -> Ratings:
+    """Ratings of a file or a table, cleaned against the declared domain.
+
+    *Structure* that cannot be read is an error: a damaged container, a missing column, a line with too few
+    fields. *Content* never is: whatever one record holds, it is mended or dropped by a rule that looks at its
+    own user alone, silently, and counted in ``Ratings.dropped``, which is confidential. So
+
+    * ids are text, never numbers: "007", "NA" and 2^53 + 1 stay what they are; user ids are normalised to
+      Unicode NFC; those that are empty, over 256 bytes or hold NUL are dropped, and so are items that are
+      not in the catalogue;
+    * ratings that are missing, unparsable, NaN or infinite are dropped; others are clamped to the scale and
+      rounded to its nearest step;
+    * of several ratings of an item by one user the last by timestamp counts, then the largest;
+    * timestamps are Unix seconds, clamped to [0, 2^40]; a missing one is 0;
+    * an empty file is valid, and so is one with more users than the domain declares: see
+      ``Ratings.exceeds_declared_users``.
+
+    Args:
+        source: a path, or a table of polars, pandas, pyarrow or any other eager frame that narwhals knows.
+            Text files may be gzipped (``.gz``). Netflix Prize files may be given as their folder.
+        domain: the public frame.
+        columns: what is where: ``{"user_id": "who"}`` by name, or by position from 0,
+            ``{"user_id": 0, "item_id": 1, "rating": 2}``, for text without a header. Usual names, such as
+            ``userId`` and ``movieId``, need no mapping.
+        format: one of ``hushrec.data.formats.FORMATS``; by default the file's name tells.
+        separator: of csv and tsv, one character.
+        decimal: decimal sign of csv and tsv, "." or ",".
+        max_bytes: refuse a file that unpacks to more.
+
+    Returns:
+        the ratings, the same whatever the order of the rows.
+
+    Raises:
+        DataError: the structure cannot be read. Names file, row where known, and fix; never a cell's value.
+
+    Privacy: private.
+    """
+    intake = Intake(domain)
+    if isinstance(source, str | Path):
+        path = Path(source)
+        if not path.exists():
+            raise DataError(f"{path} does not exist")
+        chosen = format or formats.recognise(path)
+        for table in formats.read(
+            path, chosen, columns=columns, separator=separator, decimal=decimal, max_bytes=max_bytes
+        ):
+            intake.add(table, str(path))
+        return intake.ratings()
+    if format is not None or separator is not None or decimal != ".":
+        raise DataError("format=, separator= and decimal= go with a file, not with a table")
+    intake.add(from_table(source, columns), "the table")
+    return intake.ratings()
+
+
+def load_pairs(path: str | Path, *, max_bytes: int = MAX_BYTES) -> pl.DataFrame:
+    """The pairs of the Netflix Prize's ``probe.txt``: ``movie:``, then one user a line, without ratings.
+
+    Returns:
+        a table ``user_id, item_id``, both text, for ``hushrec.data.split.listed``.
+
+    Raises:
+        DataError: the file is damaged.
+
+    Privacy: private.
+    """
+    return netflix.read_pairs(Path(path), max_bytes)

@@ -1,0 +1,241 @@
+"""Private ratings: immutable, sorted, indexed against a public domain.
+
+Compressed rows: user u's ratings are ``items[indptr[u]:indptr[u + 1]]``, ascending, each item once. A rating
+is kept as its number of steps above the bottom of the scale, r = lo + step · steps, so that it is an exact
+small integer. Every user has at least one rating. At 100 M ratings the arrays take 0.5 GB.
+"""
+
+import hashlib
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+
+from hushrec.arrays import Bools, Bytes, Floats, Ints, Ints32, Words
+from hushrec.data.domain import Domain
+from hushrec.errors import DataError
+
+_CHUNK = 1 << 23  # ratings hashed at once by ``capped``: bounds its memory, changes nothing
+
+__all__ = ["Dropped", "Ratings"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Dropped:
+    """How many records of a source were dropped or changed, for the curator's eyes only.
+
+    Attributes:
+        user_id: dropped, user id empty, over-long or with a NUL.
+        item_id: dropped, item not in the catalogue.
+        rating: dropped, rating missing, unparsable or not finite.
+        duplicate: dropped, the same user rated the item again.
+        clamped: kept, rating moved to the nearer end of the scale.
+        rounded: kept, rating moved to the nearest step.
+
+    Privacy: private. ``repr`` tells nothing; ``str`` tells all, and says that it is confidential.
+    """
+
+    user_id: int = 0
+    item_id: int = 0
+    rating: int = 0
+    duplicate: int = 0
+    clamped: int = 0
+    rounded: int = 0
+
+    def __repr__(self) -> str:
+        return "Dropped(confidential)"
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{field.name} {getattr(self, field.name)}" for field in fields(self))
+        return f"confidential, not for publication: {counts}"
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Ratings:
+    """The ratings of a population.
+
+    Attributes:
+        domain: the public frame.
+        users: user ids, unique, in ascending order of their UTF-8 bytes, shape (n_users,).
+        indptr: int64, shape (n_users + 1,).
+        items: int32 index into ``domain.items``, ascending inside a user, shape (n_ratings,).
+        steps: uint8, rating = lo + step · steps, shape (n_ratings,).
+        timestamps: int64 Unix seconds in [0, 2^40], shape (n_ratings,), or None.
+        dropped: what the loader dropped or changed.
+
+    All arrays are read-only.
+
+    Raises:
+        DataError: the arrays do not fit together.
+
+    Privacy: private. ``repr`` shows the domain alone, no count.
+    """
+
+    domain: Domain
+    users: pl.Series
+    indptr: Ints
+    items: Ints32
+    steps: Bytes
+    timestamps: Ints | None = None
+    dropped: Dropped = Dropped()
+
+    def __post_init__(self) -> None:
+        for name, dtype in (
+            ("indptr", np.int64),
+            ("items", np.int32),
+            ("steps", np.uint8),
+            ("timestamps", np.int64),
+        ):
+            if (array := getattr(self, name)) is None:
+                continue
+            view = np.ascontiguousarray(array, dtype=dtype).view()
+            view.flags.writeable = False
+            object.__setattr__(self, name, view)
+        # The kernels index with these arrays unchecked, so what does not fit must never get there.
+        n = self.indptr[-1] if len(self.indptr) else -1
+        fits = (
+            len(self.indptr) == len(self.users) + 1
+            and self.indptr[0] == 0
+            and bool((np.diff(self.indptr) > 0).all())
+            and len(self.items) == len(self.steps) == n
+            and (self.timestamps is None or len(self.timestamps) == n)
+            and self.items.min(initial=0) >= 0
+            and self.items.max(initial=0) < self.domain.n_items
+            and self.steps.max(initial=0) < self.domain.scale.levels
+        )
+        if not fits:
+            raise DataError("these arrays are no compressed rows of this domain with a rating in each")
+
+    @property
+    def n_users(self) -> int:
+        """Number of users with at least one rating. Privacy: private."""
+        return len(self.users)
+
+    @property
+    def n_ratings(self) -> int:
+        """Number of ratings. Privacy: private."""
+        return len(self.items)
+
+    @property
+    def counts(self) -> Ints:
+        """Number of ratings of every user, shape (n_users,). Privacy: private."""
+        return np.diff(self.indptr)
+
+    @property
+    def exceeds_declared_users(self) -> bool:
+        """Whether there are more users than ``domain.max_users`` declares. Privacy: private.
+
+        Loading does not refuse: whether one more user joined must not decide whether there is a release. The
+        curator should look at this once, and declare a larger bound from public knowledge.
+        """
+        return self.n_users > self.domain.max_users
+
+    def values(self) -> Floats:
+        """Ratings on their scale, lo + step · steps, shape (n_ratings,). Privacy: private."""
+        lo, _, step = self.domain.scale
+        return lo + step * self.steps.astype(np.float64)
+
+    def user_index(self) -> Ints32:
+        """Index of the user of every rating, shape (n_ratings,). Privacy: private."""
+        return np.repeat(np.arange(self.n_users, dtype=np.int32), self.counts)
+
+    def select(self, mask: Bools) -> Self:
+        """The ratings where ``mask`` holds; users left with none disappear.
+
+        Args:
+            mask: bool, shape (n_ratings,).
+
+        Raises:
+            DataError: the mask is of another type or shape.
+
+        Privacy: private.
+        """
+        mask = np.asarray(mask)
+        if mask.dtype != np.bool_ or mask.shape != self.items.shape:
+            raise DataError("select takes one boolean for each rating")
+        counts = np.zeros(0, dtype=np.int64)
+        if self.n_users:
+            counts = np.add.reduceat(mask, self.indptr[:-1], dtype=np.int64)
+        kept = counts > 0
+        return type(self)(
+            self.domain,
+            self.users.filter(pl.Series(kept)),
+            np.concatenate([[0], np.cumsum(counts[kept])]),
+            self.items[mask],
+            self.steps[mask],
+            None if self.timestamps is None else self.timestamps[mask],
+            self.dropped,
+        )
+
+    def capped(self, cap: int) -> Self:
+        """At most ``cap`` ratings of each user, chosen by a hash keyed with the user's own id.
+
+        Which ratings of a user stay depends on nothing but his id and his items: not on other users, nor on
+        the order of a file. Every item is as likely to stay as any other, up to the quality of the hash.
+
+        Args:
+            cap: how many ratings each user keeps at most; usually ``domain.cap``.
+
+        Raises:
+            DataError: the cap is below 1.
+
+        Privacy: private. A per-user map, so it keeps neighbouring data neighbouring for the unit ``user``;
+        for the unit ``rating`` it does not, because one more rating may displace another.
+        """
+        if cap < 1:
+            raise DataError("a cap keeps at least one rating of each user: cap must be 1 or more")
+        counts = self.counts
+        heavy = np.flatnonzero(counts > cap)
+        if len(heavy) == 0:
+            return self
+        mask = np.ones(self.n_ratings, dtype=np.bool_)
+        parts = np.cumsum(counts[heavy]) // _CHUNK
+        for users in np.split(heavy, np.flatnonzero(np.diff(parts)) + 1):
+            sizes = counts[users]
+            starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+            where = np.repeat(self.indptr[users] - starts, sizes) + np.arange(sizes.sum())
+            # One word a rating: user above, hash of the item below. Sorting the words sorts each user's own
+            # hashes, and the hash is a bijection of the item, so that there are no ties.
+            high = np.repeat(np.arange(len(users), dtype=np.uint64) << np.uint64(32), sizes)
+            words = high | _shuffled(self.items[where], np.repeat(_keys(self.users.gather(users)), sizes))
+            largest = np.sort(words)[starts + cap - 1]
+            mask[where] = words <= np.repeat(largest, sizes)
+        return self.select(mask)
+
+    def to_polars(self) -> pl.DataFrame:
+        """A table ``user_id, item_id, rating[, timestamp]``, one row a rating. Privacy: private."""
+        columns = {
+            "user_id": self.users.gather(self.user_index()),
+            "item_id": pl.Series(self.domain.items, dtype=pl.String).gather(self.items),
+            "rating": pl.Series(self.values()),
+        }
+        if self.timestamps is not None:
+            columns["timestamp"] = pl.Series(self.timestamps)
+        return pl.DataFrame(columns)
+
+    def __repr__(self) -> str:
+        return f"Ratings({self.domain!r}, private)"
+
+
+def _keys(users: pl.Series) -> Words:
+    """A 64-bit key for every user, from his id alone."""
+    digests = b"".join(
+        hashlib.blake2b(user.encode(), digest_size=8, person=b"hushrec cap").digest() for user in users
+    )
+    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
+
+
+def _shuffled(items: Ints32, keys: Words) -> Words:
+    """A keyed permutation of the 32-bit integers, at ``items``: xor with half a key, then mix, twice.
+
+    The mixer is MurmurHash3's 32-bit finaliser, a bijection.
+    """
+    low = np.uint64(0xFFFFFFFF)
+    x: Any = items.astype(np.uint64)
+    for half in (keys & low, keys >> np.uint64(32)):
+        x = x ^ half
+        x = ((x ^ (x >> np.uint64(16))) * np.uint64(0x85EBCA6B)) & low
+        x = ((x ^ (x >> np.uint64(13))) * np.uint64(0xC2B2AE35)) & low
+        x = x ^ (x >> np.uint64(16))
+    return np.asarray(x, dtype=np.uint64)

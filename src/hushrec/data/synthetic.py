@@ -1,0 +1,200 @@
+"""Made-up ratings with the shape of the Netflix Prize's, for demonstrations, tests and measurements.
+
+Activity and popularity are long-tailed: a user's number of ratings is lognormal, and he draws distinct items
+in proportion to lognormal weights. A rating is a planted low-rank model plus noise, rounded to 1, …, 5:
+
+    r = μ + b_u + b_i + ⟨p_u, q_i⟩ + noise.
+
+At 480,189 users, 17,770 items and 100 M ratings, users have about 209 ratings on average, 96 in the median
+and 17,000 at most; the most rated item has over 200,000, and some items have none.
+"""
+
+import math
+from typing import Any
+
+import numba
+import numpy as np
+import polars as pl
+from numpy.random import default_rng  # noqa: TID251  (made-up data, no release noise)
+
+from hushrec.arrays import Bytes, Floats, Floats32, Ints, Ints32
+from hushrec.data.domain import Domain
+from hushrec.data.ratings import Ratings
+from hushrec.errors import DataError
+
+_ACTIVITY = 1.25  # standard deviation of the logarithm of a user's number of ratings
+_POPULARITY = 2.6  # the same of an item's weight, before the ends are pulled in:
+_OBSCURE, _FAMOUS = -1.8, 1500.0  # the least fame, in standard deviations, and a weight that halves itself
+_MEAN, _USER_BIAS, _ITEM_BIAS, _INTERACTION, _NOISE = 3.4, 0.45, 0.45, 0.43, 0.85
+
+__all__ = ["netflix_like"]
+
+
+def netflix_like(users: int, items: int, ratings: int, seed: int, rank: int = 20) -> Ratings:
+    """Made-up ratings of exactly the asked size, the same for the same arguments.
+
+    Args:
+        users: number of users; everybody rates at least one item.
+        items: size of the catalogue.
+        ratings: number of ratings, from ``users`` to ``users · items``.
+        seed: of everything random.
+        rank: of the planted interaction.
+
+    Returns:
+        ratings on the scale 1 to 5 with their domain; its bound on users is the next of 1, 2, 5, 10, …
+
+    Raises:
+        DataError: so many ratings do not fit.
+
+    Privacy: public: nobody's ratings.
+    """
+    if not users <= ratings <= users * items or users < 1:
+        raise DataError(
+            f"{users} users and {items} items have {users} to {users * items} ratings, not {ratings}"
+        )
+    rng = default_rng(seed)
+    indptr = np.concatenate([[0], np.cumsum(_counts(rng.standard_normal(users), items, ratings))])
+    fame = rng.standard_normal(items)
+    weights = np.exp(_POPULARITY * np.maximum(fame, _OBSCURE))
+    weights /= 1 + weights / _FAMOUS
+    # Famous items are also liked a little better.
+    item_bias = _MEAN + _ITEM_BIAS * (0.3 * fame + math.sqrt(1 - 0.3**2) * rng.standard_normal(items))
+    sizes = 0.9 ** np.arange(rank)  # a decaying spectrum, so that each further factor is worth less
+    sizes *= math.sqrt(_INTERACTION / math.sqrt(float((sizes**4).sum())))
+    chosen, steps = _rated(
+        np.uint64(seed),
+        indptr,
+        weights,
+        *_alias_table(weights),
+        (_USER_BIAS * rng.standard_normal(users)).astype(np.float32),
+        item_bias.astype(np.float32),
+        (sizes * rng.standard_normal((users, rank))).astype(np.float32),
+        (sizes * rng.standard_normal((items, rank))).astype(np.float32),
+    )
+    domain = Domain(
+        _ids("i", items).to_list(),
+        scale=(1, 5, 1),
+        max_users=next(n * 10**k for k in range(19) for n in (1, 2, 5) if n * 10**k >= users),
+    )
+    return Ratings(domain, _ids("u", users), indptr, chosen, steps)
+
+
+def _ids(letter: str, count: int) -> pl.Series:
+    width = max(5, len(str(count - 1)))
+    numbers = pl.int_range(count, eager=True).cast(pl.String).str.zfill(width)
+    return (letter + numbers).alias("")
+
+
+def _counts(normals: Floats, items: int, ratings: int) -> Ints:
+    """Ratings per user, m (1 − exp(−c exp(σ z)/m)) with c such that they add up; from 1 to m."""
+    weights = np.exp(_ACTIVITY * normals)
+
+    def smooth(log_scale: float) -> Floats:
+        shares: Floats = -np.expm1(-math.exp(log_scale) * weights / items)
+        return np.clip(items * shares, 1, items)
+
+    low, high = -50.0, 50.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if smooth(middle).sum() < ratings else (low, middle)
+    exact = smooth(low)
+    counts = np.floor(exact).astype(np.int64)
+    missing = ratings - int(counts.sum())
+    rising = np.argsort(np.where(counts < items, counts - exact, 1), kind="stable")
+    counts[rising[:missing]] += 1
+    return counts
+
+
+def _alias_table(weights: Floats) -> tuple[Floats, Ints32]:
+    """Vose's table: item i is drawn as slot i with chance ``stay[i]``, as ``other[i]`` with the rest."""
+    stay = weights * (len(weights) / weights.sum())
+    other = np.arange(len(weights), dtype=np.int32)
+    _fill_alias(stay, other)
+    return stay, other
+
+
+@numba.njit(cache=True)
+def _fill_alias(stay: Floats, other: Ints32) -> None:
+    small = [i for i in range(len(stay)) if stay[i] < 1.0]
+    large = [i for i in range(len(stay)) if stay[i] >= 1.0]
+    while len(small) > 0 and len(large) > 0:
+        low, high = small.pop(), large[-1]
+        other[low] = high
+        stay[high] -= 1.0 - stay[low]
+        if stay[high] < 1.0:
+            small.append(large.pop())
+    for i in small:
+        stay[i] = 1.0
+    for i in large:
+        stay[i] = 1.0
+
+
+@numba.njit(cache=True)
+def _next(state: Any) -> Any:
+    """SplitMix64."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    x = state[0]
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@numba.njit(cache=True)
+def _uniform(state: Any) -> Any:
+    """In (0, 1]."""
+    return ((_next(state) >> np.uint64(11)) + np.uint64(1)) * 2.0**-53
+
+
+@numba.njit(cache=True)
+def _rated(
+    seed: np.uint64,
+    indptr: Ints,
+    weights: Floats,
+    stay: Floats,
+    other: Ints32,
+    user_bias: Floats32,
+    item_bias: Floats32,
+    user_factors: Floats32,
+    item_factors: Floats32,
+) -> tuple[Ints32, Bytes]:
+    """Items and steps of every user in turn; a user's depend on the seed and his index alone."""
+    n_items = len(weights)
+    items = np.empty(indptr[-1], dtype=np.int32)
+    steps = np.empty(indptr[-1], dtype=np.uint8)
+    taken = np.zeros(n_items, dtype=np.bool_)
+    keys = np.empty(n_items)
+    state = np.empty(1, dtype=np.uint64)
+    for user in range(len(indptr) - 1):
+        state[0] = seed
+        state[0] = _next(state) + np.uint64(user)
+        state[0] = _next(state)
+        mine = items[indptr[user] : indptr[user + 1]]
+        if 8 * len(mine) > n_items:
+            # So many that most draws would repeat: exponential races, the first arrivals win.
+            for item in range(n_items):
+                keys[item] = -math.log(_uniform(state)) / weights[item]
+            last = np.partition(keys, len(mine) - 1)[len(mine) - 1]
+            mine[:] = np.flatnonzero(keys <= last)[: len(mine)]
+        else:
+            found = 0
+            while found < len(mine):
+                word = _next(state)
+                slot = ((word >> np.uint64(32)) * np.uint64(n_items)) >> np.uint64(32)
+                here = np.float64(word & np.uint64(0xFFFFFFFF)) * 2.0**-32 < stay[slot]
+                drawn = np.int32(slot) if here else other[slot]
+                if not taken[drawn]:
+                    taken[drawn] = True
+                    mine[found] = drawn
+                    found += 1
+            for place in range(len(mine)):
+                taken[mine[place]] = False
+        mine.sort()
+        for place in range(len(mine)):
+            item = mine[place]
+            value = item_bias[item] + user_bias[user]
+            for k in range(user_factors.shape[1]):
+                value += user_factors[user, k] * item_factors[item, k]
+            noise = math.sqrt(-2.0 * math.log(_uniform(state))) * math.cos(2.0 * math.pi * _uniform(state))
+            step = math.floor(value + _NOISE * noise - 0.5)  # nearest of 1, …, 5, less 1
+            steps[indptr[user] + place] = min(max(step, 0), 4)
+    return items, steps

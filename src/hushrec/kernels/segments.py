@@ -1,0 +1,153 @@
+"""Users' ratings regrouped for the Gram kernel: checked, renumbered by popularity, indexed by block of items.
+
+A *label* is an item's place in the order of popularity; a *block* is ``LANES`` consecutive labels. A rating
+becomes one 32-bit *word*, ``entry << LABEL_BITS | label``, and a user's words ascend by label. A *visit* is a
+user with ratings in a block; it is found by the position of his first word there, its *entrance*.
+
+Every kernel works on the users ``begin`` to ``end`` of one share, and writes to nobody else's part.
+"""
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from hushrec.arrays import Floats, Ints, Ints32
+
+LANES = 8
+LABEL_BITS = 18
+_U = np.uint64
+_LABEL = (1 << LABEL_BITS) - 1
+_LARGEST_ENTRY = 1 << 12
+_LARGEST_WEIGHT = 1 << 24
+
+__all__ = ["LABEL_BITS", "LANES", "index", "relabel", "survey"]
+
+
+@numba.njit(cache=True, nogil=True)
+def survey(
+    share: int,
+    begin: int,
+    end: int,
+    indptr: Ints,
+    items: Ints32,
+    entries: Ints32,
+    weights: Ints,
+    raters: Ints,
+    diagonal: Floats,
+) -> bool:
+    """Count the raters and sum w_u a_ui² of every item; whether items, entries and weights are in range.
+
+    Args:
+        share: row of ``raters`` and ``diagonal`` to write.
+        begin: first user.
+        end: the user after the last.
+        indptr: where each user's ratings start and end.
+        items: item of each rating.
+        entries: entry of each rating; empty for 1 everywhere.
+        weights: weight of each user.
+        raters: to add to, shape (shares, n_items).
+        diagonal: to add to, shape (shares, n_items), right to 10 digits.
+    """
+    n_items = raters.shape[1]
+    ones = len(entries) == 0
+    for user in range(begin, end):
+        weight = weights[user]
+        if weight < 0 or weight > _LARGEST_WEIGHT:
+            return False
+        for p in range(_U(indptr[user]), _U(indptr[user + 1])):
+            item = items[p]
+            entry = np.int64(1) if ones else np.int64(entries[p])
+            if item < 0 or item >= n_items or abs(entry) > _LARGEST_ENTRY:
+                return False
+            raters[share, _U(item)] += 1
+            diagonal[share, _U(item)] += float(weight * entry * entry)
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def relabel(
+    share: int,
+    begin: int,
+    end: int,
+    indptr: Ints,
+    items: Ints32,
+    entries: Ints32,
+    label: Ints32,
+    words: Ints32,
+    visits: Ints,
+) -> bool:
+    """Write every user's words, ascending by label, and count visits; whether items are distinct.
+
+    Args:
+        share: row of ``visits`` to write.
+        begin: first user.
+        end: the user after the last.
+        indptr: where each user's ratings start and end.
+        items: item of each rating.
+        entries: entry of each rating; empty for 1 everywhere.
+        label: label of each item.
+        words: to write, shape of ``items``.
+        visits: to add to, shape (shares, blocks).
+    """
+    # A user's entries are spread over one 16-bit slot a label, raised to be above 0, and picked up in order,
+    # four slots at a glance: faster than sorting.
+    raised = 2 * _LARGEST_ENTRY
+    slots = np.zeros((len(label) + 3) // 4 * 4, np.uint16)
+    fours = slots.view(np.uint64)
+    ones = len(entries) == 0
+    for user in range(begin, end):
+        p, stop = _U(indptr[user]), _U(indptr[user + 1])
+        for at in range(p, stop):
+            slots[_U(label[_U(items[at])])] = raised + (np.int64(1) if ones else np.int64(entries[at]))
+        block = np.int64(-1)
+        for four in range(_U(len(fours))):
+            if p == stop:
+                break
+            if fours[four] == 0:
+                continue
+            for q in range(_U(4) * four, _U(4) * four + _U(4)):
+                if slots[q] != 0:
+                    words[p] = (np.int64(slots[q]) - raised) << LABEL_BITS | np.int64(q)
+                    slots[q] = 0
+                    p += _U(1)
+                    if np.int64(q) // LANES != block:
+                        block = np.int64(q) // LANES
+                        visits[share, block] += 1
+        if p != stop:
+            return False
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def index(
+    share: int,
+    begin: int,
+    end: int,
+    indptr: Ints,
+    words: Ints32,
+    cursors: Ints,
+    visitor: Ints32,
+    entrance: NDArray[np.uint32],
+) -> None:
+    """List the visits of every block, in the order of users.
+
+    Args:
+        share: row of ``cursors`` to use.
+        begin: first user.
+        end: the user after the last.
+        indptr: where each user's words start and end.
+        words: every user's ratings.
+        cursors: where this share's next visit to each block goes, shape (shares, blocks); advanced.
+        visitor: to write, user of each visit.
+        entrance: to write, position of each visit's first word.
+    """
+    for user in range(begin, end):
+        block = -1
+        for p in range(_U(indptr[user]), _U(indptr[user + 1])):
+            here = (words[p] & _LABEL) // LANES
+            if here != block:
+                block = here
+                at = _U(cursors[share, block])
+                cursors[share, block] += 1
+                visitor[at] = user
+                entrance[at] = p

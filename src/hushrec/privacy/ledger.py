@@ -1,0 +1,350 @@
+"""The ledger: how much privacy a population may lose, how much it has lost, and to what.
+
+One ledger a population. Models, metrics, tuning and retraining all charge it. A charge is on disk before the
+grant exists that adds the noise, so whatever was published was charged. A missing, damaged or restored ledger
+grants nothing. Nothing here reads a clock.
+"""
+
+import hashlib
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+
+from hushrec.errors import BudgetError, BudgetExceeded, GrantError, LedgerError, LedgerMissing, LedgerStale
+from hushrec.privacy import anchors, units
+from hushrec.privacy.accountant import Spent
+from hushrec.privacy.budget import Budget
+from hushrec.privacy.chain import Charge, Entry, Head, History, booking
+from hushrec.privacy.entropy import Entropy, OperatingSystem
+from hushrec.privacy.failpoints import failpoint
+from hushrec.privacy.mechanisms import SEAL, Grant, sampler
+from hushrec.privacy.plan import Plan, require_small_delta
+from hushrec.privacy.store import Session, Store
+
+
+class Ledger:
+    """An append-only, durable account of one population's privacy budget.
+
+    Open one with ``create``, ``open``, ``for_fit`` or ``ephemeral``. It may be used from several threads and
+    processes at once.
+
+    Attributes:
+        path: its file; None for one in memory.
+        id: the population's identifier.
+
+    Privacy: public.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.path, self._store = store.path, store
+        self._seen: Head | None = None
+        self.id = ""
+        with self._reading() as session:
+            self.id = session.history.id
+
+    # -- opening ------------------------------------------------------------------------------------------
+
+    @classmethod
+    def create(cls, path: str | os.PathLike[str], total: Budget, horizon: int = 1) -> "Ledger":
+        """Start a population's ledger.
+
+        Args:
+            path: a file that does not exist, on a local disk.
+            total: what the population may lose over all releases.
+            horizon: how many releases the owner means to make.
+
+        Raises:
+            LedgerError: There is a ledger already.
+            LedgerMissing: A release beside it names a ledger of this file name: it was lost, not never made.
+        """
+        where = Path(path).resolve()
+        anchors.require_new(where)
+        Store.create(where, _opening(total, horizon))
+        return cls.open(where)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> "Ledger":
+        """Open a ledger and verify all of it.
+
+        Raises:
+            LedgerMissing: There is no file, or a release beside it names a ledger that this is not.
+            LedgerDamaged: It is unreadable, altered, or of an unknown schema.
+            LedgerStale: A release beside it names a later state: a backup was restored.
+        """
+        store = Store(Path(path).resolve())
+        store.inspect()
+        return cls(store)
+
+    @classmethod
+    def for_fit(cls, path: str | os.PathLike[str], budget: Budget) -> "Ledger":
+        """Open a ledger; if it never existed, start it with this budget as the population's whole total.
+
+        Raises:
+            LedgerError: As ``create`` and ``open``.
+        """
+        if not Path(path).exists():
+            try:
+                return cls.create(path, budget)
+            except LedgerMissing:
+                raise
+            except LedgerError:
+                if not Path(path).exists():  # otherwise another process was first
+                    raise
+        return cls.open(path)
+
+    @classmethod
+    def ephemeral(cls, total: Budget, horizon: int = 1_000_000) -> "Ledger":
+        """A ledger in memory, for experiments. It is forgotten, so its releases claim nothing."""
+        store = Store(None)
+        store.fill(_opening(total, horizon))
+        return cls(store)
+
+    # -- looking ------------------------------------------------------------------------------------------
+
+    @property
+    def total(self) -> Budget:
+        """What the population may lose."""
+        with self._reading() as session:
+            return session.history.total
+
+    @property
+    def horizon(self) -> int:
+        """How many release slots there are."""
+        with self._reading() as session:
+            return session.history.horizon
+
+    @property
+    def spent(self) -> Spent:
+        """What it has lost so far."""
+        with self._reading() as session:
+            return session.history.spent
+
+    @property
+    def remaining(self) -> float:
+        """ε of the total that is unspent, at the ledger's δ, rounded down."""
+        with self._reading() as session:
+            return _remaining(session.history)
+
+    @property
+    def head(self) -> Head:
+        """Number and hash of the last record."""
+        with self._reading() as session:
+            return session.history.head
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Every measurement that was booked, in order."""
+        with self._reading() as session:
+            return tuple(session.history.entries())
+
+    def stored(self, plan: Plan, slot: int) -> bytes | None:
+        """The artefact that this plan was charged for in this slot, byte for byte; None if there is none.
+
+        Raises:
+            LedgerDamaged: The bytes are not those that were stored.
+        """
+        with self._reading() as session:
+            charge = session.history.latest(slot)
+            if charge is None or not charge.finished or charge.key != plan.key(self.id, slot):
+                return None
+            return session.kept(charge)
+
+    # -- charging -----------------------------------------------------------------------------------------
+
+    def charge(self, plan: Plan, slot: int | None = None, entropy: Entropy | None = None) -> Grant:
+        """Pay for a plan, durably, and get the right to make its measurements.
+
+        A slot whose charge was never finished (a crash, say) is burnt and paid for again: noise is never
+        drawn twice under one charge.
+
+        Args:
+            plan: what will be measured.
+            slot: the release slot, 0 ≤ slot < horizon; None for the next free one.
+            entropy: where the noise comes from; the operating system unless told otherwise.
+
+        Returns:
+            The grant, once the charge is on disk.
+
+        Raises:
+            BudgetExceeded: The ledger has less left; nothing was charged.
+            BudgetError: Unit, adjacency, δ or slot do not fit this ledger; nothing was charged.
+            GrantError: The slot holds a finished release; nothing was charged.
+            LedgerError: The ledger cannot be relied on, or could not be written; nothing is granted.
+
+        Privacy: charged (every event of the plan).
+        """
+        entropy = entropy or OperatingSystem()
+        caveat = self._caveat(entropy)
+        sampler()
+        failpoint("before-charge")
+        with self._writing() as session:
+            history = session.history
+            _require_same_population(plan, history.total)
+            number = self._enter(session, plan, slot, caveat)
+            charge, head, horizon = history.charges[number], history.head, history.horizon
+            failpoint("inside-charge")
+        failpoint("after-charge")
+        return Grant(
+            plan.events,
+            entropy,
+            caveat=caveat,
+            ledger={
+                "id": self.id,
+                "file": self.path.name if self.path else None,
+                "seq": head.seq,
+                "head": head.hash,
+                "slot": charge.slot,
+                "horizon": horizon,
+            },
+            charge=number,
+            key=charge.key,
+            seal=SEAL,
+        )
+
+    def sampled(self, grant: Grant, artefact: bytes) -> None:
+        """Store what a grant was used for; from now on its slot answers with these bytes.
+
+        Raises:
+            GrantError: The grant is not this ledger's, or was burnt or stored before.
+            LedgerError: It could not be written.
+        """
+        grant.close()
+        with self._writing() as session:
+            charge = self._of(grant, session, "charged")
+            session.keep(charge.number, artefact)
+            digest = hashlib.sha256(artefact).hexdigest()
+            session.append(kind="sampled", charge=charge.number, sha256=digest, size=len(artefact))
+            failpoint("inside-store")
+        failpoint("after-store")
+
+    def published(self, grant: Grant) -> None:
+        """Record that the stored artefact has left the building.
+
+        Raises:
+            GrantError: The grant is not this ledger's, or its artefact was never stored.
+            LedgerError: It could not be written.
+        """
+        with self._writing() as session:
+            session.append(kind="published", charge=self._of(grant, session, "sampled").number)
+        failpoint("after-publish")
+
+    def burn(self, grant: Grant) -> None:
+        """Give a charge up: it stays spent, and its slot may be charged anew.
+
+        Raises:
+            GrantError: The grant is not this ledger's, or was published or burnt before.
+            LedgerError: It could not be written.
+        """
+        grant.close()
+        with self._writing() as session:
+            session.append(kind="burnt", charge=self._of(grant, session, "charged", "sampled").number)
+
+    def extend(self, total: Budget, horizon: int | None = None) -> None:
+        """The owner's decision to allow more, recorded like everything else.
+
+        Raises:
+            BudgetError: Unit, adjacency or δ differ, or the total or the horizon would shrink.
+            LedgerError: It could not be written.
+        """
+        with self._writing() as session:
+            history = session.history
+            horizon = history.horizon if horizon is None else horizon
+            if _kind(total) != _kind(history.total):
+                raise BudgetError("a ledger keeps its unit, adjacency and δ; only ε and the horizon may grow")
+            if total.epsilon_units < history.total.epsilon_units or horizon < history.horizon:
+                raise BudgetError("a ledger's ε and horizon may grow, not shrink")
+            session.append(kind="extended", total=total.model_dump(), horizon=horizon)
+
+    # -- inside -------------------------------------------------------------------------------------------
+
+    def _enter(self, session: Session, plan: Plan, slot: int | None, caveat: str) -> int:
+        """Book every measurement of a plan, each as its own entry; returns the number of the charge."""
+        history = session.history
+        if slot is None:
+            slot = history.free_slot()
+        elif held := history.latest(slot):
+            if held.finished:
+                raise GrantError(
+                    f"slot {slot} holds a finished release; its bytes are in stored(plan, {slot}), and a new "
+                    "release takes the next slot"
+                )
+            session.append(kind="burnt", charge=held.number)
+        requested = (history.spent + plan.spent).epsilon_units(history.total.delta)
+        if requested > history.total.epsilon_units:
+            raise BudgetExceeded(units.shown(requested), _remaining(history), history.total.unit)
+        if not 0 <= slot < history.horizon:
+            raise BudgetError(
+                f"slot {slot} is beyond the horizon of {history.horizon} releases; name an unfinished slot "
+                "to charge it anew, or let the ledger's owner extend the horizon"
+            )
+        number, key = history.head.seq + 1, plan.key(self.id, slot)
+        for event in plan.events:
+            session.append(**booking(number, slot, key, plan.model, caveat, event))
+        return number
+
+    def _of(self, grant: Grant, session: Session, *states: str) -> Charge:
+        charge = session.history.charges.get(grant.charge)
+        if grant.ledger.get("id") != self.id or charge is None:
+            raise GrantError("this grant was charged to another ledger")
+        if charge.state not in states:
+            raise GrantError(f"this grant's charge is {charge.state}, and not {' or '.join(states)}")
+        return charge
+
+    def _caveat(self, entropy: Entropy) -> str:
+        if not entropy.private:
+            return "not private: seeded"
+        return "" if self.path else "not private: the ledger was not kept"
+
+    @contextmanager
+    def _reading(self) -> Iterator[Session]:
+        beside = self._anchors()
+        with self._store.reading() as session:
+            self._compare(session.history, beside)
+            yield session
+        self._seen = session.history.head
+
+    @contextmanager
+    def _writing(self) -> Iterator[Session]:
+        beside = self._anchors()
+        with self._store.writing() as session:
+            self._compare(session.history, beside)
+            yield session
+        self._seen = session.history.head
+
+    def _anchors(self) -> list[anchors.Anchor]:
+        # Read before the history is: a release that appears in between names a record that will be there.
+        return anchors.beside(self.path) if self.path else []
+
+    def _compare(self, history: History, beside: list[anchors.Anchor]) -> None:
+        """Refuse a history that has forgotten what a release, or this process, has seen."""
+        anchors.require_known(beside, self.path, history)
+        if self._seen and not history.holds(self._seen):
+            raise LedgerStale(
+                "the ledger was put back to an earlier state while it was open; put the latest copy back"
+            )
+
+
+def _opening(total: Budget, horizon: int) -> dict[str, object]:
+    if horizon < 1:
+        raise BudgetError("a horizon is at least one release")
+    return {"kind": "opened", "id": secrets.token_hex(16), "total": total.model_dump(), "horizon": horizon}
+
+
+def _remaining(history: History) -> float:
+    left = Fraction(history.total.epsilon_units - history.spent_epsilon, units.PER_ONE)
+    return units.float_below(left)
+
+
+def _kind(budget: Budget) -> tuple[object, ...]:
+    return budget.unit, budget.adjacency, budget.delta
+
+
+def _require_same_population(plan: Plan, total: Budget) -> None:
+    if (plan.budget.unit, plan.budget.adjacency) != (total.unit, total.adjacency):
+        raise BudgetError(
+            f"the plan protects a {plan.budget.unit} under {plan.budget.adjacency}, the ledger a "
+            f"{total.unit} under {total.adjacency}; such losses do not add: make both the same"
+        )
+    require_small_delta(total.delta, plan.max_users)

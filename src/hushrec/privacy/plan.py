@@ -1,0 +1,261 @@
+"""What a model will measure, with how much noise, and what that costs: settled before any data is opened."""
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from importlib import metadata
+from typing import Any, Literal, TypeVar
+
+from hushrec.errors import BudgetError
+from hushrec.privacy import units
+from hushrec.privacy.accountant import Spent, largest_pure, largest_rho, price, spent_of
+from hushrec.privacy.budget import Budget
+from hushrec.privacy.events import Event, Gaussian, Laplace
+
+Analysis = Literal["corrected", "published"]
+_Event = TypeVar("_Event", Gaussian, Laplace)
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One event of a plan and the part of the budget that was set aside for it.
+
+    Args:
+        event: what will be measured.
+        share: its part of the plan's ρ, or of its ε where all noise is Laplace; in (0, 1].
+
+    Privacy: public.
+    """
+
+    event: Event
+    share: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share <= 1:
+            raise BudgetError(f"{self.event.name}: a share lies above 0 and not above 1")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything a model's fit will measure. Made from public declarations alone.
+
+    Args:
+        model: the model's name.
+        config: its settings, as JSON values.
+        domain_digest: digest of the public domain.
+        max_users: the domain's upper bound on the number of users.
+        budget: what the user allows for this release.
+        analysis: ``"corrected"`` claims what holds; ``"published"`` reproduces a paper whose claim may not.
+        measurements: every event with its share. Their sensitivities are the true ones in either analysis.
+        claimed_epsilon: the paper's ε where the analysis is ``"published"``, else None.
+
+    Raises:
+        BudgetError: δ is not below 1/(10 · max_users); names repeat; shares exceed the whole; or a corrected
+            plan costs more than its budget.
+
+    Privacy: public.
+    """
+
+    model: str
+    config: Mapping[str, Any]
+    domain_digest: str
+    max_users: int
+    budget: Budget
+    analysis: Analysis
+    measurements: tuple[Measurement, ...]
+    claimed_epsilon: float | None = None
+
+    def __post_init__(self) -> None:
+        # A copy through JSON is both a check that it can be stored and a guard against later changes.
+        object.__setattr__(self, "config", json.loads(_canonical(dict(self.config))))
+        require_small_delta(self.budget.delta, self.max_users)
+        names = [event.name for event in self.events]
+        if not names or len(set(names)) < len(names):
+            raise BudgetError(f"{self.model}: a plan has measurements, each with a name of its own")
+        _whole(self.model, {m.event.name: m.share for m in self.measurements})
+        if (self.claimed_epsilon is None) != (self.analysis == "corrected"):
+            raise BudgetError(
+                f"{self.model}: claimed_epsilon belongs to a published analysis, and only there"
+            )
+        if self.analysis == "corrected" and not self._affordable():
+            raise BudgetError(
+                f"{self.model}: the measurements cost ε = {self.epsilon:.6g}, the budget is "
+                f"{self.budget.epsilon:.6g}; add noise or raise the budget"
+            )
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """The measurements without their shares."""
+        return tuple(measurement.event for measurement in self.measurements)
+
+    @cached_property
+    def spent(self) -> Spent:
+        """True privacy loss of all measurements, in units of 1e-12."""
+        return spent_of(self.events)
+
+    @cached_property
+    def epsilon(self) -> float:
+        """True ε at the budget's δ, rounded up; infinite for Gaussian noise at δ = 0."""
+        return self.spent.epsilon(self.budget.delta)
+
+    def _affordable(self) -> bool:
+        return self.spent.epsilon_units(self.budget.delta) <= self.budget.epsilon_units
+
+    def key(self, ledger_id: str, slot: int) -> str:
+        """Idempotency key: SHA-256 of population, plan, code version and release slot, in hex."""
+        facts = {
+            "ledger": ledger_id,
+            "slot": slot,
+            "version": _version(),
+            "model": self.model,
+            "config": self.config,
+            "domain": self.domain_digest,
+            "max_users": self.max_users,
+            "budget": self.budget.model_dump(),
+            "analysis": self.analysis,
+            "measurements": [
+                [e.mechanism, e.name, float(e.sensitivity), float(e.noise), float(e.step), int(e.size)]
+                for e in self.events
+            ],
+        }
+        return hashlib.sha256(_canonical(facts).encode()).hexdigest()
+
+    def __str__(self) -> str:
+        head = f"{self.model}, {self.analysis} analysis: {self.budget}"
+        claim = "" if self.claimed_epsilon is None else f"; the paper claims ε = {self.claimed_epsilon:g}"
+        total = f"true ε = {self.epsilon:.6g} at δ = {self.budget.delta:g}{claim}"
+        return "\n".join([head, "", *_aligned(list(self._rows())), "", total])
+
+    def _rows(self) -> Iterator[tuple[str, ...]]:
+        yield "measurement", "mechanism", "sensitivity", "noise", "entries", "share", "cost"
+        for measurement in self.measurements:
+            event, loss = measurement.event, price(measurement.event)
+            gaussian = isinstance(event, Gaussian)
+            yield (
+                event.name,
+                event.mechanism,
+                f"{event.sensitivity:.6g}",
+                f"{'σ' if gaussian else 'b'} = {event.noise:.6g}",
+                f"{event.size:,}",
+                f"{measurement.share:.4f}",
+                f"{'ρ' if gaussian else 'ε'} = {units.shown(loss.rho if gaussian else loss.pure):.6g}",
+            )
+
+
+def require_small_delta(delta: float, max_users: int) -> None:
+    """Refuse a δ at which publishing a tenth of a user's data would pass for privacy.
+
+    Raises:
+        BudgetError: δ ≥ 1/(10 · max_users).
+    """
+    if units.as_written(delta) * 10 * max_users >= 1:
+        raise BudgetError(
+            f"δ = {delta:g} is too large for up to {max_users:,} users; choose one below "
+            f"{1 / (10 * max_users):.3g}"
+        )
+
+
+def split_gaussian(budget: Budget, shares: Mapping[str, float]) -> dict[str, int]:
+    """Divide the largest ρ that fits a budget: name → integer ρ, rounded down, adding to at most the whole.
+
+    Args:
+        budget: with δ > 0.
+        shares: name → part of ρ; they add to at most 1.
+
+    Returns:
+        ρ of each in units of 1e-12, for ``gaussian``.
+
+    Raises:
+        BudgetError: δ is 0, or the shares exceed the whole.
+
+    Privacy: public.
+    """
+    total = largest_rho(budget)
+    return {name: math.floor(part * total) for name, part in _whole("the split", shares).items()}
+
+
+def split_laplace(budget: Budget, shares: Mapping[str, float]) -> dict[str, int]:
+    """Divide the largest Σε that fits a budget: name → integer ε, rounded down.
+
+    At δ = 0 the Σε is the budget's ε. At δ > 0 many small measurements may add to more, by their zCDP bound.
+
+    Args:
+        budget: any.
+        shares: name → part of Σε; they add to at most 1.
+
+    Returns:
+        ε of each in units of 1e-12, for ``laplace``.
+
+    Raises:
+        BudgetError: The shares exceed the whole.
+
+    Privacy: public.
+    """
+    parts = _whole("the split", shares)
+    kept_back = Fraction(1 - sum(parts.values()))
+    total = largest_pure(budget, [*parts.values(), kept_back])
+    return {name: math.floor(part * total) for name, part in parts.items()}
+
+
+def gaussian(name: str, *, rho: int, sensitivity: float, step: float, size: int) -> Gaussian:
+    """The Gaussian measurement that costs at most ``rho`` units: σ = Δ/√(2ρ), rounded up.
+
+    Privacy: public.
+    """
+    if rho < 1:
+        raise BudgetError(f"{name}: its share of the budget is less than one unit; give it more")
+    sigma = sensitivity / math.sqrt(2 * rho / units.PER_ONE)
+    return _widened(
+        lambda noise: Gaussian(name, sensitivity, noise, step, size), sigma, lambda s: s.rho <= rho
+    )
+
+
+def laplace(name: str, *, epsilon: int, sensitivity: float, step: float, size: int) -> Laplace:
+    """The Laplace measurement that costs at most ``epsilon`` units: b = Δ/ε, rounded up.
+
+    Privacy: public.
+    """
+    if epsilon < 1:
+        raise BudgetError(f"{name}: its share of the budget is less than one unit; give it more")
+    scale = sensitivity / (epsilon / units.PER_ONE)
+    return _widened(
+        lambda noise: Laplace(name, sensitivity, noise, step, size), scale, lambda s: s.pure <= epsilon
+    )
+
+
+def _widened(event: Callable[[float], _Event], noise: float, fits: Callable[[Spent], bool]) -> _Event:
+    while not fits(price(event(noise))):
+        noise = math.nextafter(noise, math.inf)
+    return event(noise)
+
+
+def _whole(owner: str, shares: Mapping[str, float]) -> dict[str, Fraction]:
+    """Shares as exact fractions of at most 1; a sum above it by float rounding alone is scaled down."""
+    exact = {name: Fraction(share) for name, share in shares.items()}
+    total = sum(exact.values())
+    if not exact or min(exact.values()) <= 0 or total > 1 + Fraction(1, 10**9):
+        raise BudgetError(f"{owner}: shares are positive and add to at most 1, here to {float(total):.6g}")
+    return {name: share / max(total, 1) for name, share in exact.items()}
+
+
+def _aligned(rows: list[tuple[str, ...]]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [row[0].ljust(widths[0]), row[1].ljust(widths[1])]
+        cells += [cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True)]
+        yield "  ".join(cells).rstrip()
+
+
+def _canonical(value: object) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _version() -> str:
+    try:
+        return metadata.version("hushrec")
+    except metadata.PackageNotFoundError:  # run from a source tree that was never installed
+        return "source"

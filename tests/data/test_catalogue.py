@@ -1,0 +1,59 @@
+import polars as pl
+import pytest
+
+from hushrec.data.domain import Domain
+from hushrec.errors import DomainError
+
+
+def of(path, column=None):
+    return Domain.from_catalogue(path, scale=(1, 5, 1), max_users=10, column=column).items
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("movies.csv", b'movieId,title,genres\n1,"Good, Bad",x\n007,Bond,y\n'),
+        ("items.tsv", "item_id\ttitle\n1\té\n007\tb\n".encode()),
+        ("movies.dat", b"1::Mis\xe9rables, Les::Drama\n007::Bond::Action\n"),
+        ("u.item", b"1|Caf\xe9|01-Jan-1995||http://x|0\n007|Bond||||1\n"),
+        ("movie_titles.txt", b"1,2003,Mis\xe9rables, Les\n007,2004,B\n"),
+        ("movie_titles.csv", b"1,2003,Dinosaur Planet\r\n007,NULL,B\r\n"),
+        ("ids.txt", b"\xef\xbb\xbf1\r\n007\r\n\r\n"),
+    ],
+)
+def test_ids_of_published_lists(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    assert of(tmp_path / name) == ("1", "007")
+
+
+def test_parquet_and_a_named_column(tmp_path):
+    pl.DataFrame({"title": ["x", "y"], "id": [1, 2]}).write_parquet(tmp_path / "items.parquet")
+    assert of(tmp_path / "items.parquet", column="id") == ("1", "2")
+    assert of(tmp_path / "items.parquet") == ("x", "y")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "column", "message"),
+    [
+        ("none.csv", None, None, "none.csv"),
+        ("items.xlsx", b"", None, "unknown kind"),
+        ("items.csv", b"a,b\n1,2\n", "c", "cannot be read"),
+        ("items.csv", b"a,b\n1,2\n,3\n", None, "empty cells"),
+        ("movies.dat", b"1::x\n", "id", "no header"),
+        ("items.txt", b"\xff\xfe\n", None, "cannot be read"),
+        ("items.parquet", b"PAR1", None, "cannot be read"),
+        ("items.csv", b"a\n1\n1\n", None, "more than once"),
+        ("items.csv", b"a\n", None, "empty"),
+    ],
+)
+def test_what_cannot_be_read_is_explained(tmp_path, name, content, column, message):
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(DomainError, match=message):
+        of(tmp_path / name, column)
+
+
+def test_ids_as_floats_are_refused(tmp_path):
+    pl.DataFrame({"id": [1.0, 2.0]}).write_parquet(tmp_path / "items.parquet")
+    with pytest.raises(DomainError, match="Float64"):
+        of(tmp_path / "items.parquet")

@@ -1,0 +1,135 @@
+import hashlib
+import json
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hushrec.data.domain import Domain, Scale
+from hushrec.errors import DomainError
+
+
+def test_scale_knows_its_levels():
+    half_stars = Scale(0.5, 5.0, 0.5)
+    assert (half_stars.levels, half_stars.mid, half_stars.span) == (10, 2.75, 4.5)
+
+
+def test_nearest_clamps_and_rounds_halves_up():
+    ratings = np.array([-9.0, 0.5, 0.74, 0.75, 1.2, 5.0, 99.0, 1e300])
+    assert Scale(0.5, 5.0, 0.5).nearest(ratings).tolist() == [0, 0, 0, 1, 1, 9, 9, 9]
+
+
+@pytest.mark.parametrize("scale", [(0, 1, 0.1), (1, 10, 0.1), (-3, 3, 0.25), (0, 255, 1)])
+def test_nearest_finds_every_level_of_a_decimal_scale(scale):
+    scale = Scale(*scale)
+    steps = np.arange(scale.levels)
+    assert (scale.nearest(scale.lo + scale.step * steps) == steps).all()
+
+
+@pytest.mark.parametrize(
+    "items",
+    [["1", "2"], [1, 2], np.array([1, 2]), pl.Series([1, 2]), iter(["1", "2"]), range(1, 3)],
+    ids=["text", "ints", "numpy", "polars", "iterator", "range"],
+)
+def test_ids_of_any_sort_become_the_same_text(items):
+    domain = Domain(items=items, scale=(1, 5, 1), cap=500, max_users=10_000)
+    assert domain.items == ("1", "2")
+    assert domain.positions == {"1": 0, "2": 1}
+    assert (domain.n_items, domain.cap, domain.scale) == (2, 500, (1.0, 5.0, 1.0))
+
+
+def test_ids_are_normalised_to_nfc():
+    assert Domain(["cafe\u0301"], scale=(1, 5, 1), max_users=1).items == ("caf\u00e9",)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"items": []}, "catalogue is empty"),
+        ({"items": "abc"}, "as a list"),
+        ({"items": 7}, "as a list"),
+        ({"items": ["a", "b", "a"]}, "'a' occurs more than once"),
+        ({"items": ["e\u0301", "\u00e9"]}, "more than once"),
+        ({"items": ["a", 1.0]}, "not float .at 1."),
+        ({"items": ["a", True]}, "not bool"),
+        ({"items": ["a", None]}, "not NoneType"),
+        ({"items": ["a", np.float64(1)]}, "not float64"),
+        ({"items": ["a", ""]}, "position 1 must have 1 to 256 bytes"),
+        ({"items": ["\u00e9" * 129]}, "1 to 256 bytes"),
+        ({"items": ["a\0b"]}, "NUL"),
+        ({"items": ["\ud800"]}, "not valid Unicode"),
+        ({"scale": (1, 5, 0.3)}, "not a whole number of steps"),
+        ({"scale": (5, 1, 1)}, "is no scale"),
+        ({"scale": (1, 5, -1)}, "is no scale"),
+        ({"scale": (1, 1, 1)}, "is no scale"),
+        ({"scale": (1, float("nan"), 1)}, "is no scale"),
+        ({"scale": (0, 256, 1)}, "257 levels are more than 256"),
+        ({"scale": (1, 5)}, "scale"),
+        ({"scale": None}, "scale"),
+        ({"cap": 0}, "cap: .* greater than or equal to 1"),
+        ({"cap": 1.5}, "cap"),
+        ({"max_users": 0}, "max_users"),
+        ({"max_users": "many"}, "max_users"),
+    ],
+)
+def test_a_wrong_declaration_is_explained(change, message):
+    good = {"items": ["a", "b"], "scale": (1, 5, 1), "cap": 5, "max_users": 10}
+    Domain(**good)
+    with pytest.raises(DomainError, match=message) as caught:
+        Domain(**(good | change))
+    assert "pydantic" not in str(caught.value)
+
+
+def test_numpy_integers_are_integers():
+    assert Domain(["a"], scale=(1, 5, 1), max_users=np.int64(7)).max_users == 7
+
+
+def test_saved_domain_opens_equal(tmp_path):
+    domain = Domain(["é", "007", "b,\"c'"], scale=(0.5, 5, 0.5), cap=3, max_users=9)
+    domain.save(tmp_path / "domain.json")
+    opened = Domain.open(tmp_path / "domain.json")
+    assert opened == domain
+    assert opened.digest == domain.digest
+
+
+def test_digest_is_of_the_content_in_order():
+    domain = Domain(["a", "b"], scale=(1, 5, 1), cap=500, max_users=10)
+    # The digest names releases, so it must never drift.
+    text = '{"cap":500,"items":["a","b"],"max_users":10,"scale":[1.0,5.0,1.0]}'
+    assert domain.digest == hashlib.sha256(text.encode()).hexdigest()
+    assert domain.digest != Domain(["b", "a"], scale=(1, 5, 1), cap=500, max_users=10).digest
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[1, 2]", "{}", '{"items": ["a"], "scale": [1, 5, 1], "cap": 5, "max_users": 9, "extra": 1}']
+)
+def test_a_file_that_is_no_domain_is_refused(tmp_path, text):
+    (tmp_path / "domain.json").write_text(text)
+    with pytest.raises(DomainError, match=r"is no domain|cannot be read"):
+        Domain.open(tmp_path / "domain.json")
+
+
+def test_a_saved_domain_is_checked_again(tmp_path):
+    fields = {"items": ["a", "a"], "scale": [1, 5, 1], "cap": 5, "max_users": 9}
+    (tmp_path / "domain.json").write_text(json.dumps(fields))
+    with pytest.raises(DomainError, match="more than once"):
+        Domain.open(tmp_path / "domain.json")
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(DomainError, match="cannot be read as a domain"):
+        Domain.open(tmp_path / "none.json")
+
+
+def test_repr_is_short():
+    domain = Domain(range(20_000), scale=(1, 5, 1), max_users=10)
+    assert repr(domain) == "Domain(20000 items, scale 1 to 5 by 1, cap 500, at most 10 users)"
+
+
+def test_importing_the_domain_does_not_import_the_heavy_ones():
+    heavy = ("polars", "numba", "scipy")
+    code = f"import sys, hushrec.data.domain; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

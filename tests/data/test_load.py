@@ -1,0 +1,221 @@
+"""Content: whatever a record holds, it is kept, mended or dropped by its own user's rule, silently."""
+
+import math
+import unicodedata
+import warnings
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hushrec.data.domain import Domain
+from hushrec.data.load import load
+
+COLUMNS = ["user_id", "item_id", "rating", "timestamp"]
+
+
+def frame(*rows):
+    return pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row")
+
+
+def rows(ratings):
+    return ratings.to_polars().rows()
+
+
+def test_ids_stay_what_they_are():
+    """The classic ways to merge two users or to lose one, none of which may happen."""
+    users = [
+        "7",
+        "007",
+        "NA",
+        "null",
+        "NaN",
+        "9007199254740992",
+        "9007199254740993",
+        " x",
+        "x",
+        "X",
+        "1e3",
+        "1000",
+    ]
+    domain = Domain(["007", "7"], scale=(1, 5, 1), max_users=99)
+    ratings = load(frame(*((user, "007", "4", "0") for user in users)), domain)
+    assert ratings.users.to_list() == sorted(users, key=str.encode)
+    assert (ratings.items == 0).all()
+
+
+def test_user_ids_are_normalised_to_nfc(domain):
+    """NFC and NFD of one name are one person; were they two, both would be protected half."""
+    ratings = load(frame(("caf\u00e9", "a", "1", "0"), ("cafe\u0301", "b", "2", "0")), domain)
+    assert ratings.users.to_list() == ["caf\u00e9"]
+    assert ratings.n_ratings == 2
+
+
+def test_item_ids_match_after_nfc():
+    domain = Domain(["\u00e9"], scale=(1, 5, 1), max_users=9)
+    assert load(frame(("x", "e\u0301", "1", "0")), domain).n_ratings == 1
+
+
+@pytest.mark.parametrize("user", ["", None, "x\0y", "x" * 257, "\u00e9" * 129], ids=repr)
+def test_records_of_impossible_users_are_dropped(domain, user):
+    ratings = load(frame((user, "a", "1", "0"), ("ok", "a", "1", "0"), ("x" * 256, "b", "1", "0")), domain)
+    assert ratings.users.to_list() == ["ok", "x" * 256]
+    assert ratings.dropped.user_id == 1
+
+
+@pytest.mark.parametrize("item", ["z", "7", "A", " a", "", None, "a\0"], ids=repr)
+def test_items_outside_the_catalogue_are_dropped(domain, item):
+    ratings = load(frame(("x", item, "1", "0"), ("y", "007", "1", "0")), domain)
+    assert rows(ratings) == [("y", "007", 1.0, 0)]
+    assert ratings.dropped.item_id == 1
+
+
+@pytest.mark.parametrize(
+    "rating", ["nan", "NaN", "inf", "-inf", "1e400", "", None, "five", "4,5", "1_0", "0x3", "٣"]
+)
+def test_ratings_that_are_no_number_are_dropped(domain, rating):
+    ratings = load(frame(("x", "a", rating, "0"), ("x", "b", "2", "0")), domain)
+    assert rows(ratings) == [("x", "b", 2.0, 0)]
+    assert ratings.dropped.rating == 1
+
+
+@pytest.mark.parametrize(
+    ("rating", "becomes"),
+    [
+        ("0", 1),
+        ("-1e300", 1),
+        ("5.1", 5),
+        ("1e300", 5),
+        ("3.49", 3),
+        ("3.5", 4),
+        ("4.0", 4),
+        (" 3", 3),
+        ("+2", 2),
+    ],
+)
+def test_ratings_are_clamped_and_rounded(domain, rating, becomes):
+    assert load(frame(("x", "a", rating, "0")), domain).values().tolist() == [becomes]
+
+
+def test_clamped_and_rounded_are_counted_confidentially(domain):
+    ratings = load(frame(("x", "a", "9", "0"), ("x", "b", "2.2", "0"), ("y", "a", "3", "0")), domain)
+    assert (ratings.dropped.clamped, ratings.dropped.rounded, ratings.dropped.rating) == (1, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("stamp", "becomes"),
+    [("978300760", 978300760), ("978300760.9", 978300760), ("-5", 0), ("1e30", 2**40), ("inf", 2**40)]
+    + [(bad, 0) for bad in ("", None, "nan", "yesterday", "2005-09-06")],
+)
+def test_timestamps_are_clamped_or_zero(domain, stamp, becomes):
+    assert load(frame(("x", "a", "3", stamp)), domain).timestamps.tolist() == [becomes]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "rating"),
+    [
+        ([("5", "10"), ("3", "20")], 3),  # the last, where scipy would make it 8
+        ([("3", "10"), ("5", "10"), ("4", "10")], 5),  # of the last the largest
+        ([("5", "-9"), ("3", "-1")], 5),  # both clamped to 0
+        ([("2", ""), ("1", "1")], 1),  # missing is before all others
+    ],
+)
+def test_of_duplicates_the_last_then_the_largest_counts(domain, pairs, rating):
+    records = [("x", "a", *pair) for pair in pairs]
+    for order in (records, records[::-1]):
+        ratings = load(frame(*order), domain)
+        assert ratings.values().tolist() == [rating]
+        assert ratings.dropped.duplicate == len(pairs) - 1
+
+
+def test_without_timestamps_the_largest_duplicate_counts(domain):
+    for order in ([3, 5, 4], [5, 4, 3]):
+        table = pl.DataFrame({"user": ["x"] * 3, "item": ["b"] * 3, "rating": order})
+        ratings = load(table, domain)
+        assert ratings.values().tolist() == [5]
+        assert ratings.timestamps is None
+
+
+def test_an_empty_table_is_valid(domain):
+    ratings = load(frame(), domain)
+    assert (ratings.n_users, ratings.n_ratings, ratings.indptr.tolist()) == (0, 0, [0])
+    assert ratings.timestamps.tolist() == []
+    assert rows(ratings) == []
+
+
+def test_a_table_of_nothing_but_rubbish_is_as_valid(domain):
+    assert load(frame(("", "z", "?", "!"), (None, None, None, None)), domain).n_users == 0
+
+
+def test_dirt_is_silent(domain, capfd, caplog):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load(frame(("", "z", "?", "!"), ("x", "a", "nan", "1"), ("x", "a", "9", "1e99")), domain)
+    assert capfd.readouterr() == ("", "")
+    assert caplog.text == ""
+
+
+# What may stand in a cell, with everything that goes wrong in practice.
+CELLS = st.tuples(
+    st.sampled_from(["x", "y", "z", "e\u0301", "\u00e9", "", "a\0", "u" * 300, None]),
+    st.sampled_from(["a", "b", "007", "7", "", None]),
+    st.sampled_from(["1", "2", "3.5", "4.2", "5", "9", "-1", "nan", "inf", "1e999", "x", "", None]),
+    st.sampled_from(["0", "5", "5", "7", "-3", "1e40", "", "x", None]),
+)
+
+
+def by_hand(records):
+    """The rules once more, a record at a time."""
+
+    def number(text):
+        try:
+            return float(text)
+        except (TypeError, ValueError):
+            return math.nan
+
+    best = {}
+    for user, item, rating, stamp in records:
+        user = unicodedata.normalize("NFC", user or "")
+        value, time = number(rating), number(stamp)
+        if not 1 <= len(user.encode()) <= 256 or "\0" in user:
+            continue
+        if item not in ("a", "b", "007") or not math.isfinite(value):
+            continue
+        value = math.floor(min(max(value, 1), 5) + 0.5)
+        time = 0 if math.isnan(time) else int(min(max(time, 0), 2**40))
+        best[user, item] = max(best.get((user, item), (-1, 0)), (time, value))
+    order = {"a": 0, "b": 1, "007": 2}
+    ordered = sorted(best.items(), key=lambda entry: (entry[0][0].encode(), order[entry[0][1]]))
+    return [(user, item, float(value), time) for (user, item), (time, value) in ordered]
+
+
+@settings(derandomize=True, max_examples=120, deadline=None)
+@given(st.lists(CELLS, max_size=40))
+def test_any_content_is_cleaned_as_by_hand(records):
+    """Nothing is ever raised, and the result is that of the rules read off TRUST, one record at a time."""
+    domain = Domain(["a", "b", "007"], scale=(1, 5, 1), cap=2, max_users=3)
+    assert rows(load(frame(*records), domain)) == by_hand(records)
+
+
+@settings(derandomize=True, max_examples=50, deadline=None)
+@given(st.lists(CELLS, max_size=30), st.randoms(use_true_random=False), st.integers(1, 9))
+def test_neither_order_nor_slices_of_rows_matter(records, random, size):
+    domain = Domain(["a", "b", "007"], scale=(1, 5, 1), cap=2, max_users=3)
+    mixed = random.sample(records, len(records))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hushrec.data.intake._SLICE", size)
+        sliced = load(frame(*mixed), domain)
+    whole = load(frame(*records), domain)
+    assert rows(sliced) == rows(whole)
+    assert sliced.dropped == whole.dropped
+
+
+@settings(derandomize=True, max_examples=30, deadline=None)
+@given(st.lists(CELLS, max_size=30))
+def test_a_users_rows_do_not_depend_on_other_users(records):
+    domain = Domain(["a", "b", "007"], scale=(1, 5, 1), cap=2, max_users=3)
+    of_x = [record for record in records if record[0] == "x"]
+    assert rows(load(frame(*of_x), domain)) == [
+        row for row in rows(load(frame(*records), domain)) if row[0] == "x"
+    ]

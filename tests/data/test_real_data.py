@@ -1,0 +1,146 @@
+"""Every loader on the publishers' own files, where they are on this machine: counts as published."""
+
+import polars as pl
+import pytest
+
+from hushrec.data.domain import Domain
+from hushrec.data.load import load
+from hushrec.data.split import given, latest, netflix_probe
+
+STARS, HALF_STARS = (1, 5, 1), (0.5, 5, 0.5)
+
+
+def domain(n_items, scale):
+    return Domain(range(1, n_items + 1), scale=scale, max_users=1_000_000)
+
+
+def rated_items(ratings):
+    return pl.Series(ratings.items).n_unique()
+
+
+@pytest.mark.parametrize(
+    ("name", "n_items", "scale", "n_users", "n_rated", "n_ratings", "duplicates"),
+    [
+        ("ml-100k/u.data", 1_682, STARS, 943, 1_682, 100_000, 0),
+        ("ml-100k.parquet", 1_682, STARS, 943, 1_682, 100_000, 0),
+        ("ml-1m.parquet", 3_952, STARS, 6_040, 3_706, 1_000_209, 0),
+        ("ml-1m-timestamped-part.parquet", 3_952, STARS, 6_037, 3_505, 240_657, 0),
+        ("ml-1m/ratings.head.dat", 3_952, STARS, 331, None, 50_440, 0),
+        ("ml-10m/ratings.head.dat", 65_133, HALF_STARS, None, None, 220, 0),
+        ("ml-25m/ratings.head.csv", 209_171, HALF_STARS, 757, None, 100_000, 0),
+        ("ml-latest-small/ratings.csv", 193_609, HALF_STARS, 610, 9_724, 100_836, 0),
+        ("ml-latest-small.parquet", 193_609, HALF_STARS, 610, 9_724, 100_836, 0),
+        ("anime-5k-users.parquet", 40_000, (1, 10, 1), 4_714, 7_157, 419_943, 0),
+        ("filmtrust/ratings.txt", 2_071, (0.5, 4, 0.5), 1_508, 2_071, 35_497, 3),
+        ("filmtrust.parquet", 2_071, (0.5, 4, 0.5), 1_508, 2_071, 35_497, 3),
+        ("ciao.parquet", 200_000, STARS, 7_375, 105_114, 284_086, 1_436),
+        ("netflix-sample/netflix-100k-rows.parquet", 17_770, STARS, 27_555, 1_701, 100_478, 0),
+        ("netflix-sample/combined_data_1.head.txt", 17_770, STARS, None, 8, 9_992, 0),
+    ],
+)
+def test_counts_are_as_published(real, name, n_items, scale, n_users, n_rated, n_ratings, duplicates):
+    ratings = load(real(name), domain(n_items, scale))
+    assert ratings.n_ratings == n_ratings - duplicates
+    assert n_users is None or ratings.n_users == n_users
+    assert n_rated is None or rated_items(ratings) == n_rated
+    dropped = ratings.dropped
+    assert (dropped.user_id, dropped.item_id, dropped.rating, dropped.duplicate) == (0, 0, 0, duplicates)
+    assert dropped.rounded == 0
+    assert dropped.clamped == (34 if name == "ciao.parquet" else 0)  # its zeros
+
+
+@pytest.mark.parametrize("n", [1_000, 100])
+def test_no_record_is_lost_where_the_catalogue_is_short(real, n):
+    ratings = load(real("ml-100k/u.data"), domain(n, STARS))
+    assert ratings.n_ratings + ratings.dropped.item_id == 100_000
+
+
+def without_time(ratings):
+    return ratings.to_polars().select("user_id", "item_id", "rating")
+
+
+def test_the_same_ratings_in_several_formats(real):
+    small = domain(193_609, HALF_STARS)
+    text = load(real("ml-latest-small/ratings.csv"), small).to_polars()
+    assert text.equals(load(real("ml-latest-small.parquet"), small).to_polars())
+    hundred = domain(1_682, STARS)
+    text = load(real("ml-100k/u.data"), hundred).to_polars()
+    assert text.equals(load(real("ml-100k.parquet"), hundred).to_polars())
+
+
+def test_the_head_of_ml_1m_is_in_the_whole(real):
+    million = domain(3_952, STARS)
+    head = load(real("ml-1m/ratings.head.dat"), million)
+    whole = load(real("ml-1m.parquet"), million)
+    mine = without_time(whole).filter(pl.col("user_id").is_in(head.users.to_list()))
+    assert mine.equals(without_time(head))  # its users are complete
+    timed = load(real("ml-1m-timestamped-part.parquet"), million).to_polars()
+    assert timed.join(without_time(whole), on=["user_id", "item_id", "rating"]).height == timed.height
+    assert head.to_polars().join(timed, on=timed.columns).height == head.n_ratings
+
+
+def test_integers_are_the_same_ids_as_text(real):
+    table = pl.read_parquet(real("ml-100k.parquet"))
+    hundred = domain(1_682, STARS)
+    assert load(table.to_pandas(), hundred).to_polars().equals(load(table, hundred).to_polars())
+
+
+def test_published_folds_are_a_partition(real):
+    hundred = domain(1_682, STARS)
+    whole = load(real("ml-100k/u.data"), hundred).to_polars()
+    tests = []
+    for fold in range(1, 6):
+        train, test = given(
+            load(real(f"ml-100k/u{fold}.base"), hundred), load(real(f"ml-100k/u{fold}.test"), hundred)
+        )
+        assert (train.n_ratings, test.n_ratings) == (80_000, 20_000)
+        assert (
+            pl.concat([train.to_polars(), test.to_polars()])
+            .sort(whole.columns)
+            .equals(whole.sort(whole.columns))
+        )
+        tests.append(test.to_polars())
+    assert pl.concat(tests).sort(whole.columns).equals(whole.sort(whole.columns))
+
+
+@pytest.mark.parametrize("part", ["a", "b"])
+def test_published_splits_have_ten_test_ratings_of_each_user(real, part):
+    hundred = domain(1_682, STARS)
+    train, test = load(real(f"ml-100k/u{part}.base"), hundred), load(real(f"ml-100k/u{part}.test"), hundred)
+    assert (train.n_ratings, test.n_ratings, test.n_users) == (90_570, 9_430, 943)
+    assert (test.counts == 10).all()
+
+
+def test_splits_by_time(real):
+    ratings = load(real("ml-100k/u.data"), domain(1_682, STARS))
+    train, test = latest(ratings, 9)
+    assert test.n_ratings == 9 * 943
+    last_of_train = train.to_polars().group_by("user_id").agg(pl.col("timestamp").max())
+    first_of_test = test.to_polars().group_by("user_id").agg(pl.col("timestamp").min().alias("first"))
+    both = last_of_train.join(first_of_test, on="user_id")
+    assert (both["timestamp"] <= both["first"]).all()
+    _, probe = netflix_probe(ratings, seed=0)
+    assert abs(probe.n_ratings - 3 * 943) < 5 * (9 * 943 * 2 / 9) ** 0.5  # five standard deviations
+
+
+def test_half_stars_are_exact(real):
+    ratings = load(real("ml-latest-small/ratings.csv"), domain(193_609, HALF_STARS))
+    source = pl.read_csv(real("ml-latest-small/ratings.csv"))
+    assert ratings.values().sum() == source["rating"].sum()
+    assert ratings.timestamps.sum() == source["timestamp"].sum()
+
+
+def test_netflix_movies_and_days(real):
+    ratings = load(real("netflix-sample/combined_data_1.head.txt"), domain(17_770, STARS))
+    table = ratings.to_polars()
+    row = table.filter((pl.col("user_id") == "1488844") & (pl.col("item_id") == "1"))
+    assert row.rows() == [("1488844", "1", 3.0, 1125964800)]  # 2005-09-06
+    assert table["item_id"].value_counts().filter(pl.col("item_id") == "8")["count"].item() == 4_894
+
+
+def test_a_cap_holds_on_real_users(real):
+    ratings = load(real("ml-1m.parquet"), domain(3_952, STARS))
+    capped = ratings.capped(100)
+    assert capped.counts.max() == 100
+    assert capped.n_users == 6_040
+    assert capped.n_ratings == ratings.counts.clip(max=100).sum()

@@ -1,0 +1,115 @@
+import numpy as np
+import pytest
+from scipy.stats import kstest, norm
+
+from hushrec.data.load import load
+from hushrec.data.synthetic import _alias_table, netflix_like
+from hushrec.errors import DataError
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    return netflix_like(6_000, 1_500, 400_000, seed=7)
+
+
+@pytest.mark.parametrize(
+    "size", [(1, 1, 1), (5, 3, 15), (5, 3, 5), (40, 30, 1000), (300, 20, 5999), (7, 9000, 4000)]
+)
+def test_the_size_is_as_asked_and_items_are_distinct(size):
+    made = netflix_like(*size, seed=3)
+    assert (made.n_users, made.domain.n_items, made.n_ratings) == size
+    users = made.user_index()
+    same_user = users[1:] == users[:-1]
+    assert (np.diff(made.items)[same_user] > 0).all()
+    assert made.items.min() >= 0
+    assert made.items.max() < size[1]
+    assert made.steps.max() <= 4
+
+
+def test_the_same_arguments_give_the_same_ratings(ratings):
+    again = netflix_like(6_000, 1_500, 400_000, seed=7)
+    assert (again.items == ratings.items).all()
+    assert (again.steps == ratings.steps).all()
+    other = netflix_like(6_000, 1_500, 400_000, seed=8)
+    assert (other.indptr != ratings.indptr).any()
+
+
+def test_the_domain_is_public_and_round(ratings):
+    assert ratings.domain.items[:2] == ("i00000", "i00001")
+    assert ratings.users[0] == "u00000"
+    assert ratings.domain.max_users == 10_000
+    assert netflix_like(20, 10, 50, seed=0).domain.max_users == 20
+    assert ratings.domain.scale == (1, 5, 1)
+    assert ratings.users.is_sorted()
+
+
+def test_activity_and_popularity_have_long_tails(ratings):
+    """The ratios that the Netflix Prize's ratings show, within the room that a small catalogue leaves."""
+    per_user, per_item = ratings.counts, np.bincount(ratings.items, minlength=1_500)
+    assert 1.7 < per_user.mean() / np.median(per_user) < 2.4
+    assert per_user.max() > 12 * np.median(per_user)
+    assert per_item.mean() / np.median(per_item) > 3
+    assert np.sort(per_item)[::-1][:170].sum() > 0.5 * ratings.n_ratings
+    assert (per_item == 0).any()
+
+
+def test_biases_and_spread_are_those_of_real_ratings(ratings):
+    values, items, users = ratings.values(), ratings.items, ratings.user_index()
+    assert 3.4 < values.mean() < 3.8
+    assert 1.0 < values.std() < 1.15
+    rest = values - values.mean()
+    for index, damping in ((items, 5), (users, 5)):
+        count = np.bincount(index)
+        rest = rest - (np.bincount(index, rest) / (count + damping))[index]
+    assert 0.85 < np.sqrt(np.mean(rest**2)) < 0.93
+
+
+def test_an_interaction_of_the_asked_rank_is_planted():
+    """Where everybody rates everything, ``rank`` singular values of the rest stand out of the noise."""
+    n_users, n_items = 3_000, 100
+    made = netflix_like(n_users, n_items, n_users * n_items, seed=1, rank=3)
+    table = made.values().reshape(n_users, n_items)
+    rest = table - table.mean(0) - table.mean(1, keepdims=True) + table.mean()
+    singular = np.linalg.svd(rest, compute_uv=False)
+    noise_edge = rest.std() * (np.sqrt(n_users) + np.sqrt(n_items))
+    assert (singular[:3] > 1.2 * noise_edge).all()
+    assert singular[3] < noise_edge
+
+
+def test_the_alias_table_draws_by_weight():
+    weights = np.array([1.0, 2.0, 3.0, 10.0, 0.01])
+    stay, other = _alias_table(weights)
+    share = stay.copy()
+    np.add.at(share, other, 1 - stay)
+    assert np.allclose(share / len(weights), weights / weights.sum())
+
+
+def test_the_number_of_ratings_is_lognormal_below_saturation():
+    """KS distance of the logarithm to a normal: right draws fail with chance 1e-6, uniform ones always."""
+    counts = netflix_like(4_000, 200_000, 4_000_000, seed=2).counts
+    z = (np.log(counts) - np.log(counts).mean()) / np.log(counts).std()
+    assert kstest(z, norm.cdf).pvalue > 1e-6
+    assert kstest(np.linspace(-1.7, 1.7, 4_000), norm.cdf).pvalue < 1e-6
+    assert abs(np.log(counts).std() - 1.25) < 0.07
+
+
+def test_made_up_ratings_survive_a_round_trip(ratings):
+    again = load(ratings.to_polars(), ratings.domain)
+    assert again.users.equals(ratings.users)
+    assert (again.indptr == ratings.indptr).all()
+    assert (again.items == ratings.items).all()
+    assert (again.steps == ratings.steps).all()
+
+
+@pytest.mark.parametrize("size", [(0, 5, 0), (5, 5, 4), (5, 5, 26)])
+def test_a_size_that_does_not_fit_is_refused(size):
+    with pytest.raises(DataError, match="users and"):
+        netflix_like(*size, seed=0)
+
+
+@pytest.mark.full
+def test_ten_million_ratings_have_the_shape_too():
+    made = netflix_like(69_878, 10_677, 10_000_000, seed=1)
+    per_item = np.bincount(made.items, minlength=10_677)
+    assert np.sort(per_item)[::-1][:2000].sum() > 0.75 * made.n_ratings
+    assert 2_000 < made.counts.max() < 10_677

@@ -1,0 +1,162 @@
+"""The sampler as callers see it: exact, repeatable, independent of threads, in place, self-testing."""
+
+import tracemalloc
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from hushrec.arrays import Ints
+from hushrec.errors import SamplerError
+from hushrec.privacy import sampling, tables
+from hushrec.privacy.entropy import Seeded
+from hushrec.privacy.laws import GAUSSIAN, LAPLACE, Law
+
+KEY = Seeded(1).key()
+SCALES = [0.1, 0.6, 3.0, 10_000.0, 2.0**26, 2.0**45 / 3, 2.0**50]
+DRAW: dict[Law, Callable[..., Ints]] = {
+    GAUSSIAN: sampling.rounded_gaussian,
+    LAPLACE: sampling.rounded_laplace,
+}
+laws = pytest.mark.parametrize("law", [GAUSSIAN, LAPLACE])
+
+
+@laws
+@pytest.mark.parametrize("scale", SCALES)
+def test_draws_are_the_exact_ones(law: Law, scale: float) -> None:
+    draws = DRAW[law](1200, scale, KEY)
+    for i in [*range(15), 511, 512, 1199]:
+        assert draws[i] == sampling.exact_draw(law, scale, KEY, i)
+
+
+@laws
+@pytest.mark.parametrize("scale", [0.6, 3.0, 1000.0, 2.0**45])
+def test_doubt_costs_time_but_changes_nothing(
+    law: Law, scale: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draws = DRAW[law](3000, scale, KEY)
+    table = tables.quantiles(law).copy()
+    table[:, 7] += 0.05 / (scale / 2 ** max(0, np.frexp(scale)[1] - 26))  # a tenth of all draws
+    refined = []
+    exact_draw = sampling.exact_draw
+    monkeypatch.setattr(tables, "quantiles", lambda law: table)
+    monkeypatch.setattr(sampling, "exact_draw", lambda *args: refined.append(args[3]) or exact_draw(*args))
+    np.testing.assert_array_equal(DRAW[law](3000, scale, KEY), draws)
+    assert 10 < len(refined) < 1000
+
+
+@laws
+@pytest.mark.parametrize("scale", [3.0, 2.0**45])
+def test_threads_slabs_and_sizes_change_nothing(
+    law: Law, scale: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = 3 * sampling._SLAB // 2 + 17
+    draws = DRAW[law](size, scale, KEY, threads=1)
+    np.testing.assert_array_equal(DRAW[law](size, scale, KEY, threads=2), draws)
+    np.testing.assert_array_equal(DRAW[law](1003, scale, KEY), draws[:1003])
+    monkeypatch.setattr(sampling, "_SLAB", 3 * 512)
+    np.testing.assert_array_equal(DRAW[law](20_011, scale, KEY, threads=2), draws[:20_011])
+
+
+def test_keys_and_laws_and_scales_give_other_draws() -> None:
+    draws = [
+        tuple(draw(50, scale, key))
+        for draw in DRAW.values()
+        for scale in (1000.0, 1010.0)
+        for key in (KEY, Seeded(2).key())
+    ]
+    assert len(set(draws)) == 8
+
+
+@laws
+def test_noise_is_added_where_the_values_lie(law: Law) -> None:
+    add = sampling.add_gaussian if law is GAUSSIAN else sampling.add_laplace
+    values = np.arange(600, dtype=np.int64).reshape(20, 30) << 40
+    add(values, 50.0, KEY)
+    np.testing.assert_array_equal(values.ravel() - (np.arange(600) << 40), DRAW[law](600, 50.0, KEY))
+
+
+def test_no_second_array_is_needed() -> None:
+    values = np.zeros(6 * sampling._SLAB, np.int64)
+    sampling.add_gaussian(values[:1], 3.0, KEY)
+    tracemalloc.start()
+    sampling.add_gaussian(values, 3.0, KEY)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < values.nbytes / 10
+
+
+def test_nothing_to_add_to_is_fine() -> None:
+    assert sampling.rounded_gaussian(0, 3.0, KEY).shape == (0,)
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, 0.0999, 2.0**50 * 1.01, float("nan"), float("inf")])
+def test_scales_that_cannot_be_drawn_are_refused(scale: float) -> None:
+    for draw in DRAW.values():
+        with pytest.raises(SamplerError, match="choose a grid"):
+            draw(3, scale, KEY)
+
+
+@pytest.mark.parametrize("key", [b"", bytes(31), bytes(33)])
+def test_keys_of_another_length_are_refused(key: bytes) -> None:
+    with pytest.raises(SamplerError, match="32 bytes"):
+        sampling.rounded_gaussian(3, 1.0, key)
+
+
+def test_arrays_that_would_be_copied_are_refused() -> None:
+    fixed = np.zeros(10, np.int64)
+    fixed.flags.writeable = False
+    for values in (np.zeros(10, np.int64)[::2], np.zeros((4, 5), np.int64).T, np.zeros(10), fixed):
+        with pytest.raises(SamplerError, match="contiguous"):
+            sampling.add_gaussian(values, 1.0, KEY)  # type: ignore[arg-type]
+
+
+def test_numpy_generators_are_never_touched(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = np.random.get_state()[1].copy()
+
+    def forbidden(*_: object, **__: object) -> None:
+        raise AssertionError("release noise must not come from numpy.random")
+
+    for name in ("default_rng", "normal", "standard_normal", "laplace", "randint", "random", "SeedSequence"):
+        monkeypatch.setattr(np.random, name, forbidden)
+    for draw in DRAW.values():
+        draw(2000, 3.0, KEY)
+        draw(2000, 2.0**40, KEY)
+    np.testing.assert_array_equal(np.random.get_state()[1], before)
+
+
+def test_the_self_test_passes() -> None:
+    sampling.self_test()
+
+
+def test_the_self_test_catches_a_wrong_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = tables.quantiles(GAUSSIAN).copy()
+    table[1:-1, 0] *= 1.01
+    monkeypatch.setattr(tables, "quantiles", lambda law: table)
+    with pytest.raises(SamplerError, match="not the known ones"):
+        sampling.self_test()
+
+
+def test_the_self_test_catches_a_wrong_cipher(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = sampling._key_words
+    monkeypatch.setattr(sampling, "_key_words", lambda key: right(key)[::-1].copy())
+    with pytest.raises(SamplerError, match="not the known ones"):
+        sampling.self_test()
+
+
+def test_the_self_test_catches_a_kernel_that_exact_arithmetic_contradicts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    exact_draw = sampling.exact_draw
+    monkeypatch.setattr(sampling, "exact_draw", lambda *args: exact_draw(*args) + 1)
+    with pytest.raises(SamplerError, match="not the exact ones"):
+        sampling.self_test()
+
+
+def test_the_self_test_catches_a_misfit(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = sampling.rounded_gaussian
+    monkeypatch.setattr(
+        sampling, "rounded_gaussian", lambda size, sigma, key, **kw: draw(size, 1.04 * sigma, key, **kw)
+    )
+    with pytest.raises(SamplerError, match="do not fit"):
+        sampling.self_test()

@@ -1,0 +1,204 @@
+"""Search for neighbouring data that move a sum by more than its claimed Δ: there must be none.
+
+Exhaustive on three users and three items, by hill climbing on users with many ratings. The sums searched are the
+integers that enter the grant. Users contribute independently once item effects are released (a test of its own
+below), so the exhaustive search moves one user and holds two others fixed.
+"""
+
+import itertools
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hushrec.data.domain import Domain
+from hushrec.data.ratings import Ratings
+from hushrec.statistics.covariance import CovarianceSums
+from hushrec.statistics.effects import EffectSums
+
+OTHERS = [(2, 5, 3), (1, None, 4)]
+UNITS = [("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")]
+
+
+def ratings_of(domain, rows):
+    """Ratings of users given as tuples of one rating (or None) per item."""
+    kept = [[(i, r) for i, r in enumerate(row) if r is not None] for row in rows]
+    kept = [row for row in kept if row]
+    items = np.array([i for row in kept for i, _ in row], dtype=np.int32)
+    lo, _, step = domain.scale
+    steps = np.array([round((r - lo) / step) for row in kept for _, r in row], dtype=np.uint8)
+    indptr = np.cumsum([0, *map(len, kept)])
+    users = pl.Series([f"u{k:05d}" for k in range(len(kept))], dtype=pl.String)
+    return Ratings(domain, users, indptr, items, steps)
+
+
+def domain_of(n, scale=(1, 5, 1), cap=500):
+    return Domain(items=range(n), scale=scale, cap=cap, max_users=1000)
+
+
+def effect_sums(domain, unit, adjacency, norm="l2", *, published=False, **settings):
+    settings = {"clip": 1.25, "contribution": 1.0 if published else 2.0, "strength": 2, **settings}
+    return EffectSums(domain, unit, adjacency, norm, published, **settings)
+
+
+def covariance_sums(domain, unit, adjacency, norm="l2", *, published=False, **settings):
+    ours = {"clip": 0.65, "strength": 300, "contribution": 2.0, "offset": 5.0}
+    printed = {"clip": 1.0, "strength": 20, "contribution": 1.0, "offset": 0.0}
+    settings = {**(printed if published else ours), **settings}
+    return CovarianceSums(domain, unit, adjacency, norm, published, threads=1, **settings)
+
+
+def measured(sums, rows, *released):
+    """Name → (query, values in own units) of what these users' ratings add up to."""
+    found = sums.measure(ratings_of(sums.domain, rows), *released)
+    return {query.name: (query, values.ravel() * query.step) for query, values in found}
+
+
+def distance(query, one, other):
+    change = np.abs(one - other)
+    return change.sum() if query.norm == "l1" else np.sqrt((change**2).sum())
+
+
+def neighbours(row, unit, adjacency, values):
+    """Every row that differs in one privacy unit."""
+    if unit == "user":
+        yield (None,) * len(row)
+        return
+    for i, r in enumerate(row):
+        if adjacency == "replace":
+            if r is not None:
+                yield from ((*row[:i], v, *row[i + 1 :]) for v in values if v != r)
+        elif r is None:
+            yield from ((*row[:i], v, *row[i + 1 :]) for v in values)
+
+
+def worst_ratio(sums, releases, values):
+    """Largest distance/Δ over all rows of three items and all their neighbours, by measurement."""
+    worst = {query.name: 0.0 for query in sums.queries()}
+    for released in releases:
+        made = {}
+        for row in itertools.product([None, *values], repeat=sums.domain.n_items):
+            made[row] = measured(sums, [row, *OTHERS], *released)
+        for row, here in made.items():
+            for other in neighbours(row, sums.unit, sums.adjacency, values):
+                for name, (query, found) in here.items():
+                    moved = distance(query, found, made[other][name][1])
+                    if query.sensitivity == 0:
+                        assert moved == 0, f"{name} is published as it is, but neighbours differ in it"
+                    else:
+                        worst[name] = max(worst[name], moved / query.sensitivity)
+    return worst
+
+
+@pytest.mark.parametrize(("unit", "adjacency"), UNITS)
+@pytest.mark.parametrize("norm", ["l2", "l1"])
+@pytest.mark.parametrize("published", [False, True])
+def test_no_neighbours_move_item_sums_by_more_than_their_sensitivity(unit, adjacency, norm, published):
+    sums = effect_sums(domain_of(3), unit, adjacency, norm, published=published)
+    worst = worst_ratio(sums, [()], range(1, 6))
+    assert max(worst.values()) <= 1
+    assert max(worst.values()) > 0.7, "a bound this loose would not have noticed a fault"
+
+
+@pytest.mark.parametrize(("unit", "adjacency"), UNITS)
+@pytest.mark.parametrize("norm", ["l2", "l1"])
+@pytest.mark.parametrize("published", [False, True])
+def test_no_neighbours_move_a_covariance_by_more_than_its_sensitivity(unit, adjacency, norm, published):
+    releases = [
+        (np.array([3.0, 3.0, 3.0]), 0.0),
+        (np.array([1.0, 5.0, 2.7]), 0.3),
+        (np.array([5.0, 5.0, 1.0]), -2.0),
+    ]
+    largest = 0.0
+    for strength in (1, 50):
+        sums = covariance_sums(domain_of(3), unit, adjacency, norm, published=published, strength=strength)
+        worst = worst_ratio(sums, releases, range(1, 6))
+        assert max(worst.values()) <= 1
+        largest = max(largest, *worst.values())
+    assert largest > 0.6, "a bound this loose would not have noticed a fault"
+
+
+def test_users_contribute_independently():
+    """What one user adds does not depend on who else is there: the exhaustive search may hold others fixed."""
+    sums = covariance_sums(domain_of(3), "rating", "add-remove")
+    released = (np.array([3.0, 2.0, 4.0]), 0.1)
+    rows = [(1, 5, None), (4, 4, 2), (None, 3, 5)]
+    together = measured(sums, rows, *released)
+    alone = [measured(sums, [row], *released) for row in rows]
+    for name, (query, found) in together.items():
+        # A sum is cut to its grid once, so its parts may differ by a step each.
+        np.testing.assert_allclose(found, sum(part[name][1] for part in alone), rtol=0, atol=3 * query.step)
+
+
+def climbed(sums, released, start, rng, rounds=300):
+    """Hill climbing over one user's ratings and the one that is added: the largest distance/Δ found."""
+    values, n = np.arange(1, 6), sums.domain.n_items
+
+    def ratio(row, where, value):
+        fuller = (*row[:where], value, *row[where + 1 :])
+        without, with_one = measured(sums, [row], *released), measured(sums, [fuller], *released)
+        return max(
+            distance(q, with_one[name][1], without[name][1]) / q.sensitivity
+            for name, (q, _) in without.items()
+        )
+
+    row, where, value = list(start), 0, 5
+    row[0] = None
+    best = ratio(tuple(row), where, value)
+    for _ in range(rounds):
+        trial = list(row)
+        for i in rng.integers(1, n, size=rng.integers(1, 4)):
+            trial[i] = None if rng.random() < 0.1 else int(rng.choice(values))
+        new = int(rng.choice(values))
+        found = ratio(tuple(trial), where, new)
+        if found > best:
+            row, value, best = trial, new, found
+    return best
+
+
+@pytest.mark.parametrize("norm", ["l2", "l1"])
+@pytest.mark.parametrize("published", [False, True])
+@pytest.mark.parametrize("effect", [1.0, 3.0, 5.0])
+def test_no_heavy_user_moves_a_covariance_by_more_than_its_sensitivity(norm, published, effect):
+    sums = covariance_sums(domain_of(40), "rating", "add-remove", norm, published=published, strength=20)
+    released = (np.full(40, effect), 0.0)
+    rng = np.random.default_rng(7)
+    best = max(climbed(sums, released, start, rng, rounds=60) for start in ([1] * 40, [5] * 40, [1, 5] * 20))
+    assert 0.3 < best <= 1
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("norm", ["l2", "l1"])
+@pytest.mark.parametrize("scale", [(1, 5, 1), (0.5, 5, 0.5), (1, 10, 1)])
+def test_no_heavy_user_moves_a_covariance_on_other_scales(norm, scale):
+    span = scale[1] - scale[0]
+    sums = covariance_sums(
+        domain_of(200, scale=scale), "rating", "add-remove", norm, clip=0.1625 * span, strength=50
+    )
+    rng = np.random.default_rng(8)
+    for effect in np.linspace(scale[0], scale[1], 4):
+        released = (np.full(200, effect), 0.0)
+        assert climbed(sums, released, [1, 5] * 100, rng, rounds=400) <= 1
+
+
+@pytest.mark.parametrize("fault", [0.7, 0.5])
+def test_the_search_finds_a_sensitivity_that_is_too_small(fault, monkeypatch):
+    """The search would notice: with Δ understated by ``fault`` it finds a violation."""
+    sums = covariance_sums(domain_of(3), "user", "add-remove")
+    worst = worst_ratio(sums, [(np.array([1.0, 5.0, 1.0]), 0.0)], range(1, 6))
+    assert worst["covariance"] / fault > 1
+    assert worst["co-rating weights"] / fault > 1
+
+
+def test_the_search_finds_a_forgotten_centring():
+    """A Δ that forgets that one rating moves the mean of all others is found to be false."""
+    sums = covariance_sums(domain_of(40), "rating", "add-remove", "l1", clip=1.0, strength=0, offset=0.0)
+    forgotten = covariance_sums(
+        domain_of(40), "rating", "add-remove", "l1", clip=1.0, strength=-1, offset=0.0
+    )
+    honest, false = (next(iter(s.queries())).sensitivity for s in (sums, forgotten))
+    released = (np.full(40, 3.0), 0.0)
+    row = (None, *[2, 4] * 10, *[None] * 19)
+    query, one = measured(sums, [row], *released)["covariance"]
+    _, other = measured(sums, [(5, *row[1:])], *released)["covariance"]
+    assert false < distance(query, one, other) <= honest
