@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.random import default_rng  # noqa: TID251
+from numpy.random import default_rng
 
 from hushrec.kernels import gram, segments
 from hushrec.kernels.gram import diagonal_positions, packed_size, reference_gram, unpack, weighted_gram

@@ -84,7 +84,7 @@ def weighted_gram(
     """Σ_u w_u a_u a_uᵀ as a packed upper triangle, exact.
 
     The weighted covariance of McSherry & Mironov 2009, §4.2, with a_ui the centred rating; with a_ui = 1 its
-    weights. Memory, beside the arguments: 4 n² bytes for the result, at most 12 bytes a rating (about 9 on
+    weights. Memory, beside the arguments, in bytes: 4 n² for the result, at most 12 a rating (about 8 on
     Netflix-like ratings), and 64 n a thread.
 
     Args:

@@ -1,0 +1,8 @@
+"""The command line: one file a command, which parses, calls the library, and prints."""
+
+
+def main() -> None:
+    """Run ``hushrec``."""
+    from hushrec.cli.app import app
+
+    app()

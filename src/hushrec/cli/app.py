@@ -1,0 +1,83 @@
+"""The commands together, and what their errors look like.
+
+Nothing heavy is imported before a command runs: ``hushrec --help`` is there at once.
+"""
+
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+import hushrec
+from hushrec.cli import data, ledger
+from hushrec.cli.demo import demo
+from hushrec.cli.doctor import doctor
+from hushrec.cli.domain import domain
+from hushrec.cli.evaluate import evaluate
+from hushrec.cli.fit import fit
+from hushrec.cli.plan import plan
+from hushrec.cli.recommend import recommend
+from hushrec.cli.show import show
+from hushrec.errors import HushrecError
+
+REFUSED = 2
+"""Exit code for wrong usage and for errors whose message names the fix; others give 1 and a traceback."""
+
+
+COMMANDS = ("demo", "data", "domain", "plan", "fit", "show", "recommend", "evaluate", "ledger", "doctor")
+
+
+class Commands(TyperGroup):
+    """The commands in the order in which they are used; errors raised on purpose become one line."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names in order."""
+        return list(COMMANDS)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except HushrecError as error:
+            print(f"hushrec: {error}", file=sys.stderr)
+            raise typer.Exit(REFUSED) from None
+
+
+# Rich's boxes would take longer to import than everything else. Tracebacks stay Python's own, which show no
+# local variables: those may be private.
+app = typer.Typer(
+    cls=Commands,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(demo)
+app.add_typer(data.app, name="data")
+app.command()(domain)
+app.command()(plan)
+app.command()(fit)
+app.command()(show)
+app.command()(recommend)
+app.command()(evaluate)
+app.add_typer(ledger.app, name="ledger")
+app.command()(doctor)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"hushrec {hushrec.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Recommender systems under differential privacy.
+
+    Start with: hushrec demo
+    """

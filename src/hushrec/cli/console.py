@@ -1,0 +1,109 @@
+"""Printing: results on standard output; progress, warnings and what is confidential on standard error."""
+
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+    from rich.table import Table
+
+    from hushrec.data.ratings import Ratings
+    from hushrec.privacy.ledger import Ledger
+    from hushrec.release.statement import Measured, Statement
+
+
+def out() -> "Console":
+    """Standard output. Ids are printed as they are: no markup, no emoji."""
+    from rich.console import Console
+
+    return Console(markup=False, emoji=False, highlight=False)
+
+
+def err() -> "Console":
+    """Standard error."""
+    from rich.console import Console
+
+    return Console(stderr=True, markup=False, emoji=False, highlight=False)
+
+
+def working(on: str) -> AbstractContextManager[object]:
+    """A spinner beside a public description; nothing where standard error is no terminal."""
+    return err().status(on)
+
+
+def table(*columns: str, left: int = 1) -> "Table":
+    """An empty table without a frame; the first ``left`` columns are text, the others numbers."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    made = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    for place, column in enumerate(columns):
+        made.add_column(column, justify="left" if place < left else "right")
+    return made
+
+
+def measurements(listed: "tuple[Measured, ...]") -> "Table":
+    """What is measured, with how much noise, and what that costs."""
+    made = table("measurement", "noise", "Δ", "entries", "share", "cost")
+    for m in listed:
+        if m.mechanism == "exact":
+            made.add_row(m.name, "none needed", "0", f"{m.entries:,}", "", "")
+            continue
+        width, price = ("σ", "ρ") if m.mechanism == "gaussian" else ("b", "ε")
+        made.add_row(
+            m.name,
+            f"{m.mechanism} {width} = {m.noise:.4g}",
+            f"{m.sensitivity:.4g}",
+            f"{m.entries:,}",
+            f"{m.share:.1%}",
+            f"{price} = {m.cost:.4g}",
+        )
+    return made
+
+
+def print_statement(statement: "Statement") -> None:
+    """The statement as it stands in the release, its table laid out for this terminal."""
+    from rich.padding import Padding
+
+    console = out()
+    for block in str(statement).split("\n\n"):
+        if block.startswith("measurement "):
+            console.print(measurements(statement.measurements))
+        else:
+            for line in block.splitlines():
+                bullet = "  · " if line.startswith("  · ") else ""
+                console.print(Padding(line.removeprefix(bullet), (0, 0, 0, len(bullet))))
+        console.print()
+
+
+def print_ledger(ledger: "Ledger") -> None:
+    """What a ledger allows, and what is left of it."""
+    total, made = ledger.total, len({entry.charge for entry in ledger.entries()})
+    left = int(ledger.remaining * 10_000) / 10_000  # never more than there is
+    name = ledger.path.name if ledger.path else "in memory"
+    console = out()
+    console.print(f"Ledger {name}: {total}; releases charged {made}, horizon {ledger.horizon}")
+    console.print(f"Left: ε = {left:g}")
+
+
+def print_confidential(name: str, ratings: "Ratings") -> None:
+    """What loading dropped or changed: on standard error, for the curator alone."""
+    from dataclasses import asdict
+
+    console = err()
+    console.print("Confidential, for the curator alone: do not publish, do not log", style="bold")
+    counts = ", ".join(f"{reason} {count}" for reason, count in asdict(ratings.dropped).items())
+    console.print(f"  {name}: records dropped or changed, by reason: {counts}")
+    if ratings.exceeds_declared_users:
+        console.print(
+            f"  {name}: more users than the domain declares; the guarantee's δ is meant for at most that "
+            "many: declare a larger bound from public knowledge"
+        )
+
+
+def progress() -> "Progress":
+    """A progress bar over public steps, gone when they are done."""
+    from rich.progress import Progress
+
+    return Progress(console=err(), transient=True)

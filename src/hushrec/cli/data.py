@@ -1,0 +1,49 @@
+"""``hushrec data``: public data sets, fetched once and verified."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hushrec.cli import console
+
+app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="List or fetch public data sets.")
+
+
+@app.command("list")
+def list_() -> None:
+    """List the data sets that can be fetched."""
+    from hushrec.data.download import SETS
+
+    listed = console.table("name", "scale", "users", "source", left=2)
+    listed.columns[3].justify = "left"
+    for name, known in SETS.items():
+        lo, hi, step = known.scale
+        listed.add_row(name, f"{lo:g} to {hi:g} by {step:g}", f"≤ {known.max_users:,}", known.urls[0])
+    console.out().print(listed)
+
+
+@app.command()
+def get(
+    name: Annotated[str, typer.Argument(help="Of the data set, as hushrec data list shows it.")],
+    source: Annotated[
+        Path | None, typer.Option("--from", help="An archive fetched by other means, verified all the same.")
+    ] = None,
+    directory: Annotated[
+        Path | None, typer.Option("--to", help="Where data sets are kept; the cache folder by default.")
+    ] = None,
+) -> None:
+    """Fetch a data set, verify its checksum, and unpack it."""
+    from hushrec.data.download import SETS, get
+
+    with console.working(f"fetching {name}"):
+        fetched = get(name, directory, source)
+    lo, hi, step = SETS[name].scale
+    screen = console.out()
+    screen.print(f"Ratings:   {fetched.ratings}", soft_wrap=True)
+    screen.print(f"Catalogue: {fetched.catalogue}", soft_wrap=True)
+    screen.print(
+        f"Next: hushrec domain --items {fetched.catalogue} --scale {lo:g} {hi:g} {step:g} "
+        f"--max-users {SETS[name].max_users} -o domain.json",
+        soft_wrap=True,
+    )

@@ -1,0 +1,96 @@
+"""``hushrec demo``: the whole way once, on made-up ratings."""
+
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hushrec.cli import console
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hushrec.data.ratings import Ratings
+    from hushrec.experiments.grid import Row
+    from hushrec.release.artefact import Release
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="The folder to write; an earlier demo's is cleared.")] = Path(
+        "demo"
+    ),
+    quick: Annotated[bool, typer.Option("--quick", help="A tenth of the size, to see that it runs.")] = False,
+) -> None:
+    """See what privacy costs, on made-up ratings.
+
+    Fits one model under several ε, writes a report, and makes one real release. Offline, under a minute.
+    """
+    from hushrec.experiments import demo, grid
+    from hushrec.models.covariance_svd import CovarianceSVD
+
+    size = demo.QUICK if quick else demo.FULL
+    demo.prepare(out)
+    with console.working("compiling kernels (once)"):
+        demo.compile_kernels()
+    ratings = size.make()
+    budgets = [demo.budget(epsilon) for epsilon in size.epsilons]
+    runs = []
+    with console.progress() as progress:
+        per_seed = len(budgets) + 1 + len(grid.REFERENCES)
+        task = progress.add_task("fitting, ε × seeds", total=per_seed * size.seeds)
+        for run in grid.sweep(ratings, CovarianceSVD(), budgets, range(size.seeds)):
+            runs.append(run)
+            progress.advance(task)
+    rows = grid.summary(runs)
+    _print_table(rows, ratings)
+    with console.working("making the release"):
+        release = demo.real_release(ratings, out)
+    example = " ".join(f"--rating {item}=5" for item in demo.telling_items(release, 2))
+    next_command = f"hushrec recommend {quote(str(out / demo.RELEASE))} {example}"
+    demo.write_table(rows, out / demo.TABLE)
+    _write_report(rows, ratings, release, out, next_command)
+    screen = console.out()
+    screen.print(f"The release at ε = 1, {out / demo.RELEASE}, was made with unpredictable noise. It says:")
+    screen.print()
+    console.print_statement(release.statement)
+    screen.print("Wrote")
+    for name in (demo.REPORT, demo.CURVE, demo.TABLE, demo.RELEASE, demo.LEDGER):
+        if (out / name).exists():
+            screen.print(f"  {out / name}  ({(out / name).stat().st_size / 1000:,.0f} kB)", soft_wrap=True)
+    screen.print()
+    screen.print(f"Next: {next_command}", soft_wrap=True)
+
+
+def _print_table(rows: "Sequence[Row]", ratings: "Ratings") -> None:
+    from hushrec.experiments.report import table
+
+    screen = console.out()
+    screen.print(
+        f"{ratings.n_ratings:,} made-up ratings by {ratings.n_users:,} people of {ratings.domain.n_items:,} "
+        "items; unit of privacy: one person"
+    )
+    screen.print()
+    listed = console.table("ε", "RMSE ± over seeds", "against non-private", "rare items", "seconds")
+    for row in table(rows):
+        listed.add_row(row.epsilon, f"{row.rmse} {row.deviation}", row.loss, row.rare, row.seconds)
+    screen.print(listed)
+    screen.print()
+    screen.print("Rare items: RMSE on the least rated fifth of the catalogue. Seconds: of one fit.")
+    screen.print("NOT PRIVATE: the noise of these runs is seeded, and the errors are of held-out ratings.")
+    screen.print()
+
+
+def _write_report(
+    rows: "Sequence[Row]", ratings: "Ratings", release: "Release", out: Path, next_command: str
+) -> None:
+    from hushrec.experiments import demo, plots, report
+
+    try:
+        curve = plots.curve(rows)
+        page = report.page(rows, ratings, release, curve, next_command)
+    except ModuleNotFoundError as error:
+        console.err().print(f"No report: {error.name} is missing; pip install 'hushrec[report]'")
+        return
+    (out / demo.CURVE).write_text(curve, encoding="utf-8")
+    (out / demo.REPORT).write_text(page, encoding="utf-8")

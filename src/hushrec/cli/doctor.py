@@ -1,0 +1,75 @@
+"""``hushrec doctor``: is everything here that releases need?"""
+
+import os
+import platform
+import sqlite3
+import tempfile
+import time
+from importlib import metadata, util
+from pathlib import Path
+
+import typer
+
+import hushrec
+from hushrec.cli import console
+from hushrec.errors import SamplerError
+
+_PARTS = ("numpy", "scipy", "numba", "polars", "pydantic", "safetensors")
+_EXTRAS = {"report": ("matplotlib", "jinja2")}
+
+
+def doctor() -> None:
+    """Check this installation.
+
+    Versions, noise sampler, processors, cache, SQLite, extras. Exits with 1 if releases cannot be made.
+    """
+    listed = console.table("", "", left=2)
+    listed.show_header = False
+    listed.add_row("hushrec", f"{hushrec.__version__}, Python {platform.python_version()}")
+    listed.add_row("parts", ", ".join(f"{part} {metadata.version(part)}" for part in _PARTS))
+    with console.working("testing the noise sampler"):
+        noise = _sampler()
+    listed.add_row("noise sampler", noise)
+    listed.add_row("processors", str(len(os.sched_getaffinity(0))))
+    listed.add_row("cache", _cache())
+    sqlite = _sqlite()
+    listed.add_row("SQLite", sqlite)
+    for extra, modules in _EXTRAS.items():
+        missing = [module for module in modules if util.find_spec(module) is None]
+        listed.add_row(
+            f"extra {extra}",
+            f"missing {', '.join(missing)}: pip install 'hushrec[{extra}]'" if missing else "present",
+        )
+    console.out().print(listed)
+    if "FAILED" in noise + sqlite:
+        raise typer.Exit(1)
+
+
+def _sampler() -> str:
+    from hushrec.privacy.mechanisms import sampler
+
+    start = time.perf_counter()
+    try:
+        sampler()
+    except SamplerError as error:
+        return f"FAILED: {error}"
+    return f"passed its self-test in {time.perf_counter() - start:.1f} s"
+
+
+def _cache() -> str:
+    from platformdirs import user_cache_path
+
+    folder = user_cache_path("hushrec")
+    home = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    return f"{folder} ({'writable' if os.access(home, os.W_OK) else 'cannot be written to'})"
+
+
+def _sqlite() -> str:
+    """Ledgers need STRICT tables (SQLite 3.37) and write-ahead logs."""
+    if sqlite3.sqlite_version_info < (3, 37):
+        return f"FAILED: {sqlite3.sqlite_version} is older than 3.37; install a newer Python"
+    with tempfile.TemporaryDirectory() as folder:
+        connection = sqlite3.connect(Path(folder) / "test.db")
+        (mode,) = connection.execute("PRAGMA journal_mode=WAL").fetchone()
+        connection.close()
+    return f"{sqlite3.sqlite_version}, " + ("WAL" if mode == "wal" else "FAILED: no write-ahead log here")

@@ -1,0 +1,42 @@
+"""``hushrec domain``: declare what is public."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hushrec.cli import console
+
+
+def domain(
+    items: Annotated[
+        Path,
+        typer.Option(help="The public catalogue: csv, tsv, parquet, movies.dat, u.item, or a list."),
+    ],
+    scale: Annotated[
+        tuple[float, float, float],
+        typer.Option(help="Lowest rating, highest rating, step.", metavar="LO HI STEP"),
+    ],
+    max_users: Annotated[int, typer.Option(help="A public upper bound on the number of users.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")] = Path("domain.json"),
+    cap: Annotated[int, typer.Option(help="How many ratings of one user count at most (unit user).")] = 500,
+    column: Annotated[str | None, typer.Option(help="Column of the ids; the first one by default.")] = None,
+) -> None:
+    """Declare what is public: items, scale, cap, number of users.
+
+    All of it comes from public knowledge, never from the ratings.
+    """
+    from hushrec.data.domain import Domain
+    from hushrec.errors import DomainError
+
+    declared = Domain.from_catalogue(items, scale=scale, max_users=max_users, cap=cap, column=column)
+    try:
+        declared.save(out)
+    except OSError as error:
+        raise DomainError(f"{out} cannot be written: {error.strerror}; choose another file with -o") from None
+    console.out().print(f"Wrote {out}: {declared}")
+    console.out().print(
+        f"Next: hushrec plan --domain {out} --epsilon 1 --delta {1e-2 / max_users:.0e} --unit user "
+        "--adjacency add-remove",
+        soft_wrap=True,
+    )

@@ -1,0 +1,64 @@
+"""``hushrec evaluate``: errors on held-out ratings, which are not private."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hushrec.cli import console, options
+
+
+def evaluate(
+    release: Annotated[Path, typer.Argument(help="A release.")],
+    train: Annotated[Path, typer.Option(help="Ratings that people fold in.")],
+    test: Annotated[Path, typer.Option(help="Ratings to predict; none of them in --train.")],
+    domain: options.DomainFile,
+    against: Annotated[Path | None, typer.Option(help="Another release, to compare with.")] = None,
+    column: options.Columns = None,
+    format: options.Format = None,
+    separator: options.Separator = None,
+    decimal: options.Decimal = ".",
+) -> None:
+    """Measure errors on held-out ratings. NOT private.
+
+    No guarantee covers the result: it is not for publication.
+    """
+    from hushrec.data.domain import Domain
+    from hushrec.evaluation import baselines
+    from hushrec.evaluation.compare import rmse_difference
+    from hushrec.evaluation.metrics import METRICS, rmse
+    from hushrec.evaluation.protocol import WARNING, predictions
+    from hushrec.evaluation.slices import by_popularity
+    from hushrec.release.artefact import Release
+
+    releases = [Release.open(path) for path in (release, against) if path]
+    declared = Domain.open(domain)
+    with console.working("reading ratings"):
+        known, held_out = (
+            options.load(path, declared, column, format, separator, decimal) for path in (train, test)
+        )
+    with console.working("predicting"):
+        predicted = {
+            path.name: predictions(opened, train=known, test=held_out)
+            for path, opened in zip((release, against), releases, strict=False)
+            if path
+        }
+    rows = predicted | {
+        "item average": baselines.item_average(known, held_out),
+        "global average": baselines.global_average(known, held_out),
+    }
+    listed = console.table("", *METRICS, "rmse on rare items")
+    truth = held_out.values()
+    for name, guess in rows.items():
+        errors = [measure(truth, guess) for measure in METRICS.values()]
+        errors.append(by_popularity(rmse, known, held_out, guess)[0])
+        listed.add_row(name, *(f"{error:.4f}" for error in errors))
+    screen = console.out()
+    screen.print(WARNING)
+    screen.print()
+    screen.print(listed)
+    screen.print()
+    screen.print("Rare items: the least rated fifth of the catalogue, by number of ratings in --train.")
+    if against:
+        difference = rmse_difference(held_out, *predicted.values())
+        screen.print(f"RMSE of {release.name} less that of {against.name}: {difference}")

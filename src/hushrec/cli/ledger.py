@@ -1,0 +1,74 @@
+"""``hushrec ledger``: a population's account of privacy."""
+
+from itertools import groupby
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hushrec.cli import console, options
+
+app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Show, create or extend a ledger.")
+_File = Annotated[Path, typer.Argument(help="The ledger.")]
+_Horizon = Annotated[int, typer.Option(min=1, help="How many releases its owner means to make.")]
+
+
+@app.command()
+def show(path: _File) -> None:
+    """Show what a population may lose, what it has lost, and to which releases."""
+    from hushrec.privacy.accountant import Spent
+    from hushrec.privacy.ledger import Ledger
+
+    opened = Ledger.open(path)
+    delta = opened.total.delta
+    listed = console.table("slot", "model", "state", "measurements", "ε by itself", left=3)
+    for _, entries in groupby(opened.entries(), key=lambda entry: entry.charge):
+        booked = list(entries)
+        cost = sum((Spent(e.rho, e.pure, e.pure_rho) for e in booked), Spent())
+        state = booked[0].state + (f" ({booked[0].caveat})" if booked[0].caveat else "")
+        listed.add_row(
+            str(booked[0].slot), booked[0].model, state, str(len(booked)), f"{cost.epsilon(delta):.6g}"
+        )
+    console.print_ledger(opened)
+    if listed.row_count:
+        console.out().print()
+        console.out().print(listed)
+
+
+@app.command()
+def create(
+    path: _File,
+    epsilon: options.Epsilon,
+    delta: options.Delta,
+    unit: options.Unit,
+    adjacency: options.Adjacency,
+    horizon: _Horizon = 1,
+) -> None:
+    """Start a population's ledger with its owner's total over all releases."""
+    from hushrec.privacy.budget import Budget
+    from hushrec.privacy.ledger import Ledger
+
+    total = Budget(epsilon=epsilon, delta=delta, unit=unit, adjacency=adjacency)
+    console.print_ledger(Ledger.create(path, total, horizon))
+
+
+@app.command()
+def extend(
+    path: _File,
+    epsilon: Annotated[float | None, typer.Option(help="The new total ε; unchanged by default.")] = None,
+    horizon: Annotated[int | None, typer.Option(min=1, help="The new number of releases.")] = None,
+) -> None:
+    """Record the owner's decision to allow more: a larger total, more releases, or both."""
+    from hushrec.errors import ConfigError
+    from hushrec.privacy.ledger import Ledger
+
+    if epsilon is None and horizon is None:
+        raise ConfigError("nothing to extend: give --epsilon, --horizon or both")
+    opened = Ledger.open(path)
+    total = opened.total
+    if epsilon is not None:
+        from hushrec.privacy.budget import Budget
+
+        total = Budget(**total.model_dump() | {"epsilon": epsilon})
+    opened.extend(total, horizon)
+    console.print_ledger(opened)

@@ -1,0 +1,147 @@
+"""The protocol of every evaluation: people fold in their training ratings and predict their test ratings."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hushrec.arrays import Floats, Ints
+from hushrec.data.ratings import Ratings
+from hushrec.errors import DataError
+from hushrec.evaluation.metrics import named
+from hushrec.release.artefact import Release
+from hushrec.release.fold_in import predictor
+
+WARNING = "NOT PRIVATE, not for publication: measured on held-out ratings, which no guarantee covers."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluation(Mapping[str, float]):
+    """How well a release predicts held-out ratings; a mapping from metric to value.
+
+    Attributes:
+        model: name of the release's model.
+        metrics: metric → value.
+        n_users: number of people with a test rating.
+        n_ratings: number of test ratings.
+
+    Privacy: private. ``str`` says so.
+    """
+
+    model: str
+    metrics: Mapping[str, float]
+    n_users: int
+    n_ratings: int
+
+    def __getitem__(self, metric: str) -> float:
+        return self.metrics[metric]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.metrics)
+
+    def __len__(self) -> int:
+        return len(self.metrics)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON values, the warning first. Privacy: private."""
+        facts = {"model": self.model, "n_users": self.n_users, "n_ratings": self.n_ratings}
+        return {"warning": WARNING, **facts, "metrics": dict(self.metrics)}
+
+    def __str__(self) -> str:
+        rows = [("model", self.model), ("people", f"{self.n_users:,}"), ("ratings", f"{self.n_ratings:,}")]
+        rows += [(name, f"{value:.4f}") for name, value in self.metrics.items()]
+        width = max(len(name) for name, _ in rows)
+        return "\n".join([WARNING, "", *(f"{name:<{width}}  {value}" for name, value in rows)])
+
+
+def evaluate(
+    release: Release, *, train: Ratings, test: Ratings, metrics: Iterable[str] = ("rmse", "mae")
+) -> Evaluation:
+    """Errors of a release's predictions on held-out ratings.
+
+    Args:
+        release: any release, private or not.
+        train: what each person has rated before and folds in; who is absent folds in nothing.
+        test: what is predicted. No rating may be in both.
+        metrics: names of ``hushrec.evaluation.metrics.METRICS``.
+
+    Returns:
+        The errors.
+
+    Raises:
+        ConfigError: A metric is unknown.
+        DataError: The parts have another catalogue or scale than the release, share ratings, or there is
+            nothing to predict.
+
+    Privacy: private. The errors are functions of the test ratings that no guarantee covers: tune by them only
+    on other people's data, and do not publish them.
+    """
+    measures = named(metrics)
+    predicted = predictions(release, train=train, test=test)
+    ratings = test.values()
+    values = {name: measure(ratings, predicted) for name, measure in measures.items()}
+    return Evaluation(release.model, values, test.n_users, test.n_ratings)
+
+
+def predictions(release: Release, *, train: Ratings, test: Ratings) -> Floats:
+    """Every test rating as its own person's device predicts it from his training ratings.
+
+    Args:
+        release: any release.
+        train: what each person folds in.
+        test: what is predicted.
+
+    Returns:
+        Predicted ratings, clamped to the scale, in the order of ``test``; shape (test.n_ratings,).
+
+    Raises:
+        DataError: As ``evaluate``.
+
+    Privacy: private.
+    """
+    require_apart(train, test)
+    if release.items != test.domain.items or release.scale != tuple(test.domain.scale):
+        raise DataError(
+            "the release and the ratings have different catalogues or scales; load the ratings with the "
+            "domain that the release was made under"
+        )
+    lo, hi, _ = release.scale
+    predict, own_ratings = predictor(release).predict, train.values()
+    predicted = np.empty(test.n_ratings)
+    for user, row in enumerate(_rows(train, test)):
+        own = slice(train.indptr[row], train.indptr[row + 1]) if row >= 0 else slice(0)
+        held_out = slice(test.indptr[user], test.indptr[user + 1])
+        rated, targets = train.items[own].astype(np.int64), test.items[held_out].astype(np.int64)
+        predicted[held_out] = predict(rated, own_ratings[own], targets)
+    return np.clip(predicted, lo, hi)
+
+
+def require_apart(train: Ratings, test: Ratings) -> None:
+    """Refuse parts from which no error can be measured.
+
+    Raises:
+        DataError: The parts have different catalogues or scales, share a rating, or the test part is empty.
+
+    Privacy: private.
+    """
+    if train.domain.items != test.domain.items or train.domain.scale != test.domain.scale:
+        raise DataError("train and test have different catalogues or scales; load both with the same domain")
+    if test.n_ratings == 0:
+        raise DataError("the test part holds no rating of a known item, so there is no error to measure")
+    rows, n_items = _rows(train, test), test.domain.n_items
+    known = np.full(train.n_users, -1, dtype=np.int64)
+    known[rows[rows >= 0]] = np.flatnonzero(rows >= 0)
+    of_train = known[train.user_index()]
+    codes = of_train[of_train >= 0] * n_items + train.items[of_train >= 0]
+    if np.isin(codes, test.user_index().astype(np.int64) * n_items + test.items).any():
+        raise DataError(
+            "train and test share ratings, so the answers would be known beforehand; split the ratings first "
+            "(hushrec.data.split)"
+        )
+
+
+def _rows(train: Ratings, test: Ratings) -> Ints:
+    """Row in ``train`` of every user of ``test``, −1 where he is absent."""
+    where = {user: row for row, user in enumerate(train.users.to_list())}
+    return np.array([where.get(user, -1) for user in test.users.to_list()], dtype=np.int64)

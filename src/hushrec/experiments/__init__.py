@@ -1,0 +1,1 @@
+"""Which settings, which figure? Grids of seeded runs, plots and reports."""

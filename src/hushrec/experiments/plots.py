@@ -1,0 +1,145 @@
+"""The figures of a report, as SVG text without prolog: to be put into a page, or into a file as it is."""
+
+import io
+import math
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from hushrec.experiments.grid import REFERENCES, Row
+from hushrec.release.statement import Statement
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_WIDTH = 5.4  # inches: at the width of a telephone the letters are still readable
+_MODEL, _GREY = "#0072B2", "#444444"
+_SHADES = ("#9ECAE1", "#6BAED6", "#3182BD", "#08519C", "#08306B")  # light to dark: by lightness, not by hue
+_PARTS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")  # Okabe & Ito 2008
+_MARKS = ("o", "s", "^", "D", "v")
+
+
+def curve(rows: Sequence[Row]) -> str:
+    """RMSE against ε on a logarithmic axis with ∞ at its right end; references as dashed lines.
+
+    Args:
+        rows: of one model and its references.
+
+    Returns:
+        SVG.
+    """
+    model = [row for row in rows if row.name not in REFERENCES]
+    finite = [row for row in model if math.isfinite(row.epsilon)]
+    without_noise = next(row for row in model if math.isinf(row.epsilon))
+    places = [math.log2(row.epsilon) for row in finite]
+    end = places[-1] + max(1.0, (places[-1] - places[0]) / 4)
+    with _figure(3.4) as (figure, axes):
+        axes.errorbar(
+            [*places, end],
+            [row.rmse for row in (*finite, without_noise)],
+            yerr=[0 if math.isnan(row.deviation) else row.deviation for row in (*finite, without_noise)],
+            fmt="none",
+            ecolor=_MODEL,
+            capsize=3,
+        )
+        axes.plot(places, [row.rmse for row in finite], "o-", color=_MODEL)
+        axes.plot([places[-1], end], [finite[-1].rmse, without_noise.rmse], "o:", color=_MODEL, markevery=[1])
+        for place, row in zip([*places, end], [*finite, without_noise], strict=True):
+            axes.annotate(
+                f"{row.rmse:.3f}", (place, row.rmse), (0, 8), textcoords="offset points", ha="center"
+            )
+        lines = [(row.name, row.rmse) for row in rows if row.name in REFERENCES]
+        for name, level in [*lines, (f"{without_noise.name} without noise", without_noise.rmse)]:
+            axes.axhline(level, color=_GREY, linestyle="--", linewidth=1, zorder=0)
+            axes.annotate(
+                f"{name}  {level:.3f}",
+                (places[0], level),
+                (-14, -4),
+                textcoords="offset points",
+                va="top",
+                color=_GREY,
+            )
+        axes.set_xticks([*places, end], [*(f"{row.epsilon:g}" for row in finite), "∞"])
+        axes.set_xlim(places[0] - 0.5, end + 0.4)
+        axes.margins(y=0.12)
+        axes.set_xlabel("ε per user (logarithmic; ∞ = no noise)")
+        axes.set_ylabel("RMSE, stars")
+        return _svg(figure, "Prediction error against epsilon")
+
+
+def popularity(rows: Sequence[Row]) -> str:
+    """RMSE by popularity of the item, one line for each ε.
+
+    Args:
+        rows: of one model and its references; at most five of the model are drawn.
+
+    Returns:
+        SVG.
+    """
+    model = [row for row in rows if row.name not in REFERENCES][-len(_SHADES) :]
+    with _figure(3.4) as (figure, axes):
+        for shade, mark, row in zip(_SHADES, _MARKS, model, strict=False):
+            label = "ε = ∞" if math.isinf(row.epsilon) else f"ε = {row.epsilon:g}"
+            axes.plot(range(5), row.fifths, marker=mark, color=shade, label=label)
+        for row in rows:
+            if row.name == "item average":
+                axes.plot(range(5), row.fifths, "--", color=_GREY, linewidth=1, label=row.name)
+        axes.set_xticks(range(5), ["least\nrated", "2nd", "3rd", "4th", "most\nrated"])
+        axes.set_xlabel("fifth of the catalogue, by number of training ratings")
+        axes.set_ylabel("RMSE, stars")
+        axes.legend(frameon=False, fontsize=9)
+        return _svg(figure, "Prediction error by popularity of the item")
+
+
+def budget_split(statement: Statement) -> str:
+    """How the budget went to the measurements, as one stacked bar.
+
+    Args:
+        statement: of a release.
+
+    Returns:
+        SVG.
+    """
+    parts = [m for m in statement.measurements if m.share]
+    start = 0.0
+    with _figure(1.7) as (figure, axes):
+        for colour, part in zip(_PARTS, parts, strict=False):
+            label = f"{part.name} {part.share:.1%}"
+            axes.barh(0, part.share, left=start, color=colour, edgecolor="white", label=label)
+            start += part.share
+        axes.set_xlim(0, 1)
+        axes.set_ylim(-0.4, 0.4)
+        axes.set_yticks([])
+        axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25 %", "50 %", "75 %", "100 %"])
+        axes.spines["left"].set_visible(False)
+        figure.legend(loc="outside upper left", ncols=2, frameon=False, fontsize=9)
+        return _svg(figure, "Shares of the privacy budget")
+
+
+@contextmanager
+def _figure(height: float) -> Iterator[tuple["Figure", "Axes"]]:
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    style: Any = {
+        "font.size": 10,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "svg.fonttype": "none",  # letters stay letters: small, searchable, read aloud
+        "svg.hashsalt": "hushrec",  # the same figure gives the same bytes
+    }
+    with mpl.rc_context(style):
+        figure = Figure(figsize=(_WIDTH, height), layout="constrained")
+        yield figure, figure.add_subplot()
+
+
+def _svg(figure: "Figure", title: str) -> str:
+    buffer = io.StringIO()
+    figure.savefig(
+        buffer, format="svg", transparent=True, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    )
+    text = buffer.getvalue()
+    text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
+    return text.replace("<svg ", f'<svg role="img" aria-label="{title}" ', 1)

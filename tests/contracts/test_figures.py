@@ -1,0 +1,112 @@
+"""The figures that the documentation states are those that the code computes."""
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+from hushrec.data.domain import Domain
+from hushrec.models.covariance import CovarianceSettings
+from hushrec.privacy.accountant import (
+    Spent,
+    gaussian_delta,
+    gaussian_epsilon,
+    gaussian_mu,
+    largest_rho,
+)
+from hushrec.privacy.budget import Budget
+from hushrec.statistics import sensitivity
+from hushrec.statistics.covariance import CovarianceSums
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+def text(page):
+    return (DOCS / page).read_text("utf-8")
+
+
+def row(page, *start):
+    """The cells of the table row whose first cells are these."""
+    for line in text(page).splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("|") and tuple(cells[: len(start)]) == start:
+            return cells[len(start) :]
+    raise AssertionError(f"{page} has no row {start}")
+
+
+def printed_sigma(epsilon, delta=1e-5):
+    return math.sqrt(2 * math.log(2 / delta)) / epsilon
+
+
+def budget(epsilon, unit="user", adjacency="add-remove"):
+    return Budget(epsilon=epsilon, delta=1e-6, unit=unit, adjacency=adjacency)
+
+
+def of(items):
+    return Domain(items=range(items), scale=(1, 5, 1), cap=500, max_users=10_000)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0, 8.0, 10.0, 15.0, 20.0])
+def test_theorem_3(epsilon):
+    sigma = printed_sigma(epsilon)
+    stated = [float(cell) for cell in row("models/errata.md", f"{epsilon:g}")]
+    true = [
+        sigma,
+        1 / gaussian_mu(epsilon, 1e-5),
+        gaussian_delta(1 / sigma, epsilon),
+        gaussian_epsilon(1 / sigma, 1e-5),
+    ]
+    assert stated == pytest.approx(true, rel=0.03)
+    assert (true[2] > 1e-5) == (epsilon > 9.39)
+
+
+def test_theorem_3_turns_false_at_the_stated_epsilon():
+    assert "from ε = 9.39 on" in text("models/errata.md")
+    at = [gaussian_delta(1 / printed_sigma(epsilon), epsilon) for epsilon in (9.39, 9.40)]
+    assert at[0] < 1e-5 < at[1]
+    assert "32 % too much noise" in text("models/errata.md")
+    assert printed_sigma(1.0) * gaussian_mu(1.0, 1e-5) == pytest.approx(1.32, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    ("norm", "stated"), [("l2", ("1.22", "1.65", "1.04", "3.83")), ("l1", ("5.75", "9.67", "1.60", "11"))]
+)
+def test_theorems_5_and_6(norm, stated):
+    def sums(published):
+        form = CovarianceSums(
+            of(1000), "rating", "add-remove", norm, published, clip=1.0, strength=20, contribution=1, offset=0
+        )
+        return [query.sensitivity for query in form.queries()]
+
+    (covariance, weights), (unclamped, _) = sums(False), sums(True)
+    printed = sensitivity.published_matrix(1.0, 4.0, norm)
+    assert [float(figure) for figure in stated] == pytest.approx(
+        [covariance, unclamped, weights, printed], abs=0.0051
+    )
+    for figure in stated:
+        assert re.search(rf"\b{re.escape(figure)}\b", text("models/errata.md"))
+
+
+@pytest.mark.parametrize(
+    ("unit", "adjacency"), [("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")]
+)
+def test_sensitivities_of_the_defaults(unit, adjacency):
+    sums = CovarianceSettings().sums(of(4000), budget(1.0, unit, adjacency), "l2", published=False)
+    shown = ["exact" if query.agreed else f"{query.sensitivity:.3g}" for query in sums.queries()]
+    assert row("models/covariance_svd.md", f"`{unit}`, {adjacency}") == shown
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 0.5, 0.1])
+def test_repeated_releases(epsilon):
+    one = largest_rho(budget(epsilon))
+    sums = [Spent(rho=one * times).epsilon(1e-6) for times in (2, 4, 12, 26, 52, 260, 520)]
+    stated = [float(cell) for cell in row("promise.md", f"ε = {epsilon:g}")]
+    assert stated == pytest.approx(sums, rel=0.01, abs=0.006)
+
+
+@pytest.mark.parametrize(("total", "each"), [(1.0, 0.12), (4.0, 0.47)])
+def test_what_a_weekly_release_may_cost(total, each):
+    part = Spent(rho=largest_rho(budget(total)) // 52)
+    assert part.epsilon(1e-6) == pytest.approx(each, abs=0.005)
+    assert f"0{each:.2f}"[1:] in text("promise.md")

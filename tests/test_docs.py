@@ -1,0 +1,138 @@
+"""The documentation is whole: links lead somewhere, names are explained, docstrings say what is private."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import hushrec
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE, DOCS = ROOT / "src" / "hushrec", ROOT / "docs"
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+GUARDED = ("data", "privacy", "statistics", "models", "release")
+"""The packages in which everything public says on which side of the privacy line it is."""
+SIDES = re.compile(r"Privacy: .*(public|private|bounded|charged|post-processing|unit)", re.IGNORECASE)
+NOT_A_MODEL = {"index", "errata"}
+
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+
+
+def slug(heading):
+    """The anchor that a forge and MyST give a heading."""
+    words = re.sub(r"[^\w\- ]", "", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower())
+    return words.strip().replace(" ", "-")
+
+
+def anchors(text):
+    return {slug(heading) for heading in re.findall(r"^#+ (.*)$", FENCE.sub("", text), re.MULTILINE)}
+
+
+def dead_links(text, page):
+    """Links of a page's text that lead to no file, or to no heading of it."""
+    for link in LINK.findall(FENCE.sub("", text)):
+        if re.match(r"[a-z]+:", link):
+            continue
+        target, _, anchor = link.partition("#")
+        file = (page.parent / target).resolve() if target else page
+        there = (
+            anchors(text if file == page else file.read_text("utf-8"))
+            if file.suffix == ".md" and file.exists()
+            else ()
+        )
+        if not file.exists() or (anchor and anchor not in there):
+            yield link
+
+
+def unsided(text):
+    """Public classes and functions of a module's text whose docstring does not say what is private."""
+    tree = ast.parse(text)
+    if SIDES.search(ast.get_docstring(tree) or ""):
+        return
+    for node in tree.body:
+        public = isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_")
+        if public and not SIDES.search(ast.get_docstring(node) or ""):
+            yield node.name
+
+
+def snake(name):
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
+def models():
+    for path in sorted((SOURCE / "models").glob("*.py")):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.ClassDef) and any(
+                getattr(base, "id", "") == "Model" for base in node.bases
+            ):
+                yield node.name, path.stem
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_somewhere(page):
+    dead = list(dead_links(page.read_text("utf-8"), page))
+    assert not dead
+
+
+@pytest.mark.parametrize(
+    "link", ["nowhere.md", "promise.md#no-such-heading", "#nor-this", "../src/hushrec/gone.py"]
+)
+def test_a_dead_link_is_found(link):
+    assert list(dead_links(f"# Title\n\nSee [this]({link}).", DOCS / "tour.md")) == [link]
+
+
+def test_a_live_link_is_not():
+    text = "# One title\n\n[a](promise.md#more-than-one-release) [b](#one-title) [c](https://example.org)"
+    assert not list(dead_links(text, DOCS / "tour.md"))
+
+
+@pytest.mark.parametrize(("name", "file"), list(models()))
+def test_a_model_is_file_class_page_and_test(name, file):
+    assert file == snake(name)
+    assert (DOCS / "models" / f"{file}.md").read_text("utf-8").startswith(f"# {name}\n")
+    assert (ROOT / "tests" / "models" / f"test_{file}.py").exists()
+    assert name in hushrec.__all__
+
+
+def test_every_page_of_a_model_has_a_model():
+    pages = {page.stem for page in (DOCS / "models").glob("*.md")} - NOT_A_MODEL
+    assert pages == {file for _, file in models()}
+
+
+@pytest.mark.parametrize("name", hushrec.__all__)
+def test_every_public_name_is_in_the_reference(name):
+    assert re.search(rf"\bhushrec\.{name}\b", (DOCS / "reference.md").read_text("utf-8"))
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted(path for part in GUARDED for path in (SOURCE / part).glob("*.py")),
+    ids=lambda path: str(path.relative_to(SOURCE)),
+)
+def test_what_is_public_says_what_is_private(path):
+    silent = list(unsided(path.read_text("utf-8")))
+    assert not silent
+
+
+def test_a_silent_docstring_is_found():
+    silent = 'def released(x):\n    """The release."""\n\n\ndef _inner(x):\n    """Nobody\'s."""\n'
+    assert list(unsided(silent)) == ["released"]
+    assert list(unsided(silent.replace("release.", "release.\n\n    Privacy: none of your business."))) == [
+        "released"
+    ]
+    assert not list(unsided(silent.replace("release.", "release.\n\n    Privacy: public.")))
+    assert not list(unsided('"""All of it.\n\nPrivacy: post-processing.\n"""\n' + silent))
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "decisions").glob("*.md")), ids=lambda page: page.stem)
+def test_a_decision_is_short_and_has_its_four_parts(page):
+    text = page.read_text("utf-8")
+    if page.stem == "index":
+        listed = set(re.findall(r"^[\w-]+$", text, re.MULTILINE))
+        assert {path.stem for path in page.parent.glob("*.md")} - {"index"} <= listed
+        return
+    parts = re.findall(r"^\*\*(\w+)\.\*\*", text, re.MULTILINE)
+    assert parts == ["Context", "Decision", "Why", "Consequences"]
+    assert len([line for line in text.splitlines() if line]) <= 16

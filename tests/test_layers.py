@@ -1,0 +1,152 @@
+"""The layer contracts hold, and each of them catches a violation that is planted in a copy of the tree."""
+
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+BIN = Path(sys.executable).parent
+CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+
+PLANTS = {
+    "a sibling": ("privacy/budget.py", "from hushrec.data import domain", "layers"),
+    "the client's sibling": ("release/client.py", "from hushrec.privacy import units", "layers"),
+    "upward": ("statistics/grid.py", "from hushrec.models import base", "layers"),
+    "upward, for types alone": (
+        "kernels/gram.py",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from hushrec.data.ratings import Ratings",
+        "layers",
+    ),
+    "the command line from below": ("models/base.py", "import hushrec.cli", "layers"),
+    "the tests' tools from below": ("privacy/ledger.py", "from hushrec import testing", "layers"),
+    "errors that know of arrays' users": ("errors.py", "from hushrec.kernels import gram", "layers"),
+    "a new top-level package": ("utils/__init__.py", "", "layers"),
+    "a new top-level module": ("helpers.py", "", "layers"),
+    "noise drawn by a model": ("models/effects.py", "from hushrec.privacy import sampling", "noise"),
+    "noise drawn inside a function": (
+        "privacy/ledger.py",
+        "def charge():\n    from hushrec.privacy.sampling import rounded_gaussian",
+        "noise",
+    ),
+    "the sampler passed by": ("statistics/effects.py", "from hushrec.kernels import chacha", "draws"),
+    "its loops passed by": ("data/split.py", "from hushrec.kernels.discrete import add", "draws"),
+    "release imports kernels": ("release/fold_in.py", "from hushrec.kernels import gram", "client"),
+    "release imports numba": ("release/fold_in.py", "import numba", "client"),
+    "release imports pydantic": ("release/statement.py", "import pydantic", "client"),
+    "kernels that draw": ("kernels/segments.py", "import random", "kernels"),
+    "kernels that ask the system": ("kernels/segments.py", "import secrets", "kernels"),
+    "kernels with tables": ("kernels/gram.py", "import polars", "kernels"),
+    "kernels with scipy": ("kernels/gram.py", "from scipy import sparse", "kernels"),
+    "a model that knows another": (
+        "models/covariance_knn.py",
+        "from hushrec.models.covariance_svd import CovarianceSVD",
+        "models",
+    ),
+    "shared ground that knows a model": (
+        "models/cleaning.py",
+        "from hushrec.models import global_effects",
+        "models",
+    ),
+    "a model without a place": ("models/another.py", "", "models"),
+    "a cycle": ("privacy/units.py", "from hushrec.privacy import budget", "cycles"),
+    "a package its members import": ("privacy/__init__.py", "from hushrec.privacy import ledger", "cycles"),
+}
+
+BANNED = {
+    "import numpy as np\nrng = np.random.default_rng(0)\n": "TID251",
+    "from numpy.random import default_rng\n": "TID251",
+    "import random\n": "TID251",
+    "import pickle\n": "TID251",
+    "from pickle import loads\n": "TID251",
+    "import matplotlib.pyplot\n": "TID253",
+    "from matplotlib.figure import Figure\n": "TID253",
+    "import jinja2\n": "TID253",
+    "import pyspark\n": "TID253",
+}
+DRAWING = {"data/split.py", "data/synthetic.py"}
+"""The files of the package that may use NumPy's generators: on no release's noise."""
+
+
+@pytest.fixture(scope="module")
+def pristine(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pristine")
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "src" / "hushrec", folder / "hushrec", ignore=ignored)
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def before(pristine):
+    return broken(pristine)
+
+
+def broken(folder):
+    """Ids of the contracts that the tree in a folder breaks, and what the linter says."""
+    command = [BIN / "lint-imports", "--no-logo", "--no-cache"]
+    done = subprocess.run(
+        command, cwd=folder, env={"PYTHONPATH": str(folder), "COLUMNS": "200"}, capture_output=True, text=True
+    )
+    found = {contract["id"] for contract in CONTRACTS if f"{contract['name']} BROKEN" in done.stdout}
+    assert (done.returncode == 0) == (not found), done.stdout + done.stderr
+    return found, done.stdout
+
+
+def test_the_tree_keeps_its_contracts(before):
+    found, report = before
+    assert not found, report
+
+
+@pytest.mark.parametrize("plant", PLANTS)
+def test_a_planted_violation_is_caught(plant, pristine, before, tmp_path):
+    where, text, contract = PLANTS[plant]
+    folder = shutil.copytree(pristine, tmp_path / "copy")
+    file = folder / "hushrec" / where
+    file.parent.mkdir(exist_ok=True)
+    with file.open("a", encoding="utf-8") as source:
+        source.write(f"\n{text}\n")
+    found, report = broken(folder)
+    assert contract in found - before[0], report
+
+
+def test_every_contract_has_a_plant():
+    assert {contract for _, _, contract in PLANTS.values()} == {contract["id"] for contract in CONTRACTS}
+
+
+def codes(text, file):
+    """Codes of what ruff has against a text, were it that file of the package."""
+    command = [
+        BIN / "ruff",
+        "check",
+        "--output-format=concise",
+        "--stdin-filename",
+        f"src/hushrec/{file}",
+        "-",
+    ]
+    done = subprocess.run(command, cwd=ROOT, input=text, capture_output=True, text=True)
+    return {line.split()[1] for line in done.stdout.splitlines() if line.startswith("src/")}
+
+
+@pytest.mark.parametrize("text", BANNED)
+def test_a_banned_import_is_caught(text):
+    assert BANNED[text] in codes(f'"""A module."""\n\n{text}', "models/planted.py")
+
+
+def test_heavy_imports_are_fine_where_they_are_needed():
+    late = (
+        '"""A module."""\n\n\ndef plot():\n    """Draw."""\n    import matplotlib\n\n    return matplotlib\n'
+    )
+    assert not codes(late, "experiments/plots.py")
+
+
+def test_the_bans_are_lifted_in_the_known_files_alone():
+    lifted = {
+        str(path.relative_to(ROOT / "src" / "hushrec"))
+        for path in (ROOT / "src").rglob("*.py")
+        if "TID25" in path.read_text("utf-8") or "ruff: noqa" in path.read_text("utf-8")
+    }
+    assert lifted == DRAWING
