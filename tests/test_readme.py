@@ -13,7 +13,9 @@ import pytest
 import hushrec
 
 ROOT = Path(__file__).resolve().parents[1]
-BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
+BLOCKS = re.findall(
+    r"^```(\w*)\n(.*?)^```", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
+)
 
 
 def block(language, nth=0):
@@ -64,7 +66,7 @@ def test_the_python_block_runs(shop, capsys):
 
 
 def test_the_command_lines_run(shop):
-    for line in block("sh", 1).splitlines():
+    for line in block("sh", 1).replace("\\\n", "").splitlines():
         program, *arguments = shlex.split(line, comments=True)
         command = [Path(sys.executable).with_name(program), *arguments]
         done = subprocess.run(command, capture_output=True, text=True)

@@ -71,7 +71,7 @@ def _print_table(rows: "Sequence[Row]", ratings: "Ratings") -> None:
         "items; unit of privacy: one person"
     )
     screen.print()
-    listed = console.table("ε", "RMSE ± over seeds", "against non-private", "rare items", "seconds")
+    listed = console.table("ε", "RMSE ± over seeds", "vs non-private", "rare items", "seconds")
     for row in table(rows):
         listed.add_row(row.epsilon, f"{row.rmse} {row.deviation}", row.loss, row.rare, row.seconds)
     screen.print(listed)

@@ -50,15 +50,14 @@ def curve(rows: Sequence[Row]) -> str:
             axes.annotate(
                 f"{row.rmse:.3f}", (place, row.rmse), (0, 8), textcoords="offset points", ha="center"
             )
-        lines = [(row.name, row.rmse) for row in rows if row.name in REFERENCES]
-        for name, level in [*lines, (f"{without_noise.name} without noise", without_noise.rmse)]:
+        lines = [(row.name, row.rmse, 4) for row in rows if row.name in REFERENCES]
+        for name, level, above in [*lines, (f"{without_noise.name} without noise", without_noise.rmse, -13)]:
             axes.axhline(level, color=_GREY, linestyle="--", linewidth=1, zorder=0)
             axes.annotate(
                 f"{name}  {level:.3f}",
                 (places[0], level),
-                (-14, -4),
+                (-14, above),
                 textcoords="offset points",
-                va="top",
                 color=_GREY,
             )
         axes.set_xticks([*places, end], [*(f"{row.epsilon:g}" for row in finite), "∞"])

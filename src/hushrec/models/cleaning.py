@@ -21,7 +21,8 @@ from hushrec.arrays import Floats, Floats32
 from hushrec.kernels.gram import unpack
 from hushrec.privacy.bounded import Noisy
 
-_ROUNDS = 12
+_ROUNDS = 20
+_PARTS = 8
 _POWERS = 12
 _OVERSAMPLED = 20
 _MOST_COMPONENTS = 60
@@ -94,20 +95,21 @@ def weighted_factors(
     for matrix in (trust, pull):
         np.fill_diagonal(matrix, 0)
     factors = _start(covariance, weights, sigma, kappa, rank)
-    precision = np.full(rank, 200.0 * 0.5 / max(_scale(covariance, weights), 1e-6))
+    precision = np.full(rank, 100.0 / max(_scale(covariance, weights), 1e-6))
     spread = np.zeros((n, rank, rank))
-    upper = np.triu_indices(rank)
-    for round_ in range(_ROUNDS):
-        moments = factors[:, upper[0]] * factors[:, upper[1]] + spread[:, upper[0], upper[1]]
-        packed = (trust @ moments.astype(np.float32)).astype(np.float64)
-        normal = np.empty((n, rank, rank))
-        normal[:, upper[0], upper[1]] = normal[:, upper[1], upper[0]] = packed
-        normal[:, np.arange(rank), np.arange(rank)] += precision
-        spread = np.linalg.inv(normal)
-        target = (pull @ factors.astype(np.float32)).astype(np.float64)
-        factors = np.einsum("nij,nj->ni", spread, target)
-        if round_ >= 2:
-            precision = n / ((factors**2).sum(axis=0) + np.einsum("nii->i", spread))
+    first, second = np.triu_indices(rank)
+    moments = (factors[:, first] * factors[:, second]).astype(np.float32)
+    for _ in range(_ROUNDS):
+        # Items are updated in turn, some at a time: each update sees the ones before it, as mean-field demands.
+        for part in (slice(start, n, _PARTS) for start in range(_PARTS)):
+            normal = np.empty((len(factors[part]), rank, rank))
+            normal[:, first, second] = normal[:, second, first] = trust[part] @ moments
+            normal[:, np.arange(rank), np.arange(rank)] += precision
+            spread[part] = np.linalg.inv(normal)
+            target = (pull[part] @ factors.astype(np.float32)).astype(np.float64)
+            factors[part] = np.einsum("nij,nj->ni", spread[part], target)
+            moments[part] = factors[part][:, first] * factors[part][:, second] + spread[part][:, first, second]
+        precision = n / ((factors**2).sum(axis=0) + np.einsum("nii->i", spread))
     return factors
 
 

@@ -1,0 +1,55 @@
+# Every target installs what it needs into .venv; all it takes is make and Python 3.11 or newer.
+# Another Python: make PYTHON=/path/to/python3.12 demo
+
+PYTHON ?= python3
+BIN := .venv/bin
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --editable
+
+.PHONY: demo test lint test-full oracles bench docs clean
+
+demo: .venv/.report       ## a private recommender on generated ratings, offline
+	@$(BIN)/hushrec demo
+
+test: .venv/.dev          ## the fast tests
+	@$(BIN)/python -m pytest -m "not full" -n 2
+
+lint: .venv/.dev          ## style, types, layers, documentation
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --check --quiet . || { echo "run .venv/bin/ruff format"; exit 1; }
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python -m pytest tests/test_docs.py
+
+test-full: .venv/.dev     ## all tests, with the big and the statistical ones, and the oracles
+	@$(BIN)/python -m pytest -n 2
+	@$(MAKE) --no-print-directory oracles
+
+oracles: .venv-oracles/.oracles  ## our accountant against Google's dp-accounting and autodp
+	@.venv-oracles/bin/python -m pytest tests/oracles
+
+bench: .venv/.bench       ## speed beside others', each pair in one run
+	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script; done
+
+docs: .venv/.docs         ## the documentation as pages, in site/
+	@$(BIN)/python -m sphinx -W --keep-going -q docs site
+	@echo "site/index.html"
+
+clean:                    ## away with everything that make made
+	rm -rf .venv .venv-oracles site build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+
+# One stamp an extra: pip runs when pyproject.toml changed, and not otherwise.
+.venv/.%: pyproject.toml | .venv/bin/python
+	@echo "Installing hushrec[$*] into .venv, once"
+	@$(BIN)/python $(PIP_INSTALL) '.[$*]'
+	@touch $@
+
+# The oracles pin versions that the project's own tools outgrew: they live apart.
+.venv-oracles/.%: pyproject.toml | .venv-oracles/bin/python
+	@echo "Installing hushrec[$*] into .venv-oracles, once"
+	@.venv-oracles/bin/python $(PIP_INSTALL) '.[$*]'
+	@touch $@
+
+.venv/bin/python .venv-oracles/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "hushrec needs Python 3.11 or newer; say which: make PYTHON=python3.12 ..."; exit 1; }
+	@$(PYTHON) -m venv $(@D:/bin=)
