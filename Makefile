@@ -3,7 +3,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --editable
+PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check --editable
 
 .PHONY: demo test lint test-full oracles bench docs clean
 
@@ -14,7 +14,7 @@ test: .venv/.dev          ## the fast tests
 	@$(BIN)/python -m pytest -m "not full" -n 2
 
 lint: .venv/.dev          ## style, types, layers, documentation
-	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff check --quiet --output-format concise .
 	@$(BIN)/ruff format --check --quiet . || { echo "run .venv/bin/ruff format"; exit 1; }
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo

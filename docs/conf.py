@@ -1,6 +1,7 @@
 """Sphinx reads this: Markdown pages, and the docstrings of what is public."""
 
 from importlib import metadata
+from inspect import cleandoc
 
 project = "hushrec"
 author = "The hushrec authors"
@@ -20,8 +21,8 @@ autodoc_default_options = {"members": True, "exclude-members": "model_config, su
 def keep_properties_whole(app, what, name, obj, options, lines):
     """Napoleon takes what stands before a colon in a property's docstring for its type; here it is text."""
     if what == "property":
-        lines.insert(0, "")
+        lines[:] = [*cleandoc(obj.__doc__).splitlines(), ""]
 
 
 def setup(app):
-    app.connect("autodoc-process-docstring", keep_properties_whole, priority=400)
+    app.connect("autodoc-process-docstring", keep_properties_whole, priority=600)  # after napoleon

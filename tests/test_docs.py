@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import hushrec
+from hushrec.cli.app import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE, DOCS = ROOT / "src" / "hushrec", ROOT / "docs"
@@ -104,6 +105,11 @@ def test_every_page_of_a_model_has_a_model():
 @pytest.mark.parametrize("name", hushrec.__all__)
 def test_every_public_name_is_in_the_reference(name):
     assert re.search(rf"\bhushrec\.{name}\b", (DOCS / "reference.md").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_is_documented(command):
+    assert f"\n## hushrec {command}\n" in (DOCS / "cli.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ PLANTS = {
     "errors that know of arrays' users": ("errors.py", "from hushrec.kernels import gram", "layers"),
     "a new top-level package": ("utils/__init__.py", "", "layers"),
     "a new top-level module": ("helpers.py", "", "layers"),
+    "everything, through the front door": ("privacy/plan.py", "import hushrec", "front"),
     "noise drawn by a model": ("models/effects.py", "from hushrec.privacy import sampling", "noise"),
     "noise drawn inside a function": (
         "privacy/ledger.py",
@@ -104,13 +105,15 @@ def test_the_tree_keeps_its_contracts(before):
 @pytest.mark.parametrize("plant", PLANTS)
 def test_a_planted_violation_is_caught(plant, pristine, before, tmp_path):
     where, text, contract = PLANTS[plant]
+    if contract in before[0]:
+        pytest.skip("broken without the plant: test_the_tree_keeps_its_contracts says how")
     folder = shutil.copytree(pristine, tmp_path / "copy")
     file = folder / "hushrec" / where
     file.parent.mkdir(exist_ok=True)
     with file.open("a", encoding="utf-8") as source:
         source.write(f"\n{text}\n")
     found, report = broken(folder)
-    assert contract in found - before[0], report
+    assert contract in found, report
 
 
 def test_every_contract_has_a_plant():

@@ -1,5 +1,6 @@
 """The figures that the documentation states are those that the code computes."""
 
+import functools
 import math
 import re
 from pathlib import Path
@@ -8,6 +9,10 @@ import pytest
 
 from hushrec.data.domain import Domain
 from hushrec.models.covariance import CovarianceSettings
+from hushrec.models.covariance_knn import CovarianceKNN
+from hushrec.models.covariance_svd import CovarianceSVD
+from hushrec.models.effects import EffectSettings
+from hushrec.models.global_effects import GlobalEffects
 from hushrec.privacy.accountant import (
     Spent,
     gaussian_delta,
@@ -97,12 +102,59 @@ def test_sensitivities_of_the_defaults(unit, adjacency):
     assert row("models/covariance_svd.md", f"`{unit}`, {adjacency}") == shown
 
 
+@pytest.mark.parametrize("model", [GlobalEffects, CovarianceKNN, CovarianceSVD])
+def test_defaults_of_settings(model):
+    page = f"models/{re.sub('(?<=[a-z])(?=[A-Z])', '_', model.__name__).lower()}.md"
+    used = CovarianceSettings().sums(of(100), budget(1.0), "l2", published=False)
+    by_analysis = {
+        "covariance.clip": used.clip / of(100).scale.span,
+        "covariance.strength": used.strength,
+        "covariance.offset": used.offset,
+        "covariance.contribution": used.contribution,
+        "covariance.cleaning": CovarianceSettings().way(published=False),
+    }
+    stated = dict(re.findall(r"^\| `([\w.]+)` \| ([^|]+) \|", text(page), re.MULTILINE))
+    figures = {name: default for name, default in stated.items() if re.match(r"[`(\d]", default)}
+    assert figures
+    for name, default in figures.items():
+        value = by_analysis.get(name, functools.reduce(getattr, name.split("."), model()))
+        assert default == (f"{value:g}" if isinstance(value, int | float) else shown(value)), name
+
+
+def shown(value):
+    return f"({', '.join(f'{part:g}' for part in value)})" if isinstance(value, tuple) else f"`{value}`"
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 8.0])
+def test_contribution_to_the_effects(epsilon):
+    stated = re.search(rf"(\d+) at ε = {epsilon:g}\b", text("models/global_effects.md"))
+    sums = EffectSettings().sums(of(100), budget(epsilon), "l2", published=False)
+    assert int(stated[1]) == round(sums.contribution)
+
+
+@pytest.mark.parametrize("unit", ["rating", "user"])
+@pytest.mark.parametrize("epsilon", [1.0, 8.0])
+def test_shares_of_the_budget(unit, epsilon):
+    shares = {
+        m.event.name: m.share for m in CovarianceSVD().plan(of(100), budget(epsilon, unit)).measurements
+    }
+    covariance, weights = shares["covariance"], shares["co-rating weights"]
+    stated = [f"{share:.2f}" for share in (1 - covariance - weights, covariance, weights)]
+    assert row("models/covariance_svd.md", f"`{unit}`, ε = {epsilon:g}") == stated
+
+
 @pytest.mark.parametrize("epsilon", [1.0, 0.5, 0.1])
 def test_repeated_releases(epsilon):
     one = largest_rho(budget(epsilon))
     sums = [Spent(rho=one * times).epsilon(1e-6) for times in (2, 4, 12, 26, 52, 260, 520)]
     stated = [float(cell) for cell in row("promise.md", f"ε = {epsilon:g}")]
     assert stated == pytest.approx(sums, rel=0.01, abs=0.006)
+
+
+@pytest.mark.parametrize(("page", "units"), [("promise.md", 200), ("known-limits.md", 5)])
+def test_many_units_together(page, units):
+    together = gaussian_epsilon(units * gaussian_mu(1.0, 1e-6), 1e-6)
+    assert re.search(rf"ε = ({together:,.0f}|{together:.1f})\b", text(page))
 
 
 @pytest.mark.parametrize(("total", "each"), [(1.0, 0.12), (4.0, 0.47)])

@@ -1,6 +1,7 @@
 """Printing: results on standard output; progress, warnings and what is confidential on standard error."""
 
 from contextlib import AbstractContextManager
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def table(*columns: str, left: int = 1) -> "Table":
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    made = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    made = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="bold")
     for place, column in enumerate(columns):
         made.add_column(column, justify="left" if place < left else "right")
     return made
@@ -64,16 +65,14 @@ def measurements(listed: "tuple[Measured, ...]") -> "Table":
 
 def print_statement(statement: "Statement") -> None:
     """The statement as it stands in the release, its table laid out for this terminal."""
-    from rich.padding import Padding
-
     console = out()
     for block in str(statement).split("\n\n"):
         if block.startswith("measurement "):
             console.print(measurements(statement.measurements))
         else:
             for line in block.splitlines():
-                bullet = "  · " if line.startswith("  · ") else ""
-                console.print(Padding(line.removeprefix(bullet), (0, 0, 0, len(bullet))))
+                hanging = "    " if line.startswith("  · ") else ""
+                console.print(fill(line, console.width, subsequent_indent=hanging), soft_wrap=True)
         console.print()
 
 

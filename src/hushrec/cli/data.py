@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import typer
 
@@ -15,11 +16,13 @@ def list_() -> None:
     """List the data sets that can be fetched."""
     from hushrec.data.download import SETS
 
-    listed = console.table("name", "scale", "users", "source", left=2)
+    listed = console.table("name", "scale", "users", "from", left=2)
     listed.columns[3].justify = "left"
     for name, known in SETS.items():
         lo, hi, step = known.scale
-        listed.add_row(name, f"{lo:g} to {hi:g} by {step:g}", f"≤ {known.max_users:,}", known.urls[0])
+        listed.add_row(
+            name, f"{lo:g} to {hi:g} by {step:g}", f"≤ {known.max_users:,}", urlsplit(known.urls[0]).netloc
+        )
     console.out().print(listed)
 
 

@@ -51,7 +51,7 @@ def demo(
     demo.write_table(rows, out / demo.TABLE)
     _write_report(rows, ratings, release, out, next_command)
     screen = console.out()
-    screen.print(f"The release at ε = 1, {out / demo.RELEASE}, was made with unpredictable noise. It says:")
+    screen.print("The release at ε = 1 has noise from the operating system and a ledger. It says:")
     screen.print()
     console.print_statement(release.statement)
     screen.print("Wrote")
@@ -63,13 +63,13 @@ def demo(
 
 
 def _print_table(rows: "Sequence[Row]", ratings: "Ratings") -> None:
+    from hushrec.experiments.demo import DELTA
     from hushrec.experiments.report import table
 
     screen = console.out()
-    screen.print(
-        f"{ratings.n_ratings:,} made-up ratings by {ratings.n_users:,} people of {ratings.domain.n_items:,} "
-        "items; unit of privacy: one person"
-    )
+    n_items = ratings.domain.n_items
+    screen.print(f"{ratings.n_ratings:,} made-up ratings by {ratings.n_users:,} people of {n_items:,} items")
+    screen.print(f"{rows[0].name}, unit user, adjacency add-remove, δ = {DELTA:g}")
     screen.print()
     listed = console.table("ε", "RMSE ± over seeds", "vs non-private", "rare items", "seconds")
     for row in table(rows):
@@ -77,7 +77,7 @@ def _print_table(rows: "Sequence[Row]", ratings: "Ratings") -> None:
     screen.print(listed)
     screen.print()
     screen.print("Rare items: RMSE on the least rated fifth of the catalogue. Seconds: of one fit.")
-    screen.print("NOT PRIVATE: the noise of these runs is seeded, and the errors are of held-out ratings.")
+    screen.print("NOT PRIVATE: these runs' noise is seeded, their errors are of held-out ratings.")
     screen.print()
 
 

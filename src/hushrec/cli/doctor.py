@@ -30,7 +30,7 @@ def doctor() -> None:
     with console.working("testing the noise sampler"):
         noise = _sampler()
     listed.add_row("noise sampler", noise)
-    listed.add_row("processors", str(len(os.sched_getaffinity(0))))
+    listed.add_row("processors", str(os.cpu_count()))
     listed.add_row("cache", _cache())
     sqlite = _sqlite()
     listed.add_row("SQLite", sqlite)

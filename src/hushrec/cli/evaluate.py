@@ -31,25 +31,22 @@ def evaluate(
     from hushrec.evaluation.slices import by_popularity
     from hushrec.release.artefact import Release
 
-    releases = [Release.open(path) for path in (release, against) if path]
+    paths = [path for path in (release, against) if path]
+    releases = [Release.open(path) for path in paths]
     declared = Domain.open(domain)
     with console.working("reading ratings"):
         known, held_out = (
             options.load(path, declared, column, format, separator, decimal) for path in (train, test)
         )
     with console.working("predicting"):
-        predicted = {
-            path.name: predictions(opened, train=known, test=held_out)
-            for path, opened in zip((release, against), releases, strict=False)
-            if path
-        }
-    rows = predicted | {
-        "item average": baselines.item_average(known, held_out),
-        "global average": baselines.global_average(known, held_out),
-    }
+        guesses = [predictions(opened, train=known, test=held_out) for opened in releases]
     listed = console.table("", *METRICS, "rmse on rare items")
     truth = held_out.values()
-    for name, guess in rows.items():
+    for name, guess in [
+        *zip(map(str, paths), guesses, strict=True),
+        ("item average", baselines.item_average(known, held_out)),
+        ("global average", baselines.global_average(known, held_out)),
+    ]:
         errors = [measure(truth, guess) for measure in METRICS.values()]
         errors.append(by_popularity(rmse, known, held_out, guess)[0])
         listed.add_row(name, *(f"{error:.4f}" for error in errors))
@@ -59,6 +56,5 @@ def evaluate(
     screen.print(listed)
     screen.print()
     screen.print("Rare items: the least rated fifth of the catalogue, by number of ratings in --train.")
-    if against:
-        difference = rmse_difference(held_out, *predicted.values())
-        screen.print(f"RMSE of {release.name} less that of {against.name}: {difference}")
+    if len(guesses) == 2:
+        screen.print(f"RMSE of {release} less that of {against}: {rmse_difference(held_out, *guesses)}")

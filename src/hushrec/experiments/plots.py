@@ -136,9 +136,7 @@ def _figure(height: float) -> Iterator[tuple["Figure", "Axes"]]:
 
 def _svg(figure: "Figure", title: str) -> str:
     buffer = io.StringIO()
-    figure.savefig(
-        buffer, format="svg", transparent=True, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    )
+    figure.savefig(buffer, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     text = buffer.getvalue()
     text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
     return text.replace("<svg ", f'<svg role="img" aria-label="{title}" ', 1)

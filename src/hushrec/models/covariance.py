@@ -37,8 +37,8 @@ class CovarianceSettings(BaseModel):
         clip: B, bound on a centred rating as a fraction of the scale's width: 0.1625, published 0.25.
         strength: β_p, fictitious ratings in a person's mean: 300, published 20.
         offset: added to c in the weights 1/√c (unit ``rating``): 5, published 0.
-        contribution: K, the number of ratings up to which a person counts in full (unit ``user``); the
-            published form has 1.
+        contribution: K, the number of ratings up to which a person counts in full (unit ``user``): 30,
+            published 1.
         cleaning: ``weighted`` (default), ``shrink`` (published) or ``none``.
         shrinkage: β of the diagonal and of the rest, for ``shrink``.
         threads: for the kernel; changes no bit of the result.
@@ -68,7 +68,7 @@ class CovarianceSettings(BaseModel):
             published=published,
             clip=chosen(self.clip, 0.1625, 0.25) * domain.scale.span,
             strength=int(chosen(self.strength, 300, 20)),
-            contribution=chosen(self.contribution, 20, 1),
+            contribution=chosen(self.contribution, 30, 1),
             offset=chosen(self.offset, 5, 0),
             threads=self.threads,
         )
@@ -78,7 +78,7 @@ class CovarianceSettings(BaseModel):
 
         As published, 0.02 / 0.19 / 0.79 for global mean, items and covariance (McSherry & Mironov 2009, §5),
         each in halves. Corrected: the smaller ε, the less of the covariance can be seen, and the more goes to
-        the item effects.
+        the item effects; one ε per user hides about as much of it as an eighth of it per rating.
         """
         if published:
             return {
@@ -89,7 +89,7 @@ class CovarianceSettings(BaseModel):
                 "covariance": 0.395,
                 "co-rating weights": 0.395,
             }
-        effects = 0.2
+        effects = 0.55 * (1 + (budget.epsilon / 8 if budget.unit == "user" else budget.epsilon)) ** -0.6
         rest = 1 - effects
         return {
             "global sum": 0.01 * effects,
@@ -129,7 +129,8 @@ class CovarianceSettings(BaseModel):
             visible = cleaning.spectral_factors(weights, matrices.weights.sigma)
             np.matmul(visible, visible.T, out=weights, casting="same_kind")
         np.maximum(weights, 1e-3, out=weights)
-        kappa = variance**2 * min(1.0, weight_sum / max(float(counts.sum()), 1.0))
+        # Twice what independent products would give: those of one person are correlated.
+        kappa = 2 * variance**2 * min(1.0, weight_sum / max(float(counts.sum()), 1.0))
         factors = cleaning.weighted_factors(covariance, weights, matrices.covariance.sigma, kappa, rank)
         return factors * cleaning.unclipped(variance, sums.clip)
 

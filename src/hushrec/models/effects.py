@@ -48,14 +48,14 @@ class EffectSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    clip: float = Field(default=0.3125, gt=0, le=2)
-    strength: int = Field(default=2, ge=0)
+    clip: float = Field(default=0.35, gt=0, le=2)
+    strength: int = Field(default=20, ge=0)
     contribution: float | None = Field(default=None, ge=1)
     item_strength: float = Field(default=15.0, ge=0)
 
     def sums(self, domain: Domain, budget: Budget, norm: Norm, *, published: bool) -> EffectSums:
         """What is measured under a budget."""
-        contribution = 1.0 if published else self.contribution or 10 * max(budget.epsilon, 1.0) ** 0.8
+        contribution = 1.0 if published else self.contribution or max(15 * budget.epsilon**0.9, 1.0)
         return EffectSums(
             domain=domain,
             unit=budget.unit,

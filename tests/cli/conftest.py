@@ -1,0 +1,82 @@
+from pathlib import Path
+from shlex import split
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from hushrec.cli.app import app
+from hushrec.data.split import holdout
+from hushrec.data.synthetic import netflix_like
+
+BUDGET = "--epsilon 1 --delta 1e-6 --unit user --adjacency add-remove"
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory):
+    """Ratings of a small population in two files, and the public catalogue."""
+    folder = tmp_path_factory.mktemp("files")
+    ratings = netflix_like(120, 30, 2000, 5)
+    for name, part in zip(("train", "test"), holdout(ratings, 0.1, seed=0), strict=True):
+        table = part.to_polars().with_columns(pl.concat_str(pl.lit("secret-"), "user_id").alias("user_id"))
+        table.write_csv(folder / f"{name}.csv")
+    lines = [f"{item},Title of {item}" for item in ratings.domain.items]
+    (folder / "catalogue.csv").write_text("\n".join(["id,title", *lines]) + "\n")
+    return folder
+
+
+@pytest.fixture
+def here(files, tmp_path, monkeypatch):
+    """A working folder with the files and a domain."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    for file in files.iterdir():
+        (tmp_path / file.name).symlink_to(file)
+    hushrec("domain --items catalogue.csv --scale 1 5 1 --max-users 200 -o domain.json")
+    return tmp_path
+
+
+class Result:
+    def __init__(self, result):
+        self.code, self.out, self.err = result.exit_code, result.stdout, result.stderr
+
+
+def hushrec(line, code=0):
+    """Run a command; check its exit code, and that nobody sees a traceback."""
+    result = CliRunner().invoke(app, split(line))
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code, result.output
+    assert "Traceback" not in result.output
+    return Result(result)
+
+
+def refused(line):
+    """Run a command that must be refused: nothing on standard output, and the last line of the other."""
+    result = hushrec(line, code=2)
+    assert result.out == ""
+    return result.err.rstrip().splitlines()[-1]
+
+
+@pytest.fixture(scope="session", name="hushrec")
+def _hushrec():
+    return hushrec
+
+
+@pytest.fixture(scope="session", name="refused")
+def _refused():
+    return refused
+
+
+@pytest.fixture(scope="session")
+def budget():
+    return BUDGET
+
+
+@pytest.fixture
+def release(here):
+    """A release and its ledger, as fit makes them."""
+    hushrec(
+        f"fit train.csv --domain domain.json {BUDGET} --ledger ledger.db -o films.safetensors --set rank=3"
+    )
+    return Path("films.safetensors")

@@ -1,0 +1,92 @@
+import subprocess
+import sys
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+import hushrec as package
+from hushrec.cli import app as module
+from hushrec.cli.app import COMMANDS, app
+
+HEAVY = ("numpy", "scipy", "numba", "polars", "pydantic", "matplotlib", "rich", "safetensors")
+
+
+def test_help_lists_the_commands_in_order(hushrec):
+    shown = hushrec("--help").out
+    listed = [line.split()[0] for line in shown[shown.index("Commands:") :].splitlines()[1:] if line.strip()]
+    assert tuple(listed) == COMMANDS
+    assert "..." not in shown[shown.index("Commands:") :]  # every summary fits
+
+
+def test_no_arguments_show_the_help(hushrec):
+    assert "hushrec demo" in hushrec("", code=2).err
+
+
+def test_version(hushrec):
+    assert hushrec("--version").out == f"hushrec {package.__version__}\n"
+
+
+def loaded_after(code):
+    script = f"import sys\n{code}\nprint(*(name for name in {HEAVY!r} if name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()[-1].split()
+
+
+def test_help_imports_nothing_heavy():
+    run = (
+        "sys.argv = ['hushrec', '--help']\nfrom hushrec.cli import main\ntry: main()\nexcept SystemExit: pass"
+    )
+    assert loaded_after(run) == []
+    assert loaded_after(f"import numpy\n{run}") == ["numpy"]  # it would be noticed
+
+
+def test_a_person_who_asks_for_recommendations_needs_little(release):
+    run = "sys.argv = 'hushrec recommend films.safetensors'.split()\nfrom hushrec.cli import main\n"
+    found = loaded_after(run + "try: main()\nexcept SystemExit: pass")
+    assert not {"polars", "numba", "scipy", "matplotlib"} & set(found)
+
+
+def test_help_is_there_at_once():
+    """0.1 s on an idle machine; ten times that would be an import that does not belong there."""
+
+    def seconds():
+        start = time.perf_counter()
+        subprocess.run(
+            [sys.executable, "-c", "from hushrec.cli import main; main()", "--help"], capture_output=True
+        )
+        return time.perf_counter() - start
+
+    assert min(seconds() for _ in range(3)) < 1.0
+
+
+def test_an_error_raised_on_purpose_is_one_line(here, refused):
+    assert (
+        refused("show missing.safetensors")
+        == "hushrec: missing.safetensors cannot be read: No such file or directory"
+    )
+
+
+def test_an_unexpected_error_keeps_its_traceback(monkeypatch):
+    def broken(path):
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr("hushrec.release.artefact.Release.open", broken)
+    result = CliRunner().invoke(app, ["show", "x"])
+    assert isinstance(result.exception, RuntimeError)
+    assert result.exit_code == 1
+
+
+def test_local_variables_are_not_shown_in_tracebacks():
+    assert not app.pretty_exceptions_enable
+
+
+def test_wrong_usage(refused):
+    assert "No such command" in refused("nosuch")
+    assert "Missing option" in refused("plan --domain domain.json --epsilon 1")
+    assert module.REFUSED == 2
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(hushrec, command):
+    assert f"hushrec {command}" in hushrec(f"{command} --help").out.replace("root", "hushrec")

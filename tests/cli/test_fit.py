@@ -1,0 +1,122 @@
+"""``hushrec fit`` with a real ledger. What leaves on standard output is public, in the strict sense."""
+
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import hushrec as hr
+
+HEADING = "Confidential, for the curator alone"
+
+
+def fit(budget, source="train.csv", ledger="ledger.db", out="films.safetensors", more="--set rank=3"):
+    return f"fit {source} --domain domain.json {budget} --ledger {ledger} -o {out} {more}"
+
+
+def test_a_release_its_statement_and_what_is_left(here, hushrec, budget):
+    shown = hushrec(fit(budget)).out
+    release = hr.Release.open("films.safetensors")
+    assert release.statement.private
+    assert release.config["rank"] == 3
+    assert "ε = 1 at δ = 1e-06, unit user" in shown
+    assert "Left: ε = 0\n" in shown
+    assert "Next: hushrec recommend films.safetensors" in shown
+    assert hr.Ledger.open("ledger.db").remaining < 1e-6
+
+
+def test_a_second_fit_is_refused_until_the_owner_extends(release, hushrec, refused, budget):
+    assert "hushrec ledger extend" in refused(fit(budget, out="second.safetensors"))
+    assert not Path("second.safetensors").exists()
+    hushrec("ledger extend ledger.db --epsilon 2 --horizon 2")
+    assert "Wrote second.safetensors" in hushrec(fit(budget, out="second.safetensors")).out
+
+
+def test_a_slot_that_was_released_gives_the_same_bytes(release, hushrec, budget):
+    hushrec(fit(budget, out="again.safetensors", more="--set rank=3 --slot 0"))
+    assert Path("again.safetensors").read_bytes() == release.read_bytes()
+
+
+def test_nothing_is_charged_for_what_could_not_be_written(release, refused, budget):
+    before = hr.Ledger.open("ledger.db").head
+    assert "exists; choose another file" in refused(fit(budget))
+    assert "no folder that can be written to" in refused(fit(budget, out="no/films.safetensors"))
+    assert hr.Ledger.open("ledger.db").head == before
+
+
+def test_a_release_that_was_charged_is_not_lost_with_the_disk(here, hushrec, refused, budget, monkeypatch):
+    def full(self, path):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("hushrec.release.artefact.Release.save", full)
+        assert "--slot 0 and another file" in refused(fit(budget))
+    assert "Wrote" in hushrec(fit(budget, more="--set rank=3 --slot 0")).out
+
+
+def test_what_was_dropped_is_told_under_the_confidential_heading_alone(here, hushrec, budget):
+    table = pl.read_csv("train.csv", infer_schema=False)
+    bad = table.head(17).with_columns(item_id=pl.lit("unknown-film"))
+    pl.concat([table, bad]).write_csv("bad.csv")
+    result = hushrec(fit(budget, source="bad.csv"))
+    before, _, after = result.err.partition(HEADING)
+    assert before == ""
+    assert "item_id 17" in after
+    for text in (result.out, after):
+        assert "secret-" not in text
+        assert "unknown-film" not in text
+    assert HEADING not in result.out
+
+
+def test_neighbouring_data_give_the_same_public_output(here, hushrec, budget):
+    """Removing a person changes no letter but the ledger's random ids and hashes."""
+    table = pl.read_csv("train.csv", infer_schema=False)
+    table.filter(pl.col("user_id") != table["user_id"][0]).write_csv("fewer.csv")
+    Path("one").mkdir()
+    Path("two").mkdir()
+    one = hushrec(fit(budget, ledger="one/ledger.db", out="one/f.safetensors")).out
+    two = hushrec(fit(budget, source="fewer.csv", ledger="two/ledger.db", out="two/f.safetensors")).out
+
+    def public(text):
+        return re.sub(r"\s+", " ", re.sub(r"[0-9a-f]{32,}", "…", text)).replace("two/", "one/")
+
+    assert public(one) == public(two)
+
+
+def test_more_users_than_declared_is_for_the_curator(here, hushrec, budget):
+    hushrec("domain --items catalogue.csv --scale 1 5 1 --max-users 20 -o domain.json")
+    result = hushrec(fit(budget))
+    assert "more users than the domain declares" in result.err
+    assert "more users" not in result.out
+
+
+def test_other_dialects(here, hushrec, budget):
+    table = pl.read_csv("train.csv", infer_schema=False)
+    renamed = table.rename({"user_id": "who", "item_id": "film", "rating": "stars"})
+    renamed.with_columns(pl.col("stars").str.replace(".", ",", literal=True)).write_csv(
+        "de.txt", separator=";"
+    )
+    columns = "--column user_id=who --column item_id=film --column rating=stars"
+    options = f"{columns} --format csv --separator ; --decimal , --set rank=3".replace(";", "';'")
+    result = hushrec(fit(budget, source="de.txt", more=options))
+    assert "rating 0," in " ".join(result.err.split())
+    table.write_csv("bare.dat", separator="\t", include_header=False)
+    more = "--format u.data --column user_id=0 --column item_id=1 --column rating=2"
+    result = hushrec(fit(budget, source="bare.dat", ledger="b.db", out="bare.safetensors", more=more))
+    assert "item_id 0," in " ".join(result.err.split())
+
+
+@pytest.mark.parametrize(
+    ("source", "more", "message"),
+    [
+        ("missing.csv", "", "missing.csv does not exist"),
+        ("train.csv", "--column user_id", "--column user_id=customer"),
+        ("train.csv", "--column user_id=nosuch", "no column for user_id"),
+        ("train.csv", "--model nosuch", "nosuch"),
+        ("domain.json", "", "give format="),
+    ],
+)
+def test_refusals_charge_nothing(here, refused, budget, source, more, message):
+    assert message in refused(fit(budget, source=source, more=more))
+    assert not Path("ledger.db").exists()

@@ -1,0 +1,57 @@
+import re
+
+import pytest
+
+import hushrec as hr
+
+
+def test_plan_prints_what_the_library_plans(here, hushrec, budget):
+    shown = hushrec(f"plan --domain domain.json {budget} --set rank=3").out
+    allowed = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
+    plan = hr.plan(hr.CovarianceSVD(rank=3), hr.Domain.open("domain.json"), allowed)
+    for measurement in plan.measurements:
+        event = measurement.event
+        line = next(line for line in shown.splitlines() if line.startswith(event.name))
+        assert f"σ = {event.sigma:.4g}" in line
+        assert f"{event.sensitivity:.4g}" in line
+        assert f"{measurement.share:.1%}" in line
+        assert re.search(r"ρ = \d", line)
+    assert f"Total: true ε = {plan.epsilon:.6g} at δ = 1e-06 per user" in shown
+
+
+def test_no_ratings_are_opened(here, hushrec, budget):
+    for name in ("train.csv", "test.csv"):
+        (here / name).unlink()
+    assert "Total" in hushrec(f"plan --domain domain.json {budget}").out
+
+
+def test_laplace_and_published(here, hushrec, budget):
+    pure = "--epsilon 1 --delta 0 --unit rating --adjacency replace --noise laplace --model global-effects"
+    assert "laplace b = 4" in hushrec(f"plan --domain domain.json {pure}").out
+    shown = hushrec(f"plan --domain domain.json {budget} --analysis published --model covariance-knn").out
+    assert "claims ε = 1: not a valid guarantee" in shown
+
+
+def test_settings_reach_the_model(here, hushrec, budget):
+    plain = hushrec(f"plan --domain domain.json {budget}").out
+    assert hushrec(f"plan --domain domain.json {budget} --set covariance.clip=0.1").out != plain
+    shifted = hushrec(f'plan --domain domain.json {budget} --set "shares.item sums=0.9"').out
+    assert shifted != plain
+    assert hushrec(f"plan --domain domain.json {budget} --set covariance.clip=null --set rank=7").out == plain
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--set rank", "for example --set rank=20"),
+        ("--set rank=0", "rank: Input should be greater than or equal to 1"),
+        ("--set rank=many", "rank: Input should be a valid integer"),
+        ("--set rank=5 --set rank.x=5", "rank holds one value"),
+        ("--set nosuch=1", "nosuch"),
+        ("--delta 1e-3", "choose one below 0.0005"),
+        ("--delta 0", "delta > 0"),
+        ("--adjacency replace", "change the budget's unit or adjacency"),
+    ],
+)
+def test_refusals_name_the_fix(here, refused, budget, options, message):
+    assert message in refused(f"plan --domain domain.json {budget} {options}")

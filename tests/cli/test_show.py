@@ -1,0 +1,18 @@
+def test_show_prints_the_statement(release, hushrec):
+    shown = hushrec("show films.safetensors").out
+    assert shown.startswith("films.safetensors: CovarianceSVD, 30 items, scale 1 to 5 by 1\n")
+    assert "Whoever reads this file" in shown
+    assert "gaussian σ = " in shown
+    assert "  · one person is one user id" in shown
+
+
+def test_at_80_columns_nothing_is_cut(release, hushrec, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = hushrec("show films.safetensors").out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert not any("…" in line for line in lines)
+    assert any(line.startswith("co-rating weights") and "ρ =" in line for line in lines)
+
+
+def test_what_is_no_release_is_refused(here, refused):
+    assert "not a hushrec release" in refused("show train.csv")

@@ -1,0 +1,50 @@
+import dataclasses
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hushrec.data.domain import Domain
+from hushrec.data.ratings import Ratings
+from hushrec.models.statements import unwritten
+from hushrec.release.artefact import Release
+
+DOMAIN = Domain(["a", "b", "c", "d"], scale=(1, 5, 1), max_users=10)
+
+
+def make(rows, domain=DOMAIN):
+    """Ratings of {user: {item: stars}}."""
+    users = sorted(rows)
+    indptr = np.cumsum([0, *(len(rows[user]) for user in users)])
+    pairs = [
+        (domain.positions[item], stars - 1)
+        for user in users
+        for item, stars in sorted(rows[user].items(), key=lambda pair: domain.positions[pair[0]])
+    ]
+    items, steps = zip(*pairs, strict=True) if pairs else ((), ())
+    return Ratings(domain, pl.Series(users, dtype=pl.String), indptr, np.array(items), np.array(steps))
+
+
+@pytest.fixture
+def release():
+    """Item effects 2, 3, 4, 5; nobody has tastes; a person's level has variance 1, a rating 0.5."""
+    tensors = {
+        "item_effects": np.array([2, 3, 4, 5], np.float32),
+        "item_noise": np.full(4, 0.5, np.float32),
+        "item_factors": np.zeros((4, 0), np.float32),
+    }
+    return Release(
+        model="Planted",
+        config={},
+        kind="factors",
+        items=DOMAIN.items,
+        scale=(1.0, 5.0, 1.0),
+        constants={"user_mean": 0.0, "user_variance": 1.0},
+        tensors=tensors,
+        statement=dataclasses.replace(unwritten()),
+    )
+
+
+@pytest.fixture
+def ratings():
+    return make

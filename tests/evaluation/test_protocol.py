@@ -1,0 +1,101 @@
+import json
+
+import numpy as np
+import pytest
+
+import hushrec as hr
+from hushrec.data.domain import Domain
+from hushrec.data.split import holdout
+from hushrec.errors import ConfigError, DataError
+from hushrec.evaluation import protocol
+from hushrec.evaluation.protocol import evaluate, predictions
+
+
+def test_who_is_absent_from_train_gets_the_item_effects(release, ratings):
+    train, test = ratings({"other": {"a": 3}}), ratings({"new": {"a": 2, "c": 5}})
+    assert predictions(release, train=train, test=test) == pytest.approx([2, 4])
+    result = evaluate(release, train=train, test=test)
+    assert result["rmse"] == pytest.approx(np.sqrt(1 / 2))
+    assert result["mae"] == pytest.approx(1 / 2)
+
+
+def test_own_training_ratings_are_folded_in_and_predictions_clamped(release, ratings):
+    train = ratings({"low": {"b": 1, "c": 2}, "high": {"a": 4, "b": 5}})
+    test = ratings({"low": {"a": 1, "d": 3}, "high": {"d": 5}})
+    # Two residuals of ∓2 with variance 1/2 against a prior of variance 1: level ∓2 · 4/(4 + 1) = ∓1.6.
+    assert predictions(release, train=train, test=test) == pytest.approx([5, 1, 3.4])
+
+
+def test_nothing_of_the_test_part_is_folded_in(release, ratings):
+    """The same predictions whatever the answers are, and a planted peek is refused."""
+    train = ratings({"u": {"a": 3}})
+    one, other = ratings({"u": {"b": 1}}), ratings({"u": {"b": 5}})
+    assert predictions(release, train=train, test=one) == predictions(release, train=train, test=other)
+    peeking = ratings({"u": {"a": 3, "b": 5}})
+    with pytest.raises(DataError, match="share ratings"):
+        predictions(release, train=peeking, test=other)
+
+
+def test_people_who_share_no_rating_but_an_item_are_apart(release, ratings):
+    train, test = ratings({"u": {"a": 3}, "v": {"b": 2}}), ratings({"u": {"b": 1}, "v": {"a": 4}})
+    assert len(predictions(release, train=train, test=test)) == 2
+
+
+@pytest.fixture(scope="module")
+def checkerboard():
+    """Even users give even items 5 and odd ones 1, odd users the reverse: one factor explains all of it."""
+    users, items = 40, 30
+    domain = Domain(range(items), scale=(1, 5, 1), max_users=100)
+    rows = {
+        "user_id": [f"u{u:02}" for u in range(users) for _ in range(items)],
+        "item_id": [str(i) for _ in range(users) for i in range(items)],
+        "rating": [5 if (u + i) % 2 == 0 else 1 for u in range(users) for i in range(items)],
+    }
+    import polars as pl
+
+    return holdout(hr.load(pl.DataFrame(rows), domain), 0.2, seed=0)
+
+
+def test_a_world_whose_answer_is_known(checkerboard):
+    train, test = checkerboard
+    effects = evaluate(hr.fit(train, hr.GlobalEffects()), train=train, test=test)
+    factors = evaluate(hr.fit(train, hr.CovarianceSVD(rank=1)), train=train, test=test)
+    assert effects["rmse"] == pytest.approx(2, abs=0.15)  # 1s and 5s, predicted by their mean
+    assert factors["rmse"] < 0.5
+
+
+def test_folding_in_somebody_elses_ratings_would_be_noticed(checkerboard, monkeypatch):
+    train, test = checkerboard
+    release = hr.fit(train, hr.CovarianceSVD(rank=1))
+    monkeypatch.setattr(protocol, "require_apart", lambda train, test: None)
+    monkeypatch.setattr(protocol, "_rows", lambda train, test: (np.arange(test.n_users) + 1) % train.n_users)
+    assert evaluate(release, train=train, test=test)["rmse"] > 3
+
+
+def test_evaluation_is_a_mapping_that_says_it_is_not_private(release, ratings):
+    result = evaluate(
+        release, train=ratings({}), test=ratings({"u": {"a": 2}, "v": {"a": 3}}), metrics=["mae"]
+    )
+    assert dict(result) == {"mae": 0.5}
+    assert len(result) == 1
+    assert str(result).startswith("NOT PRIVATE, not for publication")
+    assert "mae      0.5000" in str(result)
+    stored = json.loads(json.dumps(result.to_dict()))
+    assert next(iter(stored)) == "warning"
+    assert stored["metrics"] == {"mae": 0.5}
+    assert (stored["n_users"], stored["n_ratings"]) == (2, 2)
+
+
+def test_what_cannot_be_evaluated_is_refused_with_the_fix(release, ratings):
+    some = ratings({"u": {"a": 2}})
+    other = Domain(["a", "b", "c", "e"], scale=(1, 5, 1), max_users=10)
+    halves = Domain(["a", "b", "c", "d"], scale=(0, 5, 1), max_users=10)
+    with pytest.raises(DataError, match="no rating of a known item"):
+        evaluate(release, train=some, test=ratings({}))
+    with pytest.raises(DataError, match="load both with the same domain"):
+        evaluate(release, train=ratings({}, other), test=some)
+    for domain in (other, halves):
+        with pytest.raises(DataError, match="domain that the release was made under"):
+            evaluate(release, train=ratings({}, domain), test=ratings({"u": {"a": 2}}, domain))
+    with pytest.raises(ConfigError, match="ndcg"):
+        evaluate(release, train=ratings({}), test=some, metrics=["ndcg"])
