@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from hushrec.data.ratings import Ratings
     from hushrec.errors import BudgetExceeded
     from hushrec.evaluation.protocol import evaluate
-    from hushrec.models.base import fit, plan
     from hushrec.models.covariance_knn import CovarianceKNN
     from hushrec.models.covariance_svd import CovarianceSVD
+    from hushrec.models.fitting import fit, plan
     from hushrec.models.global_effects import GlobalEffects
     from hushrec.privacy.budget import Budget
     from hushrec.privacy.ledger import Ledger
@@ -37,9 +37,9 @@ _HOMES = {
     "Ratings": "hushrec.data.ratings",
     "Release": "hushrec.release.artefact",
     "evaluate": "hushrec.evaluation.protocol",
-    "fit": "hushrec.models.base",
+    "fit": "hushrec.models.fitting",
     "load": "hushrec.data.load",
-    "plan": "hushrec.models.base",
+    "plan": "hushrec.models.fitting",
 }
 _MODULES = {
     "data": "hushrec.data",

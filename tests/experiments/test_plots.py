@@ -4,8 +4,8 @@ import pytest
 
 from hushrec.experiments import plots
 from hushrec.experiments.demo import budget
-from hushrec.models.base import fit
 from hushrec.models.covariance_svd import CovarianceSVD
+from hushrec.models.fitting import fit
 from hushrec.privacy.entropy import Seeded
 
 

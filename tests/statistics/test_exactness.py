@@ -47,7 +47,7 @@ def test_sums_do_not_depend_on_threads():
 
 
 def test_sums_do_not_depend_on_chunks():
-    """The sums of two halves of the users add to the sums of all: only the last cut to the grid may differ."""
+    """The sums of two halves of the users add to those of all, but for the last cut to the grid."""
     ratings = netflix_like(400, 50, 6000, seed=3)
     half = ratings.user_index() < 200
     whole = all_sums(ratings, "rating")

@@ -1,8 +1,9 @@
 """Search for neighbouring data that move a sum by more than its claimed Δ: there must be none.
 
-Exhaustive on three users and three items, by hill climbing on users with many ratings. The sums searched are the
-integers that enter the grant. Users contribute independently once item effects are released (a test of its own
-below), so the exhaustive search moves one user and holds two others fixed.
+Exhaustive on three users and three items, by hill climbing on users with many ratings. The sums searched
+are the
+integers that enter the grant. Users contribute independently once item effects are released (a test of its
+own below), so the exhaustive search moves one user and holds two others fixed.
 """
 
 import itertools
@@ -119,7 +120,7 @@ def test_no_neighbours_move_a_covariance_by_more_than_its_sensitivity(unit, adja
 
 
 def test_users_contribute_independently():
-    """What one user adds does not depend on who else is there: the exhaustive search may hold others fixed."""
+    """What one user adds does not depend on the others: the exhaustive search may hold them fixed."""
     sums = covariance_sums(domain_of(3), "rating", "add-remove")
     released = (np.array([3.0, 2.0, 4.0]), 0.1)
     rows = [(1, 5, None), (4, 4, 2), (None, 3, 5)]

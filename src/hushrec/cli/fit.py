@@ -43,7 +43,7 @@ def fit(
 ) -> None:
     """Make a private release of ratings, charged to a ledger."""
     from hushrec.data.domain import Domain
-    from hushrec.models.base import fit
+    from hushrec.models.fitting import fit
     from hushrec.privacy.budget import Budget
     from hushrec.privacy.ledger import Ledger
 

@@ -1,4 +1,7 @@
-"""Which column holds which part of a rating."""
+"""Which column holds which part of a rating.
+
+Privacy: names of columns are taken for public; cells are never looked at here.
+"""
 
 from collections.abc import Mapping, Sequence
 

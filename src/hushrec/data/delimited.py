@@ -2,6 +2,8 @@
 
 Every cell is read as text and nothing is inferred. A line with another number of fields than the first is an
 error of the file, never a guess.
+
+Privacy: private; errors name the file and the row, never a cell.
 """
 
 import csv

@@ -42,6 +42,8 @@ class DataSet:
         others: further members worth having, such as published folds.
         scale: of the ratings.
         max_users: the published number of users, rounded up.
+
+    Privacy: public.
     """
 
     urls: tuple[str, ...]

@@ -1,4 +1,7 @@
-"""Which reader takes which file."""
+"""Which reader takes which file.
+
+Privacy: a file's name and format are public, what it holds is private.
+"""
 
 import re
 from collections.abc import Iterator

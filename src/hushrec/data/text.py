@@ -2,6 +2,8 @@
 
 A block is what a CSV parser is given at once. Cutting at record ends is done here so that one reader serves
 every text format, plain or gzipped, and so that caps on size hold before anything is parsed.
+
+Privacy: private; errors name the file and the row, never a cell.
 """
 
 import gzip

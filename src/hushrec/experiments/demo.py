@@ -11,8 +11,8 @@ from hushrec.data.ratings import Ratings
 from hushrec.data.synthetic import netflix_like
 from hushrec.errors import ConfigError
 from hushrec.experiments.grid import Row
-from hushrec.models.base import fit
 from hushrec.models.covariance_svd import CovarianceSVD
+from hushrec.models.fitting import fit
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.entropy import Seeded
 from hushrec.release.artefact import Release

@@ -15,7 +15,8 @@ from hushrec.evaluation import baselines
 from hushrec.evaluation.metrics import rmse
 from hushrec.evaluation.protocol import predictions
 from hushrec.evaluation.slices import by_popularity
-from hushrec.models.base import Model, fit
+from hushrec.models.base import Model
+from hushrec.models.fitting import fit
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.entropy import Seeded
 

@@ -1,11 +1,14 @@
-"""From a noisy covariance and noisy weights to item factors. All of it is post-processing.
+"""From a noisy covariance and noisy weights to item factors.
+
+Privacy: post-processing, all of it.
 
 Three ways, from none to all of what the known noise variance allows:
 
 ``dense``     Avg_ij = Cov_ij/Wgt_ij, as it is.
 ``shrink``    McSherry & Mironov 2009, §4.6: shrink diagonal and off-diagonal towards their means, scale by
               √(MCnt_i MCnt_j), keep the best rank-k approximation, scale back.
-``weighted``  Cov_ij = Wgt_ij f_i·f_j + noise of variance σ² + κ Wgt_ij: a low-rank fit that weighs each entry by
+``weighted``  Cov_ij = Wgt_ij f_i·f_j + noise of variance σ² + κ Wgt_ij: a low-rank fit that weighs each
+entry by
               what its noise leaves of it, by mean-field variational Bayes with one prior variance a component
               (Lim & Teh 2007; the weights are Srebro & Jaakkola's 2003), so that components the noise hides
               vanish by themselves.
@@ -37,8 +40,8 @@ def full(matrix: Noisy, n: int) -> Floats32:
 def leading(matrix: Floats32, rank: int) -> tuple[Floats, Floats]:
     """The algebraically largest eigenvalues, shape (rank,), and their vectors, shape (n, rank).
 
-    Block power iteration (Halko, Martinsson & Tropp 2011, Algorithm 4.4): a dozen products with a thin block are
-    ten times faster here than Lanczos, and what they leave undecided lies within the noise.
+    Block power iteration (Halko, Martinsson & Tropp 2011, Algorithm 4.4): a dozen products with a thin
+    block are ten times faster here than Lanczos, and what they leave undecided lies within the noise.
     """
     n = len(matrix)
     width = min(rank + _OVERSAMPLED, n)
@@ -100,7 +103,8 @@ def weighted_factors(
     first, second = np.triu_indices(rank)
     moments = (factors[:, first] * factors[:, second]).astype(np.float32)
     for _ in range(_ROUNDS):
-        # Items are updated in turn, some at a time: each update sees the ones before it, as mean-field demands.
+        # Items are updated in turn, some at a time: each update sees the ones before it, as mean-field
+        # demands.
         for part in (slice(start, n, _PARTS) for start in range(_PARTS)):
             normal = np.empty((len(factors[part]), rank, rank))
             normal[:, first, second] = normal[:, second, first] = trust[part] @ moments
@@ -108,16 +112,18 @@ def weighted_factors(
             spread[part] = np.linalg.inv(normal)
             target = (pull[part] @ factors.astype(np.float32)).astype(np.float64)
             factors[part] = np.einsum("nij,nj->ni", spread[part], target)
-            moments[part] = factors[part][:, first] * factors[part][:, second] + spread[part][:, first, second]
+            moments[part] = (
+                factors[part][:, first] * factors[part][:, second] + spread[part][:, first, second]
+            )
         precision = n / ((factors**2).sum(axis=0) + np.einsum("nii->i", spread))
     return factors
 
 
 def unclipped(variance: float, clip: float) -> float:
-    """How much clamping residuals to ±B took from their covariances: E min(z², B²) = ``variance`` for normal z.
+    """How much clamping to ±B took from residuals z, given E min(z², B²) = ``variance`` for normal z.
 
-    A small signal in z survives the clamp with factor P(|z| < B). Half of that (its square root) is given back:
-    factors from finite data are partly error, and what is error should not grow.
+    A small signal in z survives the clamp with factor P(|z| < B). Half of that (its square root) is given
+    back: factors from finite data are partly error, and what is error should not grow.
     """
     if variance >= 0.98 * clip**2 or variance <= 0:
         return 1.0
@@ -129,7 +135,7 @@ def unclipped(variance: float, clip: float) -> float:
         return float(s * s * (inside - 2 * t * density) + clip**2 * (1 - inside)) - variance
 
     s = brentq(clipped, 1e-3 * clip, 1e3 * clip)
-    return float(erf(clip / s / math.sqrt(2))) ** -0.5
+    return 1 / math.sqrt(float(erf(clip / s / math.sqrt(2))))
 
 
 def shrunk_average(covariance: Floats32, weights: Floats32, strength: tuple[float, float]) -> Floats32:
@@ -148,7 +154,7 @@ def shrunk_average(covariance: Floats32, weights: Floats32, strength: tuple[floa
 
 
 def low_rank(average: Floats32, counts: Floats, rank: int) -> Floats:
-    """Factors of the best rank-k approximation after scaling by √(MCnt_i MCnt_j), scaled back; shape (n, k)."""
+    """Factors (n, k) of the best rank-k approximation after scaling by √(MCnt_i MCnt_j), scaled back."""
     scale = np.sqrt(np.maximum(counts, 1.0))
     values, vectors = leading((average * scale[:, None] * scale).astype(np.float32), rank)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)) / scale[:, None], dtype=np.float64)

@@ -42,6 +42,8 @@ class CovarianceSettings(BaseModel):
         cleaning: ``weighted`` (default), ``shrink`` (published) or ``none``.
         shrinkage: β of the diagonal and of the rest, for ``shrink``.
         threads: for the kernel; changes no bit of the result.
+
+    Privacy: public.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -51,7 +53,7 @@ class CovarianceSettings(BaseModel):
     offset: float | None = Field(default=None, ge=0)
     contribution: float | None = Field(default=None, ge=1)
     cleaning: Cleaning | None = None
-    shrinkage: tuple[float, float] = (1.0, 1.0)
+    shrinkage: tuple[float, float] = (10.0, 100.0)
     threads: int = Field(default=2, ge=1)
 
     def sums(self, domain: Domain, budget: Budget, norm: Norm, *, published: bool) -> CovarianceSums:
@@ -120,9 +122,13 @@ class CovarianceSettings(BaseModel):
         n = sums.domain.n_items
         covariance = cleaning.full(matrices.covariance, n)
         weights = cleaning.full(matrices.weights, n)
-        if self.way(published=sums.published) != "weighted":
+        way = self.way(published=sums.published)
+        if way == "shrink":
             average = cleaning.shrunk_average(covariance, weights, self.shrinkage)
             return cleaning.low_rank(average, counts, rank)
+        if way == "none":
+            average = cleaning.shrunk_average(covariance, weights, (0.0, 0.0))
+            return cleaning.low_rank(average, np.ones(n), rank)
         weight_sum = max(float(np.trace(weights, dtype=np.float64)), 1e-3)
         variance = max(float(np.trace(covariance, dtype=np.float64)) / weight_sum, 0.0)
         if matrices.weights.sigma:

@@ -44,6 +44,8 @@ class EffectSettings(BaseModel):
         contribution: K, the number of ratings up to which a person counts in full (unit ``user``); by
             default it grows with ε, because less noise leaves room for more of each person.
         item_strength: β_m, fictitious ratings at the global mean (published analysis).
+
+    Privacy: public.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

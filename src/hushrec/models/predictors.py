@@ -1,10 +1,13 @@
-"""Puts what a model learned into the form that clients predict from."""
+"""Puts what a model learned into the form that clients predict from.
+
+Privacy: post-processing.
+"""
 
 from collections.abc import Mapping
 
 import numpy as np
 
-from hushrec.arrays import Floats
+from hushrec.arrays import Floats, Floats32
 from hushrec.data.domain import Domain
 from hushrec.models.base import Model
 from hushrec.models.effects import Baseline
@@ -28,7 +31,11 @@ def factor_release(model: Model, domain: Domain, baseline: Baseline, factors: Fl
 
 
 def neighbour_release(
-    model: Model, domain: Domain, baseline: Baseline, neighbours: int, matrices: Mapping[str, Floats]
+    model: Model,
+    domain: Domain,
+    baseline: Baseline,
+    neighbours: int,
+    matrices: Mapping[str, Floats | Floats32],
 ) -> Release:
     """A release that predicts from nearest neighbours; ``matrices`` are factors or packed triangles."""
     span = domain.scale.span
@@ -49,9 +56,10 @@ def _release(
     baseline: Baseline,
     noise: float,
     constants: Mapping[str, float],
-    matrices: Mapping[str, Floats],
+    matrices: Mapping[str, Floats | Floats32],
 ) -> Release:
-    tensors = {
+    lo, hi, step = domain.scale
+    tensors: dict[str, Floats | Floats32] = {
         "item_effects": baseline.item_effects,
         "item_noise": noise * domain.scale.span**2 + baseline.variance,
         **matrices,
@@ -61,7 +69,7 @@ def _release(
         config=model.model_dump(mode="json"),
         kind=kind,
         items=domain.items,
-        scale=tuple(domain.scale),
+        scale=(lo, hi, step),
         constants=constants,
         tensors={name: np.ascontiguousarray(array, dtype=np.float32) for name, array in tensors.items()},
         statement=unwritten(),

@@ -1,7 +1,7 @@
 """Item effects from noisy sums and noisy counts: how far to trust each, given noise of known variance.
 
-All of it is post-processing. With S_i = n_i b_i + noise and N_i = n_i + noise, of known deviations, and b_i drawn
-around a prior mean that may depend on the item's popularity, the posterior mean of b_i is
+All of it is post-processing. With S_i = n_i b_i + noise and N_i = n_i + noise, of known deviations, and
+b_i drawn around a prior mean that may depend on the item's popularity, the posterior mean of b_i is
 
     b_i = m_i + n_i (S_i − n_i m_i)/(n_i² + (σ_S² + s_r² n_i)/s_b²),        m_i = a_0 + a_1 log(1 + n_i).
 

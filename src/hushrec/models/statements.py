@@ -1,4 +1,7 @@
-"""Writes a release's statement of privacy from the plan that was charged and the grant that was used."""
+"""Writes a release's statement of privacy from the plan that was charged and the grant that was used.
+
+Privacy: public.
+"""
 
 import dataclasses
 

@@ -151,6 +151,8 @@ def require_small_delta(delta: float, max_users: int) -> None:
 
     Raises:
         BudgetError: δ ≥ 1/(10 · max_users).
+
+    Privacy: public.
     """
     if units.as_written(delta) * 10 * max_users >= 1:
         raise BudgetError(

@@ -3,6 +3,8 @@
 Integers add without rounding, so a ledger's total is the same in every order and on every machine. What is
 rounded is rounded once, where a real number becomes a count, and always to the side of the protected people:
 costs up, allowances down.
+
+Privacy: public.
 """
 
 import math

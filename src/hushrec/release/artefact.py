@@ -94,8 +94,8 @@ class Release:
             "scale": list(self.scale),
             "constants": dict(self.constants),
             "statement": self.statement.to_json(),
-            "tensors_sha256": _digest(self.tensors),
         }
+        facts["sha256"] = _digest(facts, self.tensors)
         text = json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         arrays = {name: np.ascontiguousarray(self.tensors[name]) for name in sorted(self.tensors)}
         return safetensors.numpy.save(arrays, {"hushrec": text})
@@ -140,12 +140,12 @@ class Release:
                 tensors=tensors,
                 statement=Statement.from_json(facts["statement"]),
             )
-            claimed = facts["tensors_sha256"]
+            claimed = facts.pop("sha256")
         except ReleaseError:
             raise
         except Exception:  # whatever a crafted file makes the parsers say, the answer is the same
             raise ReleaseError("this is not a hushrec release, or it was damaged; fetch it again") from None
-        if claimed != _digest(tensors):
+        if claimed != _digest(facts, tensors):
             raise ReleaseError("the release was altered after it was written; fetch it again")
         return release
 
@@ -169,8 +169,9 @@ class Release:
         return f"Release({self.model}, {len(self.items)} items, {str(self.statement).splitlines()[0]})"
 
 
-def _digest(tensors: Mapping[str, Floats32]) -> str:
-    digest = hashlib.sha256()
+def _digest(facts: Mapping[str, Any], tensors: Mapping[str, Floats32]) -> str:
+    """SHA-256 over everything in the file: finds damage and careless edits, not a forger, who updates it."""
+    digest = hashlib.sha256(json.dumps(facts, sort_keys=True, ensure_ascii=True).encode())
     for name in sorted(tensors):
         digest.update(f"{name}{tensors[name].shape}".encode())
         digest.update(np.ascontiguousarray(tensors[name]).tobytes())

@@ -20,6 +20,8 @@ class Recommendation(NamedTuple):
         item_id: the item.
         score: its predicted rating, on the scale.
         rank: 1 for the best.
+
+    Privacy: post-processing; it tells of the person who asked, and of nobody else.
     """
 
     item_id: str

@@ -1,6 +1,7 @@
 """Prediction for one person from a release and his own ratings, at home: his ratings go nowhere.
 
-All predictors share one model of a rating, r_i = μ_i + b + z_i + noise, with the released item effect μ_i, the
+All predictors share one model of a rating, r_i = μ_i + b + z_i + noise, with the released item effect μ_i,
+the
 person's own level b ~ N(user_mean, user_variance), his taste z ~ N(0, C) with the released item covariance C,
 and independent noise of variance τ_i². They differ in how they hold C: as factors (C = F Fᵀ), or, for nearest
 neighbours, as factors or dense together with a similarity.
@@ -16,7 +17,10 @@ from hushrec.release.artefact import Release
 
 
 class Predictor(Protocol):
-    """Predicts ratings of some items from a person's ratings of others."""
+    """Predicts ratings of some items from a person's ratings of others.
+
+    Privacy: post-processing of a release and the person's own ratings.
+    """
 
     def predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         """Ratings of ``targets``, not clamped to the scale, shape (n_targets,)."""
@@ -58,8 +62,8 @@ class NeighbourPredictor:
     """k nearest neighbours with jointly derived weights (Bell & Koren 2007, §3; McSherry & Mironov 2009, §5).
 
     For each target i the k rated items of largest similarity Wgt_ij are its neighbours N; the weights solve
-    (C_NN + diag τ_N²) w = C_Ni, and the prediction is μ_i + b + Σ_j w_j (r_j − μ_j − b), where b is the person's
-    shrunk mean.
+    (C_NN + diag τ_N²) w = C_Ni, and the prediction is μ_i + b + Σ_j w_j (r_j − μ_j − b), where b is the
+    person's shrunk mean.
 
     Privacy: post-processing of a release and the person's own ratings.
     """
@@ -93,7 +97,7 @@ class NeighbourPredictor:
 
 
 class _Symmetric:
-    """A symmetric item × item matrix held as factors or as a packed upper triangle; gives rectangular blocks."""
+    """A symmetric item × item matrix, held as factors or as a packed upper triangle."""
 
     def __init__(self, release: Release, factors: str, packed: str) -> None:
         self._factors = release.tensors.get(factors)
@@ -114,6 +118,8 @@ def predictor(release: Release) -> Predictor:
 
     Raises:
         ReleaseError: The release lacks a constant that the predictor needs.
+
+    Privacy: post-processing.
     """
     try:
         if release.kind == "factors":

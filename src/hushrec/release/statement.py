@@ -37,6 +37,8 @@ class Measured:
         entries: number of values.
         share: its part of the budget.
         cost: ρ (Gaussian) or ε (Laplace).
+
+    Privacy: public.
     """
 
     name: str
@@ -121,8 +123,8 @@ class Statement:
         if not self.measurements:
             return "\n".join([*lines, "The exact statistics were used: do not publish this file."])
         lines += [
-            f"ε = {_number(self.epsilon)} at δ = {self.delta:g}, unit {self.unit}, adjacency {self.adjacency}, "
-            f"{self.analysis} analysis",
+            f"ε = {_number(self.epsilon)} at δ = {self.delta:g}, unit {self.unit}, "
+            f"adjacency {self.adjacency}, {self.analysis} analysis",
             "",
         ]
         if self.private:

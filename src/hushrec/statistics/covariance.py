@@ -20,14 +20,17 @@ from hushrec.statistics.sensitivity import Norm
 _BITS = 14
 _MOST_WEIGHT_BITS = 24
 _SUM_BITS = 62
-_KEPT_BITS = 34  # of the squared width of the scale: fine enough to lose nothing, coarse enough to draw noise for
+_KEPT_BITS = (
+    34  # of the squared width of the scale: fine enough to lose nothing, coarse enough to draw noise for
+)
 
 
 @dataclass(frozen=True)
 class CovarianceSums:
     """Σ_u w_u ẑ_u ẑ_uᵀ and Σ_u w_u e_u e_uᵀ, upper triangles, and how they are made.
 
-    Each user's residuals x = r − item effect are clamped to ±limit, centred on his own shrunk mean, and clamped
+    Each user's residuals x = r − item effect are clamped to ±limit, centred on his own shrunk mean, and
+    clamped
     to ±clip. Weights: unit ``rating``, 1/√c (Gaussian) or 1/c (Laplace), of c + ``offset`` ratings; unit
     ``user``, min(1, K/c) or its square.
 
@@ -129,7 +132,7 @@ class CovarianceSums:
             ratings.indptr,
             ratings.items,
             ratings.steps,
-            self.grid.counts(lo + step * np.arange(self.domain.scale.levels)),
+            self.grid.counts(lo + step * np.arange(self.domain.scale.levels, dtype=np.float64)),
             self.grid.counts(np.clip(item_effects, lo, hi)),
             limit,
             min(max(self.grid.count(level), -limit), limit),
@@ -141,7 +144,8 @@ class CovarianceSums:
     def measure(self, ratings: Ratings, item_effects: Floats, level: float) -> Iterator[tuple[Query, Ints]]:
         """The two matrices, one after the other, packed as upper triangles.
 
-        Privacy: bounded, each by its query's sensitivity; unit ``user`` needs ratings capped to the domain's cap.
+        Privacy: bounded, each by its query's sensitivity; unit ``user`` needs ratings capped to the
+        domain's cap.
         """
         covariance, co_rating = self.queries()
         weights = self.weights.steps[ratings.counts]

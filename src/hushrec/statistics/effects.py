@@ -16,6 +16,7 @@ from hushrec.statistics.sensitivity import Norm, vector_user
 
 _BITS = 14
 _WEIGHT_BITS = 28
+_COUNT_BITS = 4  # below one, so that little noise can be drawn too
 _KEPT_BITS = 30  # of weight × entry, so that the sums of a billion users stay below 2^62
 
 
@@ -23,7 +24,8 @@ _KEPT_BITS = 30  # of weight × entry, so that the sums of a billion users stay 
 class EffectSums:
     """What is measured of items, and how.
 
-    Unit ``rating``: Σ (r − mid) and the number of ratings of each item. Unit ``user``: every user's ratings are
+    Unit ``rating``: Σ (r − mid) and the number of ratings of each item. Unit ``user``: every user's
+    ratings are
     centred on his own mean at home, clamped to ±clip, and weighted by √(K/c) where he has c > K of them, so
     that the norm of all that he gives is at most √K · clip (sums) and √K (counts). The published form neither
     shifts nor centres.
@@ -63,7 +65,8 @@ class EffectSums:
     def levels(self) -> Ints:
         """Every possible rating less ``origin``, in steps."""
         lo, _, step = self.domain.scale
-        return self.grid.counts(lo + step * np.arange(self.domain.scale.levels) - self.origin)
+        ratings = lo + step * np.arange(self.domain.scale.levels, dtype=np.float64)
+        return self.grid.counts(ratings - self.origin)
 
     @cached_property
     def weights(self) -> Weights:
@@ -95,10 +98,10 @@ class EffectSums:
         fixed = self.adjacency == "replace"
         if self.published or user:
             yield Query("global sum", change, self.norm, grid.step, 1, claim)
-            yield Query("global count", 0.0 if fixed else 1.0, self.norm, 1.0, 1)
+            yield Query("global count", 0.0 if fixed else 1.0, self.norm, 2.0**-_COUNT_BITS, 1)
         if not user:
             yield Query("item sums", change, self.norm, grid.step, n, claim)
-            yield Query("item counts", 0.0 if fixed else 1.0, self.norm, 1.0, n)
+            yield Query("item counts", 0.0 if fixed else 1.0, self.norm, 2.0**-_COUNT_BITS, n)
             return
         unit = 2.0**self._shift * self.weights.step * grid.step
         bound = self._bound * grid.step
@@ -110,7 +113,8 @@ class EffectSums:
     def measure(self, ratings: Ratings) -> Iterator[tuple[Query, Ints]]:
         """The sums themselves, in the order of ``queries``.
 
-        Privacy: bounded, each by its query's sensitivity; unit ``user`` needs ratings capped to the domain's cap.
+        Privacy: bounded, each by its query's sensitivity; unit ``user`` needs ratings capped to the
+        domain's cap.
         """
         queries = {query.name: query for query in self.queries()}
         rating = self.unit == "rating"
@@ -118,7 +122,7 @@ class EffectSums:
         if "global sum" in queries:
             members = ratings.n_ratings if rating else ratings.n_users
             yield queries["global sum"], self._global_sum(ratings, values)
-            yield queries["global count"], np.array([members], dtype=np.int64)
+            yield queries["global count"], np.array([members << _COUNT_BITS], dtype=np.int64)
         rows = (ratings.indptr, ratings.items)
         full = np.full(ratings.n_users, 1 << _WEIGHT_BITS, dtype=np.int64)
         weights = full if rating else self.weights.steps[ratings.counts]
@@ -126,7 +130,7 @@ class EffectSums:
         dropped = _WEIGHT_BITS if rating else self._shift
         yield queries["item sums"], weighted_item_sums(*rows, entries, weights, dropped, self.domain.n_items)
         ones = np.ones(ratings.n_ratings, dtype=np.int32)
-        dropped = _WEIGHT_BITS if rating else 0
+        dropped = _WEIGHT_BITS - _COUNT_BITS if rating else 0
         yield queries["item counts"], weighted_item_sums(*rows, ones, weights, dropped, self.domain.n_items)
 
     def _global_sum(self, ratings: Ratings, values: Ints) -> Ints:

@@ -1,6 +1,7 @@
 """The integer grids that private sums live on.
 
-Ratings and everything made from them are counted in steps of ``2^-bits`` of the scale's width, rounded up to a
+Ratings and everything made from them are counted in steps of ``2^-bits`` of the scale's width, rounded up
+to a
 power of two; a user's weight in steps of a power of two. Sums of integers are exact in any order, so the same
 ratings give the same bits whatever the order of rows, the number of threads or of chunks.
 """
@@ -39,7 +40,7 @@ class Grid:
 
     def counts(self, values: Floats) -> Ints:
         """Nearest number of steps of public values."""
-        return np.rint(values / self.step).astype(np.int64)
+        return np.asarray(np.rint(values / self.step), dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,8 @@ class Weights:
     Args:
         largest: number of ratings up to which it is needed.
         bits: fineness; a step is 2^-bits.
-        power: ½ for vectors under L2 norms and 1 for matrices where unit ``user`` is protected, twice that under
+        power: ½ for vectors under L2 norms and 1 for matrices where unit ``user`` is protected, twice that
+        under
             L1 norms; ½ (L2) or 1 (L1) for matrices where unit ``rating`` is.
         contribution: K, the number of ratings from which on a user's weight decreases.
         offset: added to c.
@@ -68,7 +70,7 @@ class Weights:
         """For c = 0 … largest, in steps, shape (largest + 1,)."""
         counts = np.maximum(np.arange(self.largest + 1) + self.offset, 1.0)
         weights = np.minimum(1.0, (self.contribution / counts) ** self.power)
-        return np.floor(weights * 2.0**self.bits).astype(np.int64)
+        return np.asarray(np.floor(weights * 2.0**self.bits), dtype=np.int64)
 
     @property
     def step(self) -> float:
@@ -78,4 +80,4 @@ class Weights:
     @property
     def values(self) -> Floats:
         """For c = 0 … largest, as they are, shape (largest + 1,)."""
-        return self.steps * self.step
+        return np.asarray(self.steps * self.step, dtype=np.float64)

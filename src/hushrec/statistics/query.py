@@ -1,4 +1,4 @@
-"""A private sum as both a plan and a fit know it: what it is called, how far a neighbour moves it, its grid."""
+"""A private sum as both a plan and a fit know it: its name, its grid, how far a neighbour moves it."""
 
 from dataclasses import dataclass
 

@@ -5,7 +5,8 @@ of his other entries by at most d(c), because it moves the mean that they are ce
 to a grid, entry by entry, which can add one step ``unit`` to the change of each. Matrices are published as
 upper triangles, diagonal included, so norms run over c (c + 1)/2 pairs.
 
-Every function returns a number that is at least the true supremum. McSherry & Mironov 2009, Theorems 4–6, with
+Every function returns a number that is at least the true supremum. McSherry & Mironov 2009, Theorems 4–6,
+with
 two changes: residuals are clamped before they are centred (their Theorem 4 needs it), and the norm of the
 upper triangle is bounded instead of that of the whole matrix.
 

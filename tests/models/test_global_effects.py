@@ -1,0 +1,73 @@
+import numpy as np
+import pytest
+
+import hushrec as hr
+from hushrec.errors import BudgetUnsupported, ConfigError
+from hushrec.models.shrinkage import denoised_counts, shrink
+from hushrec.privacy.bounded import Noisy
+
+
+def test_without_noise_it_beats_item_averages_and_says_that_it_is_not_private(world, rmse):
+    train, test = world
+    values, items = train.values(), train.items
+    means = np.bincount(items, values, minlength=150) / np.maximum(np.bincount(items, minlength=150), 1)
+    item_average = np.sqrt(np.mean((means[test.items] - test.values()) ** 2))
+    release = hr.fit(train, hr.GlobalEffects())
+    assert hr.evaluate(release, train=train, test=test)["rmse"] < item_average - 0.01
+    assert str(release.statement).startswith("NOT PRIVATE: no noise")
+
+
+@pytest.mark.parametrize("unit", ["rating", "user"])
+def test_less_noise_is_more_accurate_and_much_budget_approaches_none(rmse, budget, unit):
+    config = hr.GlobalEffects()
+    errors = [rmse(config, budget(epsilon, unit)) for epsilon in (0.1, 1.0, 1000.0)]
+    assert errors[0] > errors[1] > errors[2]
+    assert errors[2] < rmse(config) + 0.01
+
+
+def test_under_replace_counts_are_public_and_cost_nothing(world, budget):
+    train, _ = world
+    plan = hr.plan(hr.GlobalEffects(), train.domain, budget(adjacency="replace"))
+    assert [m.event.name for m in plan.measurements] == ["item sums"]
+    release = hr.fit(train, hr.GlobalEffects(), plan.budget, entropy=hr.testing.Seeded(1))
+    assert {m.name: m.mechanism for m in release.statement.measurements}["item counts"] == "exact"
+
+
+def test_what_it_does_not_protect_is_refused(world, budget):
+    train, _ = world
+    with pytest.raises(BudgetUnsupported, match="user under add-remove"):
+        hr.plan(hr.GlobalEffects(), train.domain, budget(unit="user", adjacency="replace"))
+    with pytest.raises(BudgetUnsupported, match="laplace"):
+        hr.plan(hr.GlobalEffects(), train.domain, budget(delta=0.0))
+    with pytest.raises(ConfigError, match="shares"):
+        hr.plan(hr.GlobalEffects(shares={"nonsense": 0.5}), train.domain, budget())
+    with pytest.raises(ConfigError, match="rank"):
+        hr.GlobalEffects(rank=3)
+
+
+def test_pure_noise_with_laplace(world, budget):
+    train, _ = world
+    pure = budget(delta=0.0)
+    plan = hr.plan(hr.GlobalEffects(noise="laplace"), train.domain, pure)
+    assert plan.epsilon == pytest.approx(4.0, abs=1e-9)
+    assert {m.event.mechanism for m in plan.measurements} == {"laplace"}
+
+
+def test_shrinkage_trusts_what_the_noise_leaves():
+    """Posterior means beat the raw ratio under noise, and equal it where there is next to none."""
+    rng = np.random.default_rng(0)
+    n = np.round(np.exp(rng.normal(4, 1.5, 2000)))
+    effects = rng.normal(0.2, 0.5, 2000)
+    for sigma in (40.0, 1e-3):
+        sums = Noisy("item sums", n * effects + sigma * rng.standard_normal(2000), sigma, 1.0, None)
+        counts = Noisy("item counts", n + sigma / 2 * rng.standard_normal(2000), sigma / 2, 1.0, None)
+        raw = sums.values / np.maximum(counts.values, 1)
+        found = shrink(sums, counts, span=4.0)
+        error = np.mean((found.mean - effects) ** 2)
+        if sigma > 1:
+            assert error < 0.5 * np.mean((np.clip(raw, -2, 2) - effects) ** 2)
+            assert 0.3 < np.mean((found.mean - effects) ** 2 / found.variance) < 2, "variance is honest"
+        else:
+            assert error < 0.05
+        better = np.abs(denoised_counts(counts) - n).mean() <= np.abs(counts.values - n).mean() + 1e-6
+        assert better
