@@ -32,7 +32,7 @@ def test_the_plan_is_what_the_ledger_books(world, budget, tmp_path, unit, adjace
     ledger = hr.Ledger.create(tmp_path / "ledger.db", total)
     release = hr.fit(train, config, allowed, ledger=ledger)
     booked = [(e.measurement, e.mechanism, e.sensitivity, e.sigma, e.size) for e in ledger.entries()]
-    assert booked == [(e.name, e.mechanism, e.sensitivity, e.noise, e.size) for e in plan.events]
+    assert booked == [(e.name, e.mechanism, e.sensitivity, e.deviation, e.size) for e in plan.events]
     assert ledger.spent == plan.spent
     assert release.statement.epsilon == plan.epsilon
     if analysis == "corrected":

@@ -48,7 +48,10 @@ class Model(BaseModel):
             super().__init__(**settings)
         except ValidationError as error:
             parts = (f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-            raise ConfigError(f"{type(self).__name__} cannot be set up so: {'; '.join(parts)}") from None
+            known = ", ".join(type(self).model_fields)
+            raise ConfigError(
+                f"{type(self).__name__} cannot be set up so: {'; '.join(parts)}; its settings are {known}"
+            ) from None
 
     @property
     def norm(self) -> Norm:

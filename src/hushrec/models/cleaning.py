@@ -8,10 +8,9 @@ Three ways, from none to all of what the known noise variance allows:
 ``shrink``    McSherry & Mironov 2009, §4.6: shrink diagonal and off-diagonal towards their means, scale by
               √(MCnt_i MCnt_j), keep the best rank-k approximation, scale back.
 ``weighted``  Cov_ij = Wgt_ij f_i·f_j + noise of variance σ² + κ Wgt_ij: a low-rank fit that weighs each
-entry by
-              what its noise leaves of it, by mean-field variational Bayes with one prior variance a component
-              (Lim & Teh 2007; the weights are Srebro & Jaakkola's 2003), so that components the noise hides
-              vanish by themselves.
+              entry by what its noise leaves of it, by mean-field variational Bayes with one prior variance a
+              component (Lim & Teh 2007; the weights are Srebro & Jaakkola's 2003), so that components which
+              the noise hides vanish by themselves.
 """
 
 import math
@@ -48,11 +47,21 @@ def leading(matrix: Floats32, rank: int) -> tuple[Floats, Floats]:
     start = np.cos(np.outer(np.arange(n), np.arange(1, width + 1)) * 0.7390851332151607)
     block = start.astype(np.float32)
     for _ in range(_POWERS):
-        block = np.linalg.qr(matrix @ block)[0]
+        block = _orthonormal(matrix @ block)
     inner = block.T @ (matrix @ block)
     values, turned = np.linalg.eigh(((inner + inner.T) / 2).astype(np.float64))
     order = np.argsort(-values)[:rank]
     return values[order], np.asarray(block @ turned[:, order], dtype=np.float64)
+
+
+def _orthonormal(block: Floats32) -> Floats32:
+    """An orthonormal basis of a thin block by Cholesky's QR, twice: all of it large products."""
+    for _ in range(2):
+        inner = (block.T @ block).astype(np.float64)
+        ridge = 1e-6 * np.trace(inner) / len(inner)
+        lower = np.linalg.cholesky(inner + ridge * np.eye(len(inner)))
+        block = block @ np.linalg.inv(lower).T.astype(np.float32)
+    return block
 
 
 def spectral_factors(matrix: Floats32, sigma: float, rank: int = _MOST_COMPONENTS) -> Floats:

@@ -91,7 +91,8 @@ class CovarianceSettings(BaseModel):
                 "covariance": 0.395,
                 "co-rating weights": 0.395,
             }
-        effects = 0.55 * (1 + (budget.epsilon / 8 if budget.unit == "user" else budget.epsilon)) ** -0.6
+        visible = budget.epsilon / 8 if budget.unit == "user" else budget.epsilon
+        effects = 0.93 * (1 + visible) ** -0.9
         rest = 1 - effects
         return {
             "global sum": 0.01 * effects,

@@ -44,13 +44,11 @@ def fit(
         config: a model's settings.
         budget: what may be spent; None gives the non-private baseline, whose statement says so.
         ledger: the population's ledger, or its path. One that never existed is started with this budget as
-        its
-            whole total. Only seeded experiments and baselines do without.
+            its whole total. Only seeded experiments and baselines do without.
         slot: release slot. None always charges for the next free one; a slot that was released before gives
             back the same bytes and charges nothing.
         entropy: the operating system's by default; ``hushrec.testing.Seeded`` for experiments and tests,
-        whose
-            releases are not private.
+            whose releases are not private.
 
     Returns:
         The release.

@@ -1,7 +1,6 @@
 """Prediction for one person from a release and his own ratings, at home: his ratings go nowhere.
 
-All predictors share one model of a rating, r_i = μ_i + b + z_i + noise, with the released item effect μ_i,
-the
+All predictors share one model of a rating, r_i = μ_i + b + z_i + noise: the released item effect μ_i, the
 person's own level b ~ N(user_mean, user_variance), his taste z ~ N(0, C) with the released item covariance C,
 and independent noise of variance τ_i². They differ in how they hold C: as factors (C = F Fᵀ), or, for nearest
 neighbours, as factors or dense together with a similarity.

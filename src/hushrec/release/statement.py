@@ -1,6 +1,5 @@
 """The statement of privacy that every release carries."""
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -132,7 +131,7 @@ class Statement:
         lines += _table(self.measurements)
         lines += ["", "Assumed:", *(f"  · {line}" for line in self.assumes)]
         if self.ledger:
-            lines += ["", f"Charged to ledger {_described(self.ledger)}"]
+            lines += ["", f"Charged to {_described(self.ledger)}"]
         return "\n".join(lines)
 
     def _promise(self) -> str:
@@ -145,7 +144,11 @@ class Statement:
 
 
 def _described(ledger: Mapping[str, Any]) -> str:
-    return json.dumps(dict(ledger), sort_keys=True)
+    file = ledger.get("file") or "a ledger in memory"
+    return (
+        f"{file}: release {ledger.get('slot', 0) + 1} of at most {ledger.get('horizon', 1)}, entry "
+        f"{ledger.get('seq')}, ledger {ledger.get('id')}, head {str(ledger.get('head'))[:16]}…"
+    )
 
 
 def _number(value: float | None) -> str:

@@ -30,9 +30,8 @@ class CovarianceSums:
     """Σ_u w_u ẑ_u ẑ_uᵀ and Σ_u w_u e_u e_uᵀ, upper triangles, and how they are made.
 
     Each user's residuals x = r − item effect are clamped to ±limit, centred on his own shrunk mean, and
-    clamped
-    to ±clip. Weights: unit ``rating``, 1/√c (Gaussian) or 1/c (Laplace), of c + ``offset`` ratings; unit
-    ``user``, min(1, K/c) or its square.
+    clamped to ±clip. Weights: unit ``rating``, 1/√c (Gaussian) or 1/c (Laplace), of c + ``offset`` ratings;
+    unit ``user``, min(1, K/c) or its square.
 
     The published form clamps no residuals before it centres them; here they lie within the width of the scale
     because the item effects are kept on the scale, and the true Δ is computed from that.

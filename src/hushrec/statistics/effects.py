@@ -25,10 +25,9 @@ class EffectSums:
     """What is measured of items, and how.
 
     Unit ``rating``: Σ (r − mid) and the number of ratings of each item. Unit ``user``: every user's
-    ratings are
-    centred on his own mean at home, clamped to ±clip, and weighted by √(K/c) where he has c > K of them, so
-    that the norm of all that he gives is at most √K · clip (sums) and √K (counts). The published form neither
-    shifts nor centres.
+    ratings are centred on his own mean at home, clamped to ±clip, and weighted by √(K/c) where he has
+    c > K of them, so that the norm of all that he gives is at most √K · clip (sums) and √K (counts). The
+    published form neither shifts nor centres.
 
     Args:
         domain: the public frame.

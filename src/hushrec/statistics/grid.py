@@ -1,8 +1,7 @@
 """The integer grids that private sums live on.
 
 Ratings and everything made from them are counted in steps of ``2^-bits`` of the scale's width, rounded up
-to a
-power of two; a user's weight in steps of a power of two. Sums of integers are exact in any order, so the same
+to a power of two; a user's weight in steps of a power of two. Sums of integers are exact in any order, so the same
 ratings give the same bits whatever the order of rows, the number of threads or of chunks.
 """
 
@@ -51,8 +50,7 @@ class Weights:
         largest: number of ratings up to which it is needed.
         bits: fineness; a step is 2^-bits.
         power: ½ for vectors under L2 norms and 1 for matrices where unit ``user`` is protected, twice that
-        under
-            L1 norms; ½ (L2) or 1 (L1) for matrices where unit ``rating`` is.
+            under L1 norms; ½ (L2) or 1 (L1) for matrices where unit ``rating`` is.
         contribution: K, the number of ratings from which on a user's weight decreases.
         offset: added to c.
 

@@ -6,9 +6,8 @@ to a grid, entry by entry, which can add one step ``unit`` to the change of each
 upper triangles, diagonal included, so norms run over c (c + 1)/2 pairs.
 
 Every function returns a number that is at least the true supremum. McSherry & Mironov 2009, Theorems 4–6,
-with
-two changes: residuals are clamped before they are centred (their Theorem 4 needs it), and the norm of the
-upper triangle is bounded instead of that of the whole matrix.
+with two changes: residuals are clamped before they are centred (their Theorem 4 needs it), and the norm of
+the upper triangle is bounded instead of that of the whole matrix.
 
 Privacy: public.
 """
