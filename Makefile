@@ -3,6 +3,8 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+# Two test processes share the cores: BLAS threads of each would only wait for one another.
+ONE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check --editable
 
 .PHONY: demo test lint test-full oracles bench docs clean
@@ -11,7 +13,7 @@ demo: .venv/.report       ## a private recommender on generated ratings, offline
 	@$(BIN)/hushrec demo
 
 test: .venv/.dev          ## the fast tests
-	@$(BIN)/python -m pytest -m "not full" -n 2
+	@$(ONE) $(BIN)/python -m pytest -m "not full" -n 2
 
 lint: .venv/.dev          ## style, types, layers, documentation
 	@$(BIN)/ruff check --quiet --output-format concise .
@@ -21,7 +23,7 @@ lint: .venv/.dev          ## style, types, layers, documentation
 	@$(BIN)/python -m pytest tests/test_docs.py
 
 test-full: .venv/.dev     ## all tests, with the big and the statistical ones, and the oracles
-	@$(BIN)/python -m pytest -n 2
+	@$(ONE) $(BIN)/python -m pytest -n 2
 	@$(MAKE) --no-print-directory oracles
 
 oracles: .venv-oracles/.oracles  ## our accountant against Google's dp-accounting and autodp

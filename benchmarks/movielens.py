@@ -1,15 +1,17 @@
 """Accuracy on MovieLens 1M: every model against ε, unit and analysis, over several 90/10 splits.
 
-    python benchmarks/movielens.py ml-1m.parquet --out docs/results/movielens-1m.csv
+    python benchmarks/movielens.py --out docs/results/movielens-1m.csv
 
-One row a run is appended as soon as it is done, and runs that the file already holds are skipped. Noise is seeded,
-so nothing that is printed here is private, and the held-out RMSE is not private either.
+A row is appended as soon as its run is done, and runs that the file already holds are skipped. The ratings
+are read from ``--ratings``, by default ml-1m.parquet in $HUSHREC_DATA or ../shared/data. Noise is seeded, so
+nothing that is printed here is private, and the held-out RMSE is not private either.
 """
 
 import argparse
 import csv
 import itertools
 import math
+import os
 import time
 from pathlib import Path
 
@@ -86,10 +88,15 @@ def run(case, split, train, test):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("ratings")
-    parser.add_argument("--out", type=Path, required=True)
+    beside = Path(os.environ.get("HUSHREC_DATA", Path(__file__).parents[2] / "shared" / "data"))
+    parser.add_argument("--ratings", type=Path, default=beside / "ml-1m.parquet")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "movielens-1m.csv")
     parser.add_argument("--splits", type=int, default=5)
     arguments = parser.parse_args()
+    if not arguments.ratings.exists():
+        print(f"skipped: {arguments.ratings} is not here")
+        return
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
     # Public: MovieLens 1M numbers its films from 1 to 3,952. Nobody is capped: weights bound each person.
     domain = hr.Domain(items=range(1, 3953), scale=(1, 5, 1), cap=3952, max_users=10_000)
     ratings = hr.load(arguments.ratings, domain)

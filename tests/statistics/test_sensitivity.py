@@ -1,8 +1,8 @@
 """Search for neighbouring data that move a sum by more than its claimed Δ: there must be none.
 
 Exhaustive on three users and three items, by hill climbing on users with many ratings. The sums searched
-are the integers that enter the grant. Users contribute independently once item effects are released (a test of its
-own below), so the exhaustive search moves one user and holds two others fixed.
+are the integers that enter the grant. Users contribute independently once item effects are released (a test
+of its own below), so the exhaustive search moves one user and holds two others fixed.
 """
 
 import itertools

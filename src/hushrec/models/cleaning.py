@@ -55,12 +55,12 @@ def leading(matrix: Floats32, rank: int) -> tuple[Floats, Floats]:
 
 
 def _orthonormal(block: Floats32) -> Floats32:
-    """An orthonormal basis of a thin block by Cholesky's QR, twice: all of it large products."""
+    """An orthonormal basis of what a thin block spans, by large products; missing directions are zero."""
     for _ in range(2):
-        inner = (block.T @ block).astype(np.float64)
-        ridge = 1e-6 * np.trace(inner) / len(inner)
-        lower = np.linalg.cholesky(inner + ridge * np.eye(len(inner)))
-        block = block @ np.linalg.inv(lower).T.astype(np.float32)
+        values, vectors = np.linalg.eigh((block.T @ block).astype(np.float64))
+        kept = values > 1e-6 * max(float(values[-1]), np.finfo(np.float32).tiny)
+        scale = np.where(kept, 1 / np.sqrt(np.where(kept, values, 1.0)), 0.0)
+        block = block @ (vectors * scale).astype(np.float32)
     return block
 
 

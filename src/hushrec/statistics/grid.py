@@ -1,8 +1,8 @@
 """The integer grids that private sums live on.
 
 Ratings and everything made from them are counted in steps of ``2^-bits`` of the scale's width, rounded up
-to a power of two; a user's weight in steps of a power of two. Sums of integers are exact in any order, so the same
-ratings give the same bits whatever the order of rows, the number of threads or of chunks.
+to a power of two; a user's weight in steps of a power of two. Sums of integers are exact in any order, so the
+same ratings give the same bits whatever the order of rows, the number of threads or of chunks.
 """
 
 import math
