@@ -131,7 +131,7 @@ class Statement:
         lines += _table(self.measurements)
         lines += ["", "Assumed:", *(f"  · {line}" for line in self.assumes)]
         if self.ledger:
-            lines += ["", f"Charged to {_described(self.ledger)}"]
+            lines += ["", *_described(self.ledger)]
         return "\n".join(lines)
 
     def _promise(self) -> str:
@@ -143,12 +143,14 @@ class Statement:
         return f"{text}{chance}."
 
 
-def _described(ledger: Mapping[str, Any]) -> str:
+def _described(ledger: Mapping[str, Any]) -> list[str]:
     file = ledger.get("file") or "a ledger in memory"
-    return (
-        f"{file}: release {ledger.get('slot', 0) + 1} of at most {ledger.get('horizon', 1)}, entry "
-        f"{ledger.get('seq')}, ledger {ledger.get('id')}, head {str(ledger.get('head'))[:16]}…"
-    )
+    return [
+        f"Charged to {file}: release {ledger.get('slot', 0) + 1} of at most {ledger.get('horizon', 1)}, "
+        f"entry {ledger.get('seq')}",
+        f"  ledger {ledger.get('id')}",
+        f"  head   {ledger.get('head')}",
+    ]
 
 
 def _number(value: float | None) -> str:
