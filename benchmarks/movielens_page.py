@@ -33,6 +33,33 @@ Every run is a row of [movielens-1m.csv](movielens-1m.csv).
 
 ![RMSE against ε](movielens-1m.svg)
 """
+TAIL = """
+## What helped
+
+- *Cleaning by weights.* Every entry of the covariance is fitted with a weight that its known noise leaves
+  it (`cleaning="weighted"`); next to the paper's shrinking of everything alike it is worth most where
+  there is most noise, see the table above.
+- *Less noise for the same ε.* Exact composition in place of added ε's, and a Δ over the upper triangle:
+  0.44 for the default clip, where the printed bound would be 1.62; with the paper's B = 1 and β_p = 20 it
+  is 1.22 against 3.83.
+- *A narrower clip, a stronger mean.* B = 0.65 stars and β_p = 300 in place of 1 and 20: the noise falls
+  faster than the signal.
+- *Item effects shrunk by the known noise,* towards a mean that rises with popularity; counts by empirical
+  Bayes.
+- *Shares that follow ε.* At ε = 0.2 most of the budget measures item effects, at ε = 20 nearly all of it
+  covariance.
+- *Unit user:* ratings centred at home first, weights √(K/c) with K growing with ε; from ε ≈ 4 up the
+  covariance is worth its share, below it `GlobalEffects` alone is better.
+- Without noise the error is higher than at ε = 20. The fit trusts exact sums too much: it knows the
+  variance of the noise that was added, but only guesses that of the data themselves.
+
+## What was tuned on what
+
+Clip, β_p, offset, K, shares and the constants of the cleaning were chosen by looking at MovieLens 100K
+(random holdout) and at split 0 of MovieLens 1M, the strength of the home mean also at 5,000 users of
+Anime. Splits 1 to 4 were not looked at before the settings stood; the mean error on them is below that on
+split 0 at every ε. None of that is a measurement of your ratings.
+"""
 
 
 def shown(epsilon):
@@ -163,8 +190,7 @@ def main():
     )
     laplace = ("rating", "add-remove", "corrected", "laplace")
     parts.append(table("Laplace noise", results, [(f"`{m}`", (m, "", *laplace)) for m in models], [1, 4, 20]))
-    notes = source.with_suffix(".notes.md")
-    parts.append(notes.read_text(encoding="utf-8") if notes.exists() else "")
+    parts.append(TAIL)
     source.with_suffix(".md").write_text("".join(parts), encoding="utf-8")
     figure(results, source.with_suffix(".svg"))
 
