@@ -10,6 +10,8 @@ import itertools
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
@@ -165,6 +167,39 @@ def test_no_heavy_user_moves_a_covariance_by_more_than_its_sensitivity(norm, pub
     rng = np.random.default_rng(7)
     best = max(climbed(sums, released, start, rng, rounds=60) for start in ([1] * 40, [5] * 40, [1, 5] * 20))
     assert 0.3 < best <= 1
+
+
+STARS = st.one_of(st.none(), st.integers(1, 5))
+
+
+@settings(max_examples=150, derandomize=True, deadline=None)
+@given(
+    row=st.lists(STARS, min_size=12, max_size=12).filter(any),
+    where=st.integers(0, 11),
+    star=st.integers(1, 5),
+    effects=st.lists(st.floats(-1, 7), min_size=12, max_size=12),
+    level=st.floats(-5, 5),
+    clip=st.floats(0.1, 1.0),
+    strength=st.integers(0, 400),
+    offset=st.floats(0, 20),
+    unit=st.sampled_from(UNITS),
+    norm=st.sampled_from(["l2", "l1"]),
+    published=st.booleans(),
+)
+def test_no_released_effects_and_no_settings_break_a_bound(
+    row, where, star, effects, level, clip, strength, offset, unit, norm, published
+):
+    chosen = {"clip": clip, "strength": strength, "offset": offset}
+    sums = covariance_sums(domain_of(12), *unit, norm, published=published, **chosen)
+    other = (None,) * 12 if unit[0] == "user" else (*row[:where], star, *row[where + 1 :])
+    if unit[1] == "replace" and row[where] is None:
+        row[where] = 6 - star
+    elif unit == ("rating", "add-remove"):
+        row[where] = None
+    released = (np.array(effects), level)
+    here, there = measured(sums, [tuple(row)], *released), measured(sums, [other], *released)
+    for name, (query, values) in here.items():
+        assert distance(query, values, there[name][1]) <= query.sensitivity
 
 
 @pytest.mark.full
