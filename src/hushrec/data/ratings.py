@@ -103,6 +103,7 @@ class Ratings:
             and self.items.min(initial=0) >= 0
             and self.items.max(initial=0) < self.domain.n_items
             and self.steps.max(initial=0) < self.domain.scale.levels
+            and _ascending(self.items, self.indptr)
         )
         if not fits:
             raise DataError("these arrays are no compressed rows of this domain with a rating in each")
@@ -216,6 +217,12 @@ class Ratings:
 
     def __repr__(self) -> str:
         return f"Ratings({self.domain!r}, private)"
+
+
+def _ascending(items: Ints32, indptr: Ints) -> bool:
+    """Whether the items of every user ascend, each once: any other step leads to the next user."""
+    falls = np.flatnonzero(items[1:] <= items[:-1]) + 1
+    return bool(np.isin(falls, indptr, assume_unique=True).all())
 
 
 def _keys(users: pl.Series) -> Words:

@@ -3,7 +3,7 @@
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -58,6 +58,10 @@ class Model(BaseModel):
         """The norm that the noise asks for."""
         return "l1" if self.noise == "laplace" else "l2"
 
+    def settings(self) -> dict[str, Any]:
+        """All settings that bear on the release, as JSON values."""
+        return self.model_dump(mode="json", exclude={"covariance": {"threads"}})
+
     @abstractmethod
     def queries(self, domain: Domain, budget: Budget) -> Sequence[tuple[Query, float]]:
         """What will be measured, in order, each with its share of the budget."""
@@ -88,7 +92,7 @@ class Model(BaseModel):
         events = price(queries, shares, budget, self.noise)
         return Plan(
             model=type(self).__name__,
-            config=self.model_dump(mode="json"),
+            config=self.settings(),
             domain_digest=domain.digest,
             max_users=domain.max_users,
             budget=budget,
@@ -108,6 +112,8 @@ class Model(BaseModel):
             names = ", ".join(query.name for query in asked)
             raise ConfigError(f"shares: {sorted(unknown)[0]!r} is not measured here; there are {names}")
         parts = {**self.own_shares(budget), **self.shares}
+        if not all(0 < part < math.inf for part in parts.values()):
+            raise ConfigError("shares: every part of the budget is a positive number")
         return [(query, parts[query.name]) for query in asked]
 
     def _require(self, budget: Budget) -> None:

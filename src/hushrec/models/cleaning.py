@@ -57,10 +57,11 @@ def leading(matrix: Floats32, rank: int) -> tuple[Floats, Floats]:
 def _orthonormal(block: Floats32) -> Floats32:
     """An orthonormal basis of what a thin block spans, by large products; missing directions are zero."""
     for _ in range(2):
-        values, vectors = np.linalg.eigh((block.T @ block).astype(np.float64))
-        kept = values > 1e-6 * max(float(values[-1]), np.finfo(np.float32).tiny)
+        precise = block.astype(np.float64)
+        values, vectors = np.linalg.eigh(precise.T @ precise)
+        kept = values > 1e-12 * max(float(values[-1]), 1e-30)
         scale = np.where(kept, 1 / np.sqrt(np.where(kept, values, 1.0)), 0.0)
-        block = block @ (vectors * scale).astype(np.float32)
+        block = (precise @ (vectors * scale)).astype(np.float32)
     return block
 
 
@@ -134,7 +135,7 @@ def unclipped(variance: float, clip: float) -> float:
     A small signal in z survives the clamp with factor P(|z| < B). Half of that (its square root) is given
     back: factors from finite data are partly error, and what is error should not grow.
     """
-    if variance >= 0.98 * clip**2 or variance <= 0:
+    if not 1e-4 * clip**2 < variance < 0.98 * clip**2:
         return 1.0
 
     def clipped(s: float) -> float:
@@ -156,6 +157,8 @@ def shrunk_average(covariance: Floats32, weights: Floats32, strength: tuple[floa
     off = ~np.eye(n, dtype=np.bool_)
     average = np.empty_like(covariance)
     for where, beta in ((~off, strength[0]), (off, strength[1])):
+        if not where.any():
+            continue
         mean_weight = max(float(weights[where].mean()), _TINY)
         top = covariance[where] + beta * covariance[where].mean()
         average[where] = top / (np.maximum(weights[where], 0) + beta * mean_weight + _TINY)
@@ -178,7 +181,7 @@ def _start(covariance: Floats32, weights: Floats32, sigma: float, kappa: float, 
     """Factors of the covariance scaled so that its entries are about equally noisy."""
     total = weights.sum(axis=1, dtype=np.float64)
     size = np.maximum(total / math.sqrt(max(total.sum(), _TINY)), 0.01)  # weights ≈ size sizeᵀ
-    even = size / np.sqrt(sigma + math.sqrt(kappa) * size)
+    even = size / np.sqrt(sigma + math.sqrt(kappa) * size + 1e-6)
     scaled = covariance * (even / size)[:, None].astype(np.float32) * (even / size).astype(np.float32)
     np.fill_diagonal(scaled, 0)
     values, vectors = leading(scaled, rank)

@@ -49,9 +49,9 @@ class CovarianceSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     clip: float | None = Field(default=None, gt=0, le=0.25)
-    strength: int | None = Field(default=None, ge=0)
-    offset: float | None = Field(default=None, ge=0)
-    contribution: float | None = Field(default=None, ge=1)
+    strength: int | None = Field(default=None, ge=0, le=10**6)
+    offset: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    contribution: float | None = Field(default=None, ge=1, allow_inf_nan=False)
     cleaning: Cleaning | None = None
     shrinkage: tuple[float, float] = (10.0, 100.0)
     threads: int = Field(default=2, ge=1)

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
+from hushrec.errors import ConfigError
 from hushrec.models.base import Model
 from hushrec.models.covariance import CovarianceSettings
 from hushrec.models.effects import EffectSettings
@@ -17,6 +18,8 @@ from hushrec.release.artefact import Release
 from hushrec.statistics.covariance import CovarianceSums
 from hushrec.statistics.effects import EffectSums
 from hushrec.statistics.query import Query
+
+_LARGEST_DENSE = 10_000
 
 
 class CovarianceKNN(Model):
@@ -39,7 +42,15 @@ class CovarianceKNN(Model):
     covariance: CovarianceSettings = CovarianceSettings()
 
     def queries(self, domain: Domain, budget: Budget) -> Sequence[tuple[Query, float]]:
-        """Item sums and counts, covariance, co-rating weights."""
+        """Item sums and counts, covariance, co-rating weights.
+
+        Raises:
+            ConfigError: The matrices are to be released as they are, and the catalogue is too large for that.
+        """
+        if self._dense and domain.n_items > _LARGEST_DENSE:
+            raise ConfigError(
+                f"without cleaning at most {_LARGEST_DENSE:,} items fit a release; set a cleaning"
+            )
         effects, covariance = self._sums(domain, budget)
         return self.with_shares([*effects.queries(), *covariance.queries()], budget)
 
@@ -56,7 +67,7 @@ class CovarianceKNN(Model):
         baseline = self.effects.measure(effects, ratings, grant)
         matrices = self.covariance.measure(covariance, baseline, ratings, grant)
         domain = ratings.domain
-        if self.covariance.way(published=self.analysis == "published") == "none":
+        if self._dense:
             average, weights = self.covariance.dense(matrices, domain.n_items)
             return neighbour_release(
                 self, domain, baseline, self.neighbours, {"covariance": average, "similarity": weights}
@@ -70,6 +81,10 @@ class CovarianceKNN(Model):
             self.neighbours,
             {"item_factors": factors, "similarity_factors": similarity},
         )
+
+    @property
+    def _dense(self) -> bool:
+        return self.covariance.way(published=self.analysis == "published") == "none"
 
     def _sums(self, domain: Domain, budget: Budget) -> tuple[EffectSums, CovarianceSums]:
         published = self.analysis == "published"

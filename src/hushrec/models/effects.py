@@ -50,10 +50,10 @@ class EffectSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    clip: float = Field(default=0.35, gt=0, le=2)
-    strength: int = Field(default=20, ge=0)
-    contribution: float | None = Field(default=None, ge=1)
-    item_strength: float = Field(default=15.0, ge=0)
+    clip: float = Field(default=0.35, gt=0, le=2, allow_inf_nan=False)
+    strength: int = Field(default=20, ge=0, le=10**6)
+    contribution: float | None = Field(default=None, ge=1, allow_inf_nan=False)
+    item_strength: float = Field(default=15.0, ge=0, allow_inf_nan=False)
 
     def sums(self, domain: Domain, budget: Budget, norm: Norm, *, published: bool) -> EffectSums:
         """What is measured under a budget."""

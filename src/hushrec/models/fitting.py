@@ -8,7 +8,7 @@ from hushrec.errors import LedgerError
 from hushrec.models.base import Model
 from hushrec.models.statements import describe, not_private
 from hushrec.privacy.budget import Budget
-from hushrec.privacy.entropy import Entropy
+from hushrec.privacy.entropy import Entropy, OperatingSystem
 from hushrec.privacy.ledger import Ledger
 from hushrec.privacy.mechanisms import unprotected
 from hushrec.privacy.plan import Plan
@@ -70,8 +70,13 @@ def fit(
         return Release.from_bytes(stored)
     grant = account.charge(planned, slot, entropy)
     population = ratings.capped(ratings.domain.cap) if budget.unit == "user" else ratings
-    release = describe(config.release(population, budget, grant), config, planned, grant, ratings.domain)
-    account.sampled(grant, release.to_bytes())
+    try:
+        release = describe(config.release(population, budget, grant), config, planned, grant, ratings.domain)
+        account.sampled(grant, release.to_bytes())
+    except BaseException as error:
+        account.burn(grant)
+        error.add_note("The charge was made and stays spent: noise is never drawn twice under one charge.")
+        raise
     account.published(grant)
     return release
 
@@ -81,7 +86,7 @@ def _account(ledger: Ledger | str | Path | None, planned: Plan, entropy: Entropy
         return ledger
     if ledger is not None:
         return Ledger.for_fit(ledger, planned.budget)
-    if entropy is None or entropy.private:
+    if entropy is None or isinstance(entropy, OperatingSystem):
         raise LedgerError(
             'a private release is charged to a ledger: pass ledger="ledger.db" (it is created if new)'
         )

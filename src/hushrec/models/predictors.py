@@ -66,7 +66,7 @@ def _release(
     }
     return Release(
         model=type(model).__name__,
-        config=model.model_dump(mode="json"),
+        config=model.settings(),
         kind=kind,
         items=domain.items,
         scale=(lo, hi, step),

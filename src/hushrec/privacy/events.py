@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from hushrec.errors import BudgetError
 
-FINEST, COARSEST = 0.1, 2.0**40
+FINEST, COARSEST = 0.1, 2.0**50
 """Width of noise, in grid steps, that the sampler draws exactly."""
 
 

@@ -182,6 +182,9 @@ class Ledger:
         with self._writing() as session:
             history = session.history
             _require_same_population(plan, history.total)
+            if not caveat and any(entry.caveat for entry in history.entries()):
+                # Whoever knows the seed has the exact sums of that release: nothing after it can promise ε.
+                caveat = "not private: this ledger holds a seeded release"
             number = self._enter(session, plan, slot, caveat)
             charge, head, horizon = history.charges[number], history.head, history.horizon
             failpoint("inside-charge")
@@ -293,7 +296,7 @@ class Ledger:
         return charge
 
     def _caveat(self, entropy: Entropy) -> str:
-        if not entropy.private:
+        if type(entropy) is not OperatingSystem:  # no other source can vouch for itself
             return "not private: seeded"
         return "" if self.path else "not private: the ledger was not kept"
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,11 @@ from hushrec.release.statement import Statement
 
 FORMAT = 1
 LARGEST_FILE = 4 * 2**30
+LARGEST_RANK = 1024
+_FACTORS = {"user_mean": (-1e9, 1e9), "user_variance": (1e-12, 1e12)}
+_NEIGHBOURS = {**_FACTORS, "level_noise": (1e-12, 1e12), "neighbours": (1.0, 1000.0)}
+CONSTANTS = {"factors": _FACTORS, "neighbours": _NEIGHBOURS, "dense neighbours": _NEIGHBOURS}
+"""Kind of predictor → the constants that it needs, each with its least and largest value."""
 KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "factors": {"item_effects": ("items",), "item_noise": ("items",), "item_factors": ("items", "rank")},
     "neighbours": {
@@ -77,6 +83,13 @@ class Release:
                 raise ReleaseError(f"tensor {name} holds numbers that are not finite")
         if (self.tensors["item_noise"] <= 0).any():
             raise ReleaseError("tensor item_noise holds variances that are not positive")
+        lo, hi, step = self.scale
+        rank = max(sizes.get("rank", 0), sizes.get("similarity rank", 0))
+        if not lo < hi or not step > 0 or rank > min(LARGEST_RANK, max(len(self.items), 1)):
+            raise ReleaseError("the scale is empty, or there are more factors than any release has")
+        for name, (least, most) in CONSTANTS[self.kind].items():
+            if not least <= self.constants.get(name, math.nan) <= most:
+                raise ReleaseError(f"the constant {name} is missing, or is none that a release has")
         if (
             len(set(self.items)) != len(self.items)
             or not np.isfinite([*self.scale, *self.constants.values()]).all()
@@ -104,12 +117,17 @@ class Release:
         """Write the release as one file.
 
         Args:
-            path: usually ending in ``.safetensors``.
+            path: ending in ``.safetensors``.
 
         Returns:
             The path.
+
+        Raises:
+            ReleaseError: The name does not end in ``.safetensors``.
         """
         path = Path(path)
+        if path.suffix != ".safetensors":
+            raise ReleaseError(f"name it {path.name}.safetensors: by that ending its ledger finds it again")
         part = path.with_name(path.name + ".part")
         part.write_bytes(self.to_bytes())
         part.replace(path)

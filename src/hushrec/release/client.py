@@ -58,7 +58,7 @@ class Client:
             Item id → predicted rating, clamped to the scale, in the order of ``items``.
 
         Raises:
-            ReleaseError: One of ``items`` is not in the release's catalogue.
+            ReleaseError: One of ``items`` is not in the release's catalogue, or a rating is no number.
         """
         names = tuple(self.release.items if items is None else map(str, items))
         unknown = [name for name in names if name not in self._positions]
@@ -82,20 +82,24 @@ class Client:
         """
         rated, values = self._own(ratings)
         targets = np.setdiff1d(np.arange(len(self._positions)), rated)
-        scores = self._scores(rated, values, targets)
-        best = np.argsort(-scores, kind="stable")[: max(n, 0)]
+        lo, hi, _ = self.release.scale
+        scores = self._predictor.predict(rated, values, targets)
+        best = np.argsort(-scores, kind="stable")[: max(n, 0)]  # before clamping, which would make ties
         return [
-            Recommendation(self.release.items[targets[i]], float(scores[i]), rank)
+            Recommendation(self.release.items[targets[i]], float(min(max(scores[i], lo), hi)), rank)
             for rank, i in enumerate(best, start=1)
         ]
 
     def _own(self, ratings: Mapping[str, float]) -> tuple[Ints, Floats]:
         lo, hi, _ = self.release.scale
-        own = {
-            self._positions[name]: min(max(float(value), lo), hi)
-            for name, value in ((str(item), rating) for item, rating in ratings.items())
-            if name in self._positions and math.isfinite(float(value))
-        }
+        own: dict[int, float] = {}
+        for item, rating in ratings.items():
+            try:
+                value = float(rating)
+            except (TypeError, ValueError, OverflowError):
+                raise ReleaseError("own ratings are numbers by item id, such as {'Alien': 5}") from None
+            if str(item) in self._positions and math.isfinite(value):
+                own[self._positions[str(item)]] = min(max(value, lo), hi)
         return np.array(list(own), dtype=np.int64), np.array(list(own.values()), dtype=np.float64)
 
     def _scores(self, rated: Ints, values: Floats, targets: Ints) -> Floats:

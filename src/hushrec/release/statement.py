@@ -107,9 +107,26 @@ class Statement:
             values["measurements"] = tuple(Measured(**entry) for entry in values["measurements"])
             values["assumes"] = tuple(map(str, values["assumes"]))
             values["epsilon"] = math.inf if values["epsilon"] is None else float(values["epsilon"])
-            return cls(**values)
+            statement = cls(**values)
+            statement._check()
+            return statement
         except (TypeError, ValueError, KeyError):
             raise ReleaseError("the statement of privacy is malformed") from None
+
+    def _check(self) -> None:
+        """Refuse a statement that promises without grounds, or speaks of what does not exist."""
+        known = (
+            isinstance(self.caveat, str)
+            and self.unit in ("rating", "user")
+            and self.adjacency in ("add-remove", "replace")
+            and self.analysis in ("corrected", "published")
+            and (self.claimed_epsilon is None or float(self.claimed_epsilon) > 0)
+            and 0 <= float(self.delta) < 1
+            and self.epsilon >= 0
+        )
+        grounded = bool(self.measurements) and math.isfinite(self.epsilon)
+        if not known or not (grounded or self.caveat):
+            raise ReleaseError("the statement of privacy promises something without grounds")
 
     def __str__(self) -> str:
         lines = [self.caveat] if self.caveat else []

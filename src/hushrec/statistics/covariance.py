@@ -10,6 +10,7 @@ import numpy as np
 from hushrec.arrays import Floats, Ints, Ints32
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
+from hushrec.errors import DomainError
 from hushrec.kernels.centring import centre
 from hushrec.kernels.gram import packed_size, weighted_gram
 from hushrec.statistics import sensitivity
@@ -19,7 +20,8 @@ from hushrec.statistics.sensitivity import Norm
 
 _BITS = 14
 _MOST_WEIGHT_BITS = 24
-_SUM_BITS = 62
+_SUM_BITS = 58  # of 62: room for more users than were declared
+_FEWEST_WEIGHT_BITS = 8
 _KEPT_BITS = (
     34  # of the squared width of the scale: fine enough to lose nothing, coarse enough to draw noise for
 )
@@ -82,6 +84,8 @@ class CovarianceSums:
         """Weight of a user by his number of ratings, as fine as the sums of all declared users allow."""
         users = math.ceil(math.log2(self.domain.max_users + 1))
         bits = min(_MOST_WEIGHT_BITS, _SUM_BITS - users - 2 * self.bound.bit_length())
+        if bits < _FEWEST_WEIGHT_BITS:
+            raise DomainError(f"sums of {self.domain.max_users:,} users do not fit 64 bits; declare fewer")
         power = 1.0 if self.norm == "l1" else 0.5
         if self.unit == "rating":
             return Weights(self.domain.n_items, bits, power, offset=self.offset)

@@ -9,6 +9,7 @@ import numpy as np
 from hushrec.arrays import Ints, Ints32
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
+from hushrec.errors import DomainError
 from hushrec.kernels.centring import centre, weighted_item_sums
 from hushrec.statistics.grid import Grid, Weights
 from hushrec.statistics.query import Query
@@ -65,7 +66,12 @@ class EffectSums:
         """Every possible rating less ``origin``, in steps."""
         lo, _, step = self.domain.scale
         ratings = lo + step * np.arange(self.domain.scale.levels, dtype=np.float64)
-        return self.grid.counts(ratings - self.origin)
+        levels = self.grid.counts(ratings - self.origin)
+        if np.abs(levels).max() >= 2**30:
+            raise DomainError(
+                "this scale lies too far from zero for its width: declare ratings less its middle"
+            )
+        return levels
 
     @cached_property
     def weights(self) -> Weights:
@@ -91,8 +97,9 @@ class EffectSums:
         """Descriptions of the sums, in the order in which they are measured."""
         grid, n, span = self.grid, self.domain.n_items, self.domain.scale.span
         user = self.unit == "user"
-        largest = int(np.abs(self.levels).max()) * grid.step
-        change = span if self.adjacency == "replace" else largest
+        levels = self.levels
+        largest, width = int(np.abs(levels).max()), int(levels.max() - levels.min())
+        change = (width if self.adjacency == "replace" else largest) * grid.step
         claim = span if self.published else None
         fixed = self.adjacency == "replace"
         if self.published or user:

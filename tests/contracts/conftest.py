@@ -1,0 +1,140 @@
+"""Record and replay: watches a fit, and runs a neighbour's on the same public values."""
+
+import dataclasses
+import logging
+import secrets
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import hushrec
+import hushrec as hr
+from hushrec.privacy.mechanisms import Grant
+from hushrec.statistics.query import Query
+
+PUBLIC_PARTS = tuple(str(Path(hushrec.__file__).parent / part) for part in ("models", "release"))
+
+
+class Leak(AssertionError):
+    """Something public depends on something private."""
+
+
+@dataclasses.dataclass(eq=False)
+class Observed:
+    """All that an outsider might see of a fit, and what was measured."""
+
+    artefact: bytes = b""
+    output: tuple[str, str] = ("", "")
+    logged: list[str] = dataclasses.field(default_factory=list)
+    lines: list[tuple[str, int]] = dataclasses.field(default_factory=list)
+    measured: list[tuple] = dataclasses.field(default_factory=list)
+    exact: list[tuple] = dataclasses.field(default_factory=list)
+
+
+class Auditor:
+    """Runs fits and watches them."""
+
+    Leak = Leak
+
+    def __init__(self, monkeypatch, capfd):
+        self._patch, self._capfd = monkeypatch, capfd
+        monkeypatch.setattr(secrets, "token_hex", lambda size: "5e" * size)  # the id of a ledger in memory
+        self._seen, self._tape = Observed(), None
+        release, publish = Grant.release, Query.release
+
+        def watched_release(grant, bounded):
+            event = grant._booking(bounded)
+            noisy = release(grant, bounded)  # with all its checks, in the replay too
+            place = len(self._seen.measured)
+            if self._tape is not None:
+                if place >= len(self._tape) or self._tape[place][0] != bounded.name:
+                    raise Leak(f"measurement {place}, {bounded.name}, was not made by the neighbour")
+                noisy = self._tape[place][-1]
+            self._seen.measured.append((bounded.name, bounded.values.copy(), event, copied(noisy)))
+            return copied(noisy)
+
+        def watched_publish(query, grant, values):
+            if query.agreed:
+                self._seen.exact.append((query.name, values.tobytes()))
+            return publish(query, grant, values)
+
+        monkeypatch.setattr(Grant, "release", watched_release)
+        monkeypatch.setattr(Query, "release", watched_publish)
+
+    def run(self, ratings, model, budget, tape=None):
+        """Fit once; ``tape`` holds the measurements to replay."""
+        self._seen, self._tape = Observed(), tape
+        seen = self._seen
+        handler = logging.Handler(0)
+        handler.emit = lambda record: seen.logged.append(record.getMessage())
+        root = logging.getLogger()
+        level, before = root.level, sys.gettrace()
+        root.addHandler(handler)
+        root.setLevel(0)
+        self._capfd.readouterr()
+
+        def local(frame, kind, argument):
+            if kind == "line":
+                seen.lines.append((frame.f_code.co_filename, frame.f_lineno))
+            return local
+
+        def traced(frame, kind, argument):
+            return local if frame.f_code.co_filename.startswith(PUBLIC_PARTS) else None
+
+        sys.settrace(traced)
+        try:
+            release = hr.fit(ratings, model, budget, entropy=hr.testing.Seeded(11))
+        finally:
+            sys.settrace(before)
+            root.setLevel(level)
+            root.removeHandler(handler)
+        seen.output = self._capfd.readouterr()
+        seen.artefact = release.to_bytes()
+        return seen
+
+    def compare(self, model, budget, one, other):
+        """Record on one, replay on the other.
+
+        Raises:
+            Leak: They can be told apart by more than the noise hides.
+        """
+        first = self.run(one, model, budget)
+        try:
+            second = self.run(other, model, budget, first.measured)
+        except Leak:
+            raise
+        except Exception as error:
+            raise Leak(f"only the neighbour fails: {error!r}") from error
+        for what in ("artefact", "output", "logged", "lines", "exact"):
+            if getattr(first, what) != getattr(second, what):
+                raise Leak(f"the neighbour has another {what}")
+        if len(first.measured) != len(second.measured):
+            raise Leak("the neighbour makes fewer measurements")
+        for (name, here, event, _), (_, there, booked, _) in zip(
+            first.measured, second.measured, strict=True
+        ):
+            if event != booked:
+                raise Leak(f"{name}: the neighbour is charged another price")
+            if not within(here, there, event):
+                raise Leak(f"{name}: the neighbour lies further away than what was booked")
+        return first
+
+
+def copied(noisy):
+    return dataclasses.replace(noisy, values=noisy.values.copy())
+
+
+def within(here, there, event):
+    """Whether two sums lie within the booked sensitivity, in exact arithmetic."""
+    steps = [abs(int(d)) for d in (here - there).ravel()]
+    step, bound = Fraction(event.step), Fraction(event.sensitivity)
+    if event.norm == "l1":
+        return sum(steps) * step <= bound
+    return sum(d * d for d in steps) * step**2 <= bound**2
+
+
+@pytest.fixture
+def auditor(monkeypatch, capfd):
+    return Auditor(monkeypatch, capfd)

@@ -1,0 +1,177 @@
+"""A release is what was written, byte for byte, or it is refused with a ReleaseError and nothing else."""
+
+import dataclasses
+import pickle
+
+import numpy as np
+import pytest
+import safetensors.numpy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hushrec.errors import ReleaseError
+from hushrec.release import artefact
+from hushrec.release.artefact import Release
+from hushrec.release.client import Client
+
+
+def same(one, other):
+    for field in dataclasses.fields(Release):
+        if field.name != "tensors":
+            assert getattr(one, field.name) == getattr(other, field.name)
+    assert one.tensors.keys() == other.tensors.keys()
+    for name, tensor in one.tensors.items():
+        np.testing.assert_array_equal(tensor, other.tensors[name])
+
+
+# -- what is written is read ------------------------------------------------------------------------------
+
+
+def test_a_round_trip_keeps_every_part_and_every_byte(used, release, kind, tmp_path):
+    made = release(kind)
+    path = made.save(tmp_path / "films.safetensors")
+    assert [file.name for file in tmp_path.iterdir()] == ["films.safetensors"]
+    read = Release.open(str(path))
+    same(read, made)
+    assert read.to_bytes() == path.read_bytes() == made.to_bytes() == used(path.read_bytes())
+
+
+def test_the_same_release_gives_the_same_bytes_in_whatever_order_it_was_made(release, kind):
+    made = release(kind)
+    turned = dataclasses.replace(
+        made,
+        **{name: dict(reversed(getattr(made, name).items())) for name in ("tensors", "constants", "config")},
+    )
+    assert turned.to_bytes() == made.to_bytes()
+    layout = {name: np.asfortranarray(tensor) for name, tensor in made.tensors.items()}
+    assert dataclasses.replace(made, tensors=layout).to_bytes() == made.to_bytes()
+    assert release(kind, seed=1).to_bytes() != made.to_bytes()
+
+
+def test_the_format_is_what_it_was(release, opened):
+    """Readers of this format number are out there: who changes a byte of it changes FORMAT as well."""
+    exact = {
+        "item_effects": np.array([2.5, 3.5], np.float32),
+        "item_noise": np.array([0.5, 1.5], np.float32),
+        "item_factors": np.array([[0.25, -0.5], [1.0, 2.0]], np.float32),
+    }
+    facts, _ = opened(release(items=("a", "b"), tensors=exact).to_bytes())
+    assert artefact.FORMAT == 1
+    assert facts["sha256"] == "35c4fcbfe06385a4d50357c86a1b2bdc87aaae616d139d1fdcc6c18df8e14f5c"
+
+
+def test_any_safetensors_reader_reads_it(release, kind):
+    made = release(kind)
+    for name, tensor in safetensors.numpy.load(made.to_bytes()).items():
+        np.testing.assert_array_equal(tensor, made.tensors[name])
+
+
+def test_saving_replaces_a_release_whole(release, tmp_path):
+    path = release(seed=1).save(tmp_path / "films.safetensors")
+    release(seed=2).save(path)
+    same(Release.open(path), release(seed=2))
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+# -- what was damaged is refused --------------------------------------------------------------------------
+
+
+def test_a_file_cut_short_anywhere_is_refused(release):
+    data = release(n=2).to_bytes()
+    for length in range(len(data)):
+        with pytest.raises(ReleaseError):
+            Release.from_bytes(data[:length])
+    for more in (b"\0", b" ", b"\0" * 8, data):
+        with pytest.raises(ReleaseError):
+            Release.from_bytes(data + more)
+
+
+@pytest.mark.parametrize("mask", [0x01, 0x80, 0xFF])
+def test_a_byte_changed_anywhere_is_refused(used, release, mask):
+    """Length, header, JSON, statement, digest, padding, numbers: each byte in turn."""
+    data = bytearray(release(n=2).to_bytes())
+    for place in range(len(data)):
+        data[place] ^= mask
+        with pytest.raises(ReleaseError):
+            Release.from_bytes(bytes(data))
+        data[place] ^= mask
+    used(bytes(data))
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(changes=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), min_size=1, max_size=8))
+def test_bytes_changed_together_are_refused_or_change_nothing(used, release, changes):
+    original = release(n=2).to_bytes()
+    data = bytearray(original)
+    for place, byte in changes:
+        data[place % len(data)] = byte
+    try:
+        assert used(bytes(data)) == original  # other white space in the header, at most
+    except ReleaseError:
+        assert bytes(data) != original
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(data=st.binary(max_size=200))
+def test_bytes_that_never_were_a_release_are_refused(data):
+    with pytest.raises(ReleaseError):
+        Release.from_bytes(data)
+
+
+@pytest.mark.parametrize("length", [0, 1, 2**31, 2**62, 2**64 - 1])
+def test_a_header_of_any_declared_length_is_refused(release, length):
+    data = release().to_bytes()
+    with pytest.raises(ReleaseError, match="damaged"):
+        Release.from_bytes(length.to_bytes(8, "little") + data[8:])
+
+
+@pytest.mark.parametrize("depth", [500, 100_000])
+def test_a_header_nested_without_end_is_refused(release, depth):
+    header = b'{"__metadata__":' + b"[" * depth
+    with pytest.raises(ReleaseError, match="damaged"):
+        Release.from_bytes(len(header).to_bytes(8, "little") + header)
+
+
+def test_other_files_are_refused(release, tmp_path):
+    path = tmp_path / "films.safetensors"
+    others = {
+        "empty": b"",
+        "text": b"user,item,rating\n1,2,3\n",
+        "zip": b"PK\x03\x04" + bytes(100),
+        "numbers alone": safetensors.numpy.save(dict(release().tensors)),
+        "another's metadata": safetensors.numpy.save(dict(release().tensors), {"hushrec": "a note"}),
+    }
+    for data in others.values():
+        path.write_bytes(data)
+        with pytest.raises(ReleaseError, match="not a hushrec release"):
+            Release.open(path)
+
+
+class Bomb:
+    def __reduce__(self):
+        return (pytest.fail, ("the loader ran a pickle",))
+
+
+def test_a_pickle_is_refused_and_never_run(tmp_path):
+    path = tmp_path / "films.safetensors"
+    path.write_bytes(pickle.dumps(Bomb()))
+    with pytest.raises(ReleaseError, match="not a hushrec release"):
+        Release.open(path)
+
+
+def test_what_is_no_file_is_refused(tmp_path):
+    with pytest.raises(ReleaseError, match=r"films\.safetensors cannot be read: No such file"):
+        Release.open(tmp_path / "films.safetensors")
+    with pytest.raises(ReleaseError, match="cannot be read: Is a directory"):
+        Release.open(tmp_path)
+    with pytest.raises(ReleaseError, match="cannot be read"):
+        Client(tmp_path / "nobody" / "films.safetensors")
+
+
+def test_a_file_too_large_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    path = tmp_path / "films.safetensors"
+    with path.open("wb") as file:
+        file.truncate(artefact.LARGEST_FILE + 1)  # sparse: takes no room
+    monkeypatch.setattr(type(path), "read_bytes", lambda self: pytest.fail("it was read"))
+    with pytest.raises(ReleaseError, match="larger than any release"):
+        Release.open(path)

@@ -1,0 +1,360 @@
+"""From a file of ratings to predictions on another machine, with a real ledger and real noise."""
+
+import dataclasses
+import hashlib
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hushrec as hr
+from hushrec.errors import GrantError, HushrecError, LedgerError, LedgerMissing, LedgerStale
+from hushrec.privacy.chain import Head
+
+USERS, ITEMS, RATINGS = 60, 12, 400
+MODELS = [hr.GlobalEffects(), hr.CovarianceSVD(rank=3), hr.CovarianceKNN(rank=3, neighbours=5)]
+BUDGET = hr.Budget(epsilon=2.0, delta=1e-6, unit="user", adjacency="add-remove")
+THRICE = BUDGET.model_copy(update={"epsilon": 6.0})
+OWN = {"i00000": 5, "i00003": 1, "i00007": 4.5, "unheard of": 2}
+
+each_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Ratings as somebody would export them, with user ids that would be noticed where they do not belong."""
+    made = hr.synthetic.netflix_like(USERS, ITEMS, RATINGS, 7)
+    return made.to_polars().with_columns("secret-" + pl.col("user_id"))
+
+
+@pytest.fixture(scope="module")
+def domain():
+    return hr.Domain((f"i{k:05d}" for k in range(ITEMS)), scale=(1, 5, 1), max_users=100, cap=50)
+
+
+@pytest.fixture
+def csv(table, tmp_path):
+    path = tmp_path / "ratings.csv"
+    table.write_csv(path)
+    return path
+
+
+@pytest.fixture
+def ratings(csv, domain):
+    return hr.load(csv, domain)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "ledger.db"
+
+
+DEVICE = """
+import json, sys
+
+class Device:
+    def find_spec(self, name, path=None, target=None):
+        package = name.partition(".")[0]
+        if package in sys.stdlib_module_names or package in ("numpy", "safetensors"):
+            return None
+        if name in ("hushrec", "hushrec.errors", "hushrec.arrays", "hushrec.release"):
+            return None
+        if name.startswith("hushrec.release."):
+            return None
+        raise ImportError(f"{name} is not on this device")
+
+sys.meta_path.insert(0, Device())
+
+from hushrec.release.client import Client
+
+client = Client(sys.argv[1])
+own = json.loads(sys.argv[2])
+print(json.dumps([client.predict(own), client.recommend(own, 4), str(client.release.statement)]))
+"""
+
+
+def on_another_device(path, own=OWN):
+    """Predictions, recommendations and statement in a process that has NumPy, safetensors and the client."""
+    done = subprocess.run(
+        [sys.executable, "-c", DEVICE, str(path), json.dumps(own)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def chain(ledger):
+    """Every record's hash, recomputed from the file without the library."""
+    with sqlite3.connect(ledger) as database:
+        records = database.execute("SELECT seq, body, hash FROM log ORDER BY seq").fetchall()
+    database.close()
+    before, hashes = bytes(32), []
+    for seq, body, digest in records:
+        before = hashlib.sha256(before + seq.to_bytes(8, "big") + body).digest()
+        assert digest == before
+        hashes.append(before.hex())
+    return hashes
+
+
+# -- the whole way ----------------------------------------------------------------------------------------
+
+
+@each_model
+def test_from_a_file_to_another_device(csv, domain, path, tmp_path, model, capfd):
+    domain.save(tmp_path / "domain.json")
+    declared = hr.Domain.open(tmp_path / "domain.json")
+    ratings = hr.load(csv, declared)
+    planned = hr.plan(model, declared, BUDGET)
+    assert not path.exists()
+    release = hr.fit(ratings, model, BUDGET, ledger=path)
+    file = release.save(tmp_path / "films.safetensors")
+
+    # What was planned is what was booked is what is stated.
+    ledger = hr.Ledger.open(path)
+    booked = [(e.measurement, e.sensitivity, e.sigma, e.state) for e in ledger.entries()]
+    assert booked == [(e.name, e.sensitivity, e.sigma, "published") for e in planned.events]
+    stated = [(m.name, m.sensitivity, m.noise) for m in release.statement.measurements]
+    assert stated == [(e.name, e.sensitivity, e.sigma) for e in planned.events]
+    assert release.statement.private
+    assert 1.999 < release.statement.epsilon == planned.epsilon == ledger.spent.epsilon(1e-6) <= 2
+
+    # The release names a record of its ledger's chain.
+    named = release.statement.ledger
+    hashes = chain(path)
+    assert hashes[named["seq"]] == named["head"]
+    assert Head(len(hashes) - 1, hashes[-1]) == ledger.head
+    assert (named["id"], named["file"], named["slot"]) == (ledger.id, "ledger.db", 0)
+
+    # The device sees what we see.
+    client = hr.Client(file)
+    predictions, recommendations, statement = on_another_device(file)
+    assert predictions == pytest.approx(client.predict(OWN), abs=1e-12)
+    assert list(predictions) == list(declared.items)
+    assert [row[0] for row in recommendations] == [row.item_id for row in client.recommend(OWN, 4)]
+    assert statement == str(release.statement)
+
+    # Nobody's id is in what leaves the building, nor in the account, and nothing was printed.
+    for public in (file, path):
+        assert b"secret" not in public.read_bytes()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_device_really_lacks_the_rest(tmp_path):
+    for wanted in ("polars", "scipy", "pydantic", "hushrec.privacy", "hushrec.data", "numba"):
+        code = DEVICE.replace("from hushrec.release.client import Client", f"import {wanted}")
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert f"{wanted} is not on this device" in done.stderr
+
+
+# -- what may be released ---------------------------------------------------------------------------------
+
+
+def test_a_budget_is_spent_once(ratings, path, tmp_path):
+    hr.fit(ratings, MODELS[0], BUDGET, ledger=path).save(tmp_path / "films.safetensors")
+    before = path.read_bytes()
+    for model in MODELS:
+        with pytest.raises(hr.BudgetExceeded) as caught:
+            hr.fit(ratings, model, BUDGET, ledger=path)
+        assert caught.value.requested > 2 > 0.001 > caught.value.remaining >= 0
+    assert hr.Ledger.open(path).spent == hr.plan(MODELS[0], ratings.domain, BUDGET).spent
+    assert path.read_bytes() == before
+    hr.Client(tmp_path / "films.safetensors")
+
+
+def test_the_command_line_refuses_a_second_fit_and_exits(csv, domain, tmp_path):
+    domain.save(tmp_path / "domain.json")
+
+    def fit(out):
+        command = (
+            "from hushrec.cli import main; main()",
+            *("fit", "ratings.csv", "--domain", "domain.json", "--ledger", "ledger.db", "-o", out),
+            *("--epsilon", "2", "--delta", "1e-6", "--unit", "user", "--adjacency", "add-remove"),
+            *("--model", "global-effects"),
+        )
+        return subprocess.run([sys.executable, "-c", *command], capture_output=True, text=True, cwd=tmp_path)
+
+    assert fit("first.safetensors").returncode == 0
+    second = fit("second.safetensors")
+    assert second.returncode == 2
+    assert "of the ledger's total is unspent" in second.stderr.replace("\n", " ")
+    assert "Traceback" not in second.stderr
+    assert not (tmp_path / "second.safetensors").exists()
+    assert len(hr.Ledger.open(tmp_path / "ledger.db").entries()) == 4
+
+
+@each_model
+def test_a_slot_gives_the_same_bytes_again_and_charges_nothing(ratings, table, domain, path, model):
+    ledger = hr.Ledger.create(path, THRICE, horizon=3)
+    first = hr.fit(ratings, model, BUDGET, ledger=ledger, slot=1)
+    head, spent = ledger.head, ledger.spent
+    again = hr.fit(ratings, model, BUDGET, ledger=path, slot=1)
+    # It is looked up, not measured: other ratings change nothing.
+    others = hr.load(table.head(3), domain)
+    from_others = hr.fit(others, model, BUDGET, ledger=path, slot=1)
+    assert first.to_bytes() == again.to_bytes() == from_others.to_bytes()
+    assert (ledger.head, ledger.spent) == (head, spent)
+    with pytest.raises(GrantError, match="finished release"):
+        hr.fit(ratings, model, BUDGET.model_copy(update={"epsilon": 1.0}), ledger=path, slot=1)
+    assert (ledger.head, ledger.spent) == (head, spent)
+    assert first.statement.ledger["slot"] == 1
+
+
+@each_model
+def test_releases_share_no_noise(ratings, path, model):
+    ledger = hr.Ledger.create(path, THRICE, horizon=3)
+    one, other = (hr.fit(ratings, model, BUDGET, ledger=ledger) for _ in range(2))
+    assert ledger.spent.epsilon(1e-6) > 2.5
+    assert [e.slot for e in ledger.entries()] == sorted([0, 1] * (len(ledger.entries()) // 2))
+    assert one.items == other.items
+    for name in ("item_effects", "item_noise"):
+        assert (one.tensors[name] != other.tensors[name]).all()
+    assert one.constants["user_mean"] != other.constants["user_mean"]
+    hashes = chain(path)
+    heads = [release.statement.ledger for release in (one, other)]
+    assert [hashes[head["seq"]] for head in heads] == [head["head"] for head in heads]
+    assert heads[0]["seq"] < heads[1]["seq"]
+
+
+WHOLE = {
+    "more neighbours than a release may have": (hr.CovarianceKNN(neighbours=5000), (1, 5, 1)),
+    "a wide scale": (hr.GlobalEffects(), (0, 1e8, 1e6)),
+    "a narrow scale": (hr.GlobalEffects(), (-1e-6, 1e-6, 1e-6)),
+}
+
+
+@pytest.mark.xfail(strict=True, reason="the release is refused when its charge is already made")
+@pytest.mark.parametrize("case", WHOLE)
+def test_what_is_charged_is_released(path, case):
+    """A release that cannot be is refused by its plan, before it costs anything."""
+    model, scale = WHOLE[case]
+    declared = hr.Domain(range(1200), scale=scale, max_users=100)
+    nobody = hr.load(pl.DataFrame(schema=["user_id", "item_id", "rating"]), declared)
+    try:
+        hr.plan(model, declared, BUDGET)
+    except HushrecError:
+        return
+    hr.fit(nobody, model, BUDGET, ledger=path)
+
+
+# -- a ledger that cannot be relied on --------------------------------------------------------------------
+
+
+def test_a_ledger_deleted_beside_its_release_is_missed(ratings, path, tmp_path):
+    hr.fit(ratings, MODELS[0], BUDGET, ledger=path).save(tmp_path / "films.safetensors")
+    path.unlink()
+    before = sorted(tmp_path.iterdir())
+    for slot in (None, 0):
+        with pytest.raises(LedgerMissing, match="put it back"):
+            hr.fit(ratings, MODELS[0], BUDGET, ledger=path, slot=slot)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_ledger_restored_from_a_backup_is_noticed(ratings, path, tmp_path):
+    ledger = hr.Ledger.create(path, THRICE, horizon=3)
+    hr.fit(ratings, MODELS[0], BUDGET, ledger=ledger).save(tmp_path / "first.safetensors")
+    backup = shutil.copy(path, tmp_path / "backup")
+    hr.fit(ratings, MODELS[0], BUDGET, ledger=ledger).save(tmp_path / "second.safetensors")
+    latest = shutil.copy(path, tmp_path / "latest")
+    shutil.copy(backup, path)
+    for where in (path, ledger):  # reopened, and still open
+        with pytest.raises(LedgerStale, match="latest copy"):
+            hr.fit(ratings, MODELS[0], BUDGET, ledger=where)
+    assert path.read_bytes() == Path(backup).read_bytes()
+    shutil.copy(latest, path)
+    assert hr.fit(ratings, MODELS[0], BUDGET, ledger=path).statement.ledger["slot"] == 2
+
+
+def test_a_private_release_needs_a_ledger_and_a_seeded_one_does_not(ratings, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    for model in MODELS:
+        with pytest.raises(LedgerError, match=r'pass ledger="ledger\.db"'):
+            hr.fit(ratings, model, BUDGET)
+        seeded = hr.fit(ratings, model, BUDGET, entropy=hr.testing.Seeded(1))
+        assert str(seeded.statement).startswith("NOT PRIVATE: seeded")
+        assert str(hr.fit(ratings, model).statement).startswith("NOT PRIVATE: no noise")
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_seeded_release_is_charged_where_there_is_a_ledger(ratings, path):
+    release = hr.fit(ratings, MODELS[0], BUDGET, ledger=path, entropy=hr.testing.Seeded(1))
+    assert not release.statement.private
+    assert hr.Ledger.open(path).spent.epsilon(1e-6) > 1.999
+
+
+# -- emptiness and order are private ----------------------------------------------------------------------
+
+
+def shape(release):
+    """All of a release that may not depend on the ratings."""
+    statement = dataclasses.replace(release.statement, ledger={})
+    kept = {name: (t.dtype, t.shape) for name, t in release.tensors.items() if name != "similarity_factors"}
+    constants = {name: value for name, value in release.constants.items() if name != "user_mean"}
+    facts = release.model, release.config, release.kind, release.items, release.scale
+    return facts, statement, kept, constants, sorted(release.constants), sorted(release.tensors)
+
+
+@each_model
+def test_no_ratings_give_a_release_like_any_other(ratings, domain, tmp_path, model):
+    (tmp_path / "empty.csv").write_text("user_id,item_id,rating\n")
+    nothing = hr.load(tmp_path / "empty.csv", domain)
+    full, empty = (
+        hr.fit(data, model, BUDGET, ledger=tmp_path / f"{name}.db")
+        for name, data in (("full", ratings), ("empty", nothing))
+    )
+    assert shape(empty) == shape(full)
+    assert empty.statement.private
+    file = empty.save(tmp_path / "empty.safetensors")
+    predictions, recommendations, _ = on_another_device(file)
+    assert np.isfinite(list(predictions.values())).all()
+    assert len(recommendations) == 4
+    # Pure noise: another draw gives other numbers.
+    other = hr.fit(nothing, model, BUDGET, ledger=tmp_path / "other.db")
+    assert (other.tensors["item_effects"] != empty.tensors["item_effects"]).any()
+
+
+def arranged(table):
+    """The same ratings, as other exports would give them."""
+    shuffled = table.sample(fraction=1.0, shuffle=True, seed=3)
+    yield table.reverse()
+    yield shuffled
+    yield shuffled.select("rating", "item_id", "user_id")
+    yield pl.concat([shuffled, table.head(50)])
+    renamed = {user: f"secret-{k}" for k, user in enumerate(shuffled["user_id"].unique(maintain_order=True))}
+    yield table.with_columns(pl.col("user_id").replace(renamed))
+
+
+@each_model
+@pytest.mark.parametrize("unit", ["user", "rating"])
+def test_the_order_of_rows_and_of_users_changes_no_byte(table, domain, tmp_path, model, unit):
+    budget = BUDGET.model_copy(update={"unit": unit})
+    blank = tmp_path / "blank.db"
+    hr.Ledger.create(blank, budget)
+    found = set()
+    for number, rows in enumerate([table, *arranged(table)]):
+        (tmp_path / f"{number}").mkdir()
+        ledger = shutil.copy(blank, tmp_path / f"{number}" / "ledger.db")
+        rows.write_csv(tmp_path / "ratings.csv")
+        data = hr.load(tmp_path / "ratings.csv", domain)
+        found.add(hr.fit(data, model, budget, ledger=ledger, entropy=hr.testing.Seeded(5)).to_bytes())
+    assert len(found) == 1
+    fewer = hr.load(table.tail(-1), domain)
+    ledger = shutil.copy(blank, tmp_path / "ledger.db")
+    found.add(hr.fit(fewer, model, budget, ledger=ledger, entropy=hr.testing.Seeded(5)).to_bytes())
+    assert len(found) == 2, "one rating fewer would have been noticed"
+
+
+@pytest.mark.xfail(strict=True, reason="the ledger in memory that a seeded fit is charged to has a random id")
+@each_model
+def test_a_seeded_fit_is_repeatable_byte_for_byte(ratings, model):
+    one, other = (hr.fit(ratings, model, BUDGET, entropy=hr.testing.Seeded(5)) for _ in range(2))
+    assert one.to_bytes() == other.to_bytes()
