@@ -38,7 +38,7 @@ def test_each_kind_names_its_norm_and_deviation() -> None:
         (1.0, 1.0, 0.0, 1),
         (1.0, 1.0, 1.0, 0),
         (1.0, 1.0, 11.0, 1),  # narrower than a tenth of the grid
-        (1.0, 1.0, 1e-13, 1),  # wider than the sampler reaches
+        (1.0, 1.0, 1e-16, 1),  # wider than the sampler reaches
     ],
 )
 def test_events_without_sense_are_refused(
@@ -49,7 +49,7 @@ def test_events_without_sense_are_refused(
 
 
 def test_the_refusal_of_a_grid_names_one_that_would_do() -> None:
-    with pytest.raises(BudgetError, match=r"between 9.09e-13 and 10$"):
+    with pytest.raises(BudgetError, match=r"between 8.88e-16 and 10$"):
         Gaussian("sums", 1.0, 1.0, 11.0, 1)
 
 

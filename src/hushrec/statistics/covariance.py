@@ -20,7 +20,7 @@ from hushrec.statistics.sensitivity import Norm
 
 _BITS = 14
 _MOST_WEIGHT_BITS = 24
-_SUM_BITS = 58  # of 62: room for more users than were declared
+_SUM_BITS = 62
 _FEWEST_WEIGHT_BITS = 8
 _KEPT_BITS = (
     34  # of the squared width of the scale: fine enough to lose nothing, coarse enough to draw noise for
