@@ -57,9 +57,6 @@ def test_own_items_out_of_the_catalogue_are_left_out(client):
     assert client.predict({A: 5, "never heard of": 1, "": 2}) == client.predict({A: 5})
 
 
-@pytest.mark.xfail(
-    strict=True, reason="domains and files hold ids in Unicode's form NFC, clients take them as typed"
-)
 def test_an_id_is_the_same_however_its_accents_are_encoded(client):
     decomposed = unicodedata.normalize("NFD", A)
     assert decomposed != A

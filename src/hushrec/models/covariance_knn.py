@@ -36,8 +36,8 @@ class CovarianceKNN(Model):
 
     supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")})
 
-    neighbours: int = Field(default=40, ge=1)
-    rank: int = Field(default=20, ge=1)
+    neighbours: int = Field(default=40, ge=1, le=1000)
+    rank: int = Field(default=20, ge=1, le=1024)
     effects: EffectSettings = EffectSettings()
     covariance: CovarianceSettings = CovarianceSettings()
 

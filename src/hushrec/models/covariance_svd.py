@@ -32,7 +32,7 @@ class CovarianceSVD(Model):
 
     supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")})
 
-    rank: int = Field(default=20, ge=1)
+    rank: int = Field(default=20, ge=1, le=1024)
     effects: EffectSettings = EffectSettings()
     covariance: CovarianceSettings = CovarianceSettings()
 

@@ -45,8 +45,6 @@ class Ledger:
         with self._reading() as session:
             self.id = session.history.id
 
-    # -- opening ------------------------------------------------------------------------------------------
-
     @classmethod
     def create(cls, path: str | os.PathLike[str], total: Budget, horizon: int = 1) -> "Ledger":
         """Start a population's ledger.
@@ -102,8 +100,6 @@ class Ledger:
         store.fill(_opening(total, horizon))
         return cls(store)
 
-    # -- looking ------------------------------------------------------------------------------------------
-
     @property
     def total(self) -> Budget:
         """What the population may lose."""
@@ -150,8 +146,6 @@ class Ledger:
             if charge is None or not charge.finished or charge.key != plan.key(self.id, slot):
                 return None
             return session.kept(charge)
-
-    # -- charging -----------------------------------------------------------------------------------------
 
     def charge(self, plan: Plan, slot: int | None = None, entropy: Entropy | None = None) -> Grant:
         """Pay for a plan, durably, and get the right to make its measurements.
@@ -259,8 +253,6 @@ class Ledger:
             if total.epsilon_units < history.total.epsilon_units or horizon < history.horizon:
                 raise BudgetError("a ledger's ε and horizon may grow, not shrink")
             session.append(kind="extended", total=total.model_dump(), horizon=horizon)
-
-    # -- inside -------------------------------------------------------------------------------------------
 
     def _enter(self, session: Session, plan: Plan, slot: int | None, caveat: str) -> int:
         """Book every measurement of a plan, each as its own entry; returns the number of the charge."""

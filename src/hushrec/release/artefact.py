@@ -18,8 +18,8 @@ from hushrec.release.statement import Statement
 FORMAT = 1
 LARGEST_FILE = 4 * 2**30
 LARGEST_RANK = 1024
-_FACTORS = {"user_mean": (-1e9, 1e9), "user_variance": (1e-12, 1e12)}
-_NEIGHBOURS = {**_FACTORS, "level_noise": (1e-12, 1e12), "neighbours": (1.0, 1000.0)}
+_FACTORS = {"user_mean": (-1e30, 1e30), "user_variance": (1e-30, 1e30)}
+_NEIGHBOURS = {**_FACTORS, "level_noise": (1e-30, 1e30), "neighbours": (1.0, 1000.0)}
 CONSTANTS = {"factors": _FACTORS, "neighbours": _NEIGHBOURS, "dense neighbours": _NEIGHBOURS}
 """Kind of predictor → the constants that it needs, each with its least and largest value."""
 KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
@@ -90,6 +90,8 @@ class Release:
         for name, (least, most) in CONSTANTS[self.kind].items():
             if not least <= self.constants.get(name, math.nan) <= most:
                 raise ReleaseError(f"the constant {name} is missing, or is none that a release has")
+        if not self.model.isprintable() or not all(map(_encodes, self.items)):
+            raise ReleaseError("the model's name or an item id holds what is no character")
         if (
             len(set(self.items)) != len(self.items)
             or not np.isfinite([*self.scale, *self.constants.values()]).all()
@@ -158,12 +160,12 @@ class Release:
                 tensors=tensors,
                 statement=Statement.from_json(facts["statement"]),
             )
-            claimed = facts.pop("sha256")
+            intact = facts.pop("sha256") == _digest(facts, tensors)
         except ReleaseError:
             raise
         except Exception:  # whatever a crafted file makes the parsers say, the answer is the same
             raise ReleaseError("this is not a hushrec release, or it was damaged; fetch it again") from None
-        if claimed != _digest(facts, tensors):
+        if not intact:
             raise ReleaseError("the release was altered after it was written; fetch it again")
         return release
 
@@ -185,6 +187,13 @@ class Release:
 
     def __repr__(self) -> str:
         return f"Release({self.model}, {len(self.items)} items, {str(self.statement).splitlines()[0]})"
+
+
+def _encodes(item: str) -> bool:
+    try:
+        return bool(item.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def _digest(facts: Mapping[str, Any], tensors: Mapping[str, Floats32]) -> str:

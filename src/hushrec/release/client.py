@@ -1,6 +1,7 @@
 """Recommendations on a person's own device, from a release and ratings that never leave it."""
 
 import math
+import unicodedata
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -60,7 +61,7 @@ class Client:
         Raises:
             ReleaseError: One of ``items`` is not in the release's catalogue, or a rating is no number.
         """
-        names = tuple(self.release.items if items is None else map(str, items))
+        names = tuple(self.release.items if items is None else map(_normal, items))
         unknown = [name for name in names if name not in self._positions]
         if unknown:
             raise ReleaseError(
@@ -98,10 +99,16 @@ class Client:
                 value = float(rating)
             except (TypeError, ValueError, OverflowError):
                 raise ReleaseError("own ratings are numbers by item id, such as {'Alien': 5}") from None
-            if str(item) in self._positions and math.isfinite(value):
-                own[self._positions[str(item)]] = min(max(value, lo), hi)
+            position = self._positions.get(_normal(item))
+            if position is not None and math.isfinite(value):
+                own[position] = min(max(value, lo), hi)
         return np.array(list(own), dtype=np.int64), np.array(list(own.values()), dtype=np.float64)
 
     def _scores(self, rated: Ints, values: Floats, targets: Ints) -> Floats:
         lo, hi, _ = self.release.scale
         return np.clip(self._predictor.predict(rated, values, targets), lo, hi)
+
+
+def _normal(item: object) -> str:
+    """An item id as catalogues hold it: Unicode in normal form C."""
+    return unicodedata.normalize("NFC", str(item))

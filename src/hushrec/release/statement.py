@@ -110,6 +110,8 @@ class Statement:
             statement = cls(**values)
             statement._check()
             return statement
+        except ReleaseError:
+            raise
         except (TypeError, ValueError, KeyError):
             raise ReleaseError("the statement of privacy is malformed") from None
 
@@ -123,6 +125,12 @@ class Statement:
             and (self.claimed_epsilon is None or float(self.claimed_epsilon) > 0)
             and 0 <= float(self.delta) < 1
             and self.epsilon >= 0
+            and all(map(_sensible, self.measurements))
+            and isinstance(self.ledger, Mapping)
+            and isinstance(self.ledger.get("slot", 0), int)
+            and all(
+                text.isprintable() for text in (self.caveat, *self.assumes, *map(str, self.ledger.values()))
+            )
         )
         grounded = bool(self.measurements) and math.isfinite(self.epsilon)
         if not known or not (grounded or self.caveat):
@@ -158,6 +166,16 @@ class Statement:
         if self.adjacency == "replace":
             return f"{text}{chance}. Protected is {_REPLACE[self.unit]}."
         return f"{text}{chance}."
+
+
+def _sensible(line: Measured) -> bool:
+    numbers = (line.sensitivity, line.noise, line.entries, line.share, line.cost)
+    return (
+        isinstance(line.name, str)
+        and line.name.isprintable()
+        and line.mechanism in ("gaussian", "laplace", "exact")
+        and all(isinstance(number, int | float) and 0 <= number < math.inf for number in numbers)
+    )
 
 
 def _described(ledger: Mapping[str, Any]) -> list[str]:

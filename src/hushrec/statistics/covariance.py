@@ -20,7 +20,7 @@ from hushrec.statistics.sensitivity import Norm
 
 _BITS = 14
 _MOST_WEIGHT_BITS = 24
-_SUM_BITS = 62
+_SUM_BITS = {"l2": 58, "l1": 62}  # under L2 with room for more users than were declared
 _FEWEST_WEIGHT_BITS = 8
 _KEPT_BITS = (
     34  # of the squared width of the scale: fine enough to lose nothing, coarse enough to draw noise for
@@ -83,7 +83,7 @@ class CovarianceSums:
     def weights(self) -> Weights:
         """Weight of a user by his number of ratings, as fine as the sums of all declared users allow."""
         users = math.ceil(math.log2(self.domain.max_users + 1))
-        bits = min(_MOST_WEIGHT_BITS, _SUM_BITS - users - 2 * self.bound.bit_length())
+        bits = min(_MOST_WEIGHT_BITS, _SUM_BITS[self.norm] - users - 2 * self.bound.bit_length())
         if bits < _FEWEST_WEIGHT_BITS:
             raise DomainError(f"sums of {self.domain.max_users:,} users do not fit 64 bits; declare fewer")
         power = 1.0 if self.norm == "l1" else 0.5
