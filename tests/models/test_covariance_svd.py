@@ -92,6 +92,44 @@ def test_leading_eigenvectors_equal_lapack():
     np.testing.assert_allclose(np.abs(vectors.T @ basis[:, :3]), np.eye(3), atol=1e-3)
 
 
+@pytest.mark.parametrize("variance", [0.0, 1e-300, 1e-9, 1e-5, 0.3, 0.9799, 5.0])
+def test_unclipping_has_an_answer_for_every_variance(variance):
+    assert 1 <= cleaning.unclipped(variance, 1.0) < 100
+
+
+def test_after_a_seeded_release_a_ledger_promises_nothing(world, budget, tmp_path):
+    """Who knows the seed has the exact sums, so what is released from them later is not private either."""
+    train, _ = world
+    ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(9.0), horizon=2)
+    seeded = hr.fit(train, hr.GlobalEffects(), budget(1.0), ledger=ledger, entropy=hr.testing.Seeded(1))
+    later = hr.fit(train, hr.GlobalEffects(), budget(1.0), ledger=ledger)
+    assert str(seeded.statement).startswith("NOT PRIVATE: seeded")
+    assert str(later.statement).startswith("NOT PRIVATE")
+
+
+def test_entropy_cannot_vouch_for_itself(world, budget, tmp_path):
+    class Zero:
+        private = True
+
+        def key(self):
+            return bytes(32)
+
+    release = hr.fit(world[0], hr.GlobalEffects(), budget(), ledger=tmp_path / "l.db", entropy=Zero())
+    assert not release.statement.private
+
+
+def test_a_fit_that_fails_burns_its_charge_and_says_so(world, budget, tmp_path, monkeypatch):
+    def fail(*_):
+        raise ArithmeticError("planted")
+
+    monkeypatch.setattr(cleaning, "weighted_factors", fail)
+    ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(9.0), horizon=2)
+    with pytest.raises(ArithmeticError) as caught:
+        hr.fit(world[0], hr.CovarianceSVD(rank=4), budget(1.0), ledger=ledger)
+    assert "stays spent" in caught.value.__notes__[0]
+    assert {entry.state for entry in ledger.entries()} == {"burnt"}
+
+
 def test_unclipping_is_one_without_clipping_and_more_with_it():
     assert cleaning.unclipped(0.01, 1.0) == pytest.approx(1.0, abs=1e-3)
     assert cleaning.unclipped(0.5, 1.0) > 1.1

@@ -120,6 +120,18 @@ def test_no_neighbours_move_a_covariance_by_more_than_its_sensitivity(unit, adja
     assert largest > 0.6, "a bound this loose would not have noticed a fault"
 
 
+@pytest.mark.parametrize("scale", [(0.1, 1, 0.1), (0.1, 5, 0.1), (0, 3.7, 0.1), (1, 4.3, 0.3)])
+@pytest.mark.parametrize("published", [False, True])
+def test_on_a_scale_off_the_grid_sums_move_by_what_is_booked(scale, published):
+    """The ends of such a scale are rounded to the grid, and may lie a step further apart than its width."""
+    lo, hi, _ = scale
+    for adjacency, rows in (("replace", [(lo,), (hi,)]), ("add-remove", [(hi,), (None,)])):
+        sums = effect_sums(domain_of(1, scale), "rating", adjacency, published=published)
+        one, other = (measured(sums, [row]) for row in rows)
+        query, values = one["item sums"]
+        assert distance(query, values, other["item sums"][1]) <= query.sensitivity
+
+
 def test_users_contribute_independently():
     """What one user adds does not depend on the others: the exhaustive search may hold them fixed."""
     sums = covariance_sums(domain_of(3), "rating", "add-remove")
