@@ -25,3 +25,15 @@ def test_refusals(here, refused):
         "domain --items catalogue.csv --scale 1 5 1 --max-users 9 -o no/d.json"
     )
     assert not Path("domain.json.part").exists()
+
+
+def test_a_list_of_people(here, hushrec, refused):
+    Path("accounts.csv").write_text("since,account\n2020,b\n2021,a\n")
+    line = "domain --items catalogue.csv --scale 1 5 1 --max-users 200 -o d.json"
+    shown = hushrec(f"{line} --users accounts.csv --user-column account").out
+    assert "roster of 2 people" in shown
+    assert hr.Domain.open("d.json").users == ("a", "b")
+    assert "users=, which is missing" in refused(f"{line} --user-column account")
+    assert "missing.csv" in refused(f"{line} --users missing.csv")
+    few = line.replace("200", "1")
+    assert "2 people are listed, more than max_users" in refused(f"{few} --users accounts.csv")

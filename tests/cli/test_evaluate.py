@@ -38,3 +38,16 @@ def test_against_another_release(release, hushrec, budget):
 def test_refusals(release, hushrec, refused, parts, message):
     hushrec("domain --items catalogue.csv --scale 0 5 1 --max-users 200 -o other.json")
     assert message in refused(f"evaluate films.safetensors {parts}")
+
+
+def test_at_home_listed_people_fold_in(listing, hushrec):
+    domain = hr.Domain.open("domain.json")
+    parts = {"train": hr.load("train.csv", domain), "test": hr.load("test.csv", domain)}
+    errors = []
+    for option, at_home in (("", False), ("--at-home", True)):
+        shown = hushrec(f"evaluate people.safetensors {PARTS} {option}").out
+        expected = hr.evaluate(hr.Release.open(listing), **parts, at_home=at_home)
+        line = next(line for line in shown.splitlines() if line.startswith("people.safetensors"))
+        errors.append(line.split()[1])
+        assert errors[-1] == f"{expected['rmse']:.4f}"
+    assert errors[0] != errors[1]

@@ -38,3 +38,16 @@ def test_a_rating_that_is_none(release, refused, rating):
 def test_a_file_that_holds_none(release, refused, text):
     Path("mine.json").write_text(text)
     assert 'JSON of the form {"item": stars' in refused("recommend films.safetensors --ratings mine.json")
+
+
+def test_a_listed_person_gives_his_id(listing, hushrec, refused):
+    user = hr.Release.open(listing).users[7]
+    shown = hushrec(f"recommend people.safetensors --user {user} -n 3").out
+    expected = hr.Client(listing).recommend(user=user, n=3)
+    rows = [line.split() for line in shown.splitlines()[2:]]
+    assert rows == [[str(rank), item, f"{score:.2f}"] for item, score, rank in expected]
+    assert "not among the" in refused("recommend people.safetensors --user nobody")
+    assert "lists no people" in refused("recommend films.safetensors --user nobody")
+    assert "--user goes without ratings" in refused(
+        f"recommend people.safetensors --user {user} --rating i00001=5"
+    )

@@ -16,3 +16,10 @@ def test_at_80_columns_nothing_is_cut(release, hushrec, monkeypatch):
 
 def test_what_is_no_release_is_refused(here, refused):
     assert "not a hushrec release" in refused("show train.csv")
+
+
+def test_how_many_people_are_listed_is_shown_and_nobody_named(listing, hushrec):
+    shown = hushrec("show people.safetensors").out
+    first = "people.safetensors: CovarianceSVD, 30 items, 120 people listed, scale 1 to 5 by 1\n"
+    assert shown.startswith(first)
+    assert "secret" not in shown

@@ -57,3 +57,27 @@ def test_ids_as_floats_are_refused(tmp_path):
     pl.DataFrame({"id": [1.0, 2.0]}).write_parquet(tmp_path / "items.parquet")
     with pytest.raises(DomainError, match="Float64"):
         of(tmp_path / "items.parquet")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "column"),
+    [
+        ("users.dat", b"2::F::1::10::48067\n1::M::56::16::70072\n", None),
+        ("u.user", b"2|24|M|technician|85711\n1|53|F|other|94043\n", None),
+        ("accounts.txt", b"2\n1\n", None),
+        ("accounts.csv", b"since,account\n2020,2\n2021,1\n", "account"),
+    ],
+)
+def test_people_of_published_lists(tmp_path, name, content, column):
+    (tmp_path / "items.txt").write_text("x\n")
+    (tmp_path / name).write_bytes(content)
+    domain = Domain.from_catalogue(
+        tmp_path / "items.txt", scale=(1, 5, 1), max_users=2, users=tmp_path / name, user_column=column
+    )
+    assert (domain.items, domain.users) == (("x",), ("1", "2"))
+
+
+def test_a_column_of_people_without_a_list_is_explained(tmp_path):
+    (tmp_path / "items.txt").write_text("x\n")
+    with pytest.raises(DomainError, match="users=, which is missing"):
+        Domain.from_catalogue(tmp_path / "items.txt", scale=(1, 5, 1), max_users=2, user_column="id")

@@ -133,3 +133,68 @@ def test_importing_the_domain_does_not_import_the_heavy_ones():
     code = f"import sys, hushrec.data.domain; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+# -- the roster -------------------------------------------------------------------------------------------
+
+
+def with_roster(users, max_users=10):
+    return Domain(["a", "b"], scale=(1, 5, 1), max_users=max_users, users=users)
+
+
+def test_a_roster_is_kept_in_the_order_of_utf8_bytes():
+    users = ["\U0001f600", "\uffff", "10", "9", "Z", "a", "\u00e9", "ab"]
+    domain = with_roster(users)
+    assert list(domain.users) == sorted(users, key=str.encode)
+    assert domain.n_users == 8
+    assert [domain.user_positions[user] for user in domain.users] == list(range(8))
+    assert with_roster(reversed(users)) == domain
+    assert with_roster(reversed(users)).digest == domain.digest
+
+
+def test_without_a_roster_nobody_is_listed():
+    domain = with_roster(None)
+    assert (domain.users, domain.n_users, domain.user_positions) == (None, 0, {})
+
+
+def test_ids_of_people_follow_the_rules_of_items():
+    assert with_roster(np.array([10, 9])).users == ("10", "9")
+    assert with_roster(["cafe\u0301"]).users == ("caf\u00e9",)
+    assert with_roster(pl.Series(["y", "x"])).users == ("x", "y")
+
+
+@pytest.mark.parametrize(
+    ("users", "message"),
+    [
+        ([], "list of people is empty"),
+        ("secret", "as a list"),
+        (7, "as a list"),
+        (["secret", "other", "secret"], "occurs more than once; list every person once"),
+        (["caf\u00e9", "cafe\u0301"], "more than once"),
+        (["secret", 1.0], "not float .at 1."),
+        (["secret", ""], "position 1 must have 1 to 256 bytes"),
+        ([f"secret {u}" for u in range(11)], "11 people are listed, more than max_users"),
+    ],
+)
+def test_a_wrong_roster_is_explained_and_nobody_named(users, message):
+    with pytest.raises(DomainError, match=message) as caught:
+        with_roster(users)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_roster_is_saved_and_digested(tmp_path):
+    domain, without = with_roster(["y", "é"]), with_roster(None)
+    domain.save(tmp_path / "domain.json")
+    assert Domain.open(tmp_path / "domain.json") == domain
+    text = '{"cap":500,"items":["a","b"],"max_users":10,"scale":[1.0,5.0,1.0],"users":["y","é"]}'
+    assert domain.digest == hashlib.sha256(text.encode()).hexdigest()
+    without.save(tmp_path / "domain.json")
+    assert "users" not in json.loads((tmp_path / "domain.json").read_text())
+    assert len({domain.digest, without.digest, with_roster(["y"]).digest}) == 3
+
+
+def test_repr_counts_the_roster_and_names_nobody():
+    domain = Domain(["a"], scale=(1, 5, 1), max_users=7000, users=(f"secret {u}" for u in range(6040)))
+    assert repr(domain) == (
+        "Domain(1 items, scale 1 to 5 by 1, cap 500, at most 7000 users, roster of 6,040 people)"
+    )

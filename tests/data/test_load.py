@@ -219,3 +219,40 @@ def test_a_users_rows_do_not_depend_on_other_users(records):
     assert rows(load(frame(*of_x), domain)) == [
         row for row in rows(load(frame(*records), domain)) if row[0] == "x"
     ]
+
+
+# -- a domain with a roster -------------------------------------------------------------------------------
+
+
+def listing(*users):
+    return Domain(["a", "b", "007"], scale=(1, 5, 1), cap=2, max_users=30, users=users)
+
+
+def test_people_who_are_not_on_the_roster_are_dropped():
+    records = [("x", "a", "1", "0"), ("y", "a", "2", "0"), ("", "a", "3", "0"), ("007", "zz", "3", "0")]
+    ratings = load(frame(*records), listing("x", "caf\u00e9", "007"))
+    assert rows(ratings) == [("x", "a", 1.0, 0)]
+    assert (ratings.dropped.user_id, ratings.dropped.item_id) == (2, 1)
+
+
+def test_the_roster_is_matched_as_text_in_nfc():
+    records = [("cafe\u0301", "a", "1", "0"), ("7", "a", "2", "0")]
+    ratings = load(frame(*records), listing("caf\u00e9", "007"))
+    assert rows(ratings) == [("caf\u00e9", "a", 1.0, 0)]
+    integers = pl.DataFrame({"user_id": [7, 8, None], "item_id": ["a"] * 3, "rating": [1.0] * 3})
+    assert load(integers, listing(7)).users.to_list() == ["7"]
+
+
+def test_nobody_on_the_roster_is_valid():
+    ratings = load(frame(("x", "a", "1", "0")), listing("y"))
+    assert (ratings.n_users, ratings.n_ratings) == (0, 0)
+
+
+@settings(derandomize=True, max_examples=60, deadline=None)
+@given(st.lists(CELLS, max_size=40), st.integers(1, 9))
+def test_a_roster_drops_whole_people_and_changes_no_other(records, size):
+    listed = {"x", "007", "caf\u00e9"}
+    wanted = [row for row in by_hand(records) if row[0] in listed]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hushrec.data.intake._SLICE", size)
+        assert rows(load(frame(*records), listing(*listed))) == wanted

@@ -11,7 +11,7 @@ from scipy.stats import chi2
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from hushrec.data.ratings import Dropped, Ratings
-from hushrec.errors import DataError
+from hushrec.errors import DataError, DomainError
 
 
 def table(counts, n_items, seed=0):
@@ -196,3 +196,58 @@ def test_a_cap_is_neutral_towards_items():
 def test_a_cap_below_one_is_refused(ratings):
     with pytest.raises(DataError, match="1 or more"):
         ratings.capped(0)
+
+
+# -- the roster -------------------------------------------------------------------------------------------
+
+
+def listed(domain, users):
+    return Domain(domain.items, scale=domain.scale, max_users=100, users=users)
+
+
+def test_rows_over_the_roster(ratings, domain):
+    """People w and z, before and after, and xx, in between, have rated nothing."""
+    made = load(ratings.to_polars(), listed(domain, ["z", "y", "xx", "w", "x"]))
+    assert made.domain.users == ("w", "x", "xx", "y", "z")
+    indptr = made.roster_indptr()
+    assert indptr.tolist() == [0, 0, 1, 1, 3, 3]
+    assert indptr.dtype == np.int64
+    assert made.items[indptr[3] : indptr[4]].tolist() == [0, 1]
+
+
+@settings(derandomize=True, max_examples=30, deadline=None)
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=12), st.integers(0, 99))
+def test_every_part_has_rows_over_the_whole_roster(counts, seed):
+    domain = Domain(range(9), scale=(1, 5, 1), max_users=99, users=[f"u{user}" for user in range(20)])
+    whole = load(table(counts, 9, seed), domain)
+    part = whole.select(default_rng(seed).random(whole.n_ratings) < 0.3)
+    indptr = part.roster_indptr()
+    assert len(indptr) == 21
+    found = {
+        user: part.items[indptr[place] : indptr[place + 1]].tolist()
+        for place, user in enumerate(domain.users)
+        if indptr[place] < indptr[place + 1]
+    }
+    wanted = {
+        user: part.items[part.indptr[row] : part.indptr[row + 1]].tolist()
+        for row, user in enumerate(part.users.to_list())
+    }
+    assert found == wanted
+
+
+def test_without_a_roster_the_fix_is_named(ratings):
+    with pytest.raises(DomainError, match=r"Domain\(users=\[...\]\) or hushrec domain --users FILE"):
+        ratings.roster_indptr()
+
+
+@pytest.mark.parametrize("users", [["x", "secret"], ["secret", "x"], ["y", "x"], ["x", "x"]])
+def test_users_who_are_not_the_rosters_in_its_order_are_refused(domain, users):
+    with pytest.raises(DataError, match="not those of the domain's roster") as caught:
+        Ratings(
+            listed(domain, ["x", "y"]),
+            pl.Series(users),
+            np.array([0, 1, 2]),
+            np.array([0, 0], dtype=np.int32),
+            np.array([1, 1], dtype=np.uint8),
+        )
+    assert "secret" not in str(caught.value)

@@ -1,3 +1,4 @@
+import dataclasses
 import json
 
 import numpy as np
@@ -99,3 +100,45 @@ def test_what_cannot_be_evaluated_is_refused_with_the_fix(release, ratings):
             evaluate(release, train=ratings({}, domain), test=ratings({"u": {"a": 2}}, domain))
     with pytest.raises(ConfigError, match="ndcg"):
         evaluate(release, train=ratings({}), test=some, metrics=["ndcg"])
+
+
+# -- a release that lists people --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def listing(release):
+    """Two people listed, with effects 1 and −1, and tastes that only item a sees."""
+    tensors = {
+        **release.tensors,
+        "item_factors": np.array([[0.5], [0], [0], [0]], np.float32),
+        "user_effects": np.array([1, -1], np.float32),
+        "user_factors": np.array([[1], [-1]], np.float32),
+    }
+    return dataclasses.replace(release, kind="factors and people", tensors=tensors, users=("v", "u"))
+
+
+def test_listed_people_are_predicted_by_their_vectors_and_others_fold_in(listing, ratings):
+    train = ratings({"low": {"b": 1, "c": 2}, "u": {"b": 5}, "v": {"b": 1}})
+    test = ratings({"low": {"d": 3}, "new": {"b": 2}, "u": {"a": 1, "d": 2}, "v": {"a": 1, "d": 5}})
+    found = predictions(listing, train=train, test=test)
+    assert found == pytest.approx([3.4, 3, 1, 4, 3.5, 5])  # clamped: u's a is 0.5, v's d is 6
+
+
+def test_at_home_everybody_folds_in(listing, ratings):
+    train, test = ratings({"u": {"b": 5, "c": 4}}), ratings({"u": {"a": 1}, "v": {"a": 1, "c": 3}})
+    unlisted = {k: v for k, v in listing.tensors.items() if not k.startswith("user")}
+    without = dataclasses.replace(listing, kind="factors", tensors=unlisted, users=())
+    home = predictions(listing, train=train, test=test, at_home=True)
+    np.testing.assert_array_equal(home, predictions(without, train=train, test=test))
+    np.testing.assert_array_equal(home, predictions(without, train=train, test=test, at_home=True))
+    assert np.abs(home - predictions(listing, train=train, test=test)).max() > 0.5
+    for at_home in (False, True):
+        found = evaluate(listing, train=train, test=test, at_home=at_home)
+        wanted = predictions(listing, train=train, test=test, at_home=at_home)
+        assert found["mae"] == pytest.approx(np.abs(wanted - test.values()).mean())
+
+
+def test_listed_people_need_no_training_ratings_and_yet_the_parts_stay_apart(listing, ratings):
+    assert len(predictions(listing, train=ratings({}), test=ratings({"u": {"b": 1}}))) == 1
+    with pytest.raises(DataError, match="share ratings"):
+        predictions(listing, train=ratings({"u": {"b": 1}}), test=ratings({"u": {"b": 1}}))

@@ -9,7 +9,7 @@ from hushrec.release.artefact import Release
 from hushrec.release.client import Client
 from hushrec.release.statement import Measured, Statement
 
-RANK, SIMILAR = 2, 3
+RANK, SIMILAR, PEOPLE = 2, 3, 5
 
 
 def statement(**changes):
@@ -48,6 +48,11 @@ def release(kind="factors", n=4, seed=0, rank=RANK, **changes):
     rng = np.random.default_rng(seed)
     own = {
         "factors": {"item_factors": (n, rank)},
+        "factors and people": {
+            "item_factors": (n, rank),
+            "user_effects": (PEOPLE,),
+            "user_factors": (PEOPLE, rank),
+        },
         "neighbours": {"item_factors": (n, rank), "similarity_factors": (n, SIMILAR)},
         "dense neighbours": {"covariance": (pairs(n),), "similarity": (pairs(n),)},
     }[kind]
@@ -62,6 +67,7 @@ def release(kind="factors", n=4, seed=0, rank=RANK, **changes):
         "constants": {"user_mean": 0.125, "user_variance": 0.16, "level_noise": 0.8, "neighbours": 2.0},
         "tensors": {name: array.astype(np.float32) for name, array in tensors.items()},
         "statement": statement(),
+        "users": tuple(f"person {u} é" for u in range(PEOPLE)) if "user_factors" in own else (),
     }
     return Release(**(facts | changes))
 
@@ -87,6 +93,8 @@ def used(data):
     own = dict.fromkeys(release.items[:2], release.scale[1])
     assert np.isfinite(list(client.predict(own).values())).all()
     assert release.items == () or client.recommend({}, 1)
+    for user in release.users:
+        assert np.isfinite(list(client.predict(user=user).values())).all()
     assert repr(release)
     assert str(release.statement)
     return release.to_bytes()
@@ -124,6 +132,6 @@ def forged():
     return forge
 
 
-@pytest.fixture(params=["factors", "neighbours", "dense neighbours"])
+@pytest.fixture(params=["factors", "factors and people", "neighbours", "dense neighbours"])
 def kind(request):
     return request.param

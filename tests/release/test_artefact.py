@@ -60,6 +60,21 @@ def test_the_format_is_what_it_was(release, opened):
     assert facts["sha256"] == "35c4fcbfe06385a4d50357c86a1b2bdc87aaae616d139d1fdcc6c18df8e14f5c"
 
 
+def test_a_release_without_people_holds_no_word_of_them(release, opened):
+    facts, _ = opened(release().to_bytes())
+    assert "users" not in facts
+    facts, tensors = opened(release("factors and people").to_bytes())
+    assert facts["users"] == [f"person {u} é" for u in range(5)]
+    assert facts["format"] == 1
+    assert {"user_effects", "user_factors"} < set(tensors)
+
+
+def test_repr_counts_people_and_names_nobody(release):
+    assert repr(release("factors and people")).startswith("Release(Planted, 4 items, 5 people, ")
+    assert "person 1" not in repr(release("factors and people"))
+    assert "people" not in repr(release()).partition("\n")[0].partition("ε")[0]
+
+
 def test_any_safetensors_reader_reads_it(release, kind):
     made = release(kind)
     for name, tensor in safetensors.numpy.load(made.to_bytes()).items():

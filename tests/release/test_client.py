@@ -171,6 +171,59 @@ def test_a_client_of_a_file_is_a_client_of_its_release(release, kind, tmp_path):
         assert Client(source).predict({A: 5, C: 2}) == Client(made).predict({A: 5, C: 2})
 
 
+# -- people whom the release lists ------------------------------------------------------------------------
+
+PERSON = "person 2 é"
+
+
+@pytest.fixture
+def listing(release):
+    return Client(release("factors and people"))
+
+
+def test_a_listed_person_is_predicted_by_his_released_vector(listing):
+    t, constants = listing.release.tensors, listing.release.constants
+    taste = t["item_factors"] @ t["user_factors"][2]
+    wanted = np.clip(t["item_effects"] + constants["user_mean"] + t["user_effects"][2] + taste, 1, 5)
+    found = listing.predict(user=PERSON)
+    assert list(found) == [A, B, C, D]
+    assert list(found.values()) == pytest.approx(wanted, abs=1e-5)
+    assert listing.predict(None, [D, A], user=PERSON) == pytest.approx({D: found[D], A: found[A]})
+    assert listing.predict(user=unicodedata.normalize("NFD", PERSON)) == found
+    assert found != listing.predict(user="person 1 é")
+    assert found != listing.predict({})
+
+
+def test_a_listed_person_is_recommended_the_best_of_the_whole_catalogue(listing):
+    scores = listing.predict(user=PERSON)
+    found = listing.recommend(user=PERSON)
+    assert [row.score for row in found] == pytest.approx(sorted(scores.values(), reverse=True))
+    assert {row.item_id for row in found} == {A, B, C, D}
+    assert listing.recommend(None, 2, user=PERSON) == found[:2]
+
+
+def test_items_that_a_listed_person_asks_for_are_checked_too(listing):
+    with pytest.raises(ReleaseError, match="not in this release's catalogue"):
+        listing.predict(items=["never heard of"], user=PERSON)
+
+
+@pytest.mark.parametrize("ask", [Client.predict, Client.recommend])
+def test_exactly_one_of_ratings_and_user_is_given(client, listing, ask):
+    for one in (client, listing):
+        with pytest.raises(ReleaseError, match=r"give own ratings, \{\} if there are none, or user="):
+            ask(one)
+    for own in ({}, {A: 5}):
+        with pytest.raises(ReleaseError, match="not both"):
+            ask(listing, own, user=PERSON)
+    with pytest.raises(ReleaseError, match="'somebody' is not among the 5 people whom this release lists"):
+        ask(listing, user="somebody")
+
+
+def test_a_release_that_lists_nobody_says_so(release):
+    with pytest.raises(ReleaseError, match="lists no people; give own ratings instead"):
+        Client(release()).recommend(user=PERSON)
+
+
 # -- speed ------------------------------------------------------------------------------------------------
 
 

@@ -5,7 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from hushrec.release.fold_in import FactorPredictor, NeighbourPredictor, predictor
+from hushrec.errors import ReleaseError
+from hushrec.release import fold_in
+from hushrec.release.fold_in import FactorPredictor, ListedPeople, NeighbourPredictor, predictor
 
 N = 7
 
@@ -154,5 +156,54 @@ def test_who_rated_nothing_gets_the_mean(release, kind):
 
 
 def test_each_kind_has_its_predictor(release, kind):
-    wanted = FactorPredictor if kind == "factors" else NeighbourPredictor
+    wanted = FactorPredictor if kind.startswith("factors") else NeighbourPredictor
     assert type(predictor(release(kind))) is wanted
+
+
+# -- people whom the release lists ------------------------------------------------------------------------
+
+
+def pairs(made, count=40):
+    rng = np.random.default_rng(5)
+    return rng.integers(0, len(made.users), count), rng.integers(0, N, count)
+
+
+def by_hand(made, person, item):
+    t = {name: tensor.astype(np.float64) for name, tensor in made.tensors.items()}
+    taste = sum(a * b for a, b in zip(t["item_factors"][item], t["user_factors"][person], strict=True))
+    return t["item_effects"][item] + made.constants["user_mean"] + t["user_effects"][person] + taste
+
+
+@pytest.mark.parametrize("rank", [0, 1, 3, N])
+def test_a_listed_person_is_predicted_by_his_released_vector(release, rank, monkeypatch):
+    made = release("factors and people", n=N, rank=rank)
+    people, items = pairs(made)
+    wanted = [by_hand(made, *pair) for pair in zip(people, items, strict=True)]
+    found = ListedPeople(made).predict(people, items)
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-12)
+    monkeypatch.setattr(fold_in, "_PAIRS", 7)
+    np.testing.assert_allclose(ListedPeople(made).predict(people, items), found, rtol=0, atol=1e-12)
+
+
+def test_somebody_else_s_vector_would_be_noticed(release):
+    made = release("factors and people", n=N)
+    people, items = pairs(made)
+    wrong = ListedPeople(made).predict((people + 1) % len(made.users), items)
+    assert np.abs(wrong - ListedPeople(made).predict(people, items)).max() > 0.1
+
+
+def test_people_are_found_by_their_ids(release):
+    people = ListedPeople(release("factors and people"))
+    assert people.find(["person 3 é", "nobody", "person 0 é"]).tolist() == [3, -1, 0]
+    assert people.find([]).tolist() == []
+    with pytest.raises(ReleaseError, match="lists no people"):
+        ListedPeople(release())
+
+
+def test_outsiders_fold_in_as_if_nobody_were_listed(release):
+    made = release("factors and people", n=N)
+    tensors = {name: made.tensors[name] for name in ("item_effects", "item_noise", "item_factors")}
+    without = dataclasses.replace(made, kind="factors", tensors=tensors, users=())
+    for rated, ratings in people():
+        one, other = (predictor(r).predict(rated, ratings, EVERYTHING) for r in (made, without))
+        np.testing.assert_array_equal(one, other)

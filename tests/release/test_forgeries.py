@@ -161,6 +161,7 @@ def test_a_packed_triangle_has_a_cell_for_every_pair(release, name):
 
 NEEDED = {
     "factors": {"user_mean", "user_variance"},
+    "factors and people": {"user_mean", "user_variance"},
     "neighbours": {"user_mean", "user_variance", "level_noise", "neighbours"},
     "dense neighbours": {"user_mean", "user_variance", "level_noise", "neighbours"},
 }
@@ -233,3 +234,53 @@ def test_no_message_shows_control_codes(release, forged, fact):
     with pytest.raises(ReleaseError) as caught:
         Release.from_bytes(forged(release().to_bytes(), put(fact, value="\x1b[2J")))
     assert "\x1b" not in str(caught.value)
+
+
+# -- people -----------------------------------------------------------------------------------------------
+
+PEOPLE = {
+    "nobody": lambda facts, tensors: facts.pop("users"),
+    "an empty list": put("users", value=[]),
+    "no list": put("users", value=None),
+    "a number": put("users", value=5),
+    "one too few": lambda facts, tensors: facts["users"].pop(),
+    "one too many": lambda facts, tensors: facts["users"].append("somebody"),
+    "one twice": lambda facts, tensors: facts["users"].__setitem__(0, facts["users"][1]),
+    "two that are one": lambda facts, tensors: facts["users"].__setitem__(slice(2), [1, "1"]),
+    "half a character": put("users", 0, value="\ud800"),
+    "no name": put("users", 0, value=""),
+    "another kind": put("kind", value="factors"),
+    "no effects": lambda facts, tensors: tensors.pop("user_effects"),
+    "no factors": lambda facts, tensors: tensors.pop("user_factors"),
+    "effects of one fewer": lambda facts, tensors: tensors.update(user_effects=tensors["user_effects"][:-1]),
+    "factors of one fewer": lambda facts, tensors: tensors.update(user_factors=tensors["user_factors"][:-1]),
+    "factors of another rank": lambda facts, tensors: tensors.update(
+        user_factors=np.ascontiguousarray(tensors["user_factors"][:, 1:])
+    ),
+    "factors turned": lambda facts, tensors: tensors.update(
+        user_factors=np.ascontiguousarray(tensors["user_factors"].T)
+    ),
+    "effects that are NaN": lambda facts, tensors: tensors["user_effects"].__setitem__(0, np.nan),
+    "endless factors": lambda facts, tensors: tensors["user_factors"].__setitem__((0, 0), np.inf),
+    "doubles": lambda facts, tensors: tensors.update(user_effects=tensors["user_effects"].astype(np.float64)),
+}
+
+
+@pytest.mark.parametrize("fault", PEOPLE)
+def test_people_who_cannot_be_predicted_for_are_refused(release, forged, fault):
+    data = release("factors and people").to_bytes()
+    assert Release.from_bytes(forged(data, lambda facts, tensors: None)).users  # the forger's tools work
+    with pytest.raises(ReleaseError):
+        Release.from_bytes(forged(data, PEOPLE[fault]))
+
+
+@pytest.mark.parametrize("other", ["factors", "neighbours", "dense neighbours"])
+def test_only_one_kind_lists_people(release, forged, other):
+    with pytest.raises(ReleaseError, match="lists people"):
+        Release.from_bytes(forged(release(other).to_bytes(), put("users", value=["somebody"])))
+
+
+def test_people_exchanged_are_noticed(release, forged):
+    data = release("factors and people").to_bytes()
+    with pytest.raises(ReleaseError, match="altered"):
+        Release.from_bytes(forged(data, lambda facts, tensors: facts["users"].reverse(), sign=False))

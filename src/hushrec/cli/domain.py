@@ -21,15 +21,29 @@ def domain(
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")] = Path("domain.json"),
     cap: Annotated[int, typer.Option(help="How many ratings of one user count at most (unit user).")] = 500,
     column: Annotated[str | None, typer.Option(help="Column of the ids; the first one by default.")] = None,
+    users: Annotated[
+        Path | None,
+        typer.Option(help="The public list of accounts, if there is one: csv, users.dat, u.user, or a list."),
+    ] = None,
+    user_column: Annotated[str | None, typer.Option(help="Column of the ids in --users.")] = None,
 ) -> None:
     """Declare what is public: items, scale, cap, number of users.
 
-    All of it comes from public knowledge, never from the ratings.
+    All of it comes from public knowledge, never from the ratings. Only models that publish a vector for
+    every person need --users.
     """
     from hushrec.data.domain import Domain
     from hushrec.errors import DomainError
 
-    declared = Domain.from_catalogue(items, scale=scale, max_users=max_users, cap=cap, column=column)
+    declared = Domain.from_catalogue(
+        items,
+        scale=scale,
+        max_users=max_users,
+        cap=cap,
+        column=column,
+        users=users,
+        user_column=user_column,
+    )
     try:
         declared.save(out)
     except OSError as error:

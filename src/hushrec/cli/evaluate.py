@@ -14,6 +14,9 @@ def evaluate(
     test: Annotated[Path, typer.Option(help="Ratings to predict; none of them in --train.")],
     domain: options.DomainFile,
     against: Annotated[Path | None, typer.Option(help="Another release, to compare with.")] = None,
+    at_home: Annotated[
+        bool, typer.Option("--at-home", help="People whom a release lists fold in their own ratings as well.")
+    ] = False,
     column: options.Columns = None,
     format: options.Format = None,
     separator: options.Separator = None,
@@ -39,7 +42,7 @@ def evaluate(
             options.load(path, declared, column, format, separator, decimal) for path in (train, test)
         )
     with console.working("predicting"):
-        guesses = [predictions(opened, train=known, test=held_out) for opened in releases]
+        guesses = [predictions(opened, train=known, test=held_out, at_home=at_home) for opened in releases]
     listed = console.table("", *METRICS, "rmse on rare items")
     truth = held_out.values()
     for name, guess in [

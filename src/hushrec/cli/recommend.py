@@ -18,23 +18,29 @@ def recommend(
     ratings: Annotated[
         Path | None, typer.Option(help="Your ratings as JSON, {item: stars, …}.", exists=True, dir_okay=False)
     ] = None,
+    user: Annotated[
+        str | None, typer.Option(metavar="ID", help="A person whom the release lists, instead of ratings.")
+    ] = None,
     n: Annotated[int, typer.Option("-n", min=1, help="Length of the list.")] = 10,
 ) -> None:
     """Recommend from a release and your own ratings.
 
-    Nothing leaves this machine.
+    Nothing leaves this machine. Whom the release lists may give his id instead; ratings of his own are often
+    better.
     """
     from hushrec.release.client import Client
 
     client = Client(release)
     own = _own(ratings) if ratings else {}
     own |= dict(map(_pair, rating or []))
+    if user is not None and (ratings or rating):
+        raise DataError("--user goes without ratings of your own; leave one of them out")
     unknown = sorted(set(own) - set(client.release.items))
     if unknown:
         console.err().print(f"Left out, not in this release's catalogue: {', '.join(unknown)}")
     listed = console.table("rank", "item", "score", left=0)
     listed.columns[1].justify = "left"
-    for item, score, rank in client.recommend(own, n):
+    for item, score, rank in client.recommend(own if user is None else None, n, user=user):
         listed.add_row(str(rank), item, f"{score:.2f}")
     console.out().print(listed)
 

@@ -14,8 +14,10 @@ def show(release: Annotated[Path, typer.Argument(help="A release.")]) -> None:
 
     opened = Release.open(release)
     lo, hi, step = opened.scale
+    people = f"{len(opened.users):,} people listed, " if opened.users else ""
     console.out().print(
-        f"{release.name}: {opened.model}, {len(opened.items):,} items, scale {lo:g} to {hi:g} by {step:g}"
+        f"{release.name}: {opened.model}, {len(opened.items):,} items, {people}"
+        f"scale {lo:g} to {hi:g} by {step:g}"
     )
     console.out().print()
     console.print_statement(opened.statement)

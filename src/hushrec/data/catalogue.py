@@ -1,4 +1,4 @@
-"""Reading item ids from a publisher's list of items, which is public."""
+"""Reading ids from a list of items or of accounts that its publisher has made public."""
 
 from pathlib import Path
 
@@ -8,19 +8,19 @@ from hushrec.errors import DomainError
 
 # Lists without a header whose first field is the id. Their titles are often not UTF-8, so only that field
 # is decoded.
-_HEADERLESS = {".dat": b"::", ".item": b"|", ".txt": None}
+_HEADERLESS = {".dat": b"::", ".item": b"|", ".user": b"|", ".txt": None}
 _TABLES = {".csv": ",", ".tsv": "\t"}
 
-__all__ = ["read_items"]
+__all__ = ["read_ids"]
 
 
-def read_items(path: Path, column: str | None = None) -> list[str]:
-    """Item ids in the order of the file.
+def read_ids(path: Path, column: str | None = None) -> list[str]:
+    """Ids in the order of the file.
 
     Args:
-        path: ``.csv``, ``.tsv`` or ``.parquet`` with a header; MovieLens ``movies.dat`` (``::``) or
-            ``u.item`` (``|``); Netflix ``movie_titles.txt`` or ``.csv`` (``,``); or a ``.txt`` with one id
-            a line.
+        path: ``.csv``, ``.tsv`` or ``.parquet`` with a header; MovieLens ``movies.dat`` or ``users.dat``
+            (``::``), ``u.item`` or ``u.user`` (``|``); Netflix ``movie_titles.txt`` or ``.csv`` (``,``); or a
+            ``.txt`` with one id a line.
         column: which column, for a file with a header; the first by default.
 
     Returns:
@@ -47,13 +47,13 @@ def read_items(path: Path, column: str | None = None) -> list[str]:
             table = pl.read_parquet(path)
         else:
             raise DomainError(
-                f"{path}: unknown kind of catalogue; give .csv, .tsv, .parquet, .dat, .item or .txt"
+                f"{path}: unknown kind of list; give .csv, .tsv, .parquet, .dat, .item, .user or .txt"
             )
         ids = table[column] if column is not None else table.to_series(0)
     except (OSError, UnicodeError, pl.exceptions.PolarsError) as error:
-        raise DomainError(f"{path} cannot be read as a list of items: {error}") from None
+        raise DomainError(f"{path} cannot be read as a list of ids: {error}") from None
     if not (ids.dtype == pl.String or ids.dtype.is_integer()):
-        raise DomainError(f"{path}: column {ids.name!r} is {ids.dtype}; item ids are strings or integers")
+        raise DomainError(f"{path}: column {ids.name!r} is {ids.dtype}; ids are strings or integers")
     if ids.null_count():
-        raise DomainError(f"{path}: column {ids.name!r} has empty cells; every item needs an id")
+        raise DomainError(f"{path}: column {ids.name!r} has empty cells; every row needs an id")
     return ids.cast(pl.String).to_list()

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from hushrec.arrays import Bytes, Floats
 from hushrec.errors import DomainError
@@ -81,11 +81,15 @@ class Domain(BaseModel):
         scale: ``(lo, hi, step)``; hi − lo must be a whole number of steps, at most 255.
         cap: how many ratings of one user count at most, for the privacy unit ``user``.
         max_users: a public upper bound on the number of users.
+        users: the roster, if the people are public: their ids, strings or integers, unique, in any order;
+            kept in ascending order of their UTF-8 bytes, that of ``Ratings.users``. Only models that publish
+            a vector for every person need it, and only people on it are read from the ratings.
 
     Raises:
         DomainError: a field is missing or wrong.
 
-    Privacy: public. Every field must come from public knowledge, never from the ratings.
+    Privacy: public. Every field must come from public knowledge, never from the ratings: a roster is a list
+    of accounts, not of those who have rated.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -94,6 +98,7 @@ class Domain(BaseModel):
     scale: Scale
     cap: int = Field(ge=1)
     max_users: int = Field(ge=1)
+    users: tuple[str, ...] | None = None
 
     def __init__(
         self,
@@ -102,24 +107,38 @@ class Domain(BaseModel):
         scale: Sequence[float],
         max_users: int,
         cap: int = 500,
+        users: Iterable[str | int] | None = None,
     ) -> None:
         try:
-            super().__init__(items=items, scale=scale, cap=cap, max_users=max_users)
+            super().__init__(items=items, scale=scale, cap=cap, max_users=max_users, users=users)
         except ValidationError as error:
             raise DomainError(_explain(error)) from None
 
     @field_validator("items", mode="before")
     @classmethod
-    def _unique_ids(cls, items: Any) -> tuple[str, ...]:
-        if isinstance(items, str | bytes) or not isinstance(items, Iterable):
-            raise ValueError("give the item ids as a list, an array or a column")
-        ids = tuple(_item_id(item, position) for position, item in enumerate(items))
+    def _unique_items(cls, items: Any) -> tuple[str, ...]:
+        ids = _ids(items)
         if not ids:
             raise ValueError("the catalogue is empty; a domain needs at least one item")
         if len(set(ids)) != len(ids):
             (twice, _), *_ = Counter(ids).most_common(1)
             raise ValueError(f"id {twice!r} occurs more than once; list every item once")
         return ids
+
+    @field_validator("users", mode="before")
+    @classmethod
+    def _roster(cls, users: Any, info: ValidationInfo) -> tuple[str, ...] | None:
+        # No message names a person: a list that was taken from the ratings by mistake is private.
+        if users is None:
+            return None
+        ids = _ids(users)
+        if not ids:
+            raise ValueError("the list of people is empty; leave it out if the people are not public")
+        if len(set(ids)) != len(ids):
+            raise ValueError("an id occurs more than once; list every person once, without his ratings")
+        if len(ids) > info.data.get("max_users", len(ids)):
+            raise ValueError(f"{len(ids):,} people are listed, more than max_users; declare a larger bound")
+        return tuple(sorted(ids))  # text is compared by code points, which is the order of its UTF-8 bytes
 
     @field_validator("scale")
     @classmethod
@@ -141,19 +160,29 @@ class Domain(BaseModel):
         """Size of the catalogue."""
         return len(self.items)
 
+    @property
+    def n_users(self) -> int:
+        """Number of people on the roster, 0 without one."""
+        return len(self.users or ())
+
     @cached_property
     def positions(self) -> dict[str, int]:
         """Index of every item id."""
         return {item: position for position, item in enumerate(self.items)}
 
     @cached_property
+    def user_positions(self) -> dict[str, int]:
+        """Index of every person on the roster; empty without one."""
+        return {user: position for position, user in enumerate(self.users or ())}
+
+    @cached_property
     def digest(self) -> str:
-        """SHA-256, in hex, of the canonical JSON: sorted keys, no spaces, UTF-8."""
+        """SHA-256, in hex, of the canonical JSON: sorted keys, no spaces, UTF-8, no field that is None."""
         text = json.dumps(self._fields(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def save(self, path: str | Path) -> None:
-        """Write the domain as JSON, one item a line."""
+        """Write the domain as JSON, one id a line."""
         Path(path).write_text(
             json.dumps(self._fields(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8"
         )
@@ -169,10 +198,11 @@ class Domain(BaseModel):
             fields = json.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise DomainError(f"{path} cannot be read as a domain: {error}") from None
-        expected = set(cls.model_fields)
-        if not isinstance(fields, dict) or set(fields) != expected:
+        needed = set(cls.model_fields) - {"users"}
+        if not isinstance(fields, dict) or set(fields) - {"users"} != needed:
             raise DomainError(
-                f"{path} is no domain: it must have exactly the fields {', '.join(sorted(expected))}"
+                f"{path} is no domain: it must have exactly the fields {', '.join(sorted(needed))}, "
+                "and may have users"
             )
         return cls(**fields)
 
@@ -185,44 +215,60 @@ class Domain(BaseModel):
         max_users: int,
         cap: int = 500,
         column: str | None = None,
+        users: str | Path | None = None,
+        user_column: str | None = None,
     ) -> Self:
-        """A domain whose items are listed in a public file: see ``hushrec.data.catalogue``.
+        """A domain whose items, and people, are listed in public files: see ``hushrec.data.catalogue``.
 
         Args:
             path: CSV, TSV or Parquet with a header, MovieLens ``movies.dat`` or ``u.item``, Netflix
-                ``movie_titles.txt``, or a text file with one id a line.
+                ``movie_titles.txt``, or a ``.txt`` with one id a line.
             scale: ``(lo, hi, step)``.
             max_users: a public upper bound on the number of users.
             cap: how many ratings of one user count at most.
             column: the column of the ids in a file with a header; the first one by default.
+            users: a public list of accounts in a file of the same kinds, such as MovieLens ``users.dat`` or
+                ``u.user``; none by default.
+            user_column: the column of the ids there.
 
         Raises:
-            DomainError: the file cannot be read as a list of item ids.
+            DomainError: a file cannot be read as a list of ids.
         """
-        from hushrec.data.catalogue import read_items  # polars takes 0.15 s to import: not for every plan
+        from hushrec.data.catalogue import read_ids  # polars takes 0.15 s to import: not for every plan
 
-        return cls(read_items(Path(path), column), scale=scale, max_users=max_users, cap=cap)
+        if users is None and user_column is not None:
+            raise DomainError("user_column= says where the ids stand in the file of users=, which is missing")
+        roster = None if users is None else read_ids(Path(users), user_column)
+        items = read_ids(Path(path), column)
+        return cls(items, scale=scale, max_users=max_users, cap=cap, users=roster)
 
     def _fields(self) -> dict[str, Any]:
-        return self.model_dump(mode="json")
+        return self.model_dump(mode="json", exclude_none=True)
 
     def __repr__(self) -> str:
         lo, hi, step = self.scale
+        roster = f", roster of {self.n_users:,} people" if self.users else ""
         return (
             f"Domain({self.n_items} items, scale {lo:g} to {hi:g} by {step:g}, "
-            f"cap {self.cap}, at most {self.max_users} users)"
+            f"cap {self.cap}, at most {self.max_users} users{roster})"
         )
 
     __str__ = __repr__
 
 
-def _item_id(item: Any, position: int) -> str:
+def _ids(given: Any) -> tuple[str, ...]:
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise ValueError("give the ids as a list, an array or a column")
+    return tuple(_id(one, position) for position, one in enumerate(given))
+
+
+def _id(given: Any, position: int) -> str:
     try:
-        if isinstance(item, bool):
+        if isinstance(given, bool):
             raise TypeError
-        text = item if isinstance(item, str) else str(operator.index(item))
+        text = given if isinstance(given, str) else str(operator.index(given))
     except TypeError:
-        raise ValueError(f"ids are strings or integers, not {type(item).__name__} (at {position})") from None
+        raise ValueError(f"ids are strings or integers, not {type(given).__name__} (at {position})") from None
     text = unicodedata.normalize("NFC", text)
     try:
         size = len(text.encode())

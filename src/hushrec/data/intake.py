@@ -41,6 +41,7 @@ class Intake:
     def __init__(self, domain: Domain) -> None:
         self._domain = domain
         self._catalogue = _index(pl.Series(domain.items, dtype=pl.String))
+        self._roster = None if domain.users is None else _index(pl.Series(domain.users, dtype=pl.String))
         self._batches: list[_Batch] = []
         self._dropped = Dropped()
         self._timed = True
@@ -83,7 +84,7 @@ class Intake:
 
     def _cleaned(self, table: pl.DataFrame) -> _Batch:
         scale = self._domain.scale
-        names, users = _users(table["user_id"])
+        names, users = _users(table["user_id"], self._roster)
         items = _codes(table["item_id"], self._catalogue)
         values = _numbers(table["rating"])
         finite = np.isfinite(values)
@@ -142,8 +143,10 @@ def _codes(column: pl.Series, index: pl.DataFrame) -> Ints32:
     return _spread(column, raw, found.fill_null(-1))
 
 
-def _users(column: pl.Series) -> tuple[pl.Series, Ints32]:
-    """The different user ids, and the position of every row's in them, −1 where it is no id."""
+def _users(column: pl.Series, roster: pl.DataFrame | None) -> tuple[pl.Series, Ints32]:
+    """The user ids there are, and the position of every row's in them, −1 where it is none of them."""
+    if roster is not None:
+        return roster["text"], _codes(column, roster)
     column = _plain(column)
     raw, text = _distinct(column)
     good = text.str.len_bytes().is_between(1, MAX_ID_BYTES) & ~text.str.contains("\0", literal=True)

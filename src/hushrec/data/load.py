@@ -36,7 +36,7 @@ def load(
 
     * ids are text, never numbers: "007", "NA" and 2^53 + 1 stay what they are; user ids are normalised to
       Unicode NFC; those that are empty, over 256 bytes or hold NUL are dropped, and so are items that are
-      not in the catalogue;
+      not in the catalogue and, where the domain has a roster, users who are not on it;
     * ratings that are missing, unparsable, NaN or infinite are dropped; others are clamped to the scale and
       rounded to its nearest step;
     * of several ratings of an item by one user the last by timestamp counts, then the largest;

@@ -14,7 +14,7 @@ import polars as pl
 
 from hushrec.arrays import Bools, Bytes, Floats, Ints, Ints32, Words
 from hushrec.data.domain import Domain
-from hushrec.errors import DataError
+from hushrec.errors import DataError, DomainError
 
 _CHUNK = 1 << 23  # ratings hashed at once by ``capped``: bounds its memory, changes nothing
 
@@ -26,7 +26,7 @@ class Dropped:
     """How many records of a source were dropped or changed, for the curator's eyes only.
 
     Attributes:
-        user_id: dropped, user id empty, over-long or with a NUL.
+        user_id: dropped, user id empty, over-long or with a NUL, or not on the domain's roster if it has one.
         item_id: dropped, item not in the catalogue.
         rating: dropped, rating missing, unparsable or not finite.
         duplicate: dropped, the same user rated the item again.
@@ -67,7 +67,7 @@ class Ratings:
     All arrays are read-only.
 
     Raises:
-        DataError: the arrays do not fit together.
+        DataError: the arrays do not fit together, or a user is not on the domain's roster.
 
     Privacy: private. ``repr`` shows the domain alone, no count.
     """
@@ -107,6 +107,13 @@ class Ratings:
         )
         if not fits:
             raise DataError("these arrays are no compressed rows of this domain with a rating in each")
+        if self.domain.users is not None:
+            places = self._places()
+            if places.min(initial=0) < 0 or (np.diff(places) <= 0).any():
+                raise DataError(
+                    "the users are not those of the domain's roster, each once and in its order; load the "
+                    "ratings with this domain, which leaves out whoever is not on it"
+                )
 
     @property
     def n_users(self) -> int:
@@ -140,6 +147,33 @@ class Ratings:
     def user_index(self) -> Ints32:
         """Index of the user of every rating, shape (n_ratings,). Privacy: private."""
         return np.repeat(np.arange(self.n_users, dtype=np.int32), self.counts)
+
+    def roster_indptr(self) -> Ints:
+        """Compressed rows over the domain's roster: people without a rating have empty rows.
+
+        The order is that of ``users``, so ``items`` and ``steps`` serve as they are.
+
+        Returns:
+            int64, shape (domain.n_users + 1,): person u's ratings are ``items[indptr[u]:indptr[u + 1]]``.
+
+        Raises:
+            DomainError: the domain has no roster.
+
+        Privacy: private.
+        """
+        if self.domain.users is None:
+            raise DomainError(
+                "this model publishes a vector for every person, so the list of people must be public: "
+                "declare it with Domain(users=[...]) or hushrec domain --users FILE"
+            )
+        counts = np.zeros(self.domain.n_users, dtype=np.int64)
+        counts[self._places()] = self.counts
+        return np.concatenate([[0], np.cumsum(counts)])
+
+    def _places(self) -> Ints:
+        """Position of every user on the roster, −1 where he is not on it."""
+        known = self.domain.user_positions
+        return np.array([known.get(user, -1) for user in self.users.to_list()], dtype=np.int64)
 
     def select(self, mask: Bools) -> Self:
         """The ratings where ``mask`` holds; users left with none disappear.

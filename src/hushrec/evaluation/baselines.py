@@ -1,12 +1,19 @@
-"""Predictions that know nothing of a person: reference rows beside a model, exact and not private."""
+"""Predictions from averages alone: reference rows beside a model, exact and not private."""
 
 import numpy as np
 
-from hushrec.arrays import Floats
+from hushrec.arrays import Floats, Ints32
 from hushrec.data.ratings import Ratings
 
-STRENGTH = 5.0
-"""Fictitious ratings at the global average in each item's average."""
+ITEM_STRENGTH = 10.0
+"""Fictitious ratings at the global average in each item's average, β_m.
+
+Friedman et al. 2016 do not print their β_m and β_u. Under ten-fold cross-validation on MovieLens 100K and 1M,
+10 and 100 give the RMSE of their Table 3 for global effects, 0.9571 and 0.9161, within 0.0003, and for item
+averages, 1.0278 and 0.9795, within 0.004 and 0.0001. β_m = 3 and β_u = 5 would give less, 0.9405 and 0.9077.
+"""
+USER_STRENGTH = 100.0
+"""Fictitious ratings at the mean residual in each person's average, β_u; chosen as ``ITEM_STRENGTH``."""
 
 
 def global_average(train: Ratings, test: Ratings) -> Floats:
@@ -17,24 +24,75 @@ def global_average(train: Ratings, test: Ratings) -> Floats:
 
     Privacy: private.
     """
-    average = float(train.values().mean()) if train.n_ratings else train.domain.scale.mid
-    return np.full(test.n_ratings, average)
+    return np.full(test.n_ratings, _overall(train))
 
 
-def item_average(train: Ratings, test: Ratings) -> Floats:
-    """The item's mean training rating, (Σ_u r_ui + β G)/(c_i + β), with the global average G and β = 5.
+def item_average(train: Ratings, test: Ratings, *, item_strength: float = ITEM_STRENGTH) -> Floats:
+    """The item's mean training rating, (Σ_u r_ui + β_m G)/(c_i + β_m), with the global average G.
 
-    Without β an item with one training rating would be predicted by that rating.
+    Friedman et al. 2016, Alg. 1, without noise. Without β_m an item with one training rating would be
+    predicted by that rating.
+
+    Args:
+        train: gives the averages.
+        test: what is predicted.
+        item_strength: β_m ≥ 0.
 
     Returns:
         Shape (test.n_ratings,).
 
     Privacy: private.
     """
-    n_items = train.domain.n_items
-    overall = global_average(train, test)
-    sums = np.bincount(train.items, train.values(), minlength=n_items)
-    counts = np.bincount(train.items, minlength=n_items)
-    return np.asarray(
-        (sums[test.items] + STRENGTH * overall) / (counts[test.items] + STRENGTH), dtype=np.float64
-    )
+    return _item_averages(train, item_strength)[test.items]
+
+
+def global_effects(
+    train: Ratings,
+    test: Ratings,
+    *,
+    item_strength: float = ITEM_STRENGTH,
+    user_strength: float = USER_STRENGTH,
+) -> Floats:
+    """Item average and person's average residual, IAvg(i) + UAvg(u), clamped to the scale.
+
+    Friedman et al. 2016, Alg. 1 and 2, without noise: with the mean G′ of all residuals r_ui − IAvg(i),
+    UAvg(u) = (Σ_i (r_ui − IAvg(i)) + β_u G′)/(c_u + β_u), clamped to half the scale's width on either side of
+    0. Who has no training rating is predicted with G′.
+
+    Args:
+        train: gives the averages.
+        test: what is predicted.
+        item_strength: β_m ≥ 0.
+        user_strength: β_u ≥ 0.
+
+    Returns:
+        Shape (test.n_ratings,).
+
+    Privacy: private.
+    """
+    scale = train.domain.scale
+    items = _item_averages(train, item_strength)
+    residuals = train.values() - items[train.items]
+    mean = float(residuals.mean()) if train.n_ratings else 0.0
+    averages = _averages(train.user_index(), residuals, train.n_users, user_strength, mean)
+    levels = dict(zip(train.users.to_list(), averages.tolist(), strict=True))
+    people = np.array([levels.get(user, mean) for user in test.users.to_list()], dtype=np.float64)
+    people = np.clip(people, -scale.span / 2, scale.span / 2)
+    return np.clip(items[test.items] + people[test.user_index()], scale.lo, scale.hi)
+
+
+def _overall(train: Ratings) -> float:
+    return float(train.values().mean()) if train.n_ratings else train.domain.scale.mid
+
+
+def _item_averages(train: Ratings, strength: float) -> Floats:
+    return _averages(train.items, train.values(), train.domain.n_items, strength, _overall(train))
+
+
+def _averages(groups: Ints32, values: Floats, n: int, strength: float, centre: float) -> Floats:
+    """Each group's average with ``strength`` more values at ``centre``, which stands where there are none."""
+    sums = np.bincount(groups, values, minlength=n) + strength * centre
+    counts = np.bincount(groups, minlength=n) + strength
+    averages = np.full(n, centre)
+    np.divide(sums, counts, out=averages, where=counts > 0)
+    return averages

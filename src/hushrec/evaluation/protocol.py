@@ -1,4 +1,4 @@
-"""The protocol of every evaluation: people fold in their training ratings and predict their test ratings."""
+"""The protocol of every evaluation: what a release predicts for people, against their held-out ratings."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from hushrec.data.ratings import Ratings
 from hushrec.errors import DataError
 from hushrec.evaluation.metrics import named
 from hushrec.release.artefact import Release
-from hushrec.release.fold_in import predictor
+from hushrec.release.fold_in import ListedPeople, predictor
 
 WARNING = "NOT PRIVATE, not for publication: measured on held-out ratings, which no guarantee covers."
 
@@ -56,7 +56,12 @@ class Evaluation(Mapping[str, float]):
 
 
 def evaluate(
-    release: Release, *, train: Ratings, test: Ratings, metrics: Iterable[str] = ("rmse", "mae")
+    release: Release,
+    *,
+    train: Ratings,
+    test: Ratings,
+    metrics: Iterable[str] = ("rmse", "mae"),
+    at_home: bool = False,
 ) -> Evaluation:
     """Errors of a release's predictions on held-out ratings.
 
@@ -65,6 +70,7 @@ def evaluate(
         train: what each person has rated before and folds in; who is absent folds in nothing.
         test: what is predicted. No rating may be in both.
         metrics: names of ``hushrec.evaluation.metrics.METRICS``.
+        at_home: as in ``predictions``.
 
     Returns:
         The errors.
@@ -78,19 +84,23 @@ def evaluate(
     on other people's data, and do not publish them.
     """
     measures = named(metrics)
-    predicted = predictions(release, train=train, test=test)
+    predicted = predictions(release, train=train, test=test, at_home=at_home)
     ratings = test.values()
     values = {name: measure(ratings, predicted) for name, measure in measures.items()}
     return Evaluation(release.model, values, test.n_users, test.n_ratings)
 
 
-def predictions(release: Release, *, train: Ratings, test: Ratings) -> Floats:
-    """Every test rating as its own person's device predicts it from his training ratings.
+def predictions(release: Release, *, train: Ratings, test: Ratings, at_home: bool = False) -> Floats:
+    """Every test rating as the release predicts it for its person.
+
+    Whom the release lists is predicted by the vector that it holds of him; everybody else folds in his
+    training ratings, as his own device would.
 
     Args:
         release: any release.
         train: what each person folds in.
         test: what is predicted.
+        at_home: those on the release's list fold in their own ratings as well.
 
     Returns:
         Predicted ratings, clamped to the scale, in the order of ``test``; shape (test.n_ratings,).
@@ -106,14 +116,22 @@ def predictions(release: Release, *, train: Ratings, test: Ratings) -> Floats:
             "the release and the ratings have different catalogues or scales; load the ratings with the "
             "domain that the release was made under"
         )
-    lo, hi, _ = release.scale
-    predict, own_ratings = predictor(release).predict, train.values()
     predicted = np.empty(test.n_ratings)
-    for user, row in enumerate(_rows(train, test)):
+    listed = np.full(test.n_users, -1, dtype=np.int64)
+    if release.users and not at_home:
+        people = ListedPeople(release)
+        listed = people.find(test.users.to_list())
+        persons = listed[test.user_index()]
+        known = persons >= 0
+        predicted[known] = people.predict(persons[known], test.items[known].astype(np.int64))
+    predict, own_ratings, rows = predictor(release).predict, train.values(), _rows(train, test)
+    for user in np.flatnonzero(listed < 0):
+        row = rows[user]
         own = slice(train.indptr[row], train.indptr[row + 1]) if row >= 0 else slice(0)
         held_out = slice(test.indptr[user], test.indptr[user + 1])
         rated, targets = train.items[own].astype(np.int64), test.items[held_out].astype(np.int64)
         predicted[held_out] = predict(rated, own_ratings[own], targets)
+    lo, hi, _ = release.scale
     return np.clip(predicted, lo, hi)
 
 

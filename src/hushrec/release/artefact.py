@@ -20,10 +20,22 @@ LARGEST_FILE = 4 * 2**30
 LARGEST_RANK = 1024
 _FACTORS = {"user_mean": (-1e30, 1e30), "user_variance": (1e-30, 1e30)}
 _NEIGHBOURS = {**_FACTORS, "level_noise": (1e-30, 1e30), "neighbours": (1.0, 1000.0)}
-CONSTANTS = {"factors": _FACTORS, "neighbours": _NEIGHBOURS, "dense neighbours": _NEIGHBOURS}
+CONSTANTS = {
+    "factors": _FACTORS,
+    "factors and people": _FACTORS,
+    "neighbours": _NEIGHBOURS,
+    "dense neighbours": _NEIGHBOURS,
+}
 """Kind of predictor → the constants that it needs, each with its least and largest value."""
 KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "factors": {"item_effects": ("items",), "item_noise": ("items",), "item_factors": ("items", "rank")},
+    "factors and people": {
+        "item_effects": ("items",),
+        "item_noise": ("items",),
+        "item_factors": ("items", "rank"),
+        "user_effects": ("people",),
+        "user_factors": ("people", "rank"),
+    },
     "neighbours": {
         "item_effects": ("items",),
         "item_noise": ("items",),
@@ -53,6 +65,8 @@ class Release:
         constants: public numbers that the predictor needs.
         tensors: name → float32 array.
         statement: the statement of privacy.
+        users: ids of the people whose effects and factors are among the tensors, in the order of the rows;
+            empty for kinds without people.
 
     Raises:
         ReleaseError: The parts do not fit together or are not finite.
@@ -68,15 +82,19 @@ class Release:
     constants: Mapping[str, float]
     tensors: Mapping[str, Floats32]
     statement: Statement
+    users: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         expected = KINDS.get(self.kind)
         if expected is None or set(self.tensors) != set(expected):
             raise ReleaseError(f"a release of kind {self.kind!r} is not known, or its tensors are others")
-        sizes = {"items": len(self.items), "pairs": len(self.items) * (len(self.items) + 1) // 2}
+        n = len(self.items)
+        sizes = {"items": n, "pairs": n * (n + 1) // 2, "people": len(self.users)}
+        if bool(self.users) != any("people" in dimensions for dimensions in expected.values()):
+            raise ReleaseError(f"a release of kind {self.kind!r} lists people where it should not, or none")
         for name, dimensions in expected.items():
             tensor = self.tensors[name]
-            shape = tuple(sizes.setdefault(d, n) for d, n in zip(dimensions, tensor.shape, strict=False))
+            shape = tuple(sizes.setdefault(d, m) for d, m in zip(dimensions, tensor.shape, strict=False))
             if tensor.dtype != np.float32 or tensor.shape != shape or len(shape) != len(dimensions):
                 raise ReleaseError(f"tensor {name} has not the type or shape that it should have")
             if not np.isfinite(tensor).all():
@@ -85,18 +103,19 @@ class Release:
             raise ReleaseError("tensor item_noise holds variances that are not positive")
         lo, hi, step = self.scale
         rank = max(sizes.get("rank", 0), sizes.get("similarity rank", 0))
-        if not lo < hi or not step > 0 or rank > min(LARGEST_RANK, max(len(self.items), 1)):
+        if not lo < hi or not step > 0 or rank > min(LARGEST_RANK, max(n, 1)):
             raise ReleaseError("the scale is empty, or there are more factors than any release has")
         for name, (least, most) in CONSTANTS[self.kind].items():
             if not least <= self.constants.get(name, math.nan) <= most:
                 raise ReleaseError(f"the constant {name} is missing, or is none that a release has")
-        if not self.model.isprintable() or not all(map(_encodes, self.items)):
-            raise ReleaseError("the model's name or an item id holds what is no character")
+        if not self.model.isprintable() or not all(map(_encodes, (*self.items, *self.users))):
+            raise ReleaseError("the model's name or an id holds what is no character")
         if (
-            len(set(self.items)) != len(self.items)
+            len(set(self.items)) != n
+            or len(set(self.users)) != len(self.users)
             or not np.isfinite([*self.scale, *self.constants.values()]).all()
         ):
-            raise ReleaseError("item ids repeat, or the scale or a constant is not finite")
+            raise ReleaseError("ids repeat, or the scale or a constant is not finite")
 
     def to_bytes(self) -> bytes:
         """The file's bytes; the same release gives the same bytes."""
@@ -110,6 +129,8 @@ class Release:
             "constants": dict(self.constants),
             "statement": self.statement.to_json(),
         }
+        if self.users:
+            facts["users"] = list(self.users)
         facts["sha256"] = _digest(facts, self.tensors)
         text = json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         arrays = {name: np.ascontiguousarray(self.tensors[name]) for name in sorted(self.tensors)}
@@ -159,6 +180,7 @@ class Release:
                 constants={str(name): float(value) for name, value in facts["constants"].items()},
                 tensors=tensors,
                 statement=Statement.from_json(facts["statement"]),
+                users=tuple(map(str, facts.get("users", ()))),
             )
             intact = facts.pop("sha256") == _digest(facts, tensors)
         except ReleaseError:
@@ -186,12 +208,15 @@ class Release:
             raise ReleaseError(f"{path} cannot be read: {error.strerror}") from None
 
     def __repr__(self) -> str:
-        return f"Release({self.model}, {len(self.items)} items, {str(self.statement).splitlines()[0]})"
+        people = f"{len(self.users):,} people, " if self.users else ""
+        return (
+            f"Release({self.model}, {len(self.items)} items, {people}{str(self.statement).splitlines()[0]})"
+        )
 
 
-def _encodes(item: str) -> bool:
+def _encodes(name: str) -> bool:
     try:
-        return bool(item.encode())
+        return bool(name.encode())
     except UnicodeEncodeError:
         return False
 

@@ -11,7 +11,7 @@ import numpy as np
 from hushrec.arrays import Floats, Ints
 from hushrec.errors import ReleaseError
 from hushrec.release.artefact import Release
-from hushrec.release.fold_in import predictor
+from hushrec.release.fold_in import ListedPeople, predictor
 
 
 class Recommendation(NamedTuple):
@@ -33,6 +33,9 @@ class Recommendation(NamedTuple):
 class Client:
     """Predicts for anybody, also for those who were never in the data.
 
+    Whom a release lists, such as one of kind "factors and people", can ask by id instead. He may as well give
+    his own ratings, which is often better: at home they need no noise.
+
     Args:
         release: a release, or the path of its file.
 
@@ -46,20 +49,29 @@ class Client:
         self.release = release if isinstance(release, Release) else Release.open(release)
         self._positions = {item: position for position, item in enumerate(self.release.items)}
         self._predictor = predictor(self.release)
+        self._people = ListedPeople(self.release) if self.release.users else None
 
-    def predict(self, ratings: Mapping[str, float], items: Iterable[str] | None = None) -> dict[str, float]:
-        """Predict what a person would rate.
+    def predict(
+        self,
+        ratings: Mapping[str, float] | None = None,
+        items: Iterable[str] | None = None,
+        *,
+        user: str | None = None,
+    ) -> dict[str, float]:
+        """Predict what a person would rate, from his own ratings or, if the release lists him, by his id.
 
         Args:
             ratings: item id → his rating. Items out of the catalogue and ratings that are not finite are left
                 out; ratings out of the scale are clamped to it.
             items: item ids to predict; the whole catalogue by default.
+            user: id of a person on the release's list, instead of ``ratings``.
 
         Returns:
             Item id → predicted rating, clamped to the scale, in the order of ``items``.
 
         Raises:
-            ReleaseError: One of ``items`` is not in the release's catalogue, or a rating is no number.
+            ReleaseError: One of ``items`` is not in the release's catalogue, a rating is no number, or not
+                exactly one of own ratings and a listed user's id is given.
         """
         names = tuple(self.release.items if items is None else map(_normal, items))
         unknown = [name for name in names if name not in self._positions]
@@ -68,30 +80,61 @@ class Client:
                 f"{unknown[0]!r} is not in this release's catalogue of {len(self._positions):,} items"
             )
         targets = np.array([self._positions[name] for name in names], dtype=np.int64)
-        scores = self._scores(*self._own(ratings), targets)
-        return dict(zip(names, scores.tolist(), strict=True))
+        lo, hi, _ = self.release.scale
+        if user is None:
+            scores = self._predictor.predict(*self._own(ratings), targets)
+        else:
+            scores = self._of_listed(user, ratings, targets)
+        return dict(zip(names, np.clip(scores, lo, hi).tolist(), strict=True))
 
-    def recommend(self, ratings: Mapping[str, float], n: int = 10) -> list[Recommendation]:
-        """The ``n`` items of highest predicted rating that the person has not rated.
+    def recommend(
+        self, ratings: Mapping[str, float] | None = None, n: int = 10, *, user: str | None = None
+    ) -> list[Recommendation]:
+        """The ``n`` items of highest predicted rating, without those among the person's own ratings.
 
         Args:
             ratings: item id → his rating, as in ``predict``.
             n: length of the list.
+            user: id of a person on the release's list, instead of ``ratings``. A release does not tell what
+                he has rated, so that is on the list too.
 
         Returns:
             Best first; ties in the catalogue's order.
+
+        Raises:
+            ReleaseError: A rating is no number, or not exactly one of own ratings and a listed user's id is
+                given.
         """
-        rated, values = self._own(ratings)
-        targets = np.setdiff1d(np.arange(len(self._positions)), rated)
+        targets = np.arange(len(self._positions))
         lo, hi, _ = self.release.scale
-        scores = self._predictor.predict(rated, values, targets)
+        if user is None:
+            rated, values = self._own(ratings)
+            targets = np.setdiff1d(targets, rated)
+            scores = self._predictor.predict(rated, values, targets)
+        else:
+            scores = self._of_listed(user, ratings, targets)
         best = np.argsort(-scores, kind="stable")[: max(n, 0)]  # before clamping, which would make ties
         return [
             Recommendation(self.release.items[targets[i]], float(min(max(scores[i], lo), hi)), rank)
             for rank, i in enumerate(best, start=1)
         ]
 
-    def _own(self, ratings: Mapping[str, float]) -> tuple[Ints, Floats]:
+    def _of_listed(self, user: str, ratings: Mapping[str, float] | None, targets: Ints) -> Floats:
+        if ratings is not None:
+            raise ReleaseError("give own ratings or user=, not both: with ratings nobody's id is needed")
+        if self._people is None:
+            raise ReleaseError("this release lists no people; give own ratings instead of user=")
+        (person,) = self._people.find([_normal(user)])
+        if person < 0:
+            raise ReleaseError(
+                f"{user!r} is not among the {len(self.release.users):,} people whom this release lists; "
+                "give own ratings instead of user="
+            )
+        return self._people.predict(np.full(len(targets), person), targets)
+
+    def _own(self, ratings: Mapping[str, float] | None) -> tuple[Ints, Floats]:
+        if ratings is None:
+            raise ReleaseError("give own ratings, {} if there are none, or user=, the id of a listed person")
         lo, hi, _ = self.release.scale
         own: dict[int, float] = {}
         for item, rating in ratings.items():
@@ -104,11 +147,7 @@ class Client:
                 own[position] = min(max(value, lo), hi)
         return np.array(list(own), dtype=np.int64), np.array(list(own.values()), dtype=np.float64)
 
-    def _scores(self, rated: Ints, values: Floats, targets: Ints) -> Floats:
-        lo, hi, _ = self.release.scale
-        return np.clip(self._predictor.predict(rated, values, targets), lo, hi)
 
-
-def _normal(item: object) -> str:
-    """An item id as catalogues hold it: Unicode in normal form C."""
-    return unicodedata.normalize("NFC", str(item))
+def _normal(name: object) -> str:
+    """An id as domains hold it: Unicode in normal form C."""
+    return unicodedata.normalize("NFC", str(name))

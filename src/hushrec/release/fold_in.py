@@ -1,11 +1,13 @@
-"""Prediction for one person from a release and his own ratings, at home: his ratings go nowhere.
+"""Prediction for one person from a release: from his own ratings, at home, or from his vector that it holds.
 
-All predictors share one model of a rating, r_i = μ_i + b + z_i + noise: the released item effect μ_i, the
-person's own level b ~ N(user_mean, user_variance), his taste z ~ N(0, C) with the released item covariance C,
-and independent noise of variance τ_i². They differ in how they hold C: as factors (C = F Fᵀ), or, for nearest
-neighbours, as factors or dense together with a similarity.
+Own ratings go nowhere. All predictors from them share one model of a rating, r_i = μ_i + b + z_i + noise: the
+released item effect μ_i, the person's own level b ~ N(user_mean, user_variance), his taste z ~ N(0, C) with
+the released item covariance C, and independent noise of variance τ_i². They differ in how they hold C: as
+factors (C = F Fᵀ), or, for nearest neighbours, as factors or dense together with a similarity. A release of
+kind "factors and people" also holds a level and factors of every person on its list.
 """
 
+from collections.abc import Iterable
 from typing import Protocol
 
 import numpy as np
@@ -13,6 +15,8 @@ import numpy as np
 from hushrec.arrays import Floats, Ints
 from hushrec.errors import ReleaseError
 from hushrec.release.artefact import Release
+
+_PAIRS = 1 << 14  # pairs predicted at once: bounds the memory, changes nothing
 
 
 class Predictor(Protocol):
@@ -112,8 +116,56 @@ class _Symmetric:
         return self._factors[rows].astype(np.float64) @ self._factors[columns].T.astype(np.float64)
 
 
+class ListedPeople:
+    """Prediction for the people whom a release lists, from the vectors that it holds of them.
+
+    μ_i + user_mean + b_u + f_i · p_u, with the released effect b_u and factors p_u of person u (Friedman et
+    al. 2016, §4.1). A listed person may as well fold in his own ratings at home with ``predictor``, which is
+    often better: at home they need no noise.
+
+    Args:
+        release: of kind "factors and people".
+
+    Raises:
+        ReleaseError: The release lists nobody.
+
+    Privacy: post-processing.
+    """
+
+    def __init__(self, release: Release) -> None:
+        if not release.users:
+            raise ReleaseError("this release lists no people; predict from a person's own ratings instead")
+        tensors = release.tensors
+        self._positions = {user: position for position, user in enumerate(release.users)}
+        self._effects = tensors["item_effects"].astype(np.float64) + release.constants["user_mean"]
+        self._user_effects = tensors["user_effects"].astype(np.float64)
+        self._item_factors = tensors["item_factors"].astype(np.float64)
+        self._user_factors = tensors["user_factors"].astype(np.float64)
+
+    def find(self, users: Iterable[str]) -> Ints:
+        """Position of each of these ids on the list, −1 for who is not on it."""
+        return np.array([self._positions.get(user, -1) for user in users], dtype=np.int64)
+
+    def predict(self, people: Ints, items: Ints) -> Floats:
+        """The rating of each item by the person beside it, not clamped to the scale.
+
+        Args:
+            people: positions on the list, shape (n_pairs,).
+            items: shape (n_pairs,).
+
+        Returns:
+            Shape (n_pairs,).
+        """
+        predicted = self._effects[items] + self._user_effects[people]
+        for first in range(0, len(items), _PAIRS):
+            part = slice(first, first + _PAIRS)
+            left, right = self._item_factors[items[part]], self._user_factors[people[part]]
+            predicted[part] += np.einsum("nk,nk->n", left, right)
+        return predicted
+
+
 def predictor(release: Release) -> Predictor:
-    """The predictor for a release's kind.
+    """The predictor from own ratings for a release's kind.
 
     Raises:
         ReleaseError: The release lacks a constant that the predictor needs.
@@ -121,7 +173,7 @@ def predictor(release: Release) -> Predictor:
     Privacy: post-processing.
     """
     try:
-        if release.kind == "factors":
+        if release.kind in ("factors", "factors and people"):
             return FactorPredictor(release)
         return NeighbourPredictor(release)
     except KeyError as error:
