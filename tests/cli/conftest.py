@@ -1,6 +1,8 @@
+from dataclasses import replace
 from pathlib import Path
 from shlex import split
 
+import numpy as np
 import polars as pl
 import pytest
 from typer.testing import CliRunner
@@ -8,6 +10,7 @@ from typer.testing import CliRunner
 from hushrec.cli.app import app
 from hushrec.data.split import holdout
 from hushrec.data.synthetic import netflix_like
+from hushrec.release.artefact import Release
 
 BUDGET = "--epsilon 1 --delta 1e-6 --unit user --adjacency add-remove"
 
@@ -80,3 +83,17 @@ def release(here):
         f"fit train.csv --domain domain.json {BUDGET} --ledger ledger.db -o films.safetensors --set rank=3"
     )
     return Path("films.safetensors")
+
+
+@pytest.fixture
+def listing(release):
+    """The same release, with made-up vectors of everybody in the training part."""
+    users = tuple(pl.read_csv("train.csv")["user_id"].unique().sort().to_list())
+    made, rng = Release.open(release), np.random.default_rng(0)
+    tensors = {
+        **made.tensors,
+        "user_effects": rng.normal(size=len(users)).astype(np.float32),
+        "user_factors": rng.normal(size=(len(users), 3)).astype(np.float32),
+    }
+    listing = replace(made, kind="factors and people", tensors=tensors, users=users)
+    return listing.save(Path("people.safetensors"))

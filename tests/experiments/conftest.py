@@ -1,7 +1,7 @@
 import pytest
 
 from hushrec.data.synthetic import netflix_like
-from hushrec.experiments import demo, grid
+from hushrec.experiments import demo, sweep
 from hushrec.models.covariance_svd import CovarianceSVD
 
 
@@ -12,9 +12,9 @@ def ratings():
 
 @pytest.fixture(scope="session")
 def runs(ratings):
-    return list(grid.sweep(ratings, CovarianceSVD(rank=3), [demo.budget(1), demo.budget(8)], [0, 1]))
+    return list(sweep.sweep(ratings, CovarianceSVD(rank=3), [demo.budget(1), demo.budget(8)], [0, 1]))
 
 
 @pytest.fixture(scope="session")
 def rows(runs):
-    return grid.summary(runs)
+    return sweep.summary(runs)

@@ -1,51 +1,172 @@
 import math
-import statistics
 
 import pytest
 
-from hushrec.data.split import holdout
-from hushrec.evaluation import baselines
-from hushrec.evaluation.metrics import rmse
-from hushrec.experiments import demo, grid
-from hushrec.models.covariance_svd import CovarianceSVD
+from hushrec.errors import ConfigError
+from hushrec.experiments.grid import Grid
+
+PLAIN = """
+[data]
+generated = { users = 60, items = 20, ratings = 600, seed = 3 }
+[split]
+kind = "kfold"
+folds = 3
+[[run]]
+name = "effects"
+model = "GlobalEffects"
+unit = ["rating", "user"]
+adjacency = "add-remove"
+analysis = ["published", "corrected"]
+epsilon = [10, 1, inf]
+delta = 1e-6
+seeds = 2
+[[run]]
+name = "svd"
+model = "CovarianceSVD"
+settings = { rank = 3 }
+epsilon = 2
+delta = 1e-6
+unit = "rating"
+adjacency = "replace"
+[[reference]]
+name = "item average"
+"""
 
 
-def test_every_seed_has_every_budget_no_noise_and_the_references(runs):
-    expected = [
-        ("CovarianceSVD", 1.0),
-        ("CovarianceSVD", 8.0),
-        ("CovarianceSVD", math.inf),
-        ("item average", math.inf),
-        ("global average", math.inf),
+@pytest.fixture
+def grid(tmp_path):
+    def grid(text=PLAIN):
+        (tmp_path / "grid.toml").write_text(text)
+        return Grid.open(tmp_path / "grid.toml")
+
+    return grid
+
+
+def test_every_combination_is_run_on_every_split(grid):
+    cases = grid().cases()
+    assert len(cases) == 3 * (1 + 2 * 2 * 2 * 2 + 2 + 1)
+    assert [case.split for case in cases] == sorted(case.split for case in cases)
+    first = [case.coordinates() for case in cases if case.split == 0]
+    assert [c["model"] for c in first] == ["item average"] + ["GlobalEffects"] * 18 + ["CovarianceSVD"]
+    noisy = {(c["unit"], c["analysis"], c["epsilon"], c["seed"]) for c in first[1:-1]}
+    assert ("user", "published", 10.0, 1) in noisy
+    plain = [c for c in first[1:] if math.isinf(c["epsilon"])]  # once, whatever unit, adjacency and seeds
+    assert [(c["unit"], c["adjacency"], c["analysis"], c["delta"], c["seed"]) for c in plain] == [
+        (None, None, "published", None, 0),
+        (None, None, "corrected", None, 0),
     ]
-    for seed in (0, 1):
-        assert [(run.name, run.epsilon) for run in runs if run.seed == seed] == expected
-    assert all(len(run.fifths) == 5 for run in runs)
 
 
-def test_a_run_is_repeatable(ratings, runs):
-    again = next(grid.sweep(ratings, CovarianceSVD(rank=3), [demo.budget(1)], [1]))
-    assert again.rmse == next(run.rmse for run in runs if run.seed == 1)
-    assert again.rmse != next(run.rmse for run in runs if run.seed == 0)
+def test_the_noise_differs_by_split_and_seed_alone(grid):
+    seeds = {}
+    for case in grid().cases():
+        if case.budget:
+            seeds.setdefault((case.split, case.seed), set()).add(case.entropy)
+    assert all(len(found) == 1 for found in seeds.values())
+    assert len({found.pop() for found in seeds.values()}) == 6
 
 
-def test_references_are_measured_on_the_same_split(ratings, runs):
-    train, test = holdout(ratings, grid.HELD_OUT, 1)
-    expected = rmse(test.values(), baselines.item_average(train, test))
-    assert next(r.rmse for r in runs if r.seed == 1 and r.name == "item average") == expected
+def test_some_splits_alone(grid):
+    cases = grid(PLAIN.replace("folds = 3", "folds = 3\nonly = [2]")).cases()
+    assert {case.split for case in cases} == {2}
 
 
-def test_summary_is_over_the_seeds(runs, rows):
-    first = [run for run in runs if (run.name, run.epsilon) == ("CovarianceSVD", 1.0)]
-    exact = {run.seed: run.rmse for run in runs if (run.name, run.epsilon) == ("CovarianceSVD", math.inf)}
-    row = rows[0]
-    assert (row.name, row.epsilon, row.seeds) == ("CovarianceSVD", 1.0, 2)
-    assert row.rmse == pytest.approx(statistics.mean(run.rmse for run in first))
-    assert row.deviation == pytest.approx(statistics.stdev(run.rmse for run in first))
-    assert row.loss == pytest.approx(statistics.mean(run.rmse / exact[run.seed] - 1 for run in first))
-    assert row.rare == row.fifths[0]
-    assert next(r for r in rows if r.name == "CovarianceSVD" and math.isinf(r.epsilon)).loss == 0
+def test_splits_are_those_of_the_library(grid):
+    from hushrec.data.split import holdout, kfold
+
+    made = grid()
+    ratings = made.data.load()
+    expected = list(kfold(ratings, 3, 0))[2]
+    assert all(
+        (a.items == b.items).all() for a, b in zip(made.split.parts(ratings, 2), expected, strict=True)
+    )
+    held = grid(PLAIN.replace('"kfold"\nfolds = 3', '"holdout"\nfraction = 0.2\nsplits = 2\nseed = 5'))
+    expected = holdout(ratings, 0.2, 6)
+    assert all(
+        (a.items == b.items).all() for a, b in zip(held.split.parts(ratings, 1), expected, strict=True)
+    )
 
 
-def test_one_seed_has_no_deviation(runs):
-    assert all(math.isnan(row.deviation) for row in grid.summary(run for run in runs if run.seed == 0))
+def test_a_file_and_its_domain_lie_beside_the_grid(grid, tmp_path):
+    made = grid().data.load()
+    made.to_polars().write_csv(tmp_path / "films.csv")
+    made.domain.save(tmp_path / "films.json")
+    there = grid(PLAIN.replace("generated = { users = 60, items = 20, ratings = 600, seed = 3 }", FILE)).data
+    assert there.load().domain == made.domain
+    assert (there.load().steps == made.steps).all()
+    digest = there.digest()
+    with (tmp_path / "films.csv").open("a") as file:
+        file.write("\n")
+    assert there.digest() != digest
+
+
+FILE = 'ratings = "films.csv"\ndomain = "films.json"'
+RANGES = 'ratings = "x.csv"\ndomain = { items = [1, 12], scale = [1, 5, 1], max_users = 20, users = [1, 11] }'
+
+
+def test_a_domain_of_ranges(grid):
+    generated = "generated = { users = 60, items = 20, ratings = 600, seed = 3 }"
+    domain = grid(PLAIN.replace(generated, RANGES)).data.domain_of()
+    assert domain.items == tuple(str(n) for n in range(1, 13))
+    assert domain.n_users == 11
+    assert (tuple(domain.scale), domain.max_users, domain.cap) == ((1, 5, 1), 20, 500)
+
+
+def test_made_up_people_are_known(grid):
+    ratings = grid().data.load()
+    assert ratings.domain.users == tuple(ratings.users.to_list())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[split]", "[spilt]", "grid.toml: split: Field required"),
+        ("epsilon = 2", "epsilon = 2\nepsilonn = 2", "run[2].epsilonn: Extra inputs"),
+        ('unit = "rating"', "", "run[2]: a budget has all of epsilon, delta, unit and adjacency"),
+        ("epsilon = 2", "epsilon = []", "run[2].epsilon: Value should have at least 1"),
+        ("epsilon = 2", "epsilon = [-2]", "run[2].epsilon[1]: Input should be greater than 0"),
+        ("epsilon = 2", "epsilon = nan", "run[2].epsilon[1]: Input should be greater than 0"),
+        ('unit = "rating"', 'unit = "film"', "run[2].unit[1]: Input should be 'rating' or 'user'"),
+        ('"GlobalEffects"', '"GlobalAffects"', "run[1].model: there is no model 'GlobalAffects'; there are"),
+        ("rank = 3", "rnk = 3", "run[2]: CovarianceSVD cannot be set up so: rnk"),
+        ("rank = 3", 'analysis = "published"', "run[2]: analysis stands beside settings"),
+        ("delta = 1e-6\nseeds", "delta = 1\nseeds", "run[1]: delta must be at least 0 and below"),
+        ('"item average"', '"item averages"', "reference[1].name: there is no reference 'item averages'"),
+        ("folds = 3", "fraction = 0.2", "split: fraction does not go with kind = 'kfold'"),
+        ("folds = 3", "folds = 3\nonly = [3]", "split: only: the splits are numbered 0 to 2"),
+        ("[split]", 'ratings = "x.csv"\n[split]', "data: give either ratings or generated"),
+        ("[split]", 'domain = "x.json"\n[split]', "data: ratings need a domain"),
+        ("[split]", "[split", "cannot be read as a grid"),
+    ],
+)
+def test_errors_name_the_key(grid, old, new, message):
+    assert PLAIN.count(old) == 1
+    with pytest.raises(ConfigError) as caught:
+        grid(PLAIN.replace(old, new))
+    assert message in str(caught.value)
+
+
+def test_a_unit_that_the_model_does_not_protect(grid):
+    text = PLAIN.replace('unit = "rating"', 'unit = "user"')
+    with pytest.raises(ConfigError, match=r"run\[2\]: CovarianceSVD offers no guarantee for unit user under"):
+        grid(text)
+
+
+def test_the_same_run_twice_is_refused(grid):
+    again = PLAIN[PLAIN.index('[[run]]\nname = "svd"') : PLAIN.index("[[reference]]")]
+    with pytest.raises(ConfigError, match="'other' repeats a run of 'svd'"):
+        grid(PLAIN + again.replace('"svd"', '"other"')).cases()
+
+
+SOURCE = {"data": "a", "domain": "b", "splits": "c"}
+
+
+def test_a_key_changes_with_what_changes_a_result_and_with_nothing_else(grid):
+    keys = {case.key(SOURCE) for case in grid().cases()}
+    assert len(keys) == len(grid().cases())
+    renamed = PLAIN.replace('"svd"', '"ours"').replace("epsilon = [10, 1, inf]", "epsilon = [1, 3, 10, inf]")
+    assert keys < {case.key(SOURCE) for case in grid(renamed).cases()}
+    for changed in ({"data": "x"}, {"domain": "x"}, {"splits": "x"}):
+        assert not keys & {case.key({**SOURCE, **changed}) for case in grid().cases()}
+    other = {case.key(SOURCE) for case in grid(PLAIN.replace("rank = 3", "rank = 4")).cases()}
+    assert len(keys - other) == 3

@@ -15,6 +15,7 @@ from hushrec.cli.demo import demo
 from hushrec.cli.doctor import doctor
 from hushrec.cli.domain import domain
 from hushrec.cli.evaluate import evaluate
+from hushrec.cli.experiment import experiment
 from hushrec.cli.fit import fit
 from hushrec.cli.plan import plan
 from hushrec.cli.recommend import recommend
@@ -25,7 +26,19 @@ REFUSED = 2
 """Exit code for wrong usage and for errors whose message names the fix; others give 1 and a traceback."""
 
 
-COMMANDS = ("demo", "data", "domain", "plan", "fit", "show", "recommend", "evaluate", "ledger", "doctor")
+COMMANDS = (
+    "demo",
+    "data",
+    "domain",
+    "plan",
+    "fit",
+    "show",
+    "recommend",
+    "evaluate",
+    "experiment",
+    "ledger",
+    "doctor",
+)
 
 
 class Commands(TyperGroup):
@@ -61,6 +74,7 @@ app.command()(fit)
 app.command()(show)
 app.command()(recommend)
 app.command()(evaluate)
+app.command()(experiment)
 app.add_typer(ledger.app, name="ledger")
 app.command()(doctor)
 

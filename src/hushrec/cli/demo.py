@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hushrec.data.ratings import Ratings
-    from hushrec.experiments.grid import Row
+    from hushrec.experiments.sweep import Row
     from hushrec.release.artefact import Release
 
 
@@ -26,7 +26,7 @@ def demo(
 
     Fits one model under several ε, writes a report, and makes one real release. Offline, under a minute.
     """
-    from hushrec.experiments import demo, grid
+    from hushrec.experiments import demo, sweep
     from hushrec.models.covariance_svd import CovarianceSVD
 
     size = demo.QUICK if quick else demo.FULL
@@ -37,12 +37,12 @@ def demo(
     budgets = [demo.budget(epsilon) for epsilon in size.epsilons]
     runs = []
     with console.progress() as progress:
-        per_seed = len(budgets) + 1 + len(grid.REFERENCES)
+        per_seed = len(budgets) + 1 + len(sweep.REFERENCES)
         task = progress.add_task("fitting, ε × seeds", total=per_seed * size.seeds)
-        for run in grid.sweep(ratings, CovarianceSVD(), budgets, range(size.seeds)):
+        for run in sweep.sweep(ratings, CovarianceSVD(), budgets, range(size.seeds)):
             runs.append(run)
             progress.advance(task)
-    rows = grid.summary(runs)
+    rows = sweep.summary(runs)
     _print_table(rows, ratings)
     with console.working("making the release"):
         release = demo.real_release(ratings, out)

@@ -10,7 +10,7 @@ import numpy as np
 from hushrec.data.ratings import Ratings
 from hushrec.data.synthetic import netflix_like
 from hushrec.errors import ConfigError
-from hushrec.experiments.grid import Row
+from hushrec.experiments.sweep import Row
 from hushrec.models.covariance_svd import CovarianceSVD
 from hushrec.models.fitting import fit
 from hushrec.privacy.budget import Budget

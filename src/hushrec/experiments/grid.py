@@ -1,152 +1,183 @@
-"""Runs over budgets and seeds, and what they come to on average."""
+"""The TOML file of an experiment: which ratings, which splits, which models under which budgets.
 
+Privacy: public. A grid names where ratings are; it holds none.
+"""
+
+import itertools
+import json
 import math
-import statistics
-import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Self, TypeVar
 
-import numpy as np
+from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
 
-from hushrec.arrays import Floats
-from hushrec.data.ratings import Ratings
-from hushrec.data.split import holdout
+import hushrec
+from hushrec.errors import ConfigError, HushrecError
 from hushrec.evaluation import baselines
-from hushrec.evaluation.metrics import rmse
-from hushrec.evaluation.protocol import predictions
-from hushrec.evaluation.slices import by_popularity
-from hushrec.models.base import Model
-from hushrec.models.fitting import fit
-from hushrec.privacy.budget import Budget
-from hushrec.privacy.entropy import Seeded
+from hushrec.experiments.case import Case
+from hushrec.experiments.source import Data, Split, Table
+from hushrec.models.base import Analysis, Model
+from hushrec.privacy.budget import Adjacency, Budget, Unit
 
-HELD_OUT = 0.1
-"""Part of the ratings that is predicted."""
-REFERENCES = {"item average": baselines.item_average, "global average": baselines.global_average}
+T = TypeVar("T")
+OneOrMore = Annotated[
+    tuple[T, ...],
+    BeforeValidator(lambda value: value if isinstance(value, list) else [value]),
+    Field(min_length=1),
+]
+"""A value, or a list of values of which each is run."""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One fit, or one reference, on one split.
+class Run(Table):
+    """A curve, or several: every combination of the listed units, adjacencies, analyses and ε is run.
 
-    Attributes:
-        name: of the model or the reference.
-        epsilon: ε of its budget; infinite without noise.
-        seed: of the split and of the noise.
-        rmse: on the held-out ratings.
-        fifths: RMSE by popularity of the item, least rated fifth of the catalogue first; NaN where nothing
-            was held out.
-        seconds: wall time of the fit.
-
-    Privacy: private; the noise is seeded and the error measured on held-out ratings.
+    Args:
+        name: of the curve.
+        model: by its name in ``hushrec``.
+        settings: of the model.
+        unit: of the budget.
+        adjacency: of the budget.
+        analysis: of the model.
+        epsilon: ε of the budget; ``inf`` is the baseline without noise, run once a split.
+        delta: δ of the budget.
+        seeds: draws of all noise for each split.
+        at_home: have known people folded in like everybody else, also where the release lists them.
     """
 
     name: str
-    epsilon: float
-    seed: int
-    rmse: float
-    fifths: tuple[float, ...]
-    seconds: float
+    model: str
+    settings: dict[str, Any] = Field(default_factory=dict)
+    unit: OneOrMore[Unit] | None = None
+    adjacency: OneOrMore[Adjacency] | None = None
+    analysis: OneOrMore[Analysis] = ("corrected",)
+    epsilon: OneOrMore[Annotated[float, Field(gt=0)]]
+    delta: float | None = None
+    seeds: int = Field(1, ge=1, le=1000)
+    at_home: bool = False
+
+    @field_validator("model")
+    @classmethod
+    def _is_a_model(cls, name: str) -> str:
+        known = [
+            n for n in hushrec.__all__ if isinstance(m := getattr(hushrec, n), type) and issubclass(m, Model)
+        ]
+        if name not in known:
+            raise ValueError(f"there is no model {name!r}; there are {', '.join(known)}")
+        return name
+
+    @model_validator(mode="after")
+    def _can_be_run(self) -> Self:
+        if "analysis" in self.settings:
+            raise ValueError("analysis stands beside settings, not in them")
+        offered = {pair for config in self.configs() for pair in config.supports}
+        for budget in self.budgets():
+            if (budget.unit, budget.adjacency) not in offered:
+                raise ValueError(
+                    f"{self.model} offers no guarantee for unit {budget.unit} under {budget.adjacency}"
+                )
+        return self
+
+    def configs(self) -> list[Model]:
+        """The model under each analysis."""
+        made = getattr(hushrec, self.model)
+        return [made(**self.settings, analysis=analysis) for analysis in self.analysis]
+
+    def budgets(self) -> list[Budget]:
+        """Every combination of unit, adjacency and finite ε."""
+        finite = sorted(filter(math.isfinite, self.epsilon))
+        if not finite:
+            return []
+        if self.unit is None or self.adjacency is None or self.delta is None:
+            raise ValueError("a budget has all of epsilon, delta, unit and adjacency")
+        return [
+            Budget(epsilon=epsilon, delta=self.delta, unit=unit, adjacency=adjacency)
+            for unit, adjacency, epsilon in itertools.product(self.unit, self.adjacency, finite)
+        ]
+
+    def cases(self, split: int) -> Iterator[Case]:
+        """Its runs on one split, the baseline without noise last."""
+        for config, budget in itertools.product(self.configs(), self.budgets()):
+            for seed in range(self.seeds):
+                yield Case(self.name, split, config, budget, seed, at_home=self.at_home)
+        if math.inf in self.epsilon:
+            for config in self.configs():
+                yield Case(self.name, split, config, at_home=self.at_home)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """The runs of one name and ε over their seeds.
-
-    Attributes:
-        name: of the model or the reference.
-        epsilon: ε of the budget; infinite without noise.
-        seeds: number of runs.
-        rmse: mean over the seeds.
-        deviation: standard deviation over the seeds; NaN for a single one.
-        loss: mean of RMSE/(RMSE of the same model without noise on the same split) − 1.
-        fifths: mean RMSE by popularity, as in ``Run``.
-        seconds: mean wall time of a fit.
-
-    Privacy: private, as the runs.
-    """
+class Reference(Table):
+    """A prediction of ``hushrec.evaluation.baselines``, such as ``item average``."""
 
     name: str
-    epsilon: float
-    seeds: int
-    rmse: float
-    deviation: float
-    loss: float
-    fifths: tuple[float, ...]
-    seconds: float
 
-    @property
-    def rare(self) -> float:
-        """RMSE on the least rated fifth of the catalogue."""
-        return self.fifths[0]
+    @field_validator("name")
+    @classmethod
+    def _is_known(cls, name: str) -> str:
+        made = [n for n, f in vars(baselines).items() if getattr(f, "__module__", "") == baselines.__name__]
+        known = [n.replace("_", " ") for n in made if not n.startswith("_")]
+        if name not in known:
+            raise ValueError(f"there is no reference {name!r}; there are {', '.join(known)}")
+        return name
 
 
-def sweep(ratings: Ratings, config: Model, budgets: Sequence[Budget], seeds: Iterable[int]) -> Iterator[Run]:
-    """Fit one model under several budgets and without noise, on a random split for every seed.
+class Grid(Table):
+    """An experiment.
 
     Args:
-        ratings: all of them; nine tenths are the training part.
-        config: the model.
-        budgets: what to spend.
-        seeds: each gives one split and one draw of all noise.
-
-    Yields:
-        For every seed: one run a budget, one without noise, one for each of ``REFERENCES``.
-
-    Privacy: private. Nothing is charged, so nothing here may be published unless the ratings are made up.
+        data: the ratings.
+        split: training and test parts.
+        run: curves.
+        reference: predictions that know nothing of noise, one row a split.
     """
-    for seed in seeds:
-        train, test = holdout(ratings, HELD_OUT, seed)
-        for budget in (*budgets, None):
-            start = time.perf_counter()
-            release = fit(train, config, budget, entropy=Seeded(seed) if budget else None)
-            seconds = time.perf_counter() - start
-            epsilon = budget.epsilon if budget else math.inf
-            predicted = predictions(release, train=train, test=test)
-            yield _run(release.model, epsilon, seed, train, test, predicted, seconds)
-        for name, reference in REFERENCES.items():
-            start = time.perf_counter()
-            predicted = reference(train, test)
-            yield _run(name, math.inf, seed, train, test, predicted, time.perf_counter() - start)
+
+    data: Data
+    split: Split
+    run: tuple[Run, ...] = ()
+    reference: tuple[Reference, ...] = ()
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Read a TOML file.
+
+        Raises:
+            ConfigError: It cannot be read, or a key is missing, unknown or wrong.
+        """
+        try:
+            values = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"{path} cannot be read as a grid: {error}") from None
+        try:
+            return cls.model_validate(values, context=path.parent)
+        except ValidationError as error:
+            parts = (f"{_key(e['loc'])}: {e['msg'].removeprefix('Value error, ')}" for e in error.errors())
+            raise ConfigError(f"{path}: {'; '.join(parts)}") from None
+        except HushrecError as error:
+            raise ConfigError(f"{path}: {error}") from None
+
+    def cases(self) -> list[Case]:
+        """Every run, split by split, so that early rows already show whole curves.
+
+        Raises:
+            ConfigError: Two runs are the same.
+        """
+        made = [case for split in self.split.numbers for case in self._cases(split)]
+        seen: dict[str, str] = {}
+        for case in made:
+            said = json.dumps(case.coordinates(), sort_keys=True)
+            if said in seen:
+                raise ConfigError(f"{case.name!r} repeats a run of {seen[said]!r}; list every run once")
+            seen[said] = case.name
+        return made
+
+    def _cases(self, split: int) -> Iterator[Case]:
+        for reference in self.reference:
+            yield Case(reference.name, split)
+        for run in self.run:
+            yield from run.cases(split)
 
 
-def summary(runs: Iterable[Run]) -> list[Row]:
-    """Means over the seeds, in the order in which names and ε first appear.
-
-    Args:
-        runs: of one model and its references, as ``sweep`` yields them.
-
-    Privacy: private, as the runs.
-    """
-    groups: dict[tuple[str, float], list[Run]] = {}
-    for run in runs:
-        groups.setdefault((run.name, run.epsilon), []).append(run)
-    without_noise = {run.seed: run.rmse for run in _without_noise(groups)}
-    return [_row(group, without_noise) for group in groups.values()]
-
-
-def _without_noise(groups: dict[tuple[str, float], list[Run]]) -> list[Run]:
-    return next(
-        runs for (name, epsilon), runs in groups.items() if math.isinf(epsilon) and name not in REFERENCES
-    )
-
-
-def _row(runs: list[Run], without_noise: dict[int, float]) -> Row:
-    errors = [run.rmse for run in runs]
-    return Row(
-        name=runs[0].name,
-        epsilon=runs[0].epsilon,
-        seeds=len(runs),
-        rmse=statistics.fmean(errors),
-        deviation=statistics.stdev(errors) if len(errors) > 1 else math.nan,
-        loss=statistics.fmean(run.rmse / without_noise[run.seed] - 1 for run in runs),
-        fifths=tuple(np.mean([run.fifths for run in runs], axis=0).tolist()),
-        seconds=statistics.fmean(run.seconds for run in runs),
-    )
-
-
-def _run(
-    name: str, epsilon: float, seed: int, train: Ratings, test: Ratings, predicted: Floats, seconds: float
-) -> Run:
-    fifths = tuple(by_popularity(rmse, train, test, predicted).tolist())
-    return Run(name, epsilon, seed, rmse(test.values(), predicted), fifths, seconds)
+def _key(path: tuple[int | str, ...]) -> str:
+    """``run[1].epsilon``, the number counted from 1 as a reader of the file counts."""
+    parts = (f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in path)
+    return "".join(parts).lstrip(".")

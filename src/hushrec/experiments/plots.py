@@ -3,14 +3,17 @@
 import io
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from hushrec.experiments.grid import REFERENCES, Row
+from hushrec.errors import ConfigError
+from hushrec.experiments.reading import Curve, summary
+from hushrec.experiments.sweep import REFERENCES, Row
 from hushrec.release.statement import Statement
 
 if TYPE_CHECKING:
+    import polars as pl
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -18,7 +21,7 @@ _WIDTH = 5.4  # inches: at the width of a telephone the letters are still readab
 _MODEL, _GREY = "#0072B2", "#444444"
 _SHADES = ("#9ECAE1", "#6BAED6", "#3182BD", "#08519C", "#08306B")  # light to dark: by lightness, not by hue
 _PARTS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")  # Okabe & Ito 2008
-_MARKS = ("o", "s", "^", "D", "v")
+_MARKS = ("o", "s", "^", "D", "v", "P")
 
 
 def curve(rows: Sequence[Row]) -> str:
@@ -117,8 +120,111 @@ def budget_split(statement: Statement) -> str:
         return _svg(figure, "Shares of the privacy budget")
 
 
+def figure(
+    rows: "pl.DataFrame",
+    named: Mapping[str, Curve],
+    levels: Sequence[str] = (),
+    *,
+    title: str = "Prediction error against epsilon",
+    limits: tuple[float, float] | None = None,
+) -> str:
+    """RMSE against ε on a logarithmic axis with bands of 95 %, references as dashed lines.
+
+    Args:
+        rows: of one grid.
+        named: curves by the label that stands beside their ends; at most six look different.
+        levels: names of references, or of curves of which the baseline without noise is meant.
+        title: read aloud in place of the picture.
+        limits: lowest and highest RMSE that is drawn; what lies outside is cut off.
+
+    Returns:
+        SVG.
+
+    Raises:
+        ConfigError: A curve or a reference is not there.
+
+    Privacy: private, as the rows.
+    """
+    lines = list(summary(rows).iter_rows(named=True))
+    with _figure(4.0, width=7.2) as (drawing, axes):
+        axes.set_xscale("log")
+        ends: list[tuple[str, float, float, dict[str, Any]]] = []  # label, where its line ends, how it looks
+        for place, (label, curve) in enumerate(named.items()):
+            colour, mark = _PARTS[place % len(_PARTS)], _MARKS[place % len(_MARKS)]
+            mine = [p for p in lines if Curve(*(p[f] for f in Curve._fields)) == curve]
+            mine = sorted((p for p in mine if math.isfinite(p["epsilon"])), key=lambda p: p["epsilon"])
+            if not mine:
+                raise ConfigError(f"there is no curve {curve!s} among these rows")
+            at, errors, low, high = ([p[f] for p in mine] for f in ("epsilon", "rmse", "low", "high"))
+            look: dict[str, Any] = {"color": colour, "marker": mark, "markersize": 4.5, "linewidth": 1.5}
+            axes.fill_between(at, low, high, color=colour, alpha=0.2, linewidth=0)
+            axes.plot(at, errors, **look)
+            ends.append((label, at[-1], errors[-1], look))
+        ticks = _apart(sorted({p["epsilon"] for p in lines if math.isfinite(p["epsilon"])}))
+        axes.set_xticks(ticks, [f"{e:g}" for e in ticks])
+        axes.minorticks_off()
+        right = axes.get_xlim()[1]
+        for name in levels:
+            found = [p["rmse"] for p in lines if p["name"] == name and math.isinf(p["epsilon"])]
+            if len(found) != 1:
+                raise ConfigError(f"{name!r} is {len(found)} references or curves without noise, not one")
+            level = found[0]
+            look = {"color": _GREY, "linestyle": "--", "linewidth": 1}
+            axes.axhline(level, zorder=0, **look)
+            ends.append((f"{name} {level:.4f}", right, level, look))
+        axes.set_xlim(right=right)
+        axes.set_ylim(limits)
+        _name(axes, ends)
+        axes.set_xlabel("ε (logarithmic)")
+        axes.set_ylabel("RMSE, stars")
+        return _svg(drawing, title)
+
+
+def _name(axes: "Axes", ends: Sequence[tuple[str, float, float, dict[str, Any]]]) -> None:
+    """A legend right of the axes, every line in the order of its curve's end and joined to it."""
+    bottom, top = axes.get_ylim()
+    heights = _spread([(level - bottom) / (top - bottom) for _, _, level, _ in ends])
+    for (label, at, level, look), height in zip(ends, heights, strict=True):
+        join = {"arrowstyle": "-", "color": look["color"], "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3}
+        axes.annotate(
+            "",
+            (at, min(max(level, bottom), top)),
+            (1.06, height),
+            textcoords="axes fraction",
+            arrowprops=join,
+            annotation_clip=False,
+        )
+        axes.plot(
+            [1.06, 1.09, 1.12], [height] * 3, transform=axes.transAxes, clip_on=False, markevery=[1], **look
+        )
+        axes.text(1.14, height, label, transform=axes.transAxes, va="center", fontsize=9)
+
+
+def _apart(ticks: Sequence[float]) -> list[float]:
+    """So many of the ticks that their numbers do not touch on a logarithmic axis."""
+    kept: list[float] = []
+    room = math.log(ticks[-1] / ticks[0]) / 14 if ticks else 0.0
+    for tick in ticks:
+        if not kept or math.log(tick / kept[-1]) >= room:
+            kept.append(tick)
+    return kept
+
+
+def _spread(wanted: Sequence[float]) -> list[float]:
+    """Heights as near to those wanted as lets a line of text stand at each, from 0 to 1 if they fit."""
+    gap, rising = 0.065, sorted(range(len(wanted)), key=wanted.__getitem__)
+    heights, floor = [0.0] * len(wanted), -math.inf
+    for place in rising:
+        heights[place] = floor = max(min(max(wanted[place], 0.0), 1.0), floor + gap)
+    ceiling = 1.0
+    for place in reversed(rising):
+        heights[place] = min(heights[place], ceiling)
+        ceiling = heights[place] - gap
+    return heights
+
+
 @contextmanager
-def _figure(height: float) -> Iterator[tuple["Figure", "Axes"]]:
+def _figure(height: float, width: float = _WIDTH) -> Iterator[tuple["Figure", "Axes"]]:
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -130,7 +236,7 @@ def _figure(height: float) -> Iterator[tuple["Figure", "Axes"]]:
         "svg.hashsalt": "hushrec",  # the same figure gives the same bytes
     }
     with mpl.rc_context(style):
-        figure = Figure(figsize=(_WIDTH, height), layout="constrained")
+        figure = Figure(figsize=(width, height), layout="constrained")
         yield figure, figure.add_subplot()
 
 

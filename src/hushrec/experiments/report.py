@@ -7,7 +7,7 @@ from typing import NamedTuple
 import hushrec
 from hushrec.data.ratings import Ratings
 from hushrec.experiments import demo, plots
-from hushrec.experiments.grid import REFERENCES, Row
+from hushrec.experiments.sweep import REFERENCES, Row
 from hushrec.release.artefact import Release
 
 

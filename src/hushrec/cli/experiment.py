@@ -1,0 +1,114 @@
+"""``hushrec experiment``: run a grid of fits, which are not private."""
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hushrec.cli import console
+from hushrec.errors import ConfigError
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.progress import Progress
+
+
+def experiment(
+    grid: Annotated[Path, typer.Argument(help="The grid, TOML.")],
+    out: Annotated[
+        Path | None, typer.Option(help="The table to write, Parquet; by default named as the grid.")
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, help="How many runs at once, each in its process.")] = 1,
+    figure: Annotated[Path | None, typer.Option(help="Also draw the curves, SVG.")] = None,
+) -> None:
+    """Run a grid of models, budgets and splits. NOT private.
+
+    Goes on where an earlier start stopped.
+    """
+    from hushrec.evaluation.protocol import WARNING
+    from hushrec.experiments.grid import Grid
+    from hushrec.experiments.runner import Experiment
+
+    if figure and not find_spec("matplotlib"):
+        raise ConfigError("--figure needs matplotlib; pip install 'hushrec[report]'")
+    table = out or Path(grid.name).with_suffix(".parquet")
+    with console.working("reading the grid"):
+        described = Experiment(Grid.open(grid), table)
+        missing = len(described.missing())
+    failed = 0
+    with _progress() as progress:
+        total = len(described.cases)
+        task = progress.add_task("runs", total=total, completed=total - missing)
+        for done in described.run(workers):
+            progress.advance(task)
+            if done.error:
+                failed += 1
+                at = f", {done.case.budget}" if done.case.budget else ""
+                where = f"{done.case.name}{at}, split {done.case.split}"
+                progress.console.print(f"failed: {where}: {done.error}", soft_wrap=True)
+    with console.working("writing the table"):
+        rows = described.table()
+    screen = console.out()
+    screen.print(WARNING)
+    screen.print()
+    _print_errors(rows)
+    _print_crossings(rows)
+    if figure:
+        _draw(rows, figure)
+        screen.print(f"Wrote {figure}", soft_wrap=True)
+    screen.print(f"Wrote {table}: {total:,} runs, {missing:,} of them now, {failed:,} failed", soft_wrap=True)
+    if failed:
+        screen.print("Start again to try the failed runs again.")
+
+
+def _progress() -> "Progress":
+    """Done of all runs, and the time that is left. Runs are public; their errors are not shown."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=console.err(), transient=True)
+
+
+def _print_errors(rows: "pl.DataFrame") -> None:
+    from hushrec.experiments.reading import Curve, labels, summary
+
+    shown, label = {curve: label for label, curve in labels(rows).items()}, ""
+    listed = console.table("", "ε", "true ε", "RMSE", "95 % interval", "runs", "fit s", "predict s")
+    for line in summary(rows).iter_rows(named=True):
+        curve = Curve(*(line[field] for field in Curve._fields))
+        above, label = label, shown.get(curve, curve.name)
+        listed.add_row(
+            "" if label == above else label,
+            f"{line['epsilon']:g}",
+            "" if line["true_epsilon"] is None else f"{line['true_epsilon']:.3g}",
+            f"{line['rmse']:.4f}",
+            f"{line['low']:.4f} to {line['high']:.4f}" if line["splits"] > 1 else "",
+            str(line["runs"]),
+            *("" if line[s] is None else f"{line[s]:.1f}" for s in ("fit_seconds", "predict_seconds")),
+        )
+    console.out().print(listed)
+    console.out().print()
+
+
+def _print_crossings(rows: "pl.DataFrame") -> None:
+    from hushrec.experiments.reading import crossing, labels, references
+
+    levels, named = references(rows), labels(rows)
+    if levels and named:
+        listed = console.table("ε at which RMSE falls below", *levels)
+        for label, curve in named.items():
+            listed.add_row(label, *(str(crossing(rows, curve, level)) for level in levels))
+        console.out().print(listed)
+        console.out().print()
+
+
+def _draw(rows: "pl.DataFrame", path: Path) -> None:
+    from hushrec.experiments import plots
+    from hushrec.experiments.reading import labels, references
+
+    drawn = plots.figure(rows, labels(rows), references(rows))
+    try:
+        path.write_text(drawn, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror}; choose another --figure") from None

@@ -1,0 +1,65 @@
+"""One run of a grid: a model under a budget on a split, or a reference on it. Privacy: public."""
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import hushrec
+from hushrec.models.base import Model
+from hushrec.privacy.budget import Budget
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One run.
+
+    Attributes:
+        name: of its curve, or of the reference. A label: it changes no result.
+        split: number of the split.
+        config: the model; None for a reference.
+        budget: what is spent; None without noise.
+        seed: which draw of the noise on this split.
+        at_home: whether known people fold in like everybody else.
+    """
+
+    name: str
+    split: int
+    config: Model | None = None
+    budget: Budget | None = None
+    seed: int = 0
+    at_home: bool = False
+
+    @property
+    def entropy(self) -> int:
+        """Seed of the noise: the same for every model and ε, so that curves differ by these alone."""
+        return 1000 * self.split + self.seed
+
+    def coordinates(self) -> dict[str, Any]:
+        """What the result depends on, as columns of the table of results.
+
+        Unit, adjacency and δ are null where there is no noise, so such a run is made once for all of them.
+        """
+        config, budget = self.config, self.budget
+        return {
+            "model": type(config).__name__ if config else self.name,
+            "unit": budget.unit if budget else None,
+            "adjacency": budget.adjacency if budget else None,
+            "analysis": config.analysis if config else None,
+            "epsilon": budget.epsilon if budget else math.inf,
+            "delta": budget.delta if budget else None,
+            "split": self.split,
+            "seed": self.seed,
+            "at_home": self.at_home,
+            "settings": json.dumps(config.settings(), sort_keys=True) if config else None,
+        }
+
+    def key(self, source: dict[str, str]) -> str:
+        """SHA-256, in hex, of the coordinates, the ratings, their splits and hushrec's version.
+
+        Args:
+            source: digests of ratings and domain, and the way of splitting.
+        """
+        facts = {**self.coordinates(), **source, "hushrec": hushrec.__version__}
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()

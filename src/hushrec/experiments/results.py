@@ -1,0 +1,140 @@
+"""Results of a grid on disk: a small file for every finished run, and one table of them all.
+
+A run's file appears whole or not at all, under the run's key. So whenever the process is killed, what was
+finished is there once, and a start after it needs no repair.
+
+Privacy: private: errors measured on held-out ratings.
+"""
+
+import contextlib
+import os
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from hushrec.errors import ConfigError
+
+SCHEMA: dict[str, Any] = {
+    "key": pl.String,
+    "model": pl.String,
+    "unit": pl.String,
+    "adjacency": pl.String,
+    "analysis": pl.String,
+    "epsilon": pl.Float64,
+    "delta": pl.Float64,
+    "split": pl.Int64,
+    "seed": pl.Int64,
+    "at_home": pl.Boolean,
+    "settings": pl.String,
+    "rmse": pl.Float64,
+    "mae": pl.Float64,
+    "true_epsilon": pl.Float64,
+    "claimed_epsilon": pl.Float64,
+    "fit_seconds": pl.Float64,
+    "predict_seconds": pl.Float64,
+    "peak_mb": pl.Float64,
+    "error": pl.String,
+    "splits": pl.String,
+    "data": pl.String,
+    "domain": pl.String,
+    "hushrec": pl.String,
+    "numpy": pl.String,
+    "python": pl.String,
+}
+"""Columns of a run. The table has ``name``, the label of its curve, before them."""
+_OTHERS = "others.parquet"
+
+
+class Results:
+    """The table of a grid's results, and the files of runs that are not in it yet.
+
+    Args:
+        out: the table, Parquet. The files lie in a folder beside it, its name followed by ``.parts``.
+
+    Privacy: private.
+    """
+
+    def __init__(self, out: Path) -> None:
+        self.out, self.folder = out, out.with_name(f"{out.name}.parts")
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Keep one run; one of the same key is replaced."""
+        self._write(pl.DataFrame([row], schema=SCHEMA), self.folder / f"{row['key']}.parquet")
+
+    def rows(self) -> pl.DataFrame:
+        """Every run that is known, once, of this grid or another.
+
+        Raises:
+            ConfigError: The table is not one of results.
+        """
+        return self._read(self._parts())
+
+    def named(self, names: dict[str, str]) -> pl.DataFrame:
+        """What ``merge`` would write."""
+        return _named(self.rows(), names)
+
+    def merge(self, names: dict[str, str]) -> pl.DataFrame:
+        """Write the table of the runs of a grid. Others stay beside it, for a grid that asks for them.
+
+        Args:
+            names: key → name of the curve, in the table's order.
+
+        Returns:
+            The table.
+        """
+        parts = self._parts()
+        found = self._read(parts)
+        table, others = _named(found, names), found.filter(~pl.col("key").is_in(list(names)))
+        if len(others):
+            self._write(others, self.folder / _OTHERS)
+            parts = [part for part in parts if part.name != _OTHERS]
+        self._write(table, self.out)
+        for part in [*parts, *self.folder.glob("*.tmp")]:  # of killed processes
+            part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # it holds others, or another process writes there
+            self.folder.rmdir()
+        return table
+
+    def _write(self, table: pl.DataFrame, path: Path) -> None:
+        """Write a table, whole or not at all, whatever happens meanwhile.
+
+        Raises:
+            ConfigError: It cannot be written.
+        """
+        part = self.folder / f"{path.name}.{os.getpid()}.tmp"  # on the same file system as the path
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with part.open("wb") as file:
+                table.write_parquet(file)
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(path)
+        except OSError as error:
+            raise ConfigError(
+                f"{path} cannot be written: {error.strerror}; choose another with --out"
+            ) from None
+
+    def _parts(self) -> list[Path]:
+        return sorted(self.folder.glob("*.parquet"), key=lambda part: (part.name != _OTHERS, part.name))
+
+    def _read(self, parts: list[Path]) -> pl.DataFrame:
+        """The table's runs, then the others, then the files', of which the last counts."""
+        sources = [self.out] * self.out.exists() + parts
+        try:
+            tables = [pl.read_parquet(source, columns=list(SCHEMA)) for source in sources]
+        except (OSError, pl.exceptions.PolarsError):
+            raise ConfigError(
+                f"{self.out}, or the folder {self.folder.name} beside it, is no table of results; choose "
+                "another file with --out"
+            ) from None
+        everything = pl.concat([pl.DataFrame(schema=SCHEMA), *tables])
+        return everything.unique("key", keep="last", maintain_order=True)
+
+
+def _named(found: pl.DataFrame, names: dict[str, str]) -> pl.DataFrame:
+    wanted = pl.DataFrame(
+        {"name": list(names.values()), "key": list(names)}, schema={"name": pl.String, "key": pl.String}
+    )
+    table = wanted.join(found, on="key", how="inner", maintain_order="left")
+    return table.select("name", *SCHEMA)

@@ -1,0 +1,170 @@
+"""Which ratings an experiment is about, and how they are divided: two tables of its TOML file."""
+
+import hashlib
+import itertools
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+
+from hushrec.data.domain import Domain
+from hushrec.data.load import load
+from hushrec.data.ratings import Ratings
+from hushrec.data.split import holdout, kfold
+from hushrec.data.synthetic import netflix_like
+from hushrec.errors import ConfigError
+
+Range = tuple[int, int]
+"""First and last of a range of integer ids."""
+
+
+class Table(BaseModel):
+    """A table of the TOML file: nothing in it is unknown, nothing changes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Frame(Table):
+    """The public frame of a file whose ids are ranges of integers. All of it is public knowledge.
+
+    Args:
+        items: first and last item id.
+        scale: lowest rating, highest rating, step.
+        max_users: a public upper bound on the number of users.
+        cap: how many ratings of one user count at most.
+        users: first and last user id, where it is public who may take part.
+    """
+
+    items: Range
+    scale: tuple[float, float, float]
+    max_users: int
+    cap: int = 500
+    users: Range | None = None
+
+    def domain(self) -> Domain:
+        """The declared domain."""
+        given: dict[str, Any] = {"scale": self.scale, "max_users": self.max_users, "cap": self.cap}
+        if self.users:
+            given["users"] = _ids(self.users)
+        return Domain(_ids(self.items), **given)
+
+
+class Generated(Table):
+    """Made-up ratings: the arguments of ``hushrec.synthetic.netflix_like``. Everybody in them is known."""
+
+    users: int
+    items: int
+    ratings: int
+    seed: int
+
+
+class Data(Table):
+    """Where the ratings come from.
+
+    Args:
+        ratings: a file that ``hushrec.load`` reads; relative to the grid's folder.
+        generated: made-up ratings instead.
+        domain: of the file: a table, or a file that ``hushrec domain`` wrote.
+    """
+
+    ratings: Path | None = None
+    generated: Generated | None = None
+    domain: Path | Frame | None = None
+
+    @field_validator("ratings", "domain")
+    @classmethod
+    def _beside_the_grid(cls, value: Path | Frame | None, info: ValidationInfo) -> Path | Frame | None:
+        return info.context / value if isinstance(value, Path) and info.context else value
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if (self.ratings is None) == (self.generated is None):
+            raise ValueError("give either ratings or generated")
+        if (self.ratings is None) != (self.domain is None):
+            raise ValueError("ratings need a domain, and generated ratings bring their own")
+        return self
+
+    def digest(self) -> str:
+        """SHA-256, in hex, of the file, or of how the ratings are made up. Privacy: private."""
+        if self.ratings is None:
+            return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+        try:
+            with self.ratings.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise ConfigError(f"data.ratings: {self.ratings} cannot be read: {error.strerror}") from None
+
+    def domain_of(self) -> Domain:
+        """The public frame."""
+        if isinstance(self.domain, Path):
+            return Domain.open(self.domain)
+        return self.domain.domain() if self.domain else self.load().domain
+
+    def load(self) -> Ratings:
+        """The ratings. Privacy: private, unless they are made up."""
+        if self.generated:
+            made = netflix_like(**dict(self.generated))
+            frame = made.domain
+            known = Domain(
+                frame.items,
+                scale=frame.scale,
+                max_users=frame.max_users,
+                cap=frame.cap,
+                users=made.users.to_list(),
+            )
+            return replace(made, domain=known)
+        return load(self.ratings, self.domain_of())
+
+
+class Split(Table):
+    """How ratings are divided in training and test parts.
+
+    Args:
+        kind: ``kfold``, or ``holdout`` of independent random parts.
+        folds: of kfold.
+        fraction: of holdout: the test part.
+        splits: of holdout: how many.
+        seed: of the choice.
+        only: numbers of the splits to run, from 0; all of them by default.
+    """
+
+    kind: Literal["kfold", "holdout"]
+    folds: int = Field(10, ge=2, le=255)
+    fraction: float = Field(0.1, gt=0, lt=1)
+    splits: int = Field(5, ge=1)
+    seed: int = 0
+    only: tuple[int, ...] = ()
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        foreign = {"fraction", "splits"} if self.kind == "kfold" else {"folds"}
+        if given := foreign & self.model_fields_set:
+            raise ValueError(f"{sorted(given)[0]} does not go with kind = {self.kind!r}")
+        if any(not 0 <= number < self.count for number in self.only):
+            raise ValueError(f"only: the splits are numbered 0 to {self.count - 1}")
+        return self
+
+    @property
+    def count(self) -> int:
+        """Number of splits."""
+        return self.folds if self.kind == "kfold" else self.splits
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The splits to run."""
+        return self.only or tuple(range(self.count))
+
+    def __str__(self) -> str:
+        how = f"{self.folds} folds" if self.kind == "kfold" else f"holdout {self.fraction:g}"
+        return f"{how}, seed {self.seed}"
+
+    def parts(self, ratings: Ratings, number: int) -> tuple[Ratings, Ratings]:
+        """Training and test part of one split. Privacy: private."""
+        if self.kind == "kfold":
+            return next(itertools.islice(kfold(ratings, self.folds, self.seed), number, None))
+        return holdout(ratings, self.fraction, self.seed + number)
+
+
+def _ids(ends: Range) -> list[str]:
+    return [str(number) for number in range(ends[0], ends[1] + 1)]

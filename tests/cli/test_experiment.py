@@ -1,0 +1,154 @@
+"""The command, and what is left of it when it is killed."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+GRID = """
+[data]
+generated = { users = 200, items = 60, ratings = 3000, seed = 3 }
+[split]
+kind = "kfold"
+folds = 3
+[[run]]
+name = "svd"
+model = "CovarianceSVD"
+settings = { rank = 3 }
+unit = "rating"
+adjacency = "add-remove"
+epsilon = [0.3, 1, 5, inf]
+delta = 1e-6
+seeds = 4
+[[run]]
+name = "effects"
+model = "GlobalEffects"
+unit = "rating"
+adjacency = "add-remove"
+analysis = ["published", "corrected"]
+epsilon = [1, 5]
+delta = 1e-6
+[[reference]]
+name = "item average"
+"""
+RUNS = 3 * (3 * 4 + 1 + 4 + 1)
+TIMING = ["fit_seconds", "predict_seconds", "peak_mb"]
+
+
+@pytest.fixture
+def grid(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    Path("grid.toml").write_text(GRID)
+    return tmp_path
+
+
+def test_it_runs_tells_and_draws(grid, hushrec):
+    shown = hushrec("experiment grid.toml --figure curve.svg").out
+    assert shown.startswith("NOT PRIVATE, not for publication")
+    assert f"Wrote grid.parquet: {RUNS} runs, {RUNS} of them now, 0 failed" in shown
+    table = pl.read_parquet("grid.parquet")
+    assert len(table) == RUNS
+    mean = table.filter(name="svd", epsilon=1.0)["rmse"].mean()
+    assert re.search(rf"^svd +0\.3 .*\n +1 +1 +{mean:.4f} ", shown, re.MULTILINE)
+    assert re.search(r"^effects, published +[\d.>≤]", shown[shown.index("falls below") :], re.MULTILINE)
+    assert Path("curve.svg").read_text().startswith("<svg ")
+    again = hushrec("experiment grid.toml --out grid.parquet").out
+    assert f"{RUNS} runs, 0 of them now, 0 failed" in again
+
+
+def test_what_failed_is_listed_and_tried_again(grid, hushrec):
+    Path("grid.toml").write_text(
+        GRID.replace("delta = 1e-6\n[[ref", "delta = 0\n[[ref").replace("3\n[[run", "2\n[[run")
+    )
+    for _ in range(2):
+        result = hushrec("experiment grid.toml --out some.parquet")
+        assert result.err.count("failed: effects, ε = 5 at δ = 0 per rating, add-remove, split 1: ") == 2
+        assert "8 failed\nStart again to try the failed runs again." in result.out
+    assert "36 runs, 8 of them now" in result.out
+
+
+def test_refusals(grid, refused, monkeypatch):
+    Path("grid.toml").write_text(GRID.replace("rank", "rnk"))
+    assert "grid.toml: run[1]: CovarianceSVD cannot be set up so: rnk" in refused("experiment grid.toml")
+    assert "cannot be read as a grid" in refused("experiment none.toml")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert "pip install 'hushrec[report]'" in refused("experiment grid.toml --figure curve.svg")
+
+
+def start(out):
+    script = "from hushrec.cli import main; main()"
+    command = [sys.executable, "-c", script, "experiment", "grid.toml", "--out", out, "--workers", "2"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
+
+
+def differing(table, expected):
+    """Keys that are missing, there twice, or of another result."""
+    columns = [name for name in expected.columns if name not in TIMING]
+    mine, theirs = (sorted(map(repr, rows.select(columns).iter_rows())) for rows in (table, expected))
+    return [row for row in {*mine, *theirs} if mine.count(row) != theirs.count(row)]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for its processes in /proc")
+@pytest.mark.parametrize("kills", [[10], pytest.param([1, 2, 5, 15, 30, 45], marks=pytest.mark.full)])
+def test_killed_in_the_middle_it_loses_and_repeats_nothing(grid, kills):
+    assert start("whole.parquet").wait() == 0
+    expected = pl.read_parquet("whole.parquet")
+    parts = Path("killed.parquet.parts")
+    for at_least in kills:
+        process = start("killed.parquet")
+        while len(list(parts.glob("*.parquet"))) < at_least:
+            assert process.poll() is None
+            time.sleep(0.005)
+        workers = children(process.pid)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        assert len(workers) >= 2
+        wait_for_end(workers)
+        kept = {file.name: file.stat().st_mtime_ns for file in parts.glob("*.parquet")}
+        assert at_least <= len(kept) < RUNS
+        assert not Path("killed.parquet").exists()
+    last = start("killed.parquet")
+    while last.poll() is None:
+        for name, changed in kept.items():  # what was finished is not run again
+            file = parts / name
+            assert not file.exists() or file.stat().st_mtime_ns == changed
+        time.sleep(0.01)
+    assert last.returncode == 0
+    table = pl.read_parquet("killed.parquet")
+    assert not differing(table, expected)
+    assert not parts.exists()
+
+
+def children(process):
+    return Path(f"/proc/{process}/task/{process}/children").read_text().split()
+
+
+def wait_for_end(processes):
+    """Workers end with their parent, or they would write beside the next start."""
+    deadline = time.monotonic() + 20
+    while any(map(alive, processes)):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def alive(process):
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_a_lost_a_repeated_and_a_changed_row_would_be_noticed():
+    whole = pl.DataFrame({"key": ["a", "b"], "rmse": [1.0, 2.0], "fit_seconds": [1.0, 2.0]})
+    assert not differing(whole.reverse().with_columns(pl.lit(9.0).alias("fit_seconds")), whole)
+    assert differing(whole.head(1), whole)
+    assert differing(pl.concat([whole, whole.head(1)]), whole)
+    assert differing(whole.with_columns(pl.col("rmse") + 1e-15), whole)
