@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from hushrec.models.covariance_svd import CovarianceSVD
     from hushrec.models.fitting import fit, plan
     from hushrec.models.global_effects import GlobalEffects
+    from hushrec.models.input_perturbation_mf import InputPerturbationMF
+    from hushrec.models.matrix_factorization import MatrixFactorization
+    from hushrec.models.private_als import PrivateALS
+    from hushrec.models.private_sgd import PrivateSGD
     from hushrec.privacy.budget import Budget
     from hushrec.privacy.ledger import Ledger
     from hushrec.release.artefact import Release
@@ -33,7 +37,11 @@ _HOMES = {
     "CovarianceSVD": "hushrec.models.covariance_svd",
     "Domain": "hushrec.data.domain",
     "GlobalEffects": "hushrec.models.global_effects",
+    "InputPerturbationMF": "hushrec.models.input_perturbation_mf",
     "Ledger": "hushrec.privacy.ledger",
+    "MatrixFactorization": "hushrec.models.matrix_factorization",
+    "PrivateALS": "hushrec.models.private_als",
+    "PrivateSGD": "hushrec.models.private_sgd",
     "Ratings": "hushrec.data.ratings",
     "Release": "hushrec.release.artefact",
     "evaluate": "hushrec.evaluation.protocol",
@@ -56,7 +64,11 @@ __all__ = [
     "CovarianceSVD",
     "Domain",
     "GlobalEffects",
+    "InputPerturbationMF",
     "Ledger",
+    "MatrixFactorization",
+    "PrivateALS",
+    "PrivateSGD",
     "Ratings",
     "Release",
     "data",

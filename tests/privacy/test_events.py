@@ -6,10 +6,12 @@ import pytest
 
 from hushrec.errors import BudgetError
 from hushrec.privacy.bounded import Bounded, Noisy
-from hushrec.privacy.events import Event, Gaussian, Laplace
+from hushrec.privacy.events import EVERY_RATING, Event, Gaussian, Laplace, Spherical
+
+KINDS = pytest.mark.parametrize("kind", [Gaussian, Laplace, Spherical])
 
 
-@pytest.mark.parametrize("kind", [Gaussian, Laplace])
+@KINDS
 def test_events_are_frozen_descriptions(kind: type[Event]) -> None:
     event = kind("sums", 2.0, 10.0, 0.5, 4)
     assert event.noise == 10.0
@@ -19,9 +21,10 @@ def test_events_are_frozen_descriptions(kind: type[Event]) -> None:
 
 
 def test_each_kind_names_its_norm_and_deviation() -> None:
-    assert (Gaussian.norm, Laplace.norm) == ("l2", "l1")
+    assert (Gaussian.norm, Laplace.norm, Spherical.norm) == ("l2", "l1", "l2")
     assert Gaussian("a", 1.0, 3.0, 1.0, 1).deviation == 3.0
-    assert Laplace("a", 1.0, 3.0, 1.0, 1).deviation == pytest.approx(math.sqrt(18))
+    for kind in (Laplace, Spherical):
+        assert kind("a", 1.0, 3.0, 1.0, 1).deviation == pytest.approx(math.sqrt(18))
 
 
 @pytest.mark.parametrize("kind", [Gaussian, Laplace])
@@ -36,7 +39,7 @@ def test_each_kind_names_its_norm_and_deviation() -> None:
         (math.nan, 1.0, 1.0, 1),
         (math.inf, 1.0, 1.0, 1),
         (1.0, 1.0, 0.0, 1),
-        (1.0, 1.0, 1.0, 0),
+        (1.0, 1.0, 1.0, -1),
         (1.0, 1.0, 11.0, 1),  # narrower than a tenth of the grid
         (1.0, 1.0, 1e-16, 1),  # wider than the sampler reaches
     ],
@@ -65,3 +68,18 @@ def test_bounded_values_are_integers_with_a_bound() -> None:
         Bounded("sums", np.zeros(3), 1.0, "l2", 1.0)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="positive"):
         Bounded("sums", np.zeros(3, dtype=np.int64), math.inf, "l2", 1.0)
+
+
+@KINDS
+def test_a_size_may_be_left_to_the_number_of_ratings(kind: type[Event]) -> None:
+    assert kind("sums", 2.0, 10.0, 0.5, EVERY_RATING).size == 0
+
+
+def test_a_bound_may_be_unknown_for_published_noise_alone() -> None:
+    assert Spherical("rows", math.inf, 10.0, 0.5, 4).sensitivity == math.inf
+    for sensitivity in (0.0, -math.inf, math.nan):
+        with pytest.raises(BudgetError, match="sensitivity"):
+            Spherical("rows", sensitivity, 10.0, 0.5, 4)
+    for noise in (0.0, math.inf, math.nan):
+        with pytest.raises(BudgetError, match="noise"):
+            Spherical("rows", math.inf, noise, 0.5, 4)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hushrec.errors import BudgetError
 from hushrec.privacy.accountant import largest_rho, price
 from hushrec.privacy.budget import Budget
-from hushrec.privacy.events import Gaussian
+from hushrec.privacy.events import EVERY_RATING, Event, Gaussian, Laplace, Spherical
 from hushrec.privacy.plan import Measurement, Plan, gaussian, laplace, split_gaussian, split_laplace
 
 BUDGET = Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
@@ -157,3 +157,33 @@ def test_a_plan_prints_as_a_table(make_plan: Callable[..., Plan]) -> None:
         "true ε = 1 at δ = 1e-06",
     ]
     assert "b = 4 " in str(make_plan(delta=0.0))
+
+
+def plan_of(event: Event, adjacency: str = "replace", analysis: str = "published") -> Plan:
+    budget = BUDGET.model_copy(update={"unit": "rating", "adjacency": adjacency})
+    claim = 1.0 if analysis == "published" else None
+    return Plan("toy", {}, "d" * 64, 1000, budget, analysis, (Measurement(event, 1.0),), claim)  # type: ignore[arg-type]
+
+
+def test_an_entry_for_every_rating_is_for_those_whose_number_is_public() -> None:
+    event = Laplace("errors", 1.0, 8.0, 1.0, EVERY_RATING)
+    assert " each rating " in str(plan_of(event))
+    with pytest.raises(BudgetError, match='choose adjacency "replace"'):
+        plan_of(event, adjacency="add-remove")
+    assert plan_of(event).key("p", 0) != plan_of(dataclasses.replace(event, size=5)).key("p", 0)
+
+
+def test_a_plan_without_a_known_bound_says_so_and_is_never_corrected() -> None:
+    event = Spherical("rows", math.inf, 2.0, 2**-20, 60)
+    plan = plan_of(event)
+    assert plan.epsilon == math.inf
+    assert str(plan).splitlines()[2:] == [
+        "measurement  mechanism  sensitivity  noise  entries   share   cost",
+        "rows         spherical            ∞  s = 2       60  1.0000  ε = ∞",
+        "",
+        "no finite ε is known for this noise; the paper claims ε = 1",
+    ]
+    keys = {plan_of(dataclasses.replace(event, sensitivity=s)).key("p", 0) for s in (math.inf, 1.0, 2.0)}
+    assert len(keys) == 3
+    with pytest.raises(BudgetError, match="no finite ε is known"):
+        plan_of(event, analysis="corrected")

@@ -2,13 +2,14 @@
 
 import tracemalloc
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from hushrec.arrays import Ints
 from hushrec.errors import SamplerError
-from hushrec.privacy import sampling, tables
+from hushrec.privacy import counts, sampling, tables
 from hushrec.privacy.entropy import Seeded
 from hushrec.privacy.laws import GAUSSIAN, LAPLACE, Law
 
@@ -123,6 +124,47 @@ def test_numpy_generators_are_never_touched(monkeypatch: pytest.MonkeyPatch) -> 
         draw(2000, 3.0, KEY)
         draw(2000, 2.0**40, KEY)
     np.testing.assert_array_equal(np.random.get_state()[1], before)
+
+
+COUNTS = {"gaps": counts.gaps(20.0, 50, 2**31), "excesses": counts.excesses(20.0, 30)}
+counted = pytest.mark.parametrize("law", COUNTS.values(), ids=COUNTS)
+
+
+@counted
+def test_counts_are_the_exact_ones(law: counts.Count) -> None:
+    draws = sampling.count_draws(KEY, law, (1, 5), 1024, 1200)
+    for i in [*range(15), 511, 512, 1199]:
+        assert draws[i] == sampling.exact_count(KEY, law, (1, 5), 1024 + i)
+
+
+@counted
+def test_counts_do_not_depend_on_how_many_are_drawn_at_once(law: counts.Count) -> None:
+    draws = sampling.count_draws(KEY, law, (0, 5), 0, 3000)
+    np.testing.assert_array_equal(sampling.count_draws(KEY, law, (0, 5), 1024, 700), draws[1024:1724])
+    for other in ((1, 5), (0, 6)):
+        assert np.any(sampling.count_draws(KEY, law, other, 0, 3000) != draws)
+
+
+@counted
+def test_doubt_about_counts_changes_nothing(law: counts.Count, monkeypatch: pytest.MonkeyPatch) -> None:
+    draws = sampling.count_draws(KEY, law, (0, 5), 0, 2000)
+    refined = []
+    exact_count = sampling.exact_count
+    monkeypatch.setattr(sampling, "exact_count", lambda *args: refined.append(args[3]) or exact_count(*args))
+    wary = replace(law, slack=0.05 / law.scale)
+    np.testing.assert_array_equal(sampling.count_draws(KEY, wary, (0, 5), 0, 2000), draws)
+    assert 10 < len(refined) < 1000
+
+
+def test_the_self_test_catches_wrong_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    exact_count = sampling.exact_count
+    with monkeypatch.context() as patch:
+        patch.setattr(sampling, "exact_count", lambda *args: exact_count(*args) + 1)
+        with pytest.raises(SamplerError, match="counts are not the exact ones"):
+            sampling.self_test()
+    monkeypatch.setattr(sampling, "_COUNTED", replace(sampling._COUNTED, scale=31.1))
+    with pytest.raises(SamplerError, match="counts are not the known ones"):
+        sampling.self_test()
 
 
 def test_the_self_test_passes() -> None:

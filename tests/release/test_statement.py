@@ -2,14 +2,14 @@
 
 import json
 import math
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 
 import hushrec as hr
 from hushrec.errors import ReleaseError
 from hushrec.models.statements import unwritten
-from hushrec.release.statement import Statement
+from hushrec.release.statement import Measured, Statement
 
 PROMISE = "Whoever reads this file, and whatever else he knows, can hardly tell whether"
 PUBLISHED = "Not a valid guarantee: the published analysis claims ε = 1"
@@ -95,6 +95,61 @@ def test_what_was_measured_exactly_is_not_to_be_published(statement):
     assert first(unwritten()).startswith("NOT PRIVATE")
 
 
+ENDLESS = Measured("rows", "spherical", math.inf, 2.0, 60, 1.0, math.inf)
+
+
+def endless(statement, **changes):
+    """A published analysis whose noise has no finite ε that anybody knows."""
+    facts = {
+        "caveat": "NOT PRIVATE: seeded",
+        "unit": "rating",
+        "epsilon": math.inf,
+        "analysis": "published",
+        "claimed_epsilon": 1.0,
+        "measurements": (ENDLESS,),
+        "ledger": {},
+    }
+    return statement(**(facts | changes))
+
+
+def test_noise_without_a_known_epsilon_gets_no_number(statement):
+    lines = str(endless(statement)).splitlines()
+    assert lines[0] == "NOT PRIVATE: seeded"
+    assert lines[1].startswith(PUBLISHED)
+    assert lines[1].endswith("No finite ε is known for this noise.")
+    assert lines[2] == "no finite ε at δ = 1e-06, unit rating, adjacency add-remove, published analysis"
+    assert " ".join(lines[5].split()) == "rows spherical ∞ s = 2 60 1.000 ε = ∞"
+    assert "true cost" not in str(endless(statement))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"caveat": ""},
+        {"epsilon": 3.0},
+        {"measurements": (replace(ENDLESS, mechanism="laplace"),)},
+        {"measurements": (replace(ENDLESS, cost=1.0),)},
+        {"measurements": (replace(ENDLESS, noise=math.inf),)},
+        {"measurements": (replace(ENDLESS, sensitivity=-1.0, cost=1.0),)},
+    ],
+)
+def test_an_unknown_epsilon_is_not_dressed_up(statement, changes):
+    values = json.loads(json.dumps(endless(statement).to_json()))
+    assert Statement.from_json(values) == endless(statement)
+    forged = endless(statement, **changes).to_json()
+    with pytest.raises(ReleaseError, match=r"without grounds|malformed"):
+        Statement.from_json(forged)
+
+
+def test_an_entry_for_every_rating_is_called_so_where_their_number_is_public(statement):
+    line = Measured("errors", "laplace", 1.0, 8.0, 0, 1.0, 0.125)
+    made = statement(unit="rating", adjacency="replace", measurements=(line,))
+    assert "errors laplace 1 b = 8 each rating 1.000 ε = 0.125" in " ".join(str(made).split())
+    assert Statement.from_json(made.to_json()) == made
+    with pytest.raises(ReleaseError, match="without grounds"):
+        Statement.from_json(statement(measurements=(line,)).to_json())
+
+
 # -- what fits write --------------------------------------------------------------------------------------
 
 
@@ -148,6 +203,13 @@ def test_a_private_release_of_a_published_analysis_promises_only_what_its_noise_
         {"epsilon": 1e-12, "unit": "rating", "adjacency": "replace"},
         {"epsilon": 0.1 + 0.2, "analysis": "published", "claimed_epsilon": 1 / 3},
         {"ledger": {}, "assumes": ()},
+        {
+            "caveat": "NOT PRIVATE: seeded",
+            "epsilon": math.inf,
+            "analysis": "published",
+            "claimed_epsilon": 1.0,
+            "measurements": (ENDLESS,),
+        },
     ],
 )
 def test_json_keeps_everything(statement, changes):

@@ -11,7 +11,7 @@ from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.errors import BudgetUnsupported, ConfigError
 from hushrec.privacy.budget import Budget
-from hushrec.privacy.events import Event, Gaussian, Laplace
+from hushrec.privacy.events import Event, Gaussian, Laplace, Spherical
 from hushrec.privacy.mechanisms import Grant
 from hushrec.privacy.plan import Measurement, Plan, gaussian, laplace, split_gaussian, split_laplace
 from hushrec.release.artefact import Release
@@ -28,7 +28,7 @@ class Model(BaseModel):
     Args:
         analysis: ``corrected`` states what holds; ``published`` reproduces the paper's noise, whose claim may
             not hold.
-        noise: ``gaussian`` (needs δ > 0) or ``laplace``.
+        noise: ``gaussian`` (needs δ > 0) or ``laplace``; what the model's algorithm calls for by default.
         shares: parts of the budget by name of measurement, in place of the model's own; they are scaled to
             add to one.
 
@@ -38,7 +38,7 @@ class Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     analysis: Analysis = "corrected"
-    noise: Noise = "gaussian"
+    noise: Noise | None = None
     shares: Mapping[str, float] = {}
 
     supports: ClassVar[frozenset[tuple[str, str]]] = frozenset()
@@ -54,9 +54,19 @@ class Model(BaseModel):
             ) from None
 
     @property
+    def law(self) -> Noise:
+        """The law of the noise that is used."""
+        return self.noise or "gaussian"
+
+    @property
+    def published(self) -> bool:
+        """Whether the paper's form is asked for."""
+        return self.analysis == "published"
+
+    @property
     def norm(self) -> Norm:
         """The norm that the noise asks for."""
-        return "l1" if self.noise == "laplace" else "l2"
+        return "l1" if self.law == "laplace" else "l2"
 
     def settings(self) -> dict[str, Any]:
         """All settings that bear on the release, as JSON values."""
@@ -84,12 +94,10 @@ class Model(BaseModel):
         Privacy: public.
         """
         self._require(budget)
-        asked = [(query, share) for query, share in self.queries(domain, budget) if not query.agreed]
-        total = sum(share for _, share in asked)
-        shares = {query.name: share / total for query, share in asked}
-        queries = [query for query, _ in asked]
-        price = _published if self.analysis == "published" else _corrected
-        events = price(queries, shares, budget, self.noise)
+        queries = [query for query, _ in self.queries(domain, budget) if not query.agreed]
+        shares = self.split(domain, budget)
+        price = _published if self.published else _corrected
+        events = price(queries, shares, budget, self.law)
         return Plan(
             model=type(self).__name__,
             config=self.settings(),
@@ -98,8 +106,14 @@ class Model(BaseModel):
             budget=budget,
             analysis=self.analysis,
             measurements=tuple(Measurement(event, shares[event.name]) for event in events),
-            claimed_epsilon=budget.epsilon if self.analysis == "published" else None,
+            claimed_epsilon=budget.epsilon if self.published else None,
         )
+
+    def split(self, domain: Domain, budget: Budget) -> dict[str, float]:
+        """Part of the budget of every measurement that costs anything; they add to one."""
+        parts = {query.name: part for query, part in self.queries(domain, budget) if not query.agreed}
+        total = sum(parts.values())
+        return {name: part / total for name, part in parts.items()}
 
     def with_shares(self, queries: Iterable[Query], budget: Budget) -> list[tuple[Query, float]]:
         """Each query with its part of the budget.
@@ -122,7 +136,11 @@ class Model(BaseModel):
             raise BudgetUnsupported(
                 f"{type(self).__name__} protects {offered}; change the budget's unit or adjacency"
             )
-        if self.noise == "gaussian" and budget.delta == 0:
+        if self.noise not in (None, self.law):
+            raise BudgetUnsupported(
+                f"{type(self).__name__} draws {self.law} noise in its {self.analysis} form; leave noise out"
+            )
+        if self.law == "gaussian" and budget.delta == 0:
             raise BudgetUnsupported('Gaussian noise needs delta > 0; give one, or set noise="laplace"')
 
 
@@ -142,14 +160,17 @@ def _corrected(queries: list[Query], shares: dict[str, float], budget: Budget, n
 
 
 def _published(queries: list[Query], shares: dict[str, float], budget: Budget, noise: Noise) -> list[Event]:
-    """Noise as McSherry & Mironov print it: ε's and δ's add (Theorem 1), σ = Δ √(2 ln(2/δ))/ε (Theorem 3).
+    """Noise as the papers print it: ε's and δ's add, b = Δ/ε, σ = Δ √(2 ln(2/δ))/ε.
 
-    The events carry the true sensitivities, so that what is booked is what the noise is worth.
+    McSherry & Mironov 2009, Theorems 1 and 3; Friedman, Berkovsky & Kaafar 2016, Theorems 1 and 2. The events
+    carry the true sensitivities, so that what is booked is what the noise is worth.
     """
     events: list[Event] = []
     for query in queries:
         epsilon = budget.epsilon * shares[query.name]
-        if noise == "laplace":
+        if query.spherical:
+            events.append(Spherical(query.name, query.sensitivity * epsilon, 1.0, query.step, query.size))
+        elif noise == "laplace":
             scale = query.printed / epsilon
             events.append(Laplace(query.name, query.sensitivity, scale, query.step, query.size))
         else:

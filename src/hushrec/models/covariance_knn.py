@@ -56,7 +56,7 @@ class CovarianceKNN(Model):
 
     def own_shares(self, budget: Budget) -> Mapping[str, float]:
         """As ``CovarianceSettings`` has them."""
-        return self.covariance.shares(budget, published=self.analysis == "published")
+        return self.covariance.shares(budget, published=self.published)
 
     def release(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
         """Measure item effects (§4.2), centre at home (§4.3), measure covariance (§4.4), clean (§4.6).
@@ -84,9 +84,9 @@ class CovarianceKNN(Model):
 
     @property
     def _dense(self) -> bool:
-        return self.covariance.way(published=self.analysis == "published") == "none"
+        return self.covariance.way(published=self.published) == "none"
 
     def _sums(self, domain: Domain, budget: Budget) -> tuple[EffectSums, CovarianceSums]:
-        published = self.analysis == "published"
+        published = self.published
         effects = self.effects.sums(domain, budget, self.norm, published=published)
         return effects, self.covariance.sums(domain, budget, self.norm, published=published)

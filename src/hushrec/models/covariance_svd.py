@@ -43,7 +43,7 @@ class CovarianceSVD(Model):
 
     def own_shares(self, budget: Budget) -> Mapping[str, float]:
         """As ``CovarianceSettings`` has them."""
-        return self.covariance.shares(budget, published=self.analysis == "published")
+        return self.covariance.shares(budget, published=self.published)
 
     def release(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
         """Measure item effects (§4.2), centre at home (§4.3), measure covariance (§4.4), clean (§4.6).
@@ -57,6 +57,6 @@ class CovarianceSVD(Model):
         return factor_release(self, ratings.domain, baseline, factors)
 
     def _sums(self, domain: Domain, budget: Budget) -> tuple[EffectSums, CovarianceSums]:
-        published = self.analysis == "published"
+        published = self.published
         effects = self.effects.sums(domain, budget, self.norm, published=published)
         return effects, self.covariance.sums(domain, budget, self.norm, published=published)

@@ -90,6 +90,7 @@ def _account(ledger: Ledger | str | Path | None, planned: Plan, entropy: Entropy
         raise LedgerError(
             'a private release is charged to a ledger: pass ledger="ledger.db" (it is created if new)'
         )
-    # A seeded experiment claims nothing, so a published plan may cost more than its budget here.
-    epsilon = max(planned.budget.epsilon, planned.epsilon)
+    # A seeded experiment claims nothing, so a published plan may cost more than its budget here, or more than
+    # anybody can say: then the total covers the rest of it.
+    epsilon = max(planned.budget.epsilon, planned.spent.bounded.epsilon(planned.budget.delta))
     return Ledger.ephemeral(planned.budget.model_copy(update={"epsilon": epsilon}))

@@ -1,15 +1,17 @@
 """Global effects: a mean for every item, a level for every person (McSherry & Mironov 2009, §4.2–4.3)."""
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
+from hushrec.errors import BudgetUnsupported
+from hushrec.models.averages import AverageSettings, average_shares
 from hushrec.models.base import Model
 from hushrec.models.effects import EffectSettings
-from hushrec.models.predictors import factor_release
+from hushrec.models.predictors import factor_release, people_release
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.mechanisms import Grant
 from hushrec.release.artefact import Release
@@ -18,27 +20,43 @@ from hushrec.statistics.query import Query
 
 
 class GlobalEffects(Model):
-    """Item effects under noise; each person adds his own level at home.
+    """Item effects under noise; each person adds his own level at home, or reads it in the release.
 
     Prediction: μ_i + b_u, with b_u the posterior mean of the person's level given his ratings.
 
     Args:
-        effects: how the item effects are measured.
+        levels: ``home``, or ``released`` for a level of every person on the roster, which costs a part of the
+            budget (Friedman, Berkovsky & Kaafar 2016, §4.1, "private global effects").
+        effects: how the item effects are measured, with levels at home.
+        averages: how both are measured, with levels released.
 
-    Privacy: unit ``rating`` under both adjacencies; unit ``user`` under add-remove.
+    Privacy: unit ``rating`` under both adjacencies; unit ``user`` under add-remove, with levels at home.
     """
 
     supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")})
 
+    levels: Literal["home", "released"] = "home"
     effects: EffectSettings = EffectSettings()
+    averages: AverageSettings = AverageSettings()
 
     def queries(self, domain: Domain, budget: Budget) -> Sequence[tuple[Query, float]]:
-        """Sums and counts of ratings by item; for unit ``user`` also the people's overall level."""
-        return self.with_shares(self._sums(domain, budget).queries(), budget)
+        """Sums and counts by item; then by person, or for unit ``user`` the people's overall level."""
+        if self.levels == "home":
+            return self.with_shares(self._sums(domain, budget).queries(), budget)
+        if budget.unit == "user":
+            raise BudgetUnsupported('unit user keeps people\'s levels with them; set levels="home"')
+        averages = self.averages.queries(domain, budget, self.norm, published=self.published)
+        return self.with_shares(averages, budget)
 
     def own_shares(self, budget: Budget) -> Mapping[str, float]:
-        """Mostly sums; as published, 0.02 for the global mean and the rest in halves."""
-        if self.analysis == "published":
+        """Mostly sums; as published, 0.02 for the global mean and the rest in halves.
+
+        With levels released: as published 0.02, 0.54 and 0.44; else people get more than items.
+        """
+        if self.levels == "released":
+            items, users = (0.54, 0.44) if self.published else (0.3, 0.7)
+            return average_shares(budget, published=self.published, items=items, users=users)
+        if self.published:
             return {"global sum": 0.01, "global count": 0.01, "item sums": 0.49, "item counts": 0.49}
         return {"global sum": 0.01, "global count": 0.01, "item sums": 0.83, "item counts": 0.15}
 
@@ -47,8 +65,13 @@ class GlobalEffects(Model):
 
         Privacy: charged (the events of ``queries``).
         """
-        baseline = self.effects.measure(self._sums(ratings.domain, budget), ratings, grant)
-        return factor_release(self, ratings.domain, baseline, np.zeros((ratings.domain.n_items, 0)))
+        domain = ratings.domain
+        if self.levels == "released":
+            averages = self.averages.measure(ratings, budget, self.norm, grant, published=self.published)
+            none = np.zeros((domain.n_users, 0)), np.zeros((domain.n_items, 0))
+            return people_release(self, domain, averages, *none)
+        baseline = self.effects.measure(self._sums(domain, budget), ratings, grant)
+        return factor_release(self, domain, baseline, np.zeros((domain.n_items, 0)))
 
     def _sums(self, domain: Domain, budget: Budget) -> EffectSums:
-        return self.effects.sums(domain, budget, self.norm, published=self.analysis == "published")
+        return self.effects.sums(domain, budget, self.norm, published=self.published)

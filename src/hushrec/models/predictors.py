@@ -3,12 +3,13 @@
 Privacy: post-processing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from hushrec.arrays import Floats, Floats32
 from hushrec.data.domain import Domain
+from hushrec.models.averages import Averages
 from hushrec.models.base import Model
 from hushrec.models.effects import Baseline
 from hushrec.models.statements import unwritten
@@ -28,6 +29,34 @@ def factor_release(model: Model, domain: Domain, baseline: Baseline, factors: Fl
     constants = {"user_mean": baseline.user_mean, "user_variance": USER_VARIANCE * domain.scale.span**2}
     tensors = {"item_factors": factors}
     return _release(model, domain, "factors", baseline, noise, constants, tensors)
+
+
+def people_release(
+    model: Model, domain: Domain, averages: Averages, people: Floats, items: Floats, users: Sequence[str] = ()
+) -> Release:
+    """A release that lists people: known ones are predicted by their vectors, others fold in.
+
+    Args:
+        model: whose release it is.
+        domain: the public frame, with a roster.
+        averages: of items and people.
+        people, items: factors, shapes (n_users, rank) and (n_items, rank), such that p·q is in rating units.
+        users: ids of the people, where the domain has no roster.
+    """
+    # Turned so that people's vectors have unit covariance, which is the prior of those who fold in.
+    root = np.linalg.cholesky(people.T @ people / max(len(people), 1) + 1e-12 * np.eye(people.shape[1]))
+    span = domain.scale.span
+    user_mean = float(np.average(averages.user_effects, weights=averages.user_counts + 1e-9))
+    constants = {"user_mean": user_mean, "user_variance": USER_VARIANCE * span**2}
+    tensors = {
+        "item_factors": items @ root,
+        "user_effects": averages.user_effects - user_mean,
+        "user_factors": np.linalg.solve(root, people.T).T,
+    }
+    baseline = Baseline(averages.item_effects, averages.item_variance, averages.item_counts, user_mean)
+    noise = FACTOR_NOISE if people.shape[1] else LEVEL_NOISE
+    names = tuple(users) or domain.users or ()
+    return _release(model, domain, "factors and people", baseline, noise, constants, tensors, names)
 
 
 def neighbour_release(
@@ -57,6 +86,7 @@ def _release(
     noise: float,
     constants: Mapping[str, float],
     matrices: Mapping[str, Floats | Floats32],
+    users: tuple[str, ...] = (),
 ) -> Release:
     lo, hi, step = domain.scale
     tensors: dict[str, Floats | Floats32] = {
@@ -73,4 +103,5 @@ def _release(
         constants=constants,
         tensors={name: np.ascontiguousarray(array, dtype=np.float32) for name, array in tensors.items()},
         statement=unwritten(),
+        users=users,
     )

@@ -4,6 +4,7 @@ Privacy: public.
 """
 
 import dataclasses
+import math
 
 from hushrec.data.domain import Domain
 from hushrec.models.base import Model
@@ -74,7 +75,7 @@ def _measured(config: Model, plan: Plan, domain: Domain) -> tuple[Measured, ...]
             lines.append(Measured(query.name, "exact", 0.0, 0.0, query.size, 0.0, 0.0))
             continue
         event, loss = measurement.event, price(measurement.event)
-        cost = units.shown(loss.rho or loss.pure)
+        cost = math.inf if loss.endless else units.shown(loss.rho or loss.pure)
         lines.append(
             Measured(
                 event.name,

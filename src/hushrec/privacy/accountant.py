@@ -8,11 +8,14 @@ charged in ρ = μ²/2, which adds.
 Laplace measurements are charged twice over: their ε = Δ/b, which adds (basic composition), and their exact
 zCDP loss ε + e^−ε − 1 ≤ ε²/2 (Harrison & Manurangsi 2026), which adds too. ε at δ is the smaller of the two
 bounds that follow; each holds for noise levels that are settled without looking at earlier releases.
+
+Spherical noise on rows costs ε = Δ/s, and ε²/2 of zCDP like anything of that ε; where no bound Δ is known, no
+finite ε is, and the account says so for good.
 """
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from scipy.special import erfcx
@@ -20,7 +23,7 @@ from scipy.special import erfcx
 from hushrec.errors import BudgetError
 from hushrec.privacy import units
 from hushrec.privacy.budget import Budget
-from hushrec.privacy.events import Event, Gaussian, Laplace
+from hushrec.privacy.events import Event, Gaussian, Laplace, Spherical
 
 _ROUNDING = 16 * 2.0**-52
 """Bound, with room to spare, on the relative error of one step of the formulas in floating point."""
@@ -131,8 +134,9 @@ class Spent:
 
     Args:
         rho: Σ μ²/2 of Gaussian measurements.
-        pure: Σ ε of Laplace measurements.
-        pure_rho: Σ of the zCDP loss of the same Laplace measurements.
+        pure: Σ ε of Laplace and spherical measurements.
+        pure_rho: Σ of the zCDP loss of the same measurements.
+        endless: how many measurements have a loss of which no finite bound is known.
 
     Privacy: public.
     """
@@ -140,12 +144,23 @@ class Spent:
     rho: int = 0
     pure: int = 0
     pure_rho: int = 0
+    endless: int = 0
 
     def __add__(self, other: "Spent") -> "Spent":
-        return Spent(self.rho + other.rho, self.pure + other.pure, self.pure_rho + other.pure_rho)
+        return Spent(
+            self.rho + other.rho,
+            self.pure + other.pure,
+            self.pure_rho + other.pure_rho,
+            self.endless + other.endless,
+        )
 
     def __mul__(self, times: int) -> "Spent":
-        return Spent(self.rho * times, self.pure * times, self.pure_rho * times)
+        return Spent(self.rho * times, self.pure * times, self.pure_rho * times, self.endless * times)
+
+    @property
+    def bounded(self) -> "Spent":
+        """The part of it that has a finite bound."""
+        return replace(self, endless=0)
 
     def epsilon_units(self, delta: float) -> int:
         """ε at δ in units of 1e-12, rounded up.
@@ -153,8 +168,13 @@ class Spent:
         The smaller of Σε + (Gaussian ε at δ) and the zCDP bound on everything.
 
         Raises:
-            BudgetError: δ is 0 and Gaussian noise was used.
+            BudgetError: δ is 0 and Gaussian noise was used, or no finite ε is known.
         """
+        if self.endless:
+            raise BudgetError(
+                'no finite ε is known for this noise; set analysis="corrected", or make a seeded experiment '
+                "without a ledger"
+            )
         if delta == 0:
             if self.rho:
                 raise BudgetError("Gaussian noise has no finite ε at δ = 0; give a δ, or use Laplace noise")
@@ -165,8 +185,10 @@ class Spent:
         return min(basic, _units(zcdp_epsilon(_above(self.rho + self.pure_rho), delta)))
 
     def epsilon(self, delta: float) -> float:
-        """ε at δ, rounded up; infinite for Gaussian noise at δ = 0."""
-        return math.inf if delta == 0 and self.rho else units.shown(self.epsilon_units(delta))
+        """ε at δ, rounded up; infinite for Gaussian noise at δ = 0, and where no finite ε is known."""
+        if self.endless or (delta == 0 and self.rho):
+            return math.inf
+        return units.shown(self.epsilon_units(delta))
 
 
 def spent_of(events: Iterable[Event]) -> Spent:
@@ -185,6 +207,7 @@ def price(event: Event) -> Spent:
 
     Gaussian: ρ = Δ²/(2σ²). Laplace: ε = Δ/b, and its zCDP loss ε + e^−ε − 1. In a vector the losses of the
     entries add to at most that of a single entry that moves by all of Δ, for it is convex and 0 at 0.
+    Spherical: ε = Δ/s, for ‖b + Δ‖ ≤ ‖b‖ + ‖Δ‖; and ε²/2 (Bun & Steinke 2016, Proposition 1.4).
 
     Raises:
         BudgetError: The event is of a kind that has no price here.
@@ -195,6 +218,11 @@ def price(event: Event) -> Spent:
         return Spent(rho=units.cost((Fraction(event.sensitivity) / Fraction(event.sigma)) ** 2 / 2))
     if isinstance(event, Laplace):
         return _laplace_price(Fraction(event.sensitivity) / Fraction(event.scale))
+    if isinstance(event, Spherical):
+        if event.sensitivity == math.inf:
+            return Spent(endless=1)
+        epsilon = Fraction(event.sensitivity) / Fraction(event.scale)
+        return Spent(pure=units.cost(epsilon), pure_rho=units.cost(epsilon**2 / 2))
     raise BudgetError(f"no price is known for a measurement of type {type(event).__name__}")
 
 

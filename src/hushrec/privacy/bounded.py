@@ -1,4 +1,4 @@
-"""The two sides of the privacy line: a bounded private sum, and the noisy public value made from it."""
+"""The two sides of the privacy line: bounded private sums, and the noisy public values made from them."""
 
 import math
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from hushrec.arrays import Floats, Ints
+from hushrec.arrays import Floats, Ints, Ints32
 from hushrec.privacy.events import Event
 
 Norm = Literal["l1", "l2"]
@@ -67,6 +67,97 @@ class Noisy:
 
     name: str
     values: Floats = field(repr=False)
+    sigma: float
+    step: float
+    event: Event | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundedMatrix:
+    """A private sparse matrix on an integer grid; every cell that is not listed is 0.
+
+    Adding, removing or replacing one privacy unit changes ``values × step`` by at most ``sensitivity`` in
+    ``norm``, over all cells of the matrix. Whoever makes one vouches for that bound.
+
+    Args:
+        name: the measurement's name in its plan.
+        shape: rows and columns.
+        indptr: where each row's cells begin and the last one's end, int64, shape (rows + 1,).
+        columns: int32, ascending in a row.
+        values: int32 or int64; a cell is ``value × step``.
+        sensitivity: the bound, in the cells' own units.
+        norm: ``"l1"`` for Laplace noise.
+        step: width of the grid, in the cells' own units.
+
+    Raises:
+        ValueError: The arrays are no such matrix, or a bound is not a positive number.
+
+    Privacy: bounded (norm ≤ ``sensitivity``). Its cells are in no repr and no message.
+    """
+
+    name: str
+    shape: tuple[int, int]
+    indptr: Ints = field(repr=False)
+    columns: Ints32 = field(repr=False)
+    values: Ints | Ints32 = field(repr=False)
+    sensitivity: float
+    norm: Norm
+    step: float
+
+    def __post_init__(self) -> None:
+        rows, columns = self.shape
+        if not (rows > 0 and 0 < columns < 2**31):
+            raise ValueError(f"{self.name}: a matrix has rows, and between 1 and 2^31 - 1 columns")
+        if not (
+            self.indptr.dtype == np.int64
+            and self.columns.dtype == np.int32
+            and self.values.dtype in (np.int32, np.int64)
+            and self.indptr.shape == (rows + 1,)
+            and self.values.shape == self.columns.shape == (self.columns.size,)
+            and self.indptr[0] == 0
+            and self.indptr[-1] == self.columns.size
+            and np.all(self.indptr[1:] >= self.indptr[:-1])
+        ):
+            raise ValueError(f"{self.name}: indptr, columns and values are no compressed rows of its shape")
+        if self.columns.size and not (self.columns.min() >= 0 and self.columns.max() < columns):
+            raise ValueError(f"{self.name}: columns lie outside its shape")
+        rising = self.columns[1:] > self.columns[:-1]
+        starts = self.indptr[(self.indptr > 0) & (self.indptr < self.columns.size)]
+        rising[starts - 1] = True  # where a row begins
+        if not rising.all():
+            raise ValueError(f"{self.name}: columns must ascend in each row, each once")
+        if not (0 < self.sensitivity < math.inf and 0 < self.step < math.inf):
+            raise ValueError(f"{self.name}: sensitivity and step must be positive numbers")
+
+    @property
+    def size(self) -> int:
+        """Number of cells, those that are 0 among them."""
+        return self.shape[0] * self.shape[1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoisyMatrix:
+    """A released sparse matrix: everything made from it alone is post-processing.
+
+    Args:
+        name: the measurement's name in its plan.
+        shape: rows and columns.
+        indptr: int64, shape (rows + 1,).
+        columns: int32, ascending in a row.
+        values: int32, in grid steps; a cell is ``value × step``. Cells that are not listed fell below the
+            threshold.
+        sigma: standard deviation of the noise on each cell before the threshold; 0 where none was added.
+        step: width of the grid.
+        event: what was charged for it; None where no noise was added.
+
+    Privacy: public, and charged (``event``); private where ``event`` is None.
+    """
+
+    name: str
+    shape: tuple[int, int]
+    indptr: Ints = field(repr=False)
+    columns: Ints32 = field(repr=False)
+    values: Ints32 = field(repr=False)
     sigma: float
     step: float
     event: Event | None

@@ -6,6 +6,7 @@ reordering one changes every hash after it. All that the ledger knows is replaye
 
 import hashlib
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -68,9 +69,10 @@ class Charge:
 class Entry:
     """One booked measurement, as the ledger shows it.
 
-    ``sigma`` is the standard deviation of the noise; the three costs are in units of 1e-12; ``state`` is that
-    of the charge it belongs to; ``caveat`` says why its release claims nothing, if so (with a known seed the
-    noise can be taken off again: what was released under it is spent whole).
+    ``sigma`` is the standard deviation of the noise; the three costs are in units of 1e-12, and ``endless``
+    is 1 where no finite one is known; ``state`` is that of the charge it belongs to; ``caveat`` says why its
+    release claims nothing, if so (with a known seed the noise can be taken off again: what was released under
+    it is spent whole).
 
     Privacy: public.
     """
@@ -91,6 +93,7 @@ class Entry:
     pure: int
     pure_rho: int
     state: State
+    endless: int = 0
 
 
 def booking(charge: int, slot: int, key: str, model: str, caveat: str, event: Event) -> dict[str, Any]:
@@ -99,7 +102,7 @@ def booking(charge: int, slot: int, key: str, model: str, caveat: str, event: Ev
     Privacy: public.
     """
     loss = price(event)
-    return {
+    facts = {
         "kind": "charged",
         "charge": charge,
         "slot": slot,
@@ -108,7 +111,7 @@ def booking(charge: int, slot: int, key: str, model: str, caveat: str, event: Ev
         "caveat": caveat,
         "measurement": event.name,
         "mechanism": event.mechanism,
-        "sensitivity": float(event.sensitivity),
+        "sensitivity": None if loss.endless else float(event.sensitivity),
         "sigma": float(event.deviation),
         "step": float(event.step),
         "size": int(event.size),
@@ -116,6 +119,7 @@ def booking(charge: int, slot: int, key: str, model: str, caveat: str, event: Ev
         "pure": loss.pure,
         "pure_rho": loss.pure_rho,
     }
+    return facts | {"endless": loss.endless} if loss.endless else facts
 
 
 class History:
@@ -145,8 +149,9 @@ class History:
 
     @property
     def spent_epsilon(self) -> int:
-        """ε spent at the ledger's δ, in units of 1e-12, rounded up."""
-        return self.spent.epsilon_units(self.total.delta)
+        """ε spent at the ledger's δ, in units of 1e-12, rounded up; of what has a bound (ledgers on disk hold
+        nothing else)."""
+        return self.spent.bounded.epsilon_units(self.total.delta)
 
     def holds(self, head: Head) -> bool:
         """Whether a head is part of this history."""
@@ -167,6 +172,8 @@ class History:
         for seq, facts in self._measurements:
             charge = self.charges[facts["charge"]]
             shown = {name: value for name, value in facts.items() if name in Entry.__dataclass_fields__}
+            if facts.get("endless"):
+                shown["sensitivity"] = math.inf
             yield Entry(**shown | {"seq": seq, "state": charge.state})
 
     def append(self, facts: dict[str, Any]) -> tuple[int, bytes, bytes]:
@@ -208,7 +215,7 @@ class History:
             number = facts["charge"]
             if number == seq:
                 self.charges[number] = Charge(number, facts["slot"], facts["key"], facts["model"])
-            self.spent += Spent(facts["rho"], facts["pure"], facts["pure_rho"])
+            self.spent += Spent(facts["rho"], facts["pure"], facts["pure_rho"], facts.get("endless", 0))
             self._measurements.append((seq, facts))
         else:
             charge = self.charges[facts["charge"]]

@@ -1,8 +1,8 @@
 """What a mechanism does to the data, as frozen descriptions. Their arithmetic is the accountant's.
 
-Both kinds of noise are *rounded*: integers n of grid steps are released as n + round(X) with X continuous.
-For integer n this is round(n + X), post-processing of the continuous mechanism, so the bounds of that one
-hold as they stand.
+Gaussian and Laplace noise is *rounded*: integers n of grid steps are released as n + round(X) with X
+continuous. For integer n this is round(n + X), post-processing of the continuous mechanism, so the bounds of
+that one hold as they stand.
 """
 
 import math
@@ -13,6 +13,8 @@ from hushrec.errors import BudgetError
 
 FINEST, COARSEST = 0.1, 2.0**50
 """Width of noise, in grid steps, that the sampler draws exactly."""
+EVERY_RATING = 0
+"""Size of a vector with an entry for every rating: public under adjacency ``replace``, but not the plan's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,7 @@ class Gaussian:
         sensitivity: Δ₂, the largest L2 distance between neighbours, in the quantity's own units.
         sigma: standard deviation of the noise, in the same units.
         step: width of the grid that the quantity lives on, in the same units.
-        size: number of entries.
+        size: number of entries, or ``EVERY_RATING``.
 
     Raises:
         BudgetError: A number is not positive, or the noise is too narrow or too wide for the grid.
@@ -64,7 +66,7 @@ class Laplace:
         sensitivity: Δ₁, the largest L1 distance between neighbours, in the quantity's own units.
         scale: scale b of the noise, in the same units; its density is exp(−|x|/b)/2b.
         step: width of the grid that the quantity lives on, in the same units.
-        size: number of entries.
+        size: number of entries, or ``EVERY_RATING``.
 
     Raises:
         BudgetError: A number is not positive, or the noise is too narrow or too wide for the grid.
@@ -95,7 +97,51 @@ class Laplace:
         return math.sqrt(2) * self.scale
 
 
-Event = Gaussian | Laplace
+@dataclass(frozen=True, slots=True)
+class Spherical:
+    """Noise of density ∝ exp(−‖b‖₂/s) on every row of a matrix (Chaudhuri, Monteleoni & Sarwate 2011, §3).
+
+    Its norm has the law Gamma(d, s) for rows of d entries, its direction is uniform. Drawn in floating point,
+    it is only for experiments that reproduce a published algorithm, and never private.
+
+    Args:
+        name: the measurement's name, unique in its plan.
+        sensitivity: Δ₂, the largest L2 distance between neighbours; infinite where no bound is known.
+        scale: scale s of the noise, in the same units.
+        step: width of the grid that the quantity lives on, in the same units.
+        size: number of entries, or ``EVERY_RATING``.
+
+    Raises:
+        BudgetError: A number is not positive, or the noise is too narrow or too wide for the grid.
+
+    Privacy: public.
+    """
+
+    mechanism: ClassVar = "spherical"
+    norm: ClassVar = "l2"
+
+    name: str
+    sensitivity: float
+    scale: float
+    step: float
+    size: int
+
+    def __post_init__(self) -> None:
+        endless = self.sensitivity == math.inf
+        _check(self.name, 1.0 if endless else self.sensitivity, self.scale, self.step, self.size)
+
+    @property
+    def noise(self) -> float:
+        """The mechanism's noise parameter, s."""
+        return self.scale
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the noise in a row of one entry, √2 · s; √(d + 1) · s in a row of d."""
+        return math.sqrt(2) * self.scale
+
+
+Event = Gaussian | Laplace | Spherical
 
 
 def _check(name: str, sensitivity: float, noise: float, step: float, size: int) -> None:
@@ -104,8 +150,8 @@ def _check(name: str, sensitivity: float, noise: float, step: float, size: int) 
             raise BudgetError(
                 f"{name}: the {what} must be a positive number; without noise nothing is private"
             )
-    if size < 1:
-        raise BudgetError(f"{name}: a measurement has at least one entry")
+    if size < 1 and size != EVERY_RATING:
+        raise BudgetError(f"{name}: a measurement has at least one entry, or one for EVERY_RATING")
     if not FINEST <= noise / step <= COARSEST:
         raise BudgetError(
             f"{name}: noise of {noise / step:.3g} grid steps cannot be drawn exactly; choose a step between "

@@ -1,9 +1,11 @@
 """The definition of every draw, in integer arithmetic: slow, and what the fast kernel must agree with."""
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
+from hushrec.privacy.counts import Count
 from hushrec.privacy.laws import Law
 
 _GUARD = 64
@@ -84,6 +86,28 @@ def draw(law: Law, scale: float, cell_bits: int, first: Uniform, second: Uniform
         place = _locate(second, reaches_in_cell, int((1 - second.guess()) * cell_size))
     magnitude = start + place
     return -magnitude if negative else magnitude
+
+
+def count(law: Count, uniform: Uniform) -> tuple[bool, int]:
+    """A sign bit, and of the U that follows it the k with P(G ≥ k) > U ≥ P(G ≥ k + 1).
+
+    Args:
+        law: of k.
+        uniform: nothing read yet.
+
+    Returns:
+        Whether the sign is negative, and k.
+
+    Privacy: private.
+    """
+
+    def reaches(k: int, bits: int) -> tuple[int, int]:
+        return law.reaches(k, bits) if k <= law.cap else (0, 0)
+
+    uniform.read()
+    negative = uniform.take_bit()
+    likely = min(law.scale * -math.log(uniform.guess()), law.cap)
+    return negative, _locate(uniform, reaches, int(likely))
 
 
 def _locate(uniform: Uniform, reaches: Callable[[int, int], tuple[int, int]], guess: int) -> int:

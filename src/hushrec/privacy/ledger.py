@@ -21,7 +21,7 @@ from hushrec.privacy.chain import Charge, Entry, Head, History, booking
 from hushrec.privacy.entropy import Entropy, OperatingSystem
 from hushrec.privacy.failpoints import failpoint
 from hushrec.privacy.mechanisms import SEAL, Grant, sampler
-from hushrec.privacy.plan import Plan, require_small_delta
+from hushrec.privacy.plan import Plan, require_exact_noise, require_same_population
 from hushrec.privacy.store import Session, Store
 
 
@@ -163,7 +163,8 @@ class Ledger:
 
         Raises:
             BudgetExceeded: The ledger has less left; nothing was charged.
-            BudgetError: Unit, adjacency, δ or slot do not fit this ledger; nothing was charged.
+            BudgetError: Unit, adjacency, δ or slot do not fit this ledger, or the plan's noise is for seeded
+                experiments alone; nothing was charged.
             GrantError: The slot holds a finished release; nothing was charged.
             LedgerError: The ledger cannot be relied on, or could not be written; nothing is granted.
 
@@ -175,10 +176,11 @@ class Ledger:
         failpoint("before-charge")
         with self._writing() as session:
             history = session.history
-            _require_same_population(plan, history.total)
+            require_same_population(plan, history.total)
             if not caveat and any(entry.caveat for entry in history.entries()):
                 # Whoever knows the seed has the exact sums of that release: nothing after it can promise ε.
                 caveat = "not private: this ledger holds a seeded release"
+            require_exact_noise(plan, caveat)
             number = self._enter(session, plan, slot, caveat)
             charge, head, horizon = history.charges[number], history.head, history.horizon
             failpoint("inside-charge")
@@ -266,7 +268,9 @@ class Ledger:
                     "release takes the next slot"
                 )
             session.append(kind="burnt", charge=held.number)
-        requested = (history.spent + plan.spent).epsilon_units(history.total.delta)
+        spent = history.spent + plan.spent
+        # What nobody keeps promises nothing, so a ledger in memory may book a loss without a known bound.
+        requested = (spent if self.path else spent.bounded).epsilon_units(history.total.delta)
         if requested > history.total.epsilon_units:
             raise BudgetExceeded(units.shown(requested), _remaining(history), history.total.unit)
         if not 0 <= slot < history.horizon:
@@ -328,18 +332,11 @@ def _opening(total: Budget, horizon: int) -> dict[str, object]:
 
 
 def _remaining(history: History) -> float:
+    if history.spent.endless:
+        return 0.0
     left = Fraction(history.total.epsilon_units - history.spent_epsilon, units.PER_ONE)
     return units.float_below(left)
 
 
 def _kind(budget: Budget) -> tuple[object, ...]:
     return budget.unit, budget.adjacency, budget.delta
-
-
-def _require_same_population(plan: Plan, total: Budget) -> None:
-    if (plan.budget.unit, plan.budget.adjacency) != (total.unit, total.adjacency):
-        raise BudgetError(
-            f"the plan protects a {plan.budget.unit} under {plan.budget.adjacency}, the ledger a "
-            f"{total.unit} under {total.adjacency}; such losses do not add: make both the same"
-        )
-    require_small_delta(total.delta, plan.max_users)

@@ -1,10 +1,11 @@
 """The one door from private sums to public values: a grant adds exactly the noise that was booked."""
 
 import functools
+import math
 import os
 from collections.abc import Iterable
 from fractions import Fraction
-from types import ModuleType
+from types import ModuleType, UnionType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -12,9 +13,10 @@ import numpy as np
 from hushrec.arrays import Floats, Ints
 from hushrec.errors import GrantError
 from hushrec.privacy import units
-from hushrec.privacy.bounded import Bounded, Noisy
+from hushrec.privacy.bounded import Bounded, BoundedMatrix, Noisy, NoisyMatrix
+from hushrec.privacy.counts import require_threshold
 from hushrec.privacy.entropy import Entropy
-from hushrec.privacy.events import Event, Gaussian
+from hushrec.privacy.events import EVERY_RATING, Event, Gaussian, Laplace, Spherical
 from hushrec.privacy.failpoints import failpoint
 
 _CHUNK = 2**20
@@ -80,36 +82,125 @@ class Grant:
         Privacy: charged (the event booked under ``bounded.name``).
         """
         event = self._booking(bounded)
-        if self._open.pop(event.name, None) is None:  # another thread was faster
-            raise GrantError(f"{bounded.name}: already made; each booking is used once")
+        self._use(event)
         steps = np.array(bounded.values, order="C")
         _add_noise(steps, event, self._entropy.key())
         failpoint("after-sample")
         return Noisy(event.name, _in_own_units(steps, event.step), event.deviation, event.step, event)
 
+    def release_matrix(self, bounded: BoundedMatrix, *, threshold: int, limit: int) -> NoisyMatrix:
+        """Add the booked Laplace noise to every cell of a matrix, and list the cells that reach a threshold.
+
+        The law of round-and-drop over all cells, n + round(X) if at least ``threshold`` in size, without ever
+        holding the matrix: time and memory go with what is listed.
+
+        Args:
+            bounded: the matrix, under the name of a Laplace measurement with an entry for every cell.
+            threshold: smallest size of a cell that is listed, in grid steps, at least 1. Public.
+            limit: cells are clamped to ±limit, in grid steps, at least ``threshold``. Public.
+
+        Returns:
+            The cells that reach the threshold.
+
+        Raises:
+            GrantError: As ``release``; or threshold and limit have no such order.
+            SamplerError: The threshold is beyond any noise that is ever seen.
+
+        Privacy: charged (the event booked under ``bounded.name``).
+        """
+        _require_range(bounded.name, threshold, limit)
+        event = self._booking(bounded)
+        require_threshold(_width(event), threshold)
+        from hushrec.privacy import sparse  # compiled code, as the sampler
+
+        self._use(event)
+        steps = bounded.values.astype(np.int64)  # a copy
+        _add_noise(steps, event, self._entropy.key())
+        indptr, columns, values = sparse.reaching(
+            bounded.shape,
+            bounded.indptr,
+            bounded.columns,
+            steps,
+            threshold=threshold,
+            limit=limit,
+            scale=_width(event),
+            draw=functools.partial(sampler().count_draws, self._entropy.key()),
+        )
+        failpoint("after-sample")
+        return NoisyMatrix(
+            event.name, bounded.shape, indptr, columns, values, event.deviation, event.step, event
+        )
+
+    def release_rows(self, name: str, values: Floats, scales: Floats) -> Noisy:
+        """Add noise of density ∝ exp(−‖b‖₂/s) to every row of a matrix, once. Never private.
+
+        ‖b‖ = Σ |Xⱼ| of as many Laplace variables as the row has entries; b/‖b‖ is the direction of that many
+        Gaussian ones. In floating point, so only for reproductions.
+
+        Args:
+            name: of a spherical measurement of the charged plan.
+            values: float64, shape (n, d).
+            scales: s of each row, shape (n,). The booked price holds where no row's Δ/s is above the booked.
+
+        Returns:
+            The noisy rows; ``sigma`` is the root mean square of the standard deviations √(d + 1) · s.
+
+        Raises:
+            GrantError: The grant could be private; nothing is booked under that name (any more), or what was
+                booked is of another size or mechanism; or the scales are not n positive numbers.
+
+        Privacy: charged (the event booked under ``name``), and not private: its grant says so.
+        """
+        _require_rows(name, values, scales)
+        event = self._booked(name, Spherical)
+        if event.size not in (values.size, EVERY_RATING):
+            raise GrantError(f"{name}: size is {values.size}, booked was {event.size}")
+        if self.private:
+            raise GrantError(
+                f"{name}: spherical noise is drawn in floating point; published reproductions are seeded "
+                "experiments, so fit with entropy=Seeded(…)"
+            )
+        self._use(event)
+        noise = sampler().unit_rows(values.shape, self._entropy.key(), self._entropy.key())
+        noise *= scales[:, None]
+        deviation = math.sqrt((values.shape[1] + 1) * float(np.mean(scales**2)))
+        return Noisy(event.name, values + noise, deviation, event.step, event)
+
     def close(self) -> None:
         """Give up the measurements that were booked and not made. They stay charged."""
         self._open.clear()
 
-    def _booking(self, bounded: Bounded) -> Event:
-        if os.getpid() != self._process:
-            raise GrantError("a grant stays in the process that was charged; charge the ledger in this one")
-        event = self._open.get(bounded.name)
-        if event is None:
-            raise GrantError(f"{bounded.name}: not booked, or already made; each booking is used once")
+    def _booking(self, bounded: Bounded | BoundedMatrix) -> Event:
+        whole = isinstance(bounded, BoundedMatrix)
+        event = self._booked(bounded.name, Laplace if whole else Gaussian | Laplace)
         if bounded.sensitivity > event.sensitivity:
             raise GrantError(
                 f"{bounded.name}: its sensitivity {bounded.sensitivity:.6g} is above the booked "
                 f"{event.sensitivity:.6g}; plan and statistic must use the same bound"
             )
+        size = bounded.size if event.size == EVERY_RATING and not whole else event.size
         for what, given, booked in (
-            ("size", bounded.size, event.size),
+            ("size", bounded.size, size),
             ("step", bounded.step, event.step),
             ("norm", bounded.norm, event.norm),
         ):
             if given != booked:
                 raise GrantError(f"{bounded.name}: {what} is {given}, booked was {booked}")
         return event
+
+    def _booked(self, name: str, kind: type[Event] | UnionType) -> Event:
+        if os.getpid() != self._process:
+            raise GrantError("a grant stays in the process that was charged; charge the ledger in this one")
+        event = self._open.get(name)
+        if event is None:
+            raise GrantError(f"{name}: not booked, or already made; each booking is used once")
+        if not isinstance(event, kind):
+            raise GrantError(f"{name}: booked was {event.mechanism} noise, which this release does not add")
+        return event
+
+    def _use(self, event: Event) -> None:
+        if self._open.pop(event.name, None) is None:  # another thread was faster
+            raise GrantError(f"{event.name}: already made; each booking is used once")
 
     def __copy__(self) -> NoReturn:
         raise GrantError("a grant cannot be copied: the copy would be noise that nobody paid for")
@@ -135,6 +226,24 @@ class _Unprotected(Grant):
         values = _in_own_units(np.array(bounded.values, order="C"), bounded.step)
         return Noisy(bounded.name, values, 0.0, bounded.step, None)
 
+    def release_matrix(self, bounded: BoundedMatrix, *, threshold: int, limit: int) -> NoisyMatrix:
+        """The cells that are there, clamped to ±limit, whether or not they reach the threshold.
+
+        Privacy: private. ``sigma`` is 0 and ``event`` None.
+        """
+        _require_range(bounded.name, threshold, limit)
+        values = np.clip(bounded.values, -limit, limit).astype(np.int32)
+        indptr, columns = bounded.indptr.copy(), bounded.columns.copy()
+        return NoisyMatrix(bounded.name, bounded.shape, indptr, columns, values, 0.0, bounded.step, None)
+
+    def release_rows(self, name: str, values: Floats, scales: Floats) -> Noisy:
+        """The exact rows.
+
+        Privacy: private. ``sigma`` is 0 and ``event`` None.
+        """
+        _require_rows(name, values, scales)
+        return Noisy(name, values.copy(), 0.0, 0.0, None)
+
     def close(self) -> None:
         """Nothing was booked."""
 
@@ -159,11 +268,30 @@ def sampler() -> ModuleType:
     return sampling
 
 
-def _add_noise(steps: Ints, event: Event, key: bytes) -> None:
+def _require_range(name: str, threshold: int, limit: int) -> None:
+    if not 1 <= threshold <= limit < 2**31:
+        raise GrantError(f"{name}: threshold and limit are grid steps with 1 ≤ threshold ≤ limit < 2^31")
+
+
+def _require_rows(name: str, values: Floats, scales: Floats) -> None:
+    if not (
+        values.ndim == 2
+        and values.size
+        and values.dtype == scales.dtype == np.float64
+        and scales.shape == values.shape[:1]
+        and np.all((scales > 0) & (scales < math.inf))
+    ):
+        raise GrantError(f"{name}: rows are float64 of shape (n, d), with n positive scales")
+
+
+def _width(event: Event) -> float:
     # Rounding up: never less noise than was booked.
-    width = units.float_above(Fraction(event.noise) / Fraction(event.step))
+    return units.float_above(Fraction(event.noise) / Fraction(event.step))
+
+
+def _add_noise(steps: Ints, event: Event, key: bytes) -> None:
     add = sampler().add_gaussian if isinstance(event, Gaussian) else sampler().add_laplace
-    add(steps, width, key)
+    add(steps, _width(event), key)
 
 
 def _in_own_units(steps: Ints, step: float) -> Floats:

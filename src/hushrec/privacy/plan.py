@@ -14,10 +14,12 @@ from hushrec.errors import BudgetError
 from hushrec.privacy import units
 from hushrec.privacy.accountant import Spent, largest_pure, largest_rho, price, spent_of
 from hushrec.privacy.budget import Budget
-from hushrec.privacy.events import Event, Gaussian, Laplace
+from hushrec.privacy.events import EVERY_RATING, Event, Gaussian, Laplace, Spherical
 
 Analysis = Literal["corrected", "published"]
 _Event = TypeVar("_Event", Gaussian, Laplace)
+_SYMBOLS = {"gaussian": ("σ", "ρ"), "laplace": ("b", "ε"), "spherical": ("s", "ε")}
+"""Of a mechanism's noise and of its cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,8 @@ class Plan:
         claimed_epsilon: the paper's ε where the analysis is ``"published"``, else None.
 
     Raises:
-        BudgetError: δ is not below 1/(10 · max_users); names repeat; shares exceed the whole; or a corrected
+        BudgetError: δ is not below 1/(10 · max_users); names repeat; shares exceed the whole; the number of
+            ratings is not public under this adjacency and a measurement has an entry for each; or a corrected
             plan costs more than its budget.
 
     Privacy: public.
@@ -77,6 +80,11 @@ class Plan:
         if not names or len(set(names)) < len(names):
             raise BudgetError(f"{self.model}: a plan has measurements, each with a name of its own")
         _whole(self.model, {m.event.name: m.share for m in self.measurements})
+        if self.budget.adjacency != "replace" and EVERY_RATING in (event.size for event in self.events):
+            raise BudgetError(
+                f"{self.model}: an entry for each rating would publish who rated what; choose adjacency "
+                '"replace", under which that is public'
+            )
         if (self.claimed_epsilon is None) != (self.analysis == "corrected"):
             raise BudgetError(
                 f"{self.model}: claimed_epsilon belongs to a published analysis, and only there"
@@ -99,7 +107,7 @@ class Plan:
 
     @cached_property
     def epsilon(self) -> float:
-        """True ε at the budget's δ, rounded up; infinite for Gaussian noise at δ = 0."""
+        """True ε at the budget's δ, rounded up; infinite where none is known."""
         return self.spent.epsilon(self.budget.delta)
 
     def _affordable(self) -> bool:
@@ -118,7 +126,7 @@ class Plan:
             "budget": self.budget.model_dump(),
             "analysis": self.analysis,
             "measurements": [
-                [e.mechanism, e.name, float(e.sensitivity), float(e.noise), float(e.step), int(e.size)]
+                [e.mechanism, e.name, _finite(e.sensitivity), float(e.noise), float(e.step), int(e.size)]
                 for e in self.events
             ],
         }
@@ -128,21 +136,24 @@ class Plan:
         head = f"{self.model}, {self.analysis} analysis: {self.budget}"
         claim = "" if self.claimed_epsilon is None else f"; the paper claims ε = {self.claimed_epsilon:g}"
         total = f"true ε = {self.epsilon:.6g} at δ = {self.budget.delta:g}{claim}"
+        if self.spent.endless:
+            total = f"no finite ε is known for this noise{claim}"
         return "\n".join([head, "", *_aligned(list(self._rows())), "", total])
 
     def _rows(self) -> Iterator[tuple[str, ...]]:
         yield "measurement", "mechanism", "sensitivity", "noise", "entries", "share", "cost"
         for measurement in self.measurements:
             event, loss = measurement.event, price(measurement.event)
-            gaussian = isinstance(event, Gaussian)
+            width, kind = _SYMBOLS[event.mechanism]
+            cost = math.inf if loss.endless else units.shown(loss.rho or loss.pure)
             yield (
                 event.name,
                 event.mechanism,
-                f"{event.sensitivity:.6g}",
-                f"{'σ' if gaussian else 'b'} = {event.noise:.6g}",
-                f"{event.size:,}",
+                _number(event.sensitivity),
+                f"{width} = {event.noise:.6g}",
+                "each rating" if event.size == EVERY_RATING else f"{event.size:,}",
                 f"{measurement.share:.4f}",
-                f"{'ρ' if gaussian else 'ε'} = {units.shown(loss.rho if gaussian else loss.pure):.6g}",
+                f"{kind} = {_number(cost)}",
             )
 
 
@@ -158,6 +169,37 @@ def require_small_delta(delta: float, max_users: int) -> None:
         raise BudgetError(
             f"δ = {delta:g} is too large for up to {max_users:,} users; choose one below "
             f"{1 / (10 * max_users):.3g}"
+        )
+
+
+def require_same_population(plan: Plan, total: Budget) -> None:
+    """Refuse to add a plan's loss to a total that counts something else.
+
+    Raises:
+        BudgetError: Unit or adjacency differ, or the total's δ is too large for the plan's users.
+
+    Privacy: public.
+    """
+    if (plan.budget.unit, plan.budget.adjacency) != (total.unit, total.adjacency):
+        raise BudgetError(
+            f"the plan protects a {plan.budget.unit} under {plan.budget.adjacency}, the ledger a "
+            f"{total.unit} under {total.adjacency}; such losses do not add: make both the same"
+        )
+    require_small_delta(total.delta, plan.max_users)
+
+
+def require_exact_noise(plan: Plan, caveat: str) -> None:
+    """Refuse noise that is drawn in floating point, unless the release says that it is not private.
+
+    Raises:
+        BudgetError: A measurement has spherical noise, and there is no caveat.
+
+    Privacy: public.
+    """
+    if not caveat and any(isinstance(event, Spherical) for event in plan.events):
+        raise BudgetError(
+            f'{plan.model}: spherical noise only reproduces published figures; set analysis="corrected", or '
+            "make a seeded experiment without a ledger"
         )
 
 
@@ -250,6 +292,14 @@ def _aligned(rows: list[tuple[str, ...]]) -> Iterator[str]:
         cells = [row[0].ljust(widths[0]), row[1].ljust(widths[1])]
         cells += [cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True)]
         yield "  ".join(cells).rstrip()
+
+
+def _finite(value: float) -> float | None:
+    return None if value == math.inf else float(value)  # JSON has no infinity
+
+
+def _number(value: float) -> str:
+    return "∞" if value == math.inf else f"{value:.6g}"
 
 
 def _canonical(value: object) -> str:

@@ -11,6 +11,9 @@ The words are ChaCha20's (RFC 8439), at positions that depend on the draw's numb
 and block counter for the bulk, with h the counter's upper half, and nonce (2 or 3, draw number) for the words
 beyond the first. Draws are therefore the same on any machine and with any number of threads, and the first n
 of N draws are the n draws.
+
+Counts (see ``counts``) are drawn in sequences, which a key has many of: sequence (0 or 1, run) has the nonce
+(0 or 1, run, 0) for first words and (2 or 3, draw number, run) for the words beyond the first.
 """
 
 import hashlib
@@ -22,10 +25,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from hushrec.arrays import Ints, Words
+from hushrec.arrays import Floats, Ints, Words
 from hushrec.errors import SamplerError
 from hushrec.kernels import chacha, discrete
-from hushrec.privacy import exact, tables
+from hushrec.privacy import counts, exact, tables
+from hushrec.privacy.counts import Count
 from hushrec.privacy.exact import Uniform
 from hushrec.privacy.laws import GAUSSIAN, LAPLACE, Law
 
@@ -42,7 +46,10 @@ _ANSWERS = (
     (LAPLACE, 3.0, "9dd948c8a1b0c776b1a61c87a2002a240965947f01cef54e857566fb82c49047"),
     (LAPLACE, 2.0**30 / 3, "061147c4e7527835ce1df01b1ce9b9b10d16e84b246bff01deb0edece9db82f6"),
 )
+_COUNTED = counts.gaps(10.0, 35, 2**31)
+_COUNTED_ANSWER = "f82fbcdb993a26fae8c883841d80b9b848d74c319ba982f974926dac1f012a17"
 _SLAB = chacha.WORDS * 2048
+_FINE = 2.0**40
 
 
 def rounded_gaussian(size: int, sigma: float, key: bytes, *, threads: int = 2) -> Ints:
@@ -172,6 +179,59 @@ def exact_draw(law: Law, scale: float, key: bytes, number: int) -> int:
     return exact.draw(law, scale, _cell_bits(scale), fraction(0), fraction(1))
 
 
+def count_draws(key: bytes, law: Count, sequence: tuple[int, int], start: int, size: int) -> Ints:
+    """Draws of a number and a sign: n if it is positive and ~n if not.
+
+    Args:
+        key: 32 bytes that were never used before, but for other draws of counts.
+        law: of the number.
+        sequence: 0 or 1, and the run.
+        start: number of the first draw, a multiple of 512.
+        size: how many.
+
+    Privacy: private.
+    """
+    drawn, doubtful = np.empty(size, np.int64), np.empty(size, np.bool_)
+    table, batch = tables.quantiles(LAPLACE), start // chacha.WORDS
+    nonce = (*sequence, 0)
+    discrete.count(drawn, doubtful, _key_words(key), batch, nonce, table, law.scale, law.slack, law.cap)
+    for i in np.flatnonzero(doubtful).tolist():
+        drawn[i] = exact_count(key, law, sequence, start + i)
+    return drawn
+
+
+def exact_count(key: bytes, law: Count, sequence: tuple[int, int], number: int) -> int:
+    """One of ``count_draws`` by exact arithmetic alone.
+
+    Privacy: private.
+    """
+    batch, place = divmod(number, chacha.WORDS)
+    kind, run = sequence
+    word = _keystream(key, batch * chacha.BLOCKS, (kind, run, 0))[place]
+    uniform = Uniform(itertools.chain([int(word)], _words(key, (discrete.STREAMS + kind, number, run))))
+    negative, count = exact.count(law, uniform)
+    return ~count if negative else count
+
+
+def unit_rows(shape: tuple[int, int], direction: bytes, length: bytes) -> Floats:
+    """Rows of density ∝ exp(−‖b‖₂), in floating point: for reproductions, never for a private release.
+
+    Args:
+        shape: (n, d).
+        direction, length: keys of 32 bytes, each never used before.
+
+    Returns:
+        Shape (n, d).
+
+    Privacy: private until added to something and released.
+    """
+    size = shape[0] * shape[1]
+    rows = rounded_gaussian(size, _FINE, direction).reshape(shape).astype(np.float64)
+    norms = np.abs(rounded_laplace(size, _FINE, length)).reshape(shape).sum(axis=1) / _FINE
+    rows *= (norms / np.maximum(np.sqrt((rows * rows).sum(axis=1)), 1.0))[:, None]
+    return rows
+
+
 def self_test() -> None:
     """Known answers, agreement with exact arithmetic, and goodness of fit, of draws from a fixed key.
 
@@ -194,6 +254,11 @@ def self_test() -> None:
             raise SamplerError(
                 f"draws of scale {scale:.6g} are not the exact ones; release nothing from here"
             )
+    counted = count_draws(key, _COUNTED, (0, 1), 0, _TESTED)
+    if hashlib.sha256(counted.astype("<i8").tobytes()).hexdigest() != _COUNTED_ANSWER:
+        raise SamplerError("draws of counts are not the known ones; release nothing from here")
+    if any(counted[i] != exact_count(key, _COUNTED, (0, 1), i) for i in range(0, _TESTED, _TESTED // 4)):
+        raise SamplerError("draws of counts are not the exact ones; release nothing from here")
     if _misfit(rounded_gaussian(_TESTED, 3.0, key, threads=1), 3.0) > _MISFIT:
         raise SamplerError("draws do not fit their law; release nothing from here")
 

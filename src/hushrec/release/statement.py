@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self
 
 from hushrec.errors import ReleaseError
@@ -22,6 +22,9 @@ _REPLACE = {
     "user": "what your ratings were; that you took part may be known",
     "rating": "how many stars one rating had; which items you rated may be known",
 }
+_SYMBOLS = {"gaussian": ("σ", "ρ"), "laplace": ("b", "ε"), "spherical": ("s", "ε")}
+"""Of a mechanism's noise and of its cost."""
+_ENDLESS = "No finite ε is known for this noise."
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +33,13 @@ class Measured:
 
     Attributes:
         name: what was measured.
-        mechanism: ``gaussian``, ``laplace``, or ``exact`` where neighbouring data agree on it.
-        sensitivity: Δ in the quantity's own units, L2 for Gaussian and L1 for Laplace noise.
-        noise: σ (Gaussian) or b (Laplace).
-        entries: number of values.
+        mechanism: ``gaussian``, ``laplace``, ``spherical``, or ``exact`` where neighbouring data agree on it.
+        sensitivity: Δ in the quantity's own units, L1 for Laplace noise and L2 for other; infinite where no
+            bound is known (spherical only).
+        noise: σ (Gaussian), b (Laplace) or s (spherical).
+        entries: number of values; 0 for one for every rating.
         share: its part of the budget.
-        cost: ρ (Gaussian) or ε (Laplace).
+        cost: ρ (Gaussian) or ε (others); infinite where the sensitivity is.
 
     Privacy: public.
     """
@@ -57,7 +61,7 @@ class Statement:
         caveat: why nothing is promised (``NOT PRIVATE: …``); empty where the promise holds.
         unit: ``user`` or ``rating``.
         adjacency: ``add-remove`` or ``replace``.
-        epsilon: true ε at ``delta`` of this release by itself.
+        epsilon: true ε at ``delta`` of this release by itself; infinite where no finite one is known.
         delta: δ.
         analysis: ``corrected`` or ``published``.
         claimed_epsilon: what the paper claims for the same noise; None for the corrected analysis.
@@ -85,11 +89,12 @@ class Statement:
         return not self.caveat
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values; an infinite ε is null."""
+        """As JSON values; what is infinite is null."""
         values = asdict(self)
         values["ledger"] = dict(self.ledger)
-        if math.isinf(self.epsilon):
-            values["epsilon"] = None
+        values["epsilon"] = _finite(self.epsilon)
+        for line in values["measurements"]:
+            line |= {name: _finite(line[name]) for name in ("sensitivity", "cost")}
         return values
 
     @classmethod
@@ -104,9 +109,9 @@ class Statement:
             if set(values) != known:
                 raise ReleaseError("the statement of privacy has missing or unknown fields")
             values = dict(values)
-            values["measurements"] = tuple(Measured(**entry) for entry in values["measurements"])
+            values["measurements"] = tuple(map(_measured, values["measurements"]))
             values["assumes"] = tuple(map(str, values["assumes"]))
-            values["epsilon"] = math.inf if values["epsilon"] is None else float(values["epsilon"])
+            values["epsilon"] = float(_or_infinite(values["epsilon"]))
             statement = cls(**values)
             statement._check()
             return statement
@@ -126,6 +131,8 @@ class Statement:
             and 0 <= float(self.delta) < 1
             and self.epsilon >= 0
             and all(map(_sensible, self.measurements))
+            and not (self.adjacency == "add-remove" and any(m.entries == 0 for m in self.measurements))
+            and not (math.isfinite(self.epsilon) and any(m.cost == math.inf for m in self.measurements))
             and isinstance(self.ledger, Mapping)
             and isinstance(self.ledger.get("slot", 0), int)
             and all(
@@ -142,12 +149,14 @@ class Statement:
             lines += [
                 "Not a valid guarantee: the published analysis claims "
                 f"ε = {_number(self.claimed_epsilon)}, but its proof does not hold as printed "
-                "(see the model's page in the documentation). The ε below is the true cost of the noise."
+                "(see the model's page in the documentation). "
+                + (_ENDLESS if math.isinf(self.epsilon) else "The ε below is the true cost of the noise.")
             ]
         if not self.measurements:
             return "\n".join([*lines, "The exact statistics were used: do not publish this file."])
+        loss = "no finite ε" if math.isinf(self.epsilon) else f"ε = {_number(self.epsilon)}"
         lines += [
-            f"ε = {_number(self.epsilon)} at δ = {self.delta:g}, unit {self.unit}, "
+            f"{loss} at δ = {self.delta:g}, unit {self.unit}, "
             f"adjacency {self.adjacency}, {self.analysis} analysis",
             "",
         ]
@@ -168,14 +177,29 @@ class Statement:
         return f"{text}{chance}."
 
 
+def _measured(values: Mapping[str, Any]) -> Measured:
+    line = Measured(**values)
+    return replace(line, sensitivity=_or_infinite(line.sensitivity), cost=_or_infinite(line.cost))
+
+
 def _sensible(line: Measured) -> bool:
-    numbers = (line.sensitivity, line.noise, line.entries, line.share, line.cost)
+    numbers = [line.noise, line.entries, line.share, line.sensitivity, line.cost]
+    if line.mechanism == "spherical" and line.sensitivity == line.cost == math.inf:
+        numbers = numbers[:3]
     return (
         isinstance(line.name, str)
         and line.name.isprintable()
-        and line.mechanism in ("gaussian", "laplace", "exact")
+        and line.mechanism in (*_SYMBOLS, "exact")
         and all(isinstance(number, int | float) and 0 <= number < math.inf for number in numbers)
     )
+
+
+def _finite(value: float) -> float | None:
+    return None if math.isinf(value) else value
+
+
+def _or_infinite(value: Any) -> Any:
+    return math.inf if value is None else value
 
 
 def _described(ledger: Mapping[str, Any]) -> list[str]:
@@ -188,26 +212,30 @@ def _described(ledger: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _number(value: float | None) -> str:
-    return "∞" if value is None or math.isinf(value) else f"{value:.6g}"
+def _number(value: float | None, digits: int = 6) -> str:
+    return "∞" if value is None or math.isinf(value) else f"{value:.{digits}g}"
+
+
+def _entries(line: Measured) -> str:
+    return f"{line.entries:,}" if line.entries else "each rating"
 
 
 def _table(measurements: tuple[Measured, ...]) -> list[str]:
     rows = [("measurement", "mechanism", "Δ", "noise", "entries", "share", "cost")]
     for m in measurements:
         if m.mechanism == "exact":
-            rows.append((m.name, "exact", "0", "none needed", f"{m.entries:,}", "", ""))
+            rows.append((m.name, "exact", "0", "none needed", _entries(m), "", ""))
             continue
-        width, price = ("σ", "ρ") if m.mechanism == "gaussian" else ("b", "ε")
+        width, price = _SYMBOLS[m.mechanism]
         rows.append(
             (
                 m.name,
                 m.mechanism,
-                f"{m.sensitivity:.4g}",
+                _number(m.sensitivity, 4),
                 f"{width} = {m.noise:.4g}",
-                f"{m.entries:,}",
+                _entries(m),
                 f"{m.share:.3f}",
-                f"{price} = {m.cost:.4g}",
+                f"{price} = {_number(m.cost, 4)}",
             )
         )
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

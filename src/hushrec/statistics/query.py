@@ -22,6 +22,9 @@ class Query:
         step: width of the grid.
         size: number of entries.
         claimed: Δ as a paper prints it, where that differs.
+        spherical: whether a paper adds noise ∝ exp(−‖b‖₂/s) to rows, each s calibrated so that its claim is
+            the query's share of ε; ``sensitivity`` is then the true loss in units of the claimed one,
+            infinite where no bound is known.
 
     Privacy: public.
     """
@@ -32,6 +35,7 @@ class Query:
     step: float
     size: int
     claimed: float | None = None
+    spherical: bool = False
 
     @property
     def printed(self) -> float:

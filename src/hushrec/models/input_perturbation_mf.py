@@ -1,0 +1,115 @@
+"""Matrix factorisation of noisy ratings (Friedman, Berkovsky & Kaafar 2016, §4.2)."""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from hushrec.data.domain import Domain
+from hushrec.data.ratings import Ratings
+from hushrec.models.averages import Averages, AverageSettings, average_part, average_shares
+from hushrec.models.base import Model, Noise
+from hushrec.models.factorizers import Factors, Sparse, gradient_descent, least_squares
+from hushrec.models.plausible import plausible
+from hushrec.models.predictors import people_release
+from hushrec.privacy.budget import Budget
+from hushrec.privacy.mechanisms import Grant
+from hushrec.release.artefact import Release
+from hushrec.statistics.cells import Cells, NoisyRatings
+from hushrec.statistics.query import Query
+
+_WIDEST = 4.0  # clips that a noisy cell may be away from 0 and still tell how plausible it is
+
+
+class InputPerturbationMF(Model):
+    """Noise on every rating, then any factoriser.
+
+    Args:
+        rank: d, number of factors.
+        solver: ``als``, or ``sgd`` (the paper's ISGD); by default the one of the analysis.
+        epochs: of the solver.
+        clip: B, bound on a residual, as a fraction of the scale's width.
+        threshold: α, noisy cells that are smaller are dropped, as a fraction of the scale's width
+            (add-remove).
+        averages: how the averages are measured.
+        learning_rate, reg: γ and λ of ``sgd``; ``als`` takes its penalty from the noise.
+
+    Privacy: unit ``rating`` under both adjacencies. Publishes a vector for every person on the roster.
+    """
+
+    supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace")})
+
+    rank: int = Field(default=8, ge=1, le=120)
+    solver: Literal["als", "sgd"] | None = None
+    epochs: int | None = Field(default=None, ge=1, le=1000)
+    clip: float = Field(default=0.25, gt=0, le=1, allow_inf_nan=False)
+    threshold: float = Field(default=0.15, gt=0, le=1, allow_inf_nan=False)
+    averages: AverageSettings = AverageSettings()
+    learning_rate: float = Field(default=0.01, gt=0, le=1, allow_inf_nan=False)
+    reg: float = Field(default=0.045, ge=0, allow_inf_nan=False)
+
+    @property
+    def law(self) -> Noise:
+        """Laplace noise: for a single number it is smaller than Gaussian noise of the same ε."""
+        return "laplace"
+
+    def queries(self, domain: Domain, budget: Budget) -> Sequence[tuple[Query, float]]:
+        """Averages, then all ratings or all cells."""
+        averages = self.averages.queries(domain, budget, self.norm, published=self.published)
+        return self.with_shares([*averages, self._cells(domain, budget).query()], budget)
+
+    def own_shares(self, budget: Budget) -> Mapping[str, float]:
+        """As published 0.3 for the averages, else the less the larger ε is."""
+        levels = average_part(budget.epsilon)
+        parts = (0.14, 0.14, 0.7) if self.published else (0.33 * levels, 0.67 * levels, 1 - levels)
+        items, users, rest = parts
+        shares = average_shares(budget, published=self.published, items=items, users=users)
+        return shares | dict.fromkeys(("ratings", "cells"), rest)
+
+    def release(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
+        """Averages (Algorithms 1 and 2), noise on every residual, clamp, factorise (Algorithm 3).
+
+        Privacy: charged (the events of ``queries``).
+        """
+        averages = self.averages.measure(ratings, budget, self.norm, grant, published=self.published)
+        cells = self._cells(ratings.domain, budget)
+        residuals = cells.residuals.entries(ratings, averages.item_effects, averages.user_effects)
+        noisy = cells.release(grant, residuals)
+        found = self._factorised(noisy, averages, cells)
+        levels = averages._replace(
+            item_effects=averages.item_effects + found.column_effects,
+            user_effects=averages.user_effects + found.row_effects,
+        )
+        return people_release(self, ratings.domain, levels, found.rows, found.columns)
+
+    def _factorised(self, noisy: NoisyRatings, averages: Averages, cells: Cells) -> Factors:
+        """Post-processing: factors of the noisy ratings."""
+        weights = None
+        if not self.published and cells.adjacency == "add-remove" and noisy.sigma:
+            noisy, weights = plausible(
+                noisy, averages.user_counts, averages.item_counts, cells.clip, cells.domain.scale.span
+            )
+        known = Sparse(noisy.indptr, noisy.columns, noisy.values, cells.domain.n_items, weights)
+        solver = self.solver or ("sgd" if self.published else "als")
+        epochs = self.epochs or (20 if solver == "sgd" else 6)
+        if solver == "sgd":
+            return gradient_descent(known, self.rank, epochs, rate=self.learning_rate, reg=self.reg)
+        # The noisier the ratings, the more of them a factor needs to be believed.
+        variance = float(np.mean(noisy.values.astype(np.float64) ** 2)) if len(noisy.values) else 1.0
+        ridge = 25.0 if weights is None else 10.0
+        return least_squares(
+            known,
+            self.rank,
+            epochs,
+            reg=ridge * variance,
+            power=0.0,
+            row_scale=float(np.sqrt(ridge * averages.user_variance.mean())),
+            column_scale=float(np.sqrt(ridge * averages.item_variance.mean())),
+        )
+
+    def _cells(self, domain: Domain, budget: Budget) -> Cells:
+        span = domain.scale.span
+        weighed = not self.published and budget.adjacency == "add-remove"
+        limit = self.clip * span * (_WIDEST if weighed else 1.0)
+        return Cells(domain, budget.adjacency, self.clip * span, self.threshold * span, limit)

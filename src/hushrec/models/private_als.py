@@ -1,0 +1,149 @@
+"""Alternating least squares under noise (Friedman, Berkovsky & Kaafar 2016, §4.4)."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from hushrec.arrays import Floats
+from hushrec.data.domain import Domain
+from hushrec.data.ratings import Ratings
+from hushrec.models import posterior
+from hushrec.models.averages import Averages, AverageSettings, average_part, average_shares
+from hushrec.models.base import Model, Noise
+from hushrec.models.factorizers import Sparse
+from hushrec.models.predictors import people_release
+from hushrec.privacy.budget import Budget
+from hushrec.privacy.mechanisms import Grant
+from hushrec.release.artefact import Release
+from hushrec.statistics.factors import FactorSums, in_ball
+from hushrec.statistics.query import Query
+from hushrec.statistics.residuals import Residuals
+
+
+class PrivateALS(Model):
+    """Least squares for every person, then for every item, from right-hand sides under noise.
+
+    Args:
+        rank: d, number of factors.
+        epochs: k, how often each side is solved.
+        clip: B, bound on a residual, as a fraction of the scale's width.
+        averages: how the averages are measured.
+        reg: λ (published analysis).
+        user_norm, item_norm: p_max and q_max, bounds on the factors' norms (published analysis).
+        exchanged_bounds: p_max and q_max as lines 4 and 8 of Algorithm 6 have them, against Theorem 6
+            (published analysis).
+
+    Privacy: unit ``rating`` under both adjacencies. Publishes a vector for every person on the roster.
+    """
+
+    supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace")})
+
+    rank: int = Field(default=8, ge=1, le=128)
+    epochs: int = Field(default=5, ge=1, le=100)
+    clip: float = Field(default=0.225, gt=0, le=1, allow_inf_nan=False)
+    averages: AverageSettings = AverageSettings()
+    reg: float = Field(default=0.045, gt=0, allow_inf_nan=False)
+    user_norm: float = Field(default=0.4, gt=0, allow_inf_nan=False)
+    item_norm: float = Field(default=0.5, gt=0, allow_inf_nan=False)
+    exchanged_bounds: bool = True
+
+    @property
+    def law(self) -> Noise:
+        """Laplace noise as published; Gaussian noise, whose costs compose exactly, in the corrected form."""
+        return "laplace" if self.published else "gaussian"
+
+    def queries(self, domain: Domain, budget: Budget) -> Sequence[tuple[Query, float]]:
+        """Averages, then both sides of every epoch."""
+        averages = self.averages.queries(domain, budget, self.norm, published=self.published)
+        rounds = self._solved(domain, budget) if self.published else self._sums(domain, budget).queries()
+        return self.with_shares([*averages, *rounds], budget)
+
+    def own_shares(self, budget: Budget) -> Mapping[str, float]:
+        """As published 0.3 for the averages, else the less the larger ε is; all epochs alike."""
+        # A changed value moves a sum by twice as much as a new one.
+        levels = average_part(budget.epsilon / (2 if budget.adjacency == "replace" else 1))
+        parts = (0.14, 0.14, 0.7) if self.published else (0.3 * levels, 0.7 * levels, 1 - levels)
+        items, users, rest = parts
+        each = rest / (2 * self.epochs)
+        rounds = {f"{side}, round {t + 1}": each for side in ("users", "items") for t in range(self.epochs)}
+        return average_shares(budget, published=self.published, items=items, users=users) | rounds
+
+    def release(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
+        """Averages (Algorithms 1 and 2), then both sides in turn (Algorithm 6).
+
+        Privacy: charged (the events of ``queries``).
+        """
+        averages = self.averages.measure(ratings, budget, self.norm, grant, published=self.published)
+        factorise = self._published if self.published else self._corrected
+        people, items = factorise(ratings, averages, budget, grant)
+        return people_release(self, ratings.domain, averages, people, items)
+
+    def _corrected(
+        self, ratings: Ratings, averages: Averages, budget: Budget, grant: Grant
+    ) -> tuple[Floats, Floats]:
+        """b_u = Σ_i x_ui q_i + noise for every person; solve; the same for every item with his p_u."""
+        domain, span = ratings.domain, ratings.domain.scale.span
+        sums = self._sums(domain, budget)
+        residuals = sums.residuals.entries(ratings, averages.item_effects, averages.user_effects)
+        absent = np.zeros((domain.n_users, self.rank)), np.zeros((domain.n_items, self.rank))
+        users, rated = averages.user_counts, averages.item_counts
+        items = posterior.initial(domain.n_items, self.rank)
+        people = absent[0]
+        for epoch in range(1, self.epochs + 1):
+            items = sums.in_ball(posterior.filled(items))
+            noisy = sums.query("users", epoch).release(grant, sums.users(residuals, absent[0], items))
+            people = posterior.solve(noisy, users, items, rated, span)
+            people = sums.in_ball(posterior.filled(people))
+            noisy = sums.query("items", epoch).release(grant, sums.items(residuals, people, absent[1]))
+            items = posterior.solve(noisy, rated, people, users, span)
+        return people, items
+
+    def _sums(self, domain: Domain, budget: Budget) -> FactorSums:
+        clip = self.clip * domain.scale.span
+        return FactorSums(domain, budget.adjacency, self.rank, self.epochs, clip, radius=1.0)
+
+    def _published(
+        self, ratings: Ratings, averages: Averages, budget: Budget, grant: Grant
+    ) -> tuple[Floats, Floats]:
+        """Algorithm 6: solve, add noise of density ∝ exp(−‖b‖/s) to each vector, bound its norm."""
+        residuals = Residuals(ratings.domain, budget.adjacency, self.clip * ratings.domain.scale.span)
+        entries = residuals.entries(ratings, averages.item_effects, averages.user_effects)
+        by_user = Sparse.of(entries, ratings.domain.n_items, residuals.grid.step)
+        by_item = by_user.transposed()
+        split = self.split(ratings.domain, budget)
+        items = in_ball(posterior.initial(ratings.domain.n_items, self.rank), self.item_norm)
+        people = np.zeros((ratings.domain.n_users, self.rank))
+        for epoch in range(1, self.epochs + 1):
+            for side, rows in (("users", by_user), ("items", by_item)):
+                others, norm = (items, self.user_norm) if side == "users" else (people, self.item_norm)
+                counts = np.maximum(rows.counts, 1)
+                solved = rows.solve(others, self.reg * counts)
+                name = f"{side}, round {epoch}"
+                reach = self._reach(side, budget.adjacency, residuals.change) / (counts * self.reg)
+                noisy = grant.release_rows(name, solved, reach / (budget.epsilon * split[name])).values
+                if side == "users":
+                    people = in_ball(noisy, norm)
+                else:
+                    items = in_ball(noisy, norm)
+        return people, items
+
+    def _reach(self, side: str, adjacency: str, change: float) -> float:
+        """n λ times the sensitivity of a solved vector, as Algorithm 6 and Table 1 have it."""
+        own, other = (self.user_norm, self.item_norm) if side == "users" else (self.item_norm, self.user_norm)
+        if adjacency == "replace":
+            return (own if self.exchanged_bounds else other) * change
+        return other * (change + self.user_norm * self.item_norm) + self.reg * own
+
+    def _solved(self, domain: Domain, budget: Budget) -> Iterator[Query]:
+        """The noise of Algorithm 6, and what it is truly worth in units of its claim (Theorem 6)."""
+        ratio = self.item_norm / self.user_norm if self.exchanged_bounds else 1.0
+        replace = budget.adjacency == "replace"
+        for epoch in range(1, self.epochs + 1):
+            for side, rows, loss in (
+                ("users", domain.n_users, ratio if replace else math.inf),
+                ("items", domain.n_items, 1 / ratio if replace else math.inf),
+            ):
+                yield Query(f"{side}, round {epoch}", loss, "l2", 2.0**-20, rows * self.rank, spherical=True)

@@ -1,0 +1,200 @@
+"""Gradient descent under noise (Friedman, Berkovsky & Kaafar 2016, §4.3)."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from hushrec.arrays import Floats
+from hushrec.data.domain import Domain
+from hushrec.data.ratings import Ratings
+from hushrec.errors import BudgetUnsupported
+from hushrec.models import posterior
+from hushrec.models.averages import Averages, AverageSettings, average_part, average_shares
+from hushrec.models.base import Model, Noise
+from hushrec.models.effects import EffectSettings
+from hushrec.models.factorizers import Sparse
+from hushrec.models.predictors import factor_release, people_release
+from hushrec.privacy.budget import Budget
+from hushrec.privacy.events import EVERY_RATING
+from hushrec.privacy.mechanisms import Grant
+from hushrec.release.artefact import Release
+from hushrec.statistics.factors import FactorSums, in_ball
+from hushrec.statistics.home import HomeGradients
+from hushrec.statistics.query import Query
+from hushrec.statistics.residuals import Residuals
+
+
+class PrivateSGD(Model):
+    """Gradients of every person's and every item's factors at the released ones, under noise.
+
+    Args:
+        rank: d, number of factors.
+        epochs: k, how often each side takes a step.
+        clip: bound on a rating's error, as a fraction of the scale's width.
+        radius: bound on the factors' norms; p·q is in widths of the scale.
+        averages: how the averages are measured (unit ``rating``).
+        effects: how the item effects are measured (unit ``user``).
+        contribution: bound on the norm of a person's whole gradient, in rating units (unit ``user``).
+        learning_rate, reg: γ and λ (published analysis).
+        error_bound: e_max of Algorithm 4, as a fraction of the scale's width (published analysis).
+        user_norm, item_norm: p_max and q_max, in rating units (published analysis).
+
+    Privacy: unit ``rating`` under both adjacencies, with a vector for every person on the roster; unit
+    ``user`` under add-remove, where every person's vector stays at home.
+    """
+
+    supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")})
+
+    rank: int = Field(default=8, ge=1, le=128)
+    epochs: int = Field(default=12, ge=1, le=100)
+    clip: float = Field(default=0.2, gt=0, le=1, allow_inf_nan=False)
+    radius: float = Field(default=0.42, gt=0.001, le=1, allow_inf_nan=False)
+    averages: AverageSettings = AverageSettings()
+    effects: EffectSettings = EffectSettings()
+    contribution: float = Field(default=1.5, gt=0, allow_inf_nan=False)
+    learning_rate: float = Field(default=0.01, gt=0, le=1, allow_inf_nan=False)
+    reg: float = Field(default=0.045, gt=0, allow_inf_nan=False)
+    error_bound: float = Field(default=0.5, gt=0, le=1, allow_inf_nan=False)
+    user_norm: float = Field(default=0.4, gt=0, allow_inf_nan=False)
+    item_norm: float = Field(default=0.5, gt=0, allow_inf_nan=False)
+
+    @property
+    def law(self) -> Noise:
+        """Laplace noise as published; Gaussian noise, whose costs compose exactly, in the corrected form."""
+        return "laplace" if self.published else "gaussian"
+
+    def queries(self, domain: Domain, budget: Budget) -> Sequence[tuple[Query, float]]:
+        """Averages, then the gradients of every epoch."""
+        if budget.unit == "user":
+            if self.published:
+                raise BudgetUnsupported('the paper has no form for unit user; set analysis="corrected"')
+            effects = self.effects.sums(domain, budget, self.norm, published=False)
+            return self.with_shares([*effects.queries(), *self._home(domain).queries()], budget)
+        averages = self.averages.queries(domain, budget, self.norm, published=self.published)
+        rounds = self._printed(domain, budget) if self.published else self._sums(domain, budget).queries()
+        return self.with_shares([*averages, *rounds], budget)
+
+    def own_shares(self, budget: Budget) -> Mapping[str, float]:
+        """As published 0.3 for the averages, else the less the larger ε is; all epochs alike."""
+        # A changed value moves a sum by twice as much as a new one.
+        levels = average_part(budget.epsilon / (2 if budget.adjacency == "replace" else 1))
+        parts = (0.14, 0.14, 0.7) if self.published else (0.3 * levels, 0.7 * levels, 1 - levels)
+        items, users, rest = parts
+        if budget.unit == "user":
+            rest = min(0.7, budget.epsilon / 8)  # at small ε only the item effects can be told from noise
+            effects = {"global sum": 0.02, "global count": 0.02, "item sums": 0.8, "item counts": 0.16}
+            averages = {name: part * (1 - rest) for name, part in effects.items()}
+        else:
+            averages = average_shares(budget, published=self.published, items=items, users=users)
+        alone = budget.unit == "user" or (self.published and budget.adjacency == "replace")
+        each = rest / self.epochs * (1.0 if alone else 0.5)
+        sides = ("ratings", "users", "items")
+        rounds = {f"{side}, round {t + 1}": each for side in sides for t in range(self.epochs)}
+        return averages | rounds
+
+    def release(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
+        """Averages (Algorithms 1 and 2), then gradients (Algorithm 4 or 5, or their corrected form).
+
+        Privacy: charged (the events of ``queries``).
+        """
+        if budget.unit == "user":
+            return self._at_home(ratings, budget, grant)
+        averages = self.averages.measure(ratings, budget, self.norm, grant, published=self.published)
+        descend = self._published if self.published else self._corrected
+        people, items = descend(ratings, averages, budget, grant)
+        return people_release(self, ratings.domain, averages, people, items)
+
+    def _corrected(
+        self, ratings: Ratings, averages: Averages, budget: Budget, grant: Grant
+    ) -> tuple[Floats, Floats]:
+        """Clipped gradients at the released factors: a rating is in one row of one person and of one item."""
+        domain, span = ratings.domain, ratings.domain.scale.span
+        sums = self._sums(domain, budget)
+        residuals = sums.residuals.entries(ratings, averages.item_effects, averages.user_effects)
+        users, rated = averages.user_counts, averages.item_counts
+        people = np.zeros((domain.n_users, self.rank))
+        items = sums.in_ball(self.radius * posterior.initial(domain.n_items, self.rank))
+        for epoch in range(1, self.epochs + 1):
+            pace = {"width": sums.width, "span": span, "left": max(0.9 ** (epoch - 1), 0.05)}
+            noisy = sums.query("users", epoch).release(grant, sums.users(residuals, people, items))
+            people = sums.in_ball(posterior.step(people, noisy, users, items, rated, **pace))
+            noisy = sums.query("items", epoch).release(grant, sums.items(residuals, people, items))
+            items = sums.in_ball(posterior.step(items, noisy, rated, people, users, **pace))
+        return people * sums.width, items
+
+    def _published(
+        self, ratings: Ratings, averages: Averages, budget: Budget, grant: Grant
+    ) -> tuple[Floats, Floats]:
+        """Algorithm 4 (replace), and Algorithm 5 (add-remove) with max in its step 6 read as clamp."""
+        domain, span = ratings.domain, ratings.domain.scale.span
+        residuals = self._residuals(domain, budget)
+        entries = residuals.entries(ratings, averages.item_effects, averages.user_effects)
+        known, split = Sparse.of(entries, domain.n_items, residuals.grid.step), self.split(domain, budget)
+        people = 0.1 * posterior.initial(domain.n_users, self.rank)
+        items = 0.1 * posterior.initial(domain.n_items, self.rank)
+        for epoch in range(1, self.epochs + 1):
+            if budget.adjacency == "replace":
+                # Step 4: noise on the error e is noise on the rating in it, fresh in every epoch.
+                noisy = _copy(residuals, epoch).release(grant, entries.values.astype(np.int64))
+                known = known.with_values(noisy.values)
+                bound = self.error_bound * span
+                people, items = known.descend(people, items, self.learning_rate, self.reg, bound)
+            else:
+                bound = residuals.change + self.user_norm * self.item_norm
+                people, items = known.descend(people, items, self.learning_rate, self.reg, bound)
+                reach_p = self.learning_rate * (bound * self.item_norm + self.reg * self.user_norm)
+                reach_q = self.learning_rate * (bound * self.user_norm + self.reg * self.item_norm)
+                name = f"users, round {epoch}"
+                scales = np.full(domain.n_users, reach_p / (budget.epsilon * split[name]))
+                people = grant.release_rows(name, people, scales).values
+                name = f"items, round {epoch}"
+                scales = np.full(domain.n_items, reach_q / (budget.epsilon * split[name]))
+                items = grant.release_rows(name, items, scales).values
+            people, items = in_ball(people, self.user_norm), in_ball(items, self.item_norm)
+        return people, items
+
+    def _at_home(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
+        """Unit ``user``: everybody fits a vector at home and gives his gradient of the items, clipped."""
+        domain, home = ratings.domain, self._home(ratings.domain)
+        effects = self.effects.sums(domain, budget, self.norm, published=False)
+        baseline = self.effects.measure(effects, ratings, grant)
+        items, span = in_ball(posterior.initial(domain.n_items, self.rank), 1.0), domain.scale.span
+        for epoch in range(1, self.epochs + 1):
+            ridge = posterior.home_ridge(items, baseline.counts)
+            sums = home.measure(ratings, baseline.item_effects, items, ridge)
+            pace = {"ridge": ridge, "span": span, "left": max(0.9 ** (epoch - 1), 0.05)}
+            noisy = home.query(epoch).release(grant, sums)
+            items = in_ball(posterior.home_step(items, noisy, baseline.counts, **pace), 1.0)
+        # People fold in with a prior of unit variance.
+        scale = span * np.sqrt(posterior.RESIDUAL / posterior.home_ridge(items, baseline.counts))
+        return factor_release(self, domain, baseline, items * scale)
+
+    def _sums(self, domain: Domain, budget: Budget) -> FactorSums:
+        clip = self.clip * domain.scale.span
+        return FactorSums(domain, budget.adjacency, self.rank, self.epochs, clip, self.radius)
+
+    def _residuals(self, domain: Domain, budget: Budget) -> Residuals:
+        return Residuals(domain, budget.adjacency, self.clip * domain.scale.span)
+
+    def _home(self, domain: Domain) -> HomeGradients:
+        clip = self.clip * domain.scale.span
+        return HomeGradients(domain, self.rank, self.epochs, clip, self.contribution)
+
+    def _printed(self, domain: Domain, budget: Budget) -> Iterator[Query]:
+        """The noise of Algorithms 4 and 5. For the latter no bound on the loss is known."""
+        residuals = self._residuals(domain, budget)
+        for epoch in range(1, self.epochs + 1):
+            if budget.adjacency == "replace":
+                yield _copy(residuals, epoch)
+            else:
+                for side, rows in (("users", domain.n_users), ("items", domain.n_items)):
+                    name, size = f"{side}, round {epoch}", rows * self.rank
+                    yield Query(name, math.inf, "l2", 2.0**-20, size, spherical=True)
+
+
+def _copy(residuals: Residuals, epoch: int) -> Query:
+    """All ratings, with fresh noise: what one epoch of Algorithm 4 sees."""
+    return Query(f"ratings, round {epoch}", residuals.change, "l1", residuals.grid.step, EVERY_RATING)

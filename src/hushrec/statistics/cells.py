@@ -1,0 +1,89 @@
+"""Every rating under noise of its own: the one statistic from which any factoriser may go on."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from hushrec.arrays import Floats32, Ints, Ints32
+from hushrec.data.domain import Domain
+from hushrec.privacy.bounded import BoundedMatrix
+from hushrec.privacy.events import EVERY_RATING
+from hushrec.privacy.mechanisms import Grant
+from hushrec.statistics.query import Query
+from hushrec.statistics.residuals import Entries, Residuals
+
+
+class NoisyRatings(NamedTuple):
+    """Noisy residuals in compressed rows over the roster, the surviving fake ones among them.
+
+    Attributes:
+        indptr, columns: which cells of people × items are listed.
+        values: in rating units.
+        sigma: standard deviation of the noise; 0 where none was added.
+
+    Privacy: post-processing; private where ``sigma`` is 0.
+    """
+
+    indptr: Ints
+    columns: Ints32
+    values: Floats32
+    sigma: float
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Residuals with Laplace noise, one by one (Friedman, Berkovsky & Kaafar 2016, Algorithm 3 and eq. 8).
+
+    Adjacency ``replace``: noise on every rating. ``add-remove``: on every cell of people × items, the empty
+    ones being 0; those under the threshold are dropped, and the others are drawn without ever holding the
+    matrix.
+
+    Args:
+        domain: the public frame, with a roster.
+        adjacency: of the guarantee.
+        clip: B, bound on a residual, in rating units.
+        threshold: α, smallest size of a noisy cell that is kept, in rating units.
+        limit: largest one, to which others are clamped, in rating units.
+
+    Privacy: public.
+    """
+
+    domain: Domain
+    adjacency: str
+    clip: float
+    threshold: float
+    limit: float
+
+    @cached_property
+    def residuals(self) -> Residuals:
+        """The grid and bound of residuals."""
+        return Residuals(self.domain, self.adjacency, self.clip)
+
+    def query(self) -> Query:
+        """The one measurement."""
+        everywhere = self.domain.n_users * self.domain.n_items
+        name, size = ("ratings", EVERY_RATING) if self.adjacency == "replace" else ("cells", everywhere)
+        return Query(name, self.residuals.change, "l1", self.residuals.grid.step, size)
+
+    def release(self, grant: Grant, entries: Entries) -> NoisyRatings:
+        """Noisy residuals.
+
+        Args:
+            grant: that was charged for ``query``.
+            entries: as ``residuals.entries`` makes them.
+
+        Privacy: charged (the event of ``query``).
+        """
+        query, grid = self.query(), self.residuals.grid
+        if self.adjacency == "replace":
+            noisy = query.release(grant, entries.values.astype(np.int64))
+            values = np.clip(noisy.values, -self.limit, self.limit).astype(np.float32)
+            return NoisyRatings(entries.indptr, entries.items, values, noisy.sigma)
+        shape = self.domain.n_users, self.domain.n_items
+        bounded = BoundedMatrix(query.name, shape, *entries, query.sensitivity, "l1", query.step)
+        threshold, limit = max(1, grid.count(self.threshold)), grid.count(self.limit)
+        found = grant.release_matrix(bounded, threshold=threshold, limit=max(threshold, limit))
+        values = (found.values * np.float32(found.step)).astype(np.float32)
+        return NoisyRatings(found.indptr, found.columns, values, found.sigma)

@@ -1,0 +1,73 @@
+"""Gradients of item factors that people make at home, clipped person by person: unit ``user``."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from hushrec.arrays import Floats, Ints
+from hushrec.data.domain import Domain
+from hushrec.data.ratings import Ratings
+from hushrec.kernels.gradients import home_gradients
+from hushrec.statistics.query import Query
+
+_STRENGTH = 5.0  # fictitious ratings at the items' effects in a person's own level
+_STEP_BITS = 16  # below the clip, so that truncation drops little of a person who rated much
+
+
+@dataclass(frozen=True)
+class HomeGradients:
+    """Σ_u of every person's gradient of the item factors, made from a vector that he fits himself.
+
+    Any map of one person's own ratings is free in unit ``user``; all that he gives is clipped to norm
+    ``contribution`` and truncated to a grid, toward zero.
+
+    Args:
+        domain: the public frame.
+        rank: number of factors.
+        rounds: how often the gradients are measured.
+        clip: bound on a rating's error, in rating units.
+        contribution: bound on the L2 norm of all that one person gives.
+
+    Privacy: public.
+    """
+
+    domain: Domain
+    rank: int
+    rounds: int
+    clip: float
+    contribution: float
+
+    @property
+    def step(self) -> float:
+        """Width of the grid, a power of two."""
+        return float(2.0 ** (np.floor(np.log2(self.contribution)) - _STEP_BITS))
+
+    def query(self, number: int) -> Query:
+        """The measurement of round ``number`` from 1."""
+        size = self.domain.n_items * self.rank
+        return Query(f"items, round {number}", self.contribution, "l2", self.step, size)
+
+    def queries(self) -> Iterator[Query]:
+        """Descriptions of the sums, in the order in which they are measured."""
+        return (self.query(number) for number in range(1, self.rounds + 1))
+
+    def measure(self, ratings: Ratings, item_effects: Floats, items: Floats, ridge: float) -> Ints:
+        """The sum of one round, in grid steps, shape (n_items, rank).
+
+        Args:
+            ratings: private ratings, capped to the domain's cap.
+            item_effects: released, shape (n_items,).
+            items: released factors, shape (n_items, rank).
+            ridge: weight of the prior in a person's own fit.
+
+        Privacy: bounded, by the query's sensitivity.
+        """
+        if not ratings.n_users:
+            return np.zeros((self.domain.n_items, self.rank), dtype=np.int64)
+        residuals = ratings.values() - item_effects[ratings.items]
+        sums = np.add.reduceat(residuals, ratings.indptr[:-1])
+        residuals -= np.repeat(sums / (ratings.counts + _STRENGTH), ratings.counts)
+        rows = (ratings.indptr, ratings.items, residuals, items)
+        gradients: Ints = home_gradients(*rows, ridge, self.clip, self.contribution, self.step)
+        return gradients

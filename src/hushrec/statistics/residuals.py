@@ -1,0 +1,98 @@
+"""What is left of a rating when released averages are taken off, on an integer grid."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from hushrec.arrays import Floats, Ints, Ints32
+from hushrec.data.domain import Domain
+from hushrec.data.ratings import Ratings
+from hushrec.kernels.gradients import residuals
+from hushrec.statistics.grid import Grid
+
+_BITS = 14
+
+
+class Entries(NamedTuple):
+    """Residuals of all ratings, in compressed rows over the roster.
+
+    Attributes:
+        indptr: where each person's ratings start, int64, shape (n_users + 1,).
+        items: item of each rating, shape (n_ratings,).
+        values: residual of each rating, in grid steps, shape (n_ratings,).
+
+    Privacy: private.
+    """
+
+    indptr: Ints
+    items: Ints32
+    values: Ints32
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """x = clamp(r − item effect − user effect, ±clip) (Friedman, Berkovsky & Kaafar 2016, §4.1, eq. 7).
+
+    The effects are released before, so a rating moves no residual but its own: adding one adds an x of at
+    most ``clip``, changing one moves its x by at most 2 · clip, or by the width of the scale if that is less.
+    Ratings, effects and clip are whole numbers of grid steps, so nothing is lost to rounding.
+
+    Args:
+        domain: the public frame, with a roster where user effects are taken off.
+        adjacency: of the guarantee.
+        clip: bound on |x|, in rating units.
+
+    Privacy: public.
+    """
+
+    domain: Domain
+    adjacency: str
+    clip: float
+
+    @cached_property
+    def grid(self) -> Grid:
+        """Steps that residuals are counted in."""
+        return Grid(self.domain.scale.span, _BITS)
+
+    @property
+    def bound(self) -> int:
+        """``clip``, in steps."""
+        return max(1, self.grid.count(self.clip))
+
+    @cached_property
+    def levels(self) -> Ints:
+        """Every possible rating above the bottom of the scale, in steps."""
+        return self.grid.counts(
+            self.domain.scale.step * np.arange(self.domain.scale.levels, dtype=np.float64)
+        )
+
+    @property
+    def change(self) -> float:
+        """How far a neighbour moves one residual, all others staying where they are."""
+        if self.adjacency == "replace":
+            return min(2 * self.bound, int(self.levels[-1])) * self.grid.step
+        return self.bound * self.grid.step
+
+    def entries(self, ratings: Ratings, item_effects: Floats, user_effects: Floats) -> Entries:
+        """x of every rating.
+
+        Args:
+            ratings: private ratings of people on the roster.
+            item_effects: released, shape (n_items,).
+            user_effects: released, over the roster, shape (domain.n_users,).
+
+        Privacy: private; each entry is bounded by ``bound``.
+        """
+        indptr = ratings.roster_indptr()
+        values: Ints32 = residuals(
+            indptr,
+            ratings.items,
+            ratings.steps,
+            self.levels,
+            self.grid.counts(item_effects - self.domain.scale.lo),
+            self.grid.counts(user_effects),
+            self.bound,
+        )
+        return Entries(indptr, ratings.items, values)
