@@ -1,5 +1,6 @@
 """Each kernel against a reference in plain NumPy or in Python's integers, on rows that are hard on it."""
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -151,7 +152,7 @@ def home_case(seed, n_users=12, n_items=15, rank=3, spread=1.0, size=1.0):
 
 def each_alone(indptr, items, values, factors, *settings):
     """Every user's gradient as if nobody else were there."""
-    for start, stop in zip(indptr[:-1], indptr[1:], strict=True):
+    for start, stop in itertools.pairwise(indptr):
         mine = slice(start, stop)
         alone = np.array([0, stop - start])
         yield mine, gradients.home_gradients(alone, items[mine], values[mine], factors, *settings)
@@ -212,9 +213,7 @@ def test_nobody_gives_more_than_the_clip(seed, n_items, rank, spread, size, ridg
     factors = size * rng.standard_normal((n_items, rank))
     values = spread * rng.standard_normal(n_items)
     step = 2.0 ** (math.floor(math.log2(clip)) - bits)
-    found = gradients.home_gradients(
-        np.array([0, n_items]), items, values, factors, ridge, bound, clip, step
-    )
+    found = gradients.home_gradients(np.array([0, n_items]), items, values, factors, ridge, bound, clip, step)
     squared = sum(int(entry) ** 2 for entry in found.ravel())
     assert squared * Fraction(step) ** 2 <= Fraction(clip) ** 2
 
@@ -223,8 +222,10 @@ def test_twins_and_items_without_factors_are_no_trouble():
     """Rows that are alike or zero make a singular system; the ridge holds it up."""
     factors = np.array([[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]])
     indptr, items = np.array([0, 0, 3, 3]), np.arange(3, dtype=np.int32)
-    found = gradients.home_gradients(indptr, items, np.ones(3), factors, 1e-6, 1.0, 1.0, 2.0**-16)
-    assert found[:2].any()
+    values = np.array([1.0, 0.5, 1.0])
+    found = gradients.home_gradients(indptr, items, values, factors, 1e-6, 1.0, 1.0, 2.0**-16)
+    assert found[0].any()
+    assert (found[0] * found[1] < 0).all(), "he errs in opposite directions on the two"
     assert found[2].any(), "he rated it: his error on it counts"
     nothing = gradients.home_gradients(indptr, items, np.ones(3), np.zeros((3, 2)), 1e-6, 1.0, 1.0, 2.0**-16)
     assert not nothing.any()

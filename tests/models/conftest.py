@@ -28,3 +28,24 @@ def rmse(world):
         return hr.evaluate(release, train=train, test=test)["rmse"]
 
     return score
+
+
+@pytest.fixture(scope="session")
+def listed(world):
+    """The same ratings of people who are public, three of whom have rated nothing."""
+    train, test = world
+    people = [*sorted({*train.users, *test.users}), "u99997", "u99998", "u99999"]
+    domain = hr.Domain(train.domain.items, scale=(1, 5, 1), max_users=2000, users=people)
+    return tuple(hr.Ratings(domain, part.users, part.indptr, part.items, part.steps) for part in world)
+
+
+@pytest.fixture(scope="session")
+def listed_rmse(listed):
+    train, test = listed
+
+    def score(config, budget=None, seed=0, **options):
+        entropy = None if budget is None else hr.testing.Seeded(seed)
+        release = hr.fit(train, config, budget, entropy=entropy)
+        return hr.evaluate(release, train=train, test=test, **options)["rmse"]
+
+    return score

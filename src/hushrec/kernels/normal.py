@@ -150,17 +150,25 @@ def transpose(indptr: Ints, columns: Ints32, n_columns: int, *, threads: int = 2
     indptr, columns = frozen(indptr, np.int64), frozen(columns, np.int32)
     cuts = np.searchsorted(indptr, np.linspace(0, n_ratings, threads + 1)[1:-1])
     shares = list(pairwise([0, *cuts.tolist(), n_rows]))  # rows, split into shares of as many ratings
+    rows = np.empty(n_ratings, np.int32)
+    order = np.empty(n_ratings, np.int32 if n_ratings < 1 << 31 else np.int64)
+    counts = np.zeros((threads, n_columns), np.int64)
     with ThreadPoolExecutor(threads) as pool:
-        parts = [columns[indptr[begin] : indptr[end]] for begin, end in shares]
-        counts = np.array(list(pool.map(lambda part: np.bincount(part, minlength=n_columns), parts)))
+
+        def each_share(kernel: Any, table: Ints, *common: Any) -> None:
+            list(pool.map(lambda t: kernel(*shares[t], indptr, columns, table[t], *common), range(threads)))
+
+        each_share(_count, counts)
         starts = np.concatenate([[0], np.cumsum(counts.sum(axis=0))])
-        cursors = starts[:-1] + np.cumsum(counts, axis=0) - counts
-        rows = np.empty(n_ratings, np.int32)
-        order = np.empty(n_ratings, np.int32 if n_ratings < 1 << 31 else np.int64)
-        list(
-            pool.map(lambda t: _scatter(*shares[t], indptr, columns, cursors[t], rows, order), range(threads))
-        )
+        each_share(_scatter, starts[:-1] + np.cumsum(counts, axis=0) - counts, rows, order)
     return starts, rows, order
+
+
+@numba.njit(cache=True, nogil=True)
+def _count(begin: int, end: int, indptr: Ints, columns: Ints32, counts: Ints) -> None:
+    """Count the ratings of each column in the rows ``begin`` to ``end``."""
+    for p in range(np.uint64(indptr[begin]), np.uint64(indptr[end])):
+        counts[np.uint64(columns[p])] += 1
 
 
 @numba.njit(cache=True, nogil=True)

@@ -170,8 +170,8 @@ def gradient_descent(
     Privacy: private in, private out; post-processing where the ratings are noisy already.
     """
     n_rows, n_columns = len(ratings.counts), ratings.n_columns
-    rows = (0.1 * initial(n_rows, rank)).astype(np.float32)
-    columns = (0.1 * initial(n_columns, rank)).astype(np.float32)
+    rows = (0.3 * initial(n_rows, rank)).astype(np.float32)
+    columns = (0.3 * initial(n_columns, rank)).astype(np.float32)
     row_level, column_level = (np.zeros(n, np.float32) if effects else None for n in (n_rows, n_columns))
     row_reg = _penalty(ratings.counts, reg, power)
     column_reg = _penalty(np.bincount(ratings.columns, minlength=n_columns), reg, power)

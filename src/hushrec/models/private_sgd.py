@@ -133,8 +133,8 @@ class PrivateSGD(Model):
         residuals = self._residuals(domain, budget)
         entries = residuals.entries(ratings, averages.item_effects, averages.user_effects)
         known, split = Sparse.of(entries, domain.n_items, residuals.grid.step), self.split(domain, budget)
-        people = 0.1 * posterior.initial(domain.n_users, self.rank)
-        items = 0.1 * posterior.initial(domain.n_items, self.rank)
+        people = 0.3 * posterior.initial(domain.n_users, self.rank)
+        items = 0.3 * posterior.initial(domain.n_items, self.rank)
         for epoch in range(1, self.epochs + 1):
             if budget.adjacency == "replace":
                 # Step 4: noise on the error e is noise on the rating in it, fresh in every epoch.

@@ -1,0 +1,72 @@
+"""Fits whose published noise has no finite ε that anybody knows: seeded experiments, and nothing else."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pytest
+
+import hushrec as hr
+from hushrec.errors import BudgetError, LedgerError
+from hushrec.models.global_effects import GlobalEffects
+from hushrec.privacy.events import Spherical
+from hushrec.privacy.plan import Measurement, Plan
+from hushrec.release.artefact import Release
+from hushrec.release.statement import Statement
+from hushrec.statistics.query import Query
+
+
+class Rows(GlobalEffects):
+    """Item effects as usual, and beside them noise on rows that nothing is made from."""
+
+    def queries(self, domain, budget) -> Sequence[tuple[Query, float]]:
+        rows = Query("rows", 1.0, "l2", 2.0**-20, 60, claimed=1.0)
+        return [*super().queries(domain, budget), (rows, 0.5)]
+
+    def own_shares(self, budget) -> Mapping[str, float]:
+        return {**super().own_shares(budget), "rows": 0.5}
+
+    def plan(self, domain, budget) -> Plan:
+        usual = GlobalEffects(analysis="published").plan(domain, budget)
+        listed = tuple(Measurement(m.event, m.share / 2) for m in usual.measurements)
+        rows = Measurement(Spherical("rows", math.inf, 2.0, 2.0**-20, 60), 0.5)
+        facts = {name: getattr(usual, name) for name in usual.__dataclass_fields__}
+        return Plan(**facts | {"measurements": (*listed, rows)})
+
+    def release(self, ratings, budget, grant) -> Release:
+        noisy = grant.release_rows("rows", np.zeros((12, 5)), np.full(12, 2.0))
+        assert noisy.values.shape == (12, 5)
+        return super().release(ratings, budget, grant)
+
+
+@pytest.fixture(scope="module")
+def small():
+    return hr.synthetic.netflix_like(20, 6, 60, 1)
+
+
+def test_a_seeded_fit_without_a_ledger_says_what_it_is(small, budget):
+    config = Rows(analysis="published")
+    release = hr.fit(small, config, budget(1.0), entropy=hr.testing.Seeded(1))
+    statement = release.statement
+    lines = str(statement).splitlines()
+    assert lines[0] == "NOT PRIVATE: seeded"
+    assert "the published analysis claims ε = 1," in lines[1]
+    assert lines[1].endswith("No finite ε is known for this noise.")
+    assert (statement.epsilon, statement.claimed_epsilon, statement.ledger) == (math.inf, 1.0, {})
+    assert [m.cost for m in statement.measurements if m.name == "rows"] == [math.inf]
+    assert Release.from_bytes(release.to_bytes()).statement == statement
+    text = json.dumps(statement.to_json(), allow_nan=False)
+    assert Statement.from_json(json.loads(text)) == statement
+    again = hr.fit(small, config, budget(1.0), entropy=hr.testing.Seeded(1))
+    assert again.to_bytes() == release.to_bytes()
+
+
+def test_no_ledger_takes_it_and_nothing_unseeded_is_made(small, budget, tmp_path):
+    config = Rows(analysis="published")
+    for entropy in (None, hr.testing.Seeded(1)):
+        with pytest.raises(BudgetError, match='set analysis="corrected", or make a seeded experiment'):
+            hr.fit(small, config, budget(1.0), ledger=tmp_path / "ledger.db", entropy=entropy)
+    assert hr.Ledger.open(tmp_path / "ledger.db").entries() == ()
+    with pytest.raises(LedgerError, match="charged to a ledger"):
+        hr.fit(small, config, budget(1.0))

@@ -1,0 +1,217 @@
+"""What models have in common that publish a vector for every person on the roster."""
+
+import math
+
+import numpy as np
+import pytest
+
+import hushrec as hr
+from hushrec.errors import BudgetError, BudgetUnsupported, ConfigError, DomainError, ReleaseError
+
+MODELS = [
+    hr.GlobalEffects(levels="released"),
+    hr.InputPerturbationMF(rank=3),
+    hr.PrivateSGD(rank=3, epochs=4),
+    hr.PrivateALS(rank=3, epochs=2),
+]
+ADJACENCIES = ["add-remove", "replace"]
+ANALYSES = ["corrected", "published"]
+NOBODY = "u99998"  # is on the roster and has rated nothing
+
+each_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+each_adjacency = pytest.mark.parametrize("adjacency", ADJACENCIES)
+each_analysis = pytest.mark.parametrize("analysis", ANALYSES)
+
+
+def as_(analysis, model):
+    return type(model)(**model.model_dump(exclude_unset=True), analysis=analysis)
+
+
+@each_model
+def test_without_a_budget_it_says_that_it_is_not_private(listed, listed_rmse, model):
+    release = hr.fit(listed[0], model)
+    assert str(release.statement).startswith("NOT PRIVATE: no noise was added")
+    assert release.statement.epsilon == math.inf
+    assert listed_rmse(model) < 0.94
+
+
+@each_model
+@each_adjacency
+def test_less_noise_is_more_accurate_and_much_budget_approaches_none(listed_rmse, budget, model, adjacency):
+    errors = [listed_rmse(model, budget(epsilon, adjacency=adjacency)) for epsilon in (0.5, 5.0, 200.0)]
+    assert errors[0] > errors[1] + 0.02 > errors[2] + 0.02
+    assert errors[2] == pytest.approx(listed_rmse(model), abs=0.01)
+
+
+@each_model
+@each_adjacency
+@each_analysis
+def test_the_plan_says_how_the_budget_is_shared(listed, budget, model, adjacency, analysis):
+    domain = listed[0].domain
+    model = as_(analysis, model)
+    allowed = budget(2.0, adjacency=adjacency)
+    planned = hr.plan(model, domain, allowed)
+    shares = {m.event.name: m.share for m in planned.measurements}
+    assert sum(shares.values()) == pytest.approx(1, abs=1e-9)
+    assert min(shares.values()) > 0
+    assert ("user counts" in shares) == ("item counts" in shares) == (adjacency == "add-remove")
+    assert ("residual sum" in shares) == (analysis == "published")
+    if analysis == "corrected":
+        assert 1.999 < planned.epsilon <= 2
+    else:
+        assert planned.claimed_epsilon == 2
+    # Another split is a setting, by the same names.
+    more = type(model)(**model.model_dump(exclude_unset=True) | {"shares": {"item sums": 5.0}})
+    name = "item sums"
+    assert more.split(domain, allowed)[name] > shares[name]
+
+
+@each_model
+@each_adjacency
+def test_what_is_planned_is_booked_and_stated(listed, budget, tmp_path, model, adjacency):
+    allowed = budget(2.0, adjacency=adjacency)
+    planned = hr.plan(model, listed[0].domain, allowed)
+    release = hr.fit(listed[0], model, allowed, ledger=tmp_path / "ledger.db")
+    entries = hr.Ledger.open(tmp_path / "ledger.db").entries()
+    booked = [(e.measurement, e.mechanism, e.sensitivity, e.sigma, e.size) for e in entries]
+    assert booked == [(e.name, e.mechanism, e.sensitivity, e.deviation, e.size) for e in planned.events]
+    assert release.statement.private
+    assert release.statement.epsilon == planned.epsilon
+    stated = {m.name: m.mechanism for m in release.statement.measurements}
+    exact = {"item counts", "user counts"} if adjacency == "replace" else set()
+    assert {name for name, mechanism in stated.items() if mechanism == "exact"} == exact
+    assert {*stated} - exact == {e.name for e in planned.events}
+
+
+@each_model
+@each_adjacency
+@each_analysis
+def test_one_seed_gives_one_release(listed, budget, model, adjacency, analysis):
+    model, allowed = as_(analysis, model), budget(3.0, adjacency=adjacency)
+    one, same, other = (
+        hr.fit(listed[0], model, allowed, entropy=hr.testing.Seeded(seed)).to_bytes() for seed in (1, 1, 2)
+    )
+    assert one == same != other
+
+
+# -- what is refused --------------------------------------------------------------------------------------
+
+
+@each_model
+def test_without_a_roster_the_error_names_the_fix(world, budget, model):
+    with pytest.raises(DomainError, match=r"declare it with Domain\(users="):
+        hr.plan(model, world[0].domain, budget())
+    with pytest.raises(DomainError, match=r"declare it with Domain\(users="):
+        hr.fit(world[0], model)
+
+
+@each_model
+def test_other_units_and_adjacencies_are_refused(listed, budget, model):
+    domain = listed[0].domain
+    with pytest.raises(BudgetUnsupported, match=r"change the budget's unit or adjacency"):
+        hr.plan(model, domain, budget(unit="user", adjacency="replace"))
+    if not isinstance(model, hr.PrivateSGD):
+        with pytest.raises(BudgetUnsupported, match=r"unit|levels"):
+            hr.plan(model, domain, budget(unit="user"))
+
+
+@each_model
+def test_shares_of_what_is_not_measured_are_refused(listed, budget, model):
+    wrong = type(model)(**model.model_dump(exclude_unset=True), shares={"covariance": 1.0})
+    with pytest.raises(ConfigError, match="'covariance' is not measured here"):
+        hr.plan(wrong, listed[0].domain, budget())
+
+
+@pytest.mark.parametrize("model", MODELS[1:], ids=lambda model: type(model).__name__)
+@each_analysis
+def test_noise_that_the_algorithm_does_not_draw_is_refused(listed, budget, model, analysis):
+    model = as_(analysis, model)
+    other = {"gaussian": "laplace", "laplace": "gaussian"}[model.law]
+    wrong = type(model)(**model.model_dump(exclude_unset=True), noise=other)
+    with pytest.raises(BudgetUnsupported, match="leave noise out"):
+        hr.plan(wrong, listed[0].domain, budget())
+    right = type(model)(**model.model_dump(exclude_unset=True), noise=model.law)
+    assert hr.plan(right, listed[0].domain, budget()).events
+
+
+def test_gaussian_noise_needs_a_delta_and_laplace_noise_does_not(listed, budget):
+    domain, pure = listed[0].domain, budget(delta=0.0)
+    for model in (hr.PrivateSGD(), hr.PrivateALS()):
+        with pytest.raises(BudgetUnsupported, match="delta > 0"):
+            hr.plan(model, domain, pure)
+    assert hr.plan(hr.InputPerturbationMF(), domain, pure).epsilon == pytest.approx(4, abs=1e-9)
+
+
+@pytest.mark.parametrize("model", [hr.PrivateSGD, hr.PrivateALS])
+def test_noise_of_which_nothing_is_known_takes_a_seeded_experiment(listed, budget, tmp_path, model):
+    model = model(rank=2, epochs=2, analysis="published")
+    with pytest.raises(BudgetError, match="seeded experiment"):
+        hr.fit(listed[0], model, budget(), ledger=tmp_path / "ledger.db")
+    assert hr.Ledger.open(tmp_path / "ledger.db").entries() == ()
+    release = hr.fit(listed[0], model, budget(), entropy=hr.testing.Seeded(1))
+    assert release.statement.epsilon == math.inf
+    assert release.statement.claimed_epsilon == 4
+    assert "No finite ε is known for this noise." in str(release.statement)
+    assert hr.Release.from_bytes(release.to_bytes()).statement == release.statement
+
+
+# -- what is released -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=MODELS, ids=lambda model: type(model).__name__)
+def release(request, listed, budget, tmp_path):
+    made = hr.fit(listed[0], request.param, budget(4.0), entropy=hr.testing.Seeded(3))
+    return hr.Release.open(made.save(tmp_path / "films.safetensors"))
+
+
+def test_a_release_lists_everybody_on_the_roster_and_nothing_else(release, listed):
+    domain = listed[0].domain
+    assert release.kind == "factors and people"
+    assert release.users == domain.users
+    assert (release.items, release.scale) == (domain.items, tuple(domain.scale))
+    n, m = domain.n_users, domain.n_items
+    rank = release.tensors["item_factors"].shape[1]
+    assert {name: tensor.shape for name, tensor in release.tensors.items()} == {
+        "item_effects": (m,),
+        "item_noise": (m,),
+        "item_factors": (m, rank),
+        "user_effects": (n,),
+        "user_factors": (n, rank),
+    }
+
+
+def test_a_known_person_is_predicted_by_the_formula(release):
+    tensors, client = release.tensors, hr.Client(release)
+    for person in (0, 17, release.users.index(NOBODY)):
+        exact = (
+            tensors["item_effects"].astype(float)
+            + release.constants["user_mean"]
+            + tensors["user_effects"][person]
+            + tensors["item_factors"].astype(float) @ tensors["user_factors"][person]
+        )
+        found = client.predict(user=release.users[person])
+        np.testing.assert_allclose(list(found.values()), np.clip(exact, 1, 5), atol=1e-6)
+
+
+def test_somebody_without_ratings_is_served(release):
+    client = hr.Client(release)
+    assert all(1 <= stars <= 5 for stars in client.predict(user=NOBODY).values())
+    assert len(client.recommend(user=NOBODY, n=5)) == 5
+
+
+def test_an_outsider_folds_in(release, listed, listed_rmse):
+    client = hr.Client(release)
+    with pytest.raises(ReleaseError, match="give own ratings"):
+        client.predict(user="somebody else")
+    liked, disliked = (client.predict(dict.fromkeys(release.items[:10], stars)) for stars in (5.0, 1.0))
+    assert sum(liked.values()) > sum(disliked.values()) + 10
+    train, test = listed
+    at_home = hr.evaluate(release, train=train, test=test, at_home=True)["rmse"]
+    assert at_home < hr.evaluate(release, train=train, test=test)["rmse"], "his own ratings need no noise"
+    assert at_home < 1.0
+
+
+def test_without_noise_folding_in_and_looking_up_agree(listed_rmse):
+    """The vectors are turned to unit covariance, the prior of those who fold in."""
+    for model in MODELS[1:]:
+        assert listed_rmse(model, at_home=True) == pytest.approx(listed_rmse(model), abs=0.03)
