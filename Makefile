@@ -7,7 +7,7 @@ BIN := .venv/bin
 ONE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check --editable
 
-.PHONY: demo test lint test-full oracles bench docs clean
+.PHONY: demo test lint test-full oracles bench bench-als docs clean
 
 demo: .venv/.report       ## a private recommender on generated ratings, offline
 	@$(BIN)/hushrec demo
@@ -31,6 +31,9 @@ oracles: .venv-oracles/.oracles  ## our accountant against Google's dp-accountin
 
 bench: .venv/.bench       ## speed beside others', each pair in one run
 	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script; done
+
+bench-als: .venv/.bench .venv/.peers  ## alternating least squares beside lenskit, which brings torch along
+	@$(BIN)/python benchmarks/als.py
 
 docs: .venv/.docs         ## the documentation as pages, in site/
 	@$(BIN)/python -m sphinx -W --keep-going -q docs site

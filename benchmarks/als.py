@@ -8,9 +8,9 @@ same problem: both begin with its first item factors, and the training losses af
 implicit minimises another objective, over all pairs, by three steps of conjugate gradients a row (its
 default) or by Cholesky. A peer that is not installed is left out. On a busy machine, trust the CPU seconds.
 
-Before that, hushrec alone: three sizes, with the exponent of CPU seconds ~ ratings^x, and four ranks. Peak memory
-is what the process held at most from before the transposing to after the epochs, both orders of the ratings
-included.
+Before that, hushrec alone: three sizes, with the exponent of CPU seconds ~ ratings^x, and four ranks. Peak
+memory is what the process held at most from before the transposing to after the epochs, both orders of the
+ratings included.
 """
 
 import argparse

@@ -14,7 +14,7 @@ def test_plan_prints_what_the_library_plans(here, hushrec, budget):
         line = next(line for line in shown.splitlines() if line.startswith(event.name))
         assert f"σ = {event.sigma:.4g}" in line
         assert f"{event.sensitivity:.4g}" in line
-        assert f"{measurement.share:.1%}" in line
+        assert f"{measurement.share:.3f}" in line
         assert re.search(r"ρ = \d", line)
     assert f"Total: true ε = {plan.epsilon:.6g} at δ = 1e-06 per user" in shown
 
@@ -27,7 +27,7 @@ def test_no_ratings_are_opened(here, hushrec, budget):
 
 def test_laplace_and_published(here, hushrec, budget):
     pure = "--epsilon 1 --delta 0 --unit rating --adjacency replace --noise laplace --model global-effects"
-    assert "laplace b = 4" in hushrec(f"plan --domain domain.json {pure}").out
+    assert "b = 4" in hushrec(f"plan --domain domain.json {pure}").out
     shown = hushrec(f"plan --domain domain.json {budget} --analysis published --model covariance-knn").out
     assert "claims ε = 1: not a valid guarantee" in shown
 
@@ -55,3 +55,13 @@ def test_settings_reach_the_model(here, hushrec, budget):
 )
 def test_refusals_name_the_fix(here, refused, budget, options, message):
     assert message in refused(f"plan --domain domain.json {budget} {options}")
+
+
+def test_a_published_form_without_finite_epsilon_says_so(here, hushrec):
+    public = "--items catalogue.csv --users catalogue.csv --scale 1 5 1 --max-users 1000"
+    roster = hushrec(f"domain {public} -o roster.json")
+    assert "roster of 30 people" in roster.out
+    wanted = "--epsilon 1 --delta 0 --unit rating --adjacency add-remove --model private-als"
+    shown = hushrec(f"plan --domain roster.json {wanted} --analysis published").out
+    assert "true ε = inf" in shown
+    assert "No finite ε is known for its noise, so no ledger takes it" in shown

@@ -46,20 +46,9 @@ def table(*columns: str, left: int = 1) -> "Table":
 
 def measurements(listed: "tuple[Measured, ...]") -> "Table":
     """What is measured, with how much noise, and what that costs."""
-    made = table("measurement", "noise", "Δ", "entries", "share", "cost")
+    made = table("measurement", "mechanism", "Δ", "noise", "entries", "share", "cost", left=2)
     for m in listed:
-        if m.mechanism == "exact":
-            made.add_row(m.name, "none needed", "0", f"{m.entries:,}", "", "")
-            continue
-        width, price = ("σ", "ρ") if m.mechanism == "gaussian" else ("b", "ε")
-        made.add_row(
-            m.name,
-            f"{m.mechanism} {width} = {m.noise:.4g}",
-            f"{m.sensitivity:.4g}",
-            f"{m.entries:,}",
-            f"{m.share:.1%}",
-            f"{price} = {m.cost:.4g}",
-        )
+        made.add_row(*m.cells())
     return made
 
 

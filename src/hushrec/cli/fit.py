@@ -34,7 +34,7 @@ def fit(
     ] = None,
     model: options.ModelOption = "covariance-svd",
     analysis: options.Analysis = "corrected",
-    noise: options.Noise = "gaussian",
+    noise: options.Noise = None,
     settings: options.Settings = None,
     column: options.Columns = None,
     format: options.Format = None,

@@ -14,11 +14,21 @@ if TYPE_CHECKING:
     from hushrec.data.ratings import Ratings
     from hushrec.models.base import Model
 
-ModelName = Literal["global-effects", "covariance-svd", "covariance-knn"]
+ModelName = Literal[
+    "global-effects",
+    "covariance-svd",
+    "covariance-knn",
+    "input-perturbation-mf",
+    "private-sgd",
+    "private-als",
+]
 _MODELS: dict[ModelName, str] = {
     "global-effects": "GlobalEffects",
     "covariance-svd": "CovarianceSVD",
     "covariance-knn": "CovarianceKNN",
+    "input-perturbation-mf": "InputPerturbationMF",
+    "private-sgd": "PrivateSGD",
+    "private-als": "PrivateALS",
 }
 
 DomainFile = Annotated[Path, typer.Option("--domain", help="The domain, as hushrec domain writes it.")]
@@ -27,7 +37,10 @@ Analysis = Annotated[
     Literal["corrected", "published"],
     typer.Option(help="corrected claims what holds; published reproduces the paper, whose claim may not."),
 ]
-Noise = Annotated[Literal["gaussian", "laplace"], typer.Option(help="The law of the noise.")]
+Noise = Annotated[
+    Literal["gaussian", "laplace"] | None,
+    typer.Option(help="The law of the noise; what the model calls for by default."),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
@@ -59,7 +72,7 @@ Separator = Annotated[str | None, typer.Option(help="Of csv and tsv, one charact
 Decimal = Annotated[str, typer.Option(help="Decimal sign of csv and tsv, . or ,")]
 
 
-def model(name: ModelName, analysis: str, noise: str, settings: list[str] | None) -> "Model":
+def model(name: ModelName, analysis: str, noise: str | None, settings: list[str] | None) -> "Model":
     """The configuration that the options describe.
 
     Raises:

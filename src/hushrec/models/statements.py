@@ -30,7 +30,7 @@ def describe(release: Release, config: Model, plan: Plan, grant: Grant, domain: 
         delta=plan.budget.delta,
         analysis=plan.analysis,
         claimed_epsilon=plan.claimed_epsilon,
-        measurements=_measured(config, plan, domain),
+        measurements=measured(config, plan, domain),
         assumes=_assumes(plan, domain),
         ledger=grant.ledger if grant.ledger.get("file") else {},  # one in memory nobody can look up
     )
@@ -66,7 +66,11 @@ def _caveat(text: str) -> str:
     return text.replace("not private", "NOT PRIVATE", 1)
 
 
-def _measured(config: Model, plan: Plan, domain: Domain) -> tuple[Measured, ...]:
+def measured(config: Model, plan: Plan, domain: Domain) -> tuple[Measured, ...]:
+    """Everything that a plan measures, what costs nothing included, as a statement lists it.
+
+    Privacy: public.
+    """
     booked = {m.event.name: m for m in plan.measurements}
     lines = []
     for query, _ in config.queries(domain, plan.budget):
@@ -101,6 +105,8 @@ def _assumes(plan: Plan, domain: Domain) -> tuple[str, ...]:
     ]
     if plan.budget.unit == "user":
         lines.insert(1, f"one person is one user id; at most {domain.cap:,} of his ratings are used")
+    if domain.users is not None:
+        lines.insert(1, f"the list of {domain.n_users:,} people who may take part is public, too")
     if plan.budget.adjacency == "replace":
         lines.insert(1, "who rated what is public; only the number of stars is protected")
     return tuple(lines)

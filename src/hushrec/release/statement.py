@@ -52,6 +52,23 @@ class Measured:
     share: float
     cost: float
 
+    def cells(self) -> tuple[str, str, str, str, str, str, str]:
+        """As a line of a table: name, mechanism, Δ, noise, entries, share, cost."""
+        entries = f"{self.entries:,}" if self.entries else "each rating"
+        if self.mechanism == "exact":
+            return self.name, "exact", "0", "none needed", entries, "", ""
+        width, price = _SYMBOLS[self.mechanism]
+        noise, cost = f"{width} = {self.noise:.4g}", f"{price} = {_number(self.cost, 4)}"
+        return (
+            self.name,
+            self.mechanism,
+            _number(self.sensitivity, 4),
+            noise,
+            entries,
+            f"{self.share:.3f}",
+            cost,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Statement:
@@ -216,28 +233,9 @@ def _number(value: float | None, digits: int = 6) -> str:
     return "∞" if value is None or math.isinf(value) else f"{value:.{digits}g}"
 
 
-def _entries(line: Measured) -> str:
-    return f"{line.entries:,}" if line.entries else "each rating"
-
-
 def _table(measurements: tuple[Measured, ...]) -> list[str]:
     rows = [("measurement", "mechanism", "Δ", "noise", "entries", "share", "cost")]
-    for m in measurements:
-        if m.mechanism == "exact":
-            rows.append((m.name, "exact", "0", "none needed", _entries(m), "", ""))
-            continue
-        width, price = _SYMBOLS[m.mechanism]
-        rows.append(
-            (
-                m.name,
-                m.mechanism,
-                _number(m.sensitivity, 4),
-                f"{width} = {m.noise:.4g}",
-                _entries(m),
-                f"{m.share:.3f}",
-                f"{price} = {_number(m.cost, 4)}",
-            )
-        )
+    rows += [m.cells() for m in measurements]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows

@@ -1,0 +1,146 @@
+"""Gradients at released factors: what is particular to them, and the form where vectors stay at home."""
+
+import numpy as np
+import pytest
+
+import hushrec as hr
+from hushrec.errors import BudgetUnsupported
+from hushrec.models import posterior
+from hushrec.privacy.bounded import Noisy
+
+
+def test_gradients_find_what_averages_leave(listed_rmse, budget):
+    config = hr.PrivateSGD(rank=4)
+    assert listed_rmse(config) < listed_rmse(hr.GlobalEffects(levels="released")) - 0.02
+    found, left = (listed_rmse(m, budget(20.0)) for m in (config, hr.GlobalEffects(levels="released")))
+    assert found < left - 0.005
+
+
+def test_each_epoch_has_two_measurements_of_one_size(listed, budget):
+    domain = listed[0].domain
+    planned = hr.plan(hr.PrivateSGD(rank=3, epochs=5), domain, budget())
+    rounds = [m for m in planned.measurements if ", round " in m.event.name]
+    names = [f"{side}, round {t}" for t in range(1, 6) for side in ("users", "items")]
+    assert [m.event.name for m in rounds] == names
+    assert {m.event.mechanism for m in planned.measurements} == {"gaussian"}
+    assert len({m.share for m in rounds}) == 1
+    assert sum(m.share for m in rounds) == pytest.approx(0.8)
+    assert {m.event.sensitivity for m in rounds} == pytest.approx({0.8 * 0.42}, rel=1e-3)
+    twice = hr.plan(hr.PrivateSGD(rank=3, epochs=5), domain, budget(adjacency="replace"))
+    sums = {m.event.name: m.event.sensitivity for m in twice.measurements}
+    assert sums["users, round 1"] == pytest.approx(2 * rounds[0].event.sensitivity)
+
+
+def test_as_published_under_replace_it_draws_noise_for_every_rating_in_every_epoch(
+    listed, listed_rmse, budget
+):
+    config = hr.PrivateSGD(rank=3, epochs=4, analysis="published")
+    planned = hr.plan(config, listed[0].domain, budget(adjacency="replace"))
+    assert [e.name for e in planned.events if e.size == 0] == [f"ratings, round {t}" for t in range(1, 5)]
+    assert planned.epsilon == pytest.approx(planned.claimed_epsilon, rel=1e-9)
+    assert listed_rmse(config, budget(1000.0, adjacency="replace")) == pytest.approx(
+        listed_rmse(config), abs=0.03
+    )
+
+
+# -- unit user --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def at_home(world, budget):
+    """No roster is needed where nobody's vector is released."""
+    return hr.fit(
+        world[0], hr.PrivateSGD(rank=3, epochs=4), budget(4.0, unit="user"), entropy=hr.testing.Seeded(1)
+    )
+
+
+def test_where_people_are_protected_their_vectors_stay_at_home(at_home, world):
+    assert at_home.kind == "factors"
+    assert at_home.users == ()
+    assert sorted(at_home.tensors) == ["item_effects", "item_factors", "item_noise"]
+    n_users = world[0].n_users
+    assert all(n_users not in tensor.shape for tensor in at_home.tensors.values())
+    stated = [m.name for m in at_home.statement.measurements]
+    assert stated[:4] == ["global sum", "global count", "item sums", "item counts"]
+    assert stated[4:] == [f"items, round {t}" for t in range(1, 5)]
+    assert "3.999" in f"{at_home.statement.epsilon:.4f}" or at_home.statement.epsilon <= 4
+
+
+def test_a_roster_changes_nothing_there(at_home, listed, budget):
+    config, allowed = hr.PrivateSGD(rank=3, epochs=4), budget(4.0, unit="user")
+    again = hr.fit(listed[0], config, allowed, entropy=hr.testing.Seeded(1))
+    assert again.kind == "factors"
+    for name, tensor in at_home.tensors.items():
+        np.testing.assert_array_equal(tensor, again.tensors[name])
+
+
+def test_less_noise_is_more_accurate_for_people_at_home(rmse, budget):
+    config = hr.PrivateSGD(rank=4)
+    errors = [rmse(config, budget(epsilon, "user")) for epsilon in (0.3, 5.0, 1000.0)]
+    assert errors[0] > errors[1] > errors[2] + 0.005
+    assert errors[2] < rmse(hr.GlobalEffects()) - 0.01, "it learns factors"
+
+
+def test_only_the_corrected_form_protects_people(world, budget):
+    with pytest.raises(BudgetUnsupported, match='set analysis="corrected"'):
+        hr.plan(hr.PrivateSGD(analysis="published"), world[0].domain, budget(unit="user"))
+
+
+def test_little_budget_goes_to_the_effects(world, budget):
+    shares = []
+    for epsilon in (0.1, 1.0, 10.0):
+        planned = hr.plan(hr.PrivateSGD(), world[0].domain, budget(epsilon, unit="user"))
+        shares.append(sum(m.share for m in planned.measurements if "round" in m.event.name))
+    assert shares[0] < shares[1] < shares[2] == pytest.approx(0.7)
+
+
+# -- steps ------------------------------------------------------------------------------------------------
+
+
+def planted(sigma, n=400, m=40, rank=2, seed=0):
+    """Rows whose every entry of the other side is rated, and their gradient at zero."""
+    rng = np.random.default_rng(seed)
+    others = rng.standard_normal((m, rank)) / np.sqrt(rank)
+    counts, other_counts = np.full(n, float(m)), np.full(m, float(n))
+    prior = posterior.TASTE * 16 / np.mean((others**2).sum(axis=1))
+    truth = np.sqrt(prior) * rng.standard_normal((n, rank))
+    ratings = truth @ others.T + np.sqrt(posterior.RESIDUAL * 16) * rng.standard_normal((n, m))
+    noise = sigma * rng.standard_normal((n, rank))
+    return truth, Noisy("users", ratings @ others + noise, sigma, 1.0, None), counts, others, other_counts
+
+
+@pytest.mark.parametrize("sigma", [0.0, 1.0, 10.0])
+def test_a_step_goes_as_far_as_its_noise_allows(sigma):
+    """Neither a shorter nor a longer step would come nearer to the truth."""
+    truth, sums, counts, others, other_counts = planted(sigma)
+    pace = {"width": 1.0, "span": 4.0, "left": 1.0}
+    found = posterior.step(np.zeros_like(truth), sums, counts, others, other_counts, **pace)
+    errors = [np.mean((factor * found - truth) ** 2) for factor in (0.0, 0.6, 1.0, 1.5)]
+    assert errors[2] < min(errors[0], errors[1], errors[3])
+
+
+def test_a_step_into_pure_noise_goes_nowhere():
+    truth, sums, counts, others, other_counts = planted(1e6)
+    pace = {"width": 1.0, "span": 4.0, "left": 1.0}
+    found = posterior.step(np.zeros_like(truth), sums, counts, others, other_counts, **pace)
+    assert np.abs(found).max() < 1e-3
+    item = posterior.home_step(others, sums_of(others, 1e6), other_counts, ridge=13.3, span=4.0, left=1.0)
+    assert np.abs(item - others).max() < 1e-3
+
+
+def sums_of(items, sigma):
+    rng = np.random.default_rng(1)
+    return Noisy("items, round 1", sigma * rng.standard_normal(items.shape), sigma, 1.0, None)
+
+
+def test_steps_converge_to_what_was_planted():
+    """Without noise, gradients of both sides in turn bring the error down to the ratings' own."""
+    truth, _, counts, others, other_counts = planted(0.0)
+    rng = np.random.default_rng(3)
+    ratings = truth @ others.T + 0.1 * rng.standard_normal((len(truth), len(others)))
+    people, pace = np.zeros_like(truth), {"width": 1.0, "span": 4.0, "left": 1.0}
+    for _ in range(30):
+        sums = Noisy("users", (ratings - people @ others.T) @ others, 0.0, 1.0, None)
+        people = posterior.step(people, sums, counts, others, other_counts, **pace)
+    assert np.corrcoef(people.ravel(), truth.ravel())[0, 1] > 0.97
+    assert np.abs(people).max() < 1.2 * np.abs(truth).max()
