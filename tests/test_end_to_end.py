@@ -19,12 +19,26 @@ from hushrec.errors import GrantError, HushrecError, LedgerError, LedgerMissing,
 from hushrec.privacy.chain import Head
 
 USERS, ITEMS, RATINGS = 60, 12, 400
-MODELS = [hr.GlobalEffects(), hr.CovarianceSVD(rank=3), hr.CovarianceKNN(rank=3, neighbours=5)]
+MODELS = [
+    hr.GlobalEffects(),
+    hr.CovarianceSVD(rank=3),
+    hr.CovarianceKNN(rank=3, neighbours=5),
+    hr.PrivateSGD(rank=3, epochs=3),
+]
+LISTING = [
+    hr.GlobalEffects(levels="released"),
+    hr.InputPerturbationMF(rank=3),
+    hr.PrivateSGD(rank=3, epochs=3),
+    hr.PrivateALS(rank=3, epochs=2),
+]
+"""Models that publish a vector for every person on a public roster."""
 BUDGET = hr.Budget(epsilon=2.0, delta=1e-6, unit="user", adjacency="add-remove")
 THRICE = BUDGET.model_copy(update={"epsilon": 6.0})
 OWN = {"i00000": 5, "i00003": 1, "i00007": 4.5, "unheard of": 2}
 
 each_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+each_listing = pytest.mark.parametrize("model", LISTING, ids=lambda model: type(model).__name__)
+RATING = BUDGET.model_copy(update={"unit": "rating"})
 
 
 @pytest.fixture(scope="module")
@@ -70,15 +84,16 @@ sys.meta_path.insert(0, Device())
 from hushrec.release.client import Client
 
 client = Client(sys.argv[1])
-own = json.loads(sys.argv[2])
-print(json.dumps([client.predict(own), client.recommend(own, 4), str(client.release.statement)]))
+asked = json.loads(sys.argv[2])
+found = client.predict(**asked), client.recommend(**asked, n=4), str(client.release.statement)
+print(json.dumps(found))
 """
 
 
-def on_another_device(path):
+def on_another_device(path, **asked):
     """Predictions, recommendations and statement in a process that has NumPy, safetensors and the client."""
     done = subprocess.run(
-        [sys.executable, "-c", DEVICE, str(path), json.dumps(OWN)],
+        [sys.executable, "-c", DEVICE, str(path), json.dumps(asked or {"ratings": OWN})],
         capture_output=True,
         text=True,
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
@@ -141,6 +156,80 @@ def test_from_a_file_to_another_device(csv, domain, path, tmp_path, model, capfd
     for public in (file, path):
         assert b"secret" not in public.read_bytes()
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.fixture
+def listing(domain, table, tmp_path):
+    """The domain with a public roster, as it comes back from its file; two people on it rate nothing."""
+    people = [*table["user_id"].unique(), "silent", "sleeping"]
+    declared = hr.Domain(domain.items, scale=(1, 5, 1), max_users=100, cap=50, users=people)
+    declared.save(tmp_path / "domain.json")
+    return hr.Domain.open(tmp_path / "domain.json")
+
+
+@each_listing
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
+def test_from_a_file_to_a_listed_persons_device(csv, listing, path, tmp_path, model, adjacency, capfd):
+    ratings = hr.load(csv, listing)
+    budget = RATING.model_copy(update={"adjacency": adjacency})
+    planned = hr.plan(model, listing, budget)
+    release = hr.fit(ratings, model, budget, ledger=path)
+    file = release.save(tmp_path / "films.safetensors")
+    assert release.statement.private
+    assert 1.999 < release.statement.epsilon == planned.epsilon <= 2
+    ledger = hr.Ledger.open(path)
+    booked = [(e.measurement, e.sensitivity, e.size, e.state) for e in ledger.entries()]
+    assert booked == [(e.name, e.sensitivity, e.size, "published") for e in planned.events]
+    assert chain(path)[release.statement.ledger["seq"]] == release.statement.ledger["head"]
+
+    # Who is listed, be he silent, asks by his id; everybody else with his ratings.
+    client = hr.Client(file)
+    for asked in ({"user": ratings.users[0]}, {"user": "silent"}, {"ratings": OWN}):
+        predictions, recommendations, statement = on_another_device(file, **asked)
+        assert predictions == pytest.approx(client.predict(**asked), abs=1e-12)
+        assert [row[0] for row in recommendations] == [r.item_id for r in client.recommend(**asked, n=4)]
+        assert statement == str(release.statement)
+
+    # The roster is public. The account does not need it, and nothing was printed.
+    assert release.users == listing.users
+    assert b"secret" not in path.read_bytes()
+    assert capfd.readouterr() == ("", "")
+
+
+@each_listing
+def test_no_ratings_list_everybody_all_the_same(csv, listing, tmp_path, model):
+    (tmp_path / "empty.csv").write_text("user_id,item_id,rating\n")
+    full, empty = (
+        hr.fit(hr.load(tmp_path / name, listing), model, RATING, ledger=tmp_path / f"{name}.db")
+        for name in ("ratings.csv", "empty.csv")
+    )
+    assert shape(empty) == shape(full)
+    assert empty.users == full.users == listing.users
+    assert len(hr.Client(empty).recommend(user="sleeping", n=4)) == 4
+
+
+@each_listing
+def test_the_order_of_rows_changes_no_byte_of_a_listing(table, listing, tmp_path, model):
+    def released(rows):
+        rows.write_csv(tmp_path / "ratings.csv")
+        data = hr.load(tmp_path / "ratings.csv", listing)
+        return hr.fit(data, model, RATING, entropy=hr.testing.Seeded(5)).to_bytes()
+
+    *reordered, _ = map(released, arranged(table))  # the last has other people
+    assert {*reordered} == {released(table)}
+    assert released(table.tail(-1)) != released(table), "one rating fewer would be noticed"
+
+
+@pytest.mark.xfail(strict=True, reason="the plan books it, the release is refused, and the charge is lost")
+@pytest.mark.parametrize("model", LISTING[1:], ids=lambda model: type(model).__name__)
+def test_more_factors_than_items_are_refused_before_they_are_charged(path, model):
+    declared = hr.Domain("ab", scale=(1, 5, 1), max_users=100, users=["u", "v"])
+    nobody = hr.load(pl.DataFrame(schema=["user_id", "item_id", "rating"]), declared)
+    try:
+        hr.plan(model, declared, RATING)
+    except HushrecError:
+        return
+    hr.fit(nobody, model, RATING, ledger=path)
 
 
 def test_the_device_really_lacks_the_rest(tmp_path):
@@ -269,7 +358,7 @@ def test_a_ledger_restored_from_a_backup_is_noticed(ratings, path, tmp_path):
 def test_a_private_release_needs_a_ledger_and_a_seeded_one_does_not(ratings, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     before = sorted(tmp_path.iterdir())
-    for model in MODELS:
+    for model in MODELS[:3]:
         with pytest.raises(LedgerError, match=r'pass ledger="ledger\.db"'):
             hr.fit(ratings, model, BUDGET)
         seeded = hr.fit(ratings, model, BUDGET, entropy=hr.testing.Seeded(1))
@@ -325,8 +414,11 @@ def arranged(table):
     yield table.with_columns(pl.col("user_id").replace(renamed))
 
 
-@each_model
-@pytest.mark.parametrize("unit", ["user", "rating"])
+@pytest.mark.parametrize(
+    ("model", "unit"),
+    [(model, unit) for unit in ("user", "rating") for model in (MODELS if unit == "user" else MODELS[:3])],
+    ids=lambda part: part if isinstance(part, str) else type(part).__name__,
+)
 def test_the_order_of_rows_and_of_users_changes_no_byte(table, domain, tmp_path, model, unit):
     budget = BUDGET.model_copy(update={"unit": unit})
     hr.Ledger.create(tmp_path / "blank.db", budget)

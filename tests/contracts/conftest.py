@@ -2,15 +2,18 @@
 
 import dataclasses
 import logging
+import math
 import secrets
 import sys
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import hushrec
 import hushrec as hr
+from hushrec.privacy.events import Spherical
 from hushrec.privacy.mechanisms import Grant
 from hushrec.statistics.query import Query
 
@@ -42,18 +45,30 @@ class Auditor:
         self._patch, self._capfd = monkeypatch, capfd
         monkeypatch.setattr(secrets, "token_hex", lambda size: "5e" * size)  # the id of a ledger in memory
         self._seen, self._tape = Observed(), None
-        release, publish = Grant.release, Query.release
+        release, of_matrix, of_rows = Grant.release, Grant.release_matrix, Grant.release_rows
+        publish = Query.release
 
-        def watched_release(grant, bounded):
-            event = grant._booking(bounded)
-            noisy = release(grant, bounded)  # with all its checks, in the replay too
-            place = len(self._seen.measured)
+        def watched(name, values, noisy):
+            event, place = noisy.event, len(self._seen.measured)
             if self._tape is not None:
-                if place >= len(self._tape) or self._tape[place][0] != bounded.name:
-                    raise Leak(f"measurement {place}, {bounded.name}, was not made by the neighbour")
+                if place >= len(self._tape) or self._tape[place][0] != name:
+                    raise Leak(f"measurement {place}, {name}, was not made by the neighbour")
                 noisy = self._tape[place][-1]
-            self._seen.measured.append((bounded.name, bounded.values.copy(), event, copied(noisy)))
+            self._seen.measured.append((name, values, event, copied(noisy)))
             return copied(noisy)
+
+        # Each with all its checks, in the replay too.
+        def watched_release(grant, bounded):
+            return watched(bounded.name, bounded.values.copy(), release(grant, bounded))
+
+        def watched_matrix(grant, bounded, *, threshold, limit):
+            noisy = of_matrix(grant, bounded, threshold=threshold, limit=limit)
+            self._seen.exact.append((bounded.name, bounded.shape, threshold, limit))
+            return watched(bounded.name, cells(bounded), noisy)
+
+        def watched_rows(grant, name, values, scales):
+            kept = values.copy(), scales.copy()
+            return watched(name, kept, of_rows(grant, name, values, scales))
 
         def watched_publish(query, grant, values):
             if query.agreed:
@@ -61,6 +76,8 @@ class Auditor:
             return publish(query, grant, values)
 
         monkeypatch.setattr(Grant, "release", watched_release)
+        monkeypatch.setattr(Grant, "release_matrix", watched_matrix)
+        monkeypatch.setattr(Grant, "release_rows", watched_rows)
         monkeypatch.setattr(Query, "release", watched_publish)
 
     def run(self, ratings, model, budget, tape=None):
@@ -123,11 +140,31 @@ class Auditor:
 
 
 def copied(noisy):
-    return dataclasses.replace(noisy, values=noisy.values.copy())
+    arrays = {f.name: getattr(noisy, f.name) for f in dataclasses.fields(noisy)}
+    return dataclasses.replace(
+        noisy, **{name: a.copy() for name, a in arrays.items() if isinstance(a, np.ndarray)}
+    )
+
+
+def cells(matrix):
+    """Every cell of a sparse matrix, those among them that are 0."""
+    found = np.zeros(matrix.shape, dtype=np.int64)
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    found[rows, matrix.columns] = matrix.values
+    return found
 
 
 def within(here, there, event):
-    """Whether two sums lie within the booked sensitivity, in exact arithmetic."""
+    """Whether two sums lie within the booked sensitivity, in exact arithmetic.
+
+    Rows under spherical noise have scales of their own, and are booked by what Σ ‖Δ_row‖/s_row may be: where
+    a scale differs, its logarithm is lost too.
+    """
+    if isinstance(event, Spherical):
+        (one, scales), (two, others) = here, there
+        moved = (np.linalg.norm(one - two, axis=1) / np.minimum(scales, others)).sum()
+        leaked = one.shape[1] * np.abs(np.log(scales / others)).sum()
+        return event.sensitivity == math.inf or moved + leaked <= event.sensitivity / event.scale * (1 + 1e-5)
     steps = [abs(int(d)) for d in (here - there).ravel()]
     step, bound = Fraction(event.step), Fraction(event.sensitivity)
     if event.norm == "l1":

@@ -29,6 +29,8 @@ import hushrec as hr
 
 client = hr.Client(sys.argv[1])
 print(client.predict({"Alien": 5, "Heat": 2}, items=["Tron"]), client.recommend({"Alien": 5}, n=2))
+for user in client.release.users:
+    print("listed:", client.predict(user=user), client.recommend(user=user, n=2))
 print(client.release.statement)
 """
 REACHES = {
@@ -53,6 +55,11 @@ def releases():
             "similarity_factors": rng.normal(size=(n, 3)),
         },
         "dense neighbours": {"covariance": np.ones(10), "similarity": np.arange(10.0)},
+        "factors and people": {
+            "item_factors": rng.normal(size=(n, 2)),
+            "user_effects": np.array([0.5, -0.5]),
+            "user_factors": rng.normal(size=(2, 2)),
+        },
     }
     for kind, own in tensors.items():
         arrays = {name: array.astype(np.float32) for name, array in {**common, **own}.items()}
@@ -65,6 +72,7 @@ def releases():
             constants=constants,
             tensors=arrays,
             statement=unwritten(),
+            users=("ada", "bob") if kind == "factors and people" else (),
         )
 
 
@@ -75,6 +83,7 @@ def test_a_client_predicts_with_numpy_and_safetensors_alone(release, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "Recommendation(item_id=" in done.stdout
     assert "NOT PRIVATE" in done.stdout
+    assert done.stdout.count("listed:") == len(release.users)
 
 
 @pytest.mark.parametrize("reach", REACHES)

@@ -148,6 +148,10 @@ class Domain(BaseModel):
             raise ValueError(
                 f"({lo:g}, {hi:g}, {step:g}) is no scale; give (lo, hi, step), lo < hi, step > 0"
             )
+        if not 1e-12 <= hi - lo <= 1e12:
+            raise ValueError(
+                f"a scale of width {hi - lo:g} is none that people rate on; give it in other units"
+            )
         steps = (hi - lo) / step
         if abs(steps - round(steps)) > 1e-9 * steps:
             raise ValueError(f"{hi:g} − {lo:g} is not a whole number of steps of {step:g}")

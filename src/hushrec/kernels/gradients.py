@@ -199,6 +199,8 @@ def home_gradients(
             error = min(max(values[place] - np.dot(taste, item_factors[items[place]]), -bound), bound)
             total += error * error
         norm = np.sqrt(total * np.dot(taste, taste))
+        if not np.isfinite(norm):  # on scales beyond all floats: this person gives nothing
+            continue
         # A little below the bound, so that rounding in floating point cannot pass it; then toward zero.
         scale = min(1.0, clip / max(norm, 1e-300)) * (1 - 1e-9) / step
         for place in range(start, stop):

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from hushrec.arrays import Floats
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
-from hushrec.errors import DomainError
+from hushrec.errors import ConfigError, DomainError
 from hushrec.models.shrinkage import ItemEffects, damped, shrink
 from hushrec.privacy.bounded import Noisy
 from hushrec.privacy.budget import Budget
@@ -115,6 +115,16 @@ class AverageSettings(BaseModel):
         )
         clip = span if published else self.clip * span
         return items, PeopleSums(domain, adjacency, norm, published, clip)
+
+
+def require_rank(rank: int, domain: Domain) -> None:
+    """Refuse more factors than there are items, which no release holds.
+
+    Raises:
+        ConfigError: There are.
+    """
+    if rank > domain.n_items:
+        raise ConfigError(f"rank = {rank} is more than the {domain.n_items:,} items; set a smaller rank")
 
 
 def average_part(epsilon: float) -> float:

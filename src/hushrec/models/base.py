@@ -3,6 +3,7 @@
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -166,10 +167,22 @@ def _published(queries: list[Query], shares: dict[str, float], budget: Budget, n
     carry the true sensitivities, so that what is booked is what the noise is worth.
     """
     events: list[Event] = []
+    whole = sum(map(Fraction, shares.values()))
     for query in queries:
         epsilon = budget.epsilon * shares[query.name]
         if query.spherical:
             events.append(Spherical(query.name, query.sensitivity * epsilon, 1.0, query.step, query.size))
+        elif noise == "laplace" and query.claimed in (None, query.sensitivity):
+            part = math.floor(budget.epsilon_units * Fraction(shares[query.name]) / whole)
+            events.append(
+                laplace(
+                    query.name,
+                    epsilon=part,
+                    sensitivity=query.sensitivity,
+                    step=query.step,
+                    size=query.size,
+                )
+            )
         elif noise == "laplace":
             scale = query.printed / epsilon
             events.append(Laplace(query.name, query.sensitivity, scale, query.step, query.size))

@@ -96,6 +96,10 @@ class Factors(NamedTuple):
     row_effects: Floats
     column_effects: Floats
 
+    def times(self, unit: float) -> "Factors":
+        """The factors of ratings that are ``unit`` times as large."""
+        return Factors(self.rows * unit, self.columns, self.row_effects * unit, self.column_effects * unit)
+
 
 def least_squares(
     ratings: Sparse,

@@ -8,17 +8,20 @@ from pydantic import Field
 
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
-from hushrec.models.averages import Averages, AverageSettings, average_part, average_shares
+from hushrec.errors import ConfigError
+from hushrec.models.averages import Averages, AverageSettings, average_part, average_shares, require_rank
 from hushrec.models.base import Model, Noise
 from hushrec.models.factorizers import Factors, Sparse, gradient_descent, least_squares
 from hushrec.models.plausible import plausible
 from hushrec.models.predictors import people_release
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.mechanisms import Grant
+from hushrec.privacy.plan import Plan
 from hushrec.release.artefact import Release
 from hushrec.statistics.cells import Cells, NoisyRatings
 from hushrec.statistics.query import Query
 
+_FARTHEST = 299.0  # scales of the noise that a threshold may be away from 0
 _WIDEST = 4.0  # clips that a noisy cell may be away from 0 and still tell how plausible it is
 
 
@@ -56,8 +59,25 @@ class InputPerturbationMF(Model):
 
     def queries(self, domain: Domain, budget: Budget) -> Sequence[tuple[Query, float]]:
         """Averages, then all ratings or all cells."""
+        require_rank(self.rank, domain)
         averages = self.averages.queries(domain, budget, self.norm, published=self.published)
         return self.with_shares([*averages, self._cells(domain, budget).query()], budget)
+
+    def plan(self, domain: Domain, budget: Budget) -> Plan:
+        """As ``Model.plan``; also refuses a threshold that no noise would reach.
+
+        Raises:
+            ConfigError: ε is so large, or the threshold, that no empty cell would ever be kept.
+        """
+        planned = super().plan(domain, budget)
+        cells = self._cells(domain, budget)
+        scale = {event.name: event.noise for event in planned.events}[cells.query().name]
+        if budget.adjacency == "add-remove" and cells.threshold > _FARTHEST * scale:
+            raise ConfigError(
+                f"threshold: {cells.threshold:.3g} is out of reach of noise of {scale:.3g}; set less, or a "
+                "smaller ε"
+            )
+        return planned
 
     def own_shares(self, budget: Budget) -> Mapping[str, float]:
         """As published 0.3 for the averages, else the less the larger ε is."""
@@ -91,10 +111,13 @@ class InputPerturbationMF(Model):
                 noisy, averages.user_counts, averages.item_counts, cells.clip, cells.domain.scale.span
             )
         known = Sparse(noisy.indptr, noisy.columns, noisy.values, cells.domain.n_items, weights)
+        unit = cells.domain.scale.span / 4  # the paper's settings are for one to five stars
         solver = self.solver or ("sgd" if self.published else "als")
         epochs = self.epochs or (20 if solver == "sgd" else 6)
         if solver == "sgd":
-            return gradient_descent(known, self.rank, epochs, rate=self.learning_rate, reg=self.reg)
+            known = known.with_values(known.values / np.float32(unit))
+            found = gradient_descent(known, self.rank, epochs, rate=self.learning_rate, reg=self.reg)
+            return found.times(unit)
         # The noisier the ratings, the more of them a factor needs to be believed.
         variance = float(np.mean(noisy.values.astype(np.float64) ** 2)) if len(noisy.values) else 1.0
         ridge = 25.0 if weights is None else 10.0

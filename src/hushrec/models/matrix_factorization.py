@@ -79,7 +79,8 @@ class MatrixFactorization(Model):
         indptr = ratings.roster_indptr() if listed else ratings.indptr
         values = ratings.values()
         level = float(values.mean()) if len(values) else domain.scale.mid
-        known = Sparse(indptr, ratings.items, (values - level).astype(np.float32), domain.n_items)
+        unit = domain.scale.span / 4  # the settings are for one to five stars
+        known = Sparse(indptr, ratings.items, ((values - level) / unit).astype(np.float32), domain.n_items)
         if self.solver == "als":
             scale = 1.0 if self.effects else 0.0
             found = least_squares(
@@ -102,6 +103,7 @@ class MatrixFactorization(Model):
                 effects=self.effects,
                 decay=self.decay,
             )
+        found = found.times(unit)
         counts = np.bincount(ratings.items, minlength=domain.n_items).astype(np.float64)
         averages = Averages(
             level + found.column_effects,

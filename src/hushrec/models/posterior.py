@@ -19,7 +19,7 @@ RESIDUAL = 0.05
 
 def initial(n: int, rank: int) -> Floats:
     """Public random factors to start from, shape (n, rank), rows of norm about 1."""
-    return np.asarray(default_rng(rank).standard_normal((n, rank)) / np.sqrt(rank), dtype=np.float64)
+    return np.asarray(default_rng((rank, n)).standard_normal((n, rank)) / np.sqrt(rank), dtype=np.float64)
 
 
 def solve(sums: Noisy, counts: Floats, others: Floats, other_counts: Floats, span: float) -> Floats:

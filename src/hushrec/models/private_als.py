@@ -11,7 +11,7 @@ from hushrec.arrays import Floats
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.models import posterior
-from hushrec.models.averages import Averages, AverageSettings, average_part, average_shares
+from hushrec.models.averages import Averages, AverageSettings, average_part, average_shares, require_rank
 from hushrec.models.base import Model, Noise
 from hushrec.models.factorizers import Sparse
 from hushrec.models.predictors import people_release
@@ -32,7 +32,8 @@ class PrivateALS(Model):
         clip: B, bound on a residual, as a fraction of the scale's width.
         averages: how the averages are measured.
         reg: λ (published analysis).
-        user_norm, item_norm: p_max and q_max, bounds on the factors' norms (published analysis).
+        user_norm, item_norm: p_max and q_max, where p·q is in quarters of the scale's width (published
+            analysis).
         exchanged_bounds: p_max and q_max as lines 4 and 8 of Algorithm 6 have them, against Theorem 6
             (published analysis).
 
@@ -57,6 +58,7 @@ class PrivateALS(Model):
 
     def queries(self, domain: Domain, budget: Budget) -> Sequence[tuple[Query, float]]:
         """Averages, then both sides of every epoch."""
+        require_rank(self.rank, domain)
         averages = self.averages.queries(domain, budget, self.norm, published=self.published)
         rounds = self._solved(domain, budget) if self.published else self._sums(domain, budget).queries()
         return self.with_shares([*averages, *rounds], budget)
@@ -111,7 +113,8 @@ class PrivateALS(Model):
         """Algorithm 6: solve, add noise of density ∝ exp(−‖b‖/s) to each vector, bound its norm."""
         residuals = Residuals(ratings.domain, budget.adjacency, self.clip * ratings.domain.scale.span)
         entries = residuals.entries(ratings, averages.item_effects, averages.user_effects)
-        by_user = Sparse.of(entries, ratings.domain.n_items, residuals.grid.step)
+        unit = ratings.domain.scale.span / 4  # the paper's settings are for one to five stars
+        by_user = Sparse.of(entries, ratings.domain.n_items, residuals.grid.step / unit)
         by_item = by_user.transposed()
         split = self.split(ratings.domain, budget)
         items = in_ball(posterior.initial(ratings.domain.n_items, self.rank), self.item_norm)
@@ -122,13 +125,13 @@ class PrivateALS(Model):
                 counts = np.maximum(rows.counts, 1)
                 solved = rows.solve(others, self.reg * counts)
                 name = f"{side}, round {epoch}"
-                reach = self._reach(side, budget.adjacency, residuals.change) / (counts * self.reg)
+                reach = self._reach(side, budget.adjacency, residuals.change / unit) / (counts * self.reg)
                 noisy = grant.release_rows(name, solved, reach / (budget.epsilon * split[name])).values
                 if side == "users":
                     people = in_ball(noisy, norm)
                 else:
                     items = in_ball(noisy, norm)
-        return people, items
+        return people * unit, items
 
     def _reach(self, side: str, adjacency: str, change: float) -> float:
         """n λ times the sensitivity of a solved vector, as Algorithm 6 and Table 1 have it."""

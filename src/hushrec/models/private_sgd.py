@@ -12,7 +12,7 @@ from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.errors import BudgetUnsupported
 from hushrec.models import posterior
-from hushrec.models.averages import Averages, AverageSettings, average_part, average_shares
+from hushrec.models.averages import Averages, AverageSettings, average_part, average_shares, require_rank
 from hushrec.models.base import Model, Noise
 from hushrec.models.effects import EffectSettings
 from hushrec.models.factorizers import Sparse
@@ -37,10 +37,12 @@ class PrivateSGD(Model):
         radius: bound on the factors' norms; p·q is in widths of the scale.
         averages: how the averages are measured (unit ``rating``).
         effects: how the item effects are measured (unit ``user``).
-        contribution: bound on the norm of a person's whole gradient, in rating units (unit ``user``).
+        contribution: bound on the norm of a person's whole gradient, as a fraction of the scale's width (unit
+            ``user``).
         learning_rate, reg: γ and λ (published analysis).
         error_bound: e_max of Algorithm 4, as a fraction of the scale's width (published analysis).
-        user_norm, item_norm: p_max and q_max, in rating units (published analysis).
+        user_norm, item_norm: p_max and q_max, where p·q is in quarters of the scale's width (published
+            analysis).
 
     Privacy: unit ``rating`` under both adjacencies, with a vector for every person on the roster; unit
     ``user`` under add-remove, where every person's vector stays at home.
@@ -54,7 +56,7 @@ class PrivateSGD(Model):
     radius: float = Field(default=0.42, gt=0.001, le=1, allow_inf_nan=False)
     averages: AverageSettings = AverageSettings()
     effects: EffectSettings = EffectSettings()
-    contribution: float = Field(default=1.5, gt=0, allow_inf_nan=False)
+    contribution: float = Field(default=0.375, gt=0, le=1000, allow_inf_nan=False)
     learning_rate: float = Field(default=0.01, gt=0, le=1, allow_inf_nan=False)
     reg: float = Field(default=0.045, gt=0, allow_inf_nan=False)
     error_bound: float = Field(default=0.5, gt=0, le=1, allow_inf_nan=False)
@@ -68,6 +70,7 @@ class PrivateSGD(Model):
 
     def queries(self, domain: Domain, budget: Budget) -> Sequence[tuple[Query, float]]:
         """Averages, then the gradients of every epoch."""
+        require_rank(self.rank, domain)
         if budget.unit == "user":
             if self.published:
                 raise BudgetUnsupported('the paper has no form for unit user; set analysis="corrected"')
@@ -103,7 +106,8 @@ class PrivateSGD(Model):
         if budget.unit == "user":
             return self._at_home(ratings, budget, grant)
         averages = self.averages.measure(ratings, budget, self.norm, grant, published=self.published)
-        descend = self._published if self.published else self._corrected
+        published = self._algorithm_4 if budget.adjacency == "replace" else self._algorithm_5
+        descend = published if self.published else self._corrected
         people, items = descend(ratings, averages, budget, grant)
         return people_release(self, ratings.domain, averages, people, items)
 
@@ -125,36 +129,48 @@ class PrivateSGD(Model):
             items = sums.in_ball(posterior.step(items, noisy, rated, people, users, **pace))
         return people * sums.width, items
 
-    def _published(
+    def _algorithm_4(
         self, ratings: Ratings, averages: Averages, budget: Budget, grant: Grant
     ) -> tuple[Floats, Floats]:
-        """Algorithm 4 (replace), and Algorithm 5 (add-remove) with max in its step 6 read as clamp."""
-        domain, span = ratings.domain, ratings.domain.scale.span
-        residuals = self._residuals(domain, budget)
+        """As published for ``replace``: step 4's noise on an error is noise on the rating in it."""
+        domain, residuals = ratings.domain, self._residuals(ratings.domain, budget)
         entries = residuals.entries(ratings, averages.item_effects, averages.user_effects)
-        known, split = Sparse.of(entries, domain.n_items, residuals.grid.step), self.split(domain, budget)
-        people = 0.3 * posterior.initial(domain.n_users, self.rank)
-        items = 0.3 * posterior.initial(domain.n_items, self.rank)
+        unit = domain.scale.span / 4  # the paper's settings are for one to five stars
+        rated = Sparse.of(entries, domain.n_items, residuals.grid.step / unit)
+        people, items = self._start(domain)
         for epoch in range(1, self.epochs + 1):
-            if budget.adjacency == "replace":
-                # Step 4: noise on the error e is noise on the rating in it, fresh in every epoch.
-                noisy = _copy(residuals, epoch).release(grant, entries.values.astype(np.int64))
-                known = known.with_values(noisy.values)
-                bound = self.error_bound * span
-                people, items = known.descend(people, items, self.learning_rate, self.reg, bound)
-            else:
-                bound = residuals.change + self.user_norm * self.item_norm
-                people, items = known.descend(people, items, self.learning_rate, self.reg, bound)
-                reach_p = self.learning_rate * (bound * self.item_norm + self.reg * self.user_norm)
-                reach_q = self.learning_rate * (bound * self.user_norm + self.reg * self.item_norm)
-                name = f"users, round {epoch}"
-                scales = np.full(domain.n_users, reach_p / (budget.epsilon * split[name]))
-                people = grant.release_rows(name, people, scales).values
-                name = f"items, round {epoch}"
-                scales = np.full(domain.n_items, reach_q / (budget.epsilon * split[name]))
-                items = grant.release_rows(name, items, scales).values
+            noisy = _copy(residuals, epoch).release(grant, entries.values.astype(np.int64))
+            known = rated.with_values(noisy.values / unit)
+            people, items = known.descend(people, items, self.learning_rate, self.reg, 4 * self.error_bound)
             people, items = in_ball(people, self.user_norm), in_ball(items, self.item_norm)
-        return people, items
+        return people * unit, items
+
+    def _algorithm_5(
+        self, ratings: Ratings, averages: Averages, budget: Budget, grant: Grant
+    ) -> tuple[Floats, Floats]:
+        """As published for add-remove, ``max`` in its step 6 read as clamp."""
+        domain, residuals = ratings.domain, self._residuals(ratings.domain, budget)
+        entries = residuals.entries(ratings, averages.item_effects, averages.user_effects)
+        unit = domain.scale.span / 4  # the paper's settings are for one to five stars
+        rated = Sparse.of(entries, domain.n_items, residuals.grid.step / unit)
+        people, items = self._start(domain)
+        bound = residuals.change / unit + self.user_norm * self.item_norm
+        reach_q = self.learning_rate * (bound * self.user_norm + self.reg * self.item_norm)
+        reach_p = self.learning_rate * (bound * self.item_norm + self.reg * self.user_norm)
+        split = self.split(domain, budget)
+        for epoch in range(1, self.epochs + 1):
+            people, items = rated.descend(people, items, self.learning_rate, self.reg, bound)
+            name = f"users, round {epoch}"
+            scales = np.full(len(people), reach_p / (budget.epsilon * split[name]))
+            people = in_ball(grant.release_rows(name, people, scales).values, self.user_norm)
+            name = f"items, round {epoch}"
+            scales = np.full(len(items), reach_q / (budget.epsilon * split[name]))
+            items = in_ball(grant.release_rows(name, items, scales).values, self.item_norm)
+        return people * unit, items
+
+    def _start(self, domain: Domain) -> tuple[Floats, Floats]:
+        people = 0.3 * posterior.initial(domain.n_users, self.rank)
+        return people, 0.3 * posterior.initial(domain.n_items, self.rank)
 
     def _at_home(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
         """Unit ``user``: everybody fits a vector at home and gives his gradient of the items, clipped."""
@@ -181,7 +197,8 @@ class PrivateSGD(Model):
 
     def _home(self, domain: Domain) -> HomeGradients:
         clip = self.clip * domain.scale.span
-        return HomeGradients(domain, self.rank, self.epochs, clip, self.contribution)
+        contribution = self.contribution * domain.scale.span
+        return HomeGradients(domain, self.rank, self.epochs, clip, contribution)
 
     def _printed(self, domain: Domain, budget: Budget) -> Iterator[Query]:
         """The noise of Algorithms 4 and 5. For the latter no bound on the loss is known."""

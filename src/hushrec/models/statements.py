@@ -106,7 +106,11 @@ def _assumes(plan: Plan, domain: Domain) -> tuple[str, ...]:
     if plan.budget.unit == "user":
         lines.insert(1, f"one person is one user id; at most {domain.cap:,} of his ratings are used")
     if domain.users is not None:
-        lines.insert(1, f"the list of {domain.n_users:,} people who may take part is public, too")
+        lines.insert(
+            1,
+            f"the list of {domain.n_users:,} people who may take part is public: a list of accounts, not of "
+            "those who rated",
+        )
     if plan.budget.adjacency == "replace":
         lines.insert(1, "who rated what is public; only the number of stars is protected")
     return tuple(lines)

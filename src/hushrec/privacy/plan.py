@@ -80,10 +80,11 @@ class Plan:
         if not names or len(set(names)) < len(names):
             raise BudgetError(f"{self.model}: a plan has measurements, each with a name of its own")
         _whole(self.model, {m.event.name: m.share for m in self.measurements})
-        if self.budget.adjacency != "replace" and EVERY_RATING in (event.size for event in self.events):
+        public = (self.budget.unit, self.budget.adjacency) == ("rating", "replace")
+        if not public and EVERY_RATING in (event.size for event in self.events):
             raise BudgetError(
-                f"{self.model}: an entry for each rating would publish who rated what; choose adjacency "
-                '"replace", under which that is public'
+                f"{self.model}: an entry for each rating would publish who rated what; choose unit "
+                '"rating" and adjacency "replace", under which that is public'
             )
         if (self.claimed_epsilon is None) != (self.analysis == "corrected"):
             raise BudgetError(

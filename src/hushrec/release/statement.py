@@ -148,7 +148,10 @@ class Statement:
             and 0 <= float(self.delta) < 1
             and self.epsilon >= 0
             and all(map(_sensible, self.measurements))
-            and not (self.adjacency == "add-remove" and any(m.entries == 0 for m in self.measurements))
+            and (
+                (self.unit, self.adjacency) == ("rating", "replace")
+                or all(m.entries for m in self.measurements)
+            )
             and not (math.isfinite(self.epsilon) and any(m.cost == math.inf for m in self.measurements))
             and isinstance(self.ledger, Mapping)
             and isinstance(self.ledger.get("slot", 0), int)
@@ -163,12 +166,7 @@ class Statement:
     def __str__(self) -> str:
         lines = [self.caveat] if self.caveat else []
         if self.analysis == "published":
-            lines += [
-                "Not a valid guarantee: the published analysis claims "
-                f"ε = {_number(self.claimed_epsilon)}, but its proof does not hold as printed "
-                "(see the model's page in the documentation). "
-                + (_ENDLESS if math.isinf(self.epsilon) else "The ε below is the true cost of the noise.")
-            ]
+            lines += [self._claim()]
         if not self.measurements:
             return "\n".join([*lines, "The exact statistics were used: do not publish this file."])
         loss = "no finite ε" if math.isinf(self.epsilon) else f"ε = {_number(self.epsilon)}"
@@ -184,6 +182,16 @@ class Statement:
         if self.ledger:
             lines += ["", *_described(self.ledger)]
         return "\n".join(lines)
+
+    def _claim(self) -> str:
+        claimed = self.claimed_epsilon or math.inf
+        text = f"Not a valid guarantee: the published analysis claims ε = {_number(claimed)}, "
+        if self.epsilon <= claimed * (1 + 1e-9):
+            text += "which the noise here keeps, but does not keep under every setting as printed "
+        else:
+            text += "but its proof does not hold as printed "
+        text += "(see the model's page in the documentation). "
+        return text + (_ENDLESS if math.isinf(self.epsilon) else "The ε below is the true cost of the noise.")
 
     def _promise(self) -> str:
         odds = math.exp(min(self.epsilon, 700.0))

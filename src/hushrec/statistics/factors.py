@@ -64,7 +64,10 @@ class FactorSums:
     def query(self, side: str, number: int) -> Query:
         """The measurement of one ``side``, ``users`` or ``items``, in round ``number`` from 1."""
         step = self.residuals.grid.step * 2.0**-_FACTOR_BITS
-        change = self.bound * self._limit * step * (2 if self.adjacency == "replace" else 1)
+        moved = self.bound
+        if self.adjacency == "replace":
+            moved = min(2 * self.bound, int(self.residuals.levels[-1]))
+        change = moved * self._limit * step
         rows = self.domain.n_users if side == "users" else self.domain.n_items
         return Query(f"{side}, round {number}", change, "l2", step, rows * self.rank)
 
@@ -113,8 +116,8 @@ class FactorSums:
 
         Privacy: public in, public out.
         """
-        steps = np.trunc(factors * 2.0**_FACTOR_BITS).astype(np.int64)
-        if len(steps) and int((steps**2).sum(axis=1).max()) > self._limit**2:
+        steps = np.trunc(factors * 2.0**_FACTOR_BITS)
+        if not ((steps**2).sum(axis=1) <= self._limit**2).all():  # what is no number is not below, either
             raise ValueError("factors must lie in the ball before they meet ratings")
         return steps.astype(np.int32)
 
