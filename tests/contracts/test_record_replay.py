@@ -185,18 +185,27 @@ def test_neighbours_at_random_cannot_be_told_apart(auditor, protected, model):
         auditor.compare(built(model), budget_of(protected, epsilon=epsilon), *pair)
 
 
-def test_what_is_recorded_is_what_was_released(auditor):
+@pytest.mark.parametrize(("model", "protected"), [("svd", USER), *((m, RATING) for m in NEW)], ids=str)
+def test_what_is_recorded_is_what_was_released(auditor, model, protected):
     """The auditor changes nothing itself, and a tape of other noise gives another release."""
-    for model, protected in (("svd", USER), ("perturbed", RATING), ("perturbed", STARS), ("als", RATING)):
-        budget = budget_of(protected)
-        seen = auditor.run(ratings(EVERYBODY), built(model), budget)
-        again = auditor.run(ratings(EVERYBODY), built(model), budget, seen.measured)
-        assert (again.artefact, again.lines) == (seen.artefact, seen.lines)
-        for place in range(len(seen.measured)):
-            *rest, noisy = seen.measured[place]
-            louder = dataclasses.replace(noisy, values=noisy.values * 2 + 3)
-            other = [*seen.measured[:place], (*rest, louder), *seen.measured[place + 1 :]]
-            assert auditor.run(ratings(EVERYBODY), built(model), budget, other).artefact != seen.artefact
+    budget = budget_of(protected)
+    seen = auditor.run(ratings(EVERYBODY), built(model), budget)
+    again = auditor.run(ratings(EVERYBODY), built(model), budget, seen.measured)
+    assert (again.artefact, again.lines) == (seen.artefact, seen.lines)
+    other = [(*rest, dataclasses.replace(noisy, values=noisy.values + 1)) for *rest, noisy in seen.measured]
+    assert auditor.run(ratings(EVERYBODY), built(model), budget, other).artefact != seen.artefact
+
+
+@pytest.mark.parametrize("model", NEW)
+def test_nothing_is_paid_for_and_not_used(auditor, model):
+    """Each measurement by itself changes the release."""
+    budget = budget_of(RATING)
+    seen = auditor.run(ratings(EVERYBODY), built(model), budget)
+    for place, (*rest, noisy) in enumerate(seen.measured):
+        louder = (*rest, dataclasses.replace(noisy, values=noisy.values * 2 + 3))
+        tape = [*seen.measured[:place], louder, *seen.measured[place + 1 :]]
+        again = auditor.run(ratings(EVERYBODY), built(model), budget, tape)
+        assert again.artefact != seen.artefact, rest[0]
 
 
 def test_all_doors_are_watched(auditor):
@@ -348,10 +357,15 @@ def test_an_exact_count_of_a_persons_ratings_is_found(planted, model):
 
 
 @pytest.mark.parametrize(
-    ("model", "protected"), [case for case in QUICK if case[0] in NEW and case[1] != USER][1:], ids=str
+    ("model", "protected"),
+    [case for case in QUICK if case[0] in NEW and case[1] != USER and case != ("levels", STARS)],
+    ids=str,
 )
 def test_residuals_around_exact_averages_are_found(planted, model, protected):
-    """One rating would move the residuals of everybody who rated the item."""
+    """One rating would move the residuals of everybody who rated the item.
+
+    Not for released levels under ``replace``: with an L2 norm the booked change of one covers these.
+    """
 
     def exact(entries, residuals, data, item_effects, user_effects):
         counts = np.maximum(np.bincount(data.items, minlength=len(ITEMS)), 1)
@@ -386,12 +400,12 @@ def test_gradients_at_home_that_are_not_clipped_are_found(planted):
     planted(HomeGradients, "measure", careless, "further away", USER, model="sgd")
 
 
-def test_factors_that_were_fitted_to_the_ratings_are_found(planted):
-    """Errors at factors that are not released: all that follows depends on everything."""
+@pytest.mark.parametrize("model", ["sgd", "als"])
+def test_factors_that_were_fitted_to_the_ratings_are_found(planted, model):
+    """Errors at factors that are not released: one rating moves everybody who rated the item."""
 
     def sequential(users, sums, entries, people, items):
-        popular = np.bincount(entries.items, minlength=len(ITEMS))[:, None]
-        return users(sums, entries, people, sums.in_ball(items * (1 + popular)))
+        odd = np.bincount(entries.items, minlength=len(ITEMS))[:, None] % 2 == 1
+        return users(sums, entries, people, np.where(odd, items, -items))
 
-    for model in ("sgd", "als"):
-        planted(FactorSums, "users", sequential, "further away", RATING, model=model)
+    planted(FactorSums, "users", sequential, "further away", RATING, model=model)

@@ -124,7 +124,6 @@ def test_quiet_noise_is_believed_wholly():
     assert len(kept.columns) == 2
 
 
-@pytest.mark.xfail(strict=True, reason="the plan books what the fit then refuses, and the charge is lost")
 def test_a_threshold_out_of_reach_is_refused_before_it_is_charged(listed, budget, tmp_path):
     config = hr.InputPerturbationMF(rank=2)
     ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(1000.0))

@@ -157,7 +157,7 @@ def test_algorithm_4_is_right():
     """Bounded SGD: the claim is the truth, and no more noise was needed."""
     for epsilon in (0.5, 2.0, 8.0):
         config = hr.PrivateSGD(analysis="published", epochs=10)
-        planned = hr.plan(config, domain_of(6, 20), budget("replace", epsilon))
+        planned = hr.plan(config, domain_of(9, 20), budget("replace", epsilon))
         rounds = [e for e in planned.events if e.name.startswith("ratings")]
         assert planned.epsilon == pytest.approx(epsilon, rel=1e-9)
         assert all(isinstance(e, Laplace) for e in planned.events)
@@ -207,7 +207,7 @@ def test_algorithm_6_gives_users_too_little_noise(rows_released, exchanged, hold
 
 
 def test_the_plan_books_what_algorithm_6_is_worth():
-    domain, allowed = domain_of(6, 20), budget("replace")
+    domain, allowed = domain_of(9, 20), budget("replace")
     for exchanged, users, items in ((True, 1.25, 0.8), (False, 1, 1)):
         config = hr.PrivateALS(analysis="published", exchanged_bounds=exchanged)
         planned, split = hr.plan(config, domain, allowed), config.split(domain, allowed)
@@ -278,7 +278,7 @@ def test_who_sees_one_vector_tells_the_counts_apart(rows_released):
 
 def test_our_noise_is_as_wide_for_everybody():
     """One event of public σ for all rows of a side: nobody's count is in it, and Δ does not divide by it."""
-    domain, allowed = domain_of(4, 3), budget("add-remove")
+    domain, allowed = domain_of(8, 3), budget("add-remove")
     for config in (hr.PrivateALS(rank=D, epochs=2), hr.PrivateSGD(rank=D, epochs=2)):
         planned = hr.plan(config, domain, allowed)
         assert all(isinstance(event, Gaussian) and isinstance(event.sigma, float) for event in planned.events)
@@ -289,7 +289,7 @@ def test_our_noise_is_as_wide_for_everybody():
 
 
 def test_the_plan_of_unbounded_als_knows_no_bound():
-    planned = hr.plan(hr.PrivateALS(analysis="published"), domain_of(4, 3), budget("add-remove"))
+    planned = hr.plan(hr.PrivateALS(analysis="published"), domain_of(8, 3), budget("add-remove"))
     assert planned.epsilon == math.inf
     assert planned.claimed_epsilon == 1
     assert "no finite ε is known" in str(planned)
@@ -308,7 +308,7 @@ def test_the_plan_of_unbounded_als_knows_no_bound():
 )
 def test_one_more_rating_moves_a_sum_by_five_not_by_four(config):
     """Algorithms 1 and 2 with noisy counts: Laplace(Δr/ε) on Σ r is 5/4 short where a rating may be new."""
-    allowed, domain = budget("add-remove"), domain_of(4, 3)
+    allowed, domain = budget("add-remove"), domain_of(8, 3)
     split = config.split(domain, allowed)
     worth = {e.name: e.sensitivity / e.scale / split[e.name] for e in hr.plan(config, domain, allowed).events}
     raw = {"global sum", "item sums"}

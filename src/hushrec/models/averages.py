@@ -122,13 +122,18 @@ def require_rank(rank: int, domain: Domain) -> None:
 
     Raises:
         ConfigError: There are.
+
+    Privacy: public.
     """
     if rank > domain.n_items:
         raise ConfigError(f"rank = {rank} is more than the {domain.n_items:,} items; set a smaller rank")
 
 
 def average_part(epsilon: float) -> float:
-    """Part of a corrected factorisation's budget that the averages get: most of it where factors drown."""
+    """Part of a corrected factorisation's budget that the averages get: most of it where factors drown.
+
+    Privacy: public.
+    """
     return min(max(0.75 / epsilon, 0.15), 0.8)
 
 
@@ -142,6 +147,8 @@ def average_shares(budget: Budget, *, published: bool, items: float, users: floa
         budget: tells whether counts cost anything.
         published: which analysis.
         items, users: parts for the averages of items and of people.
+
+    Privacy: public.
     """
     counted = 0.0 if budget.adjacency == "replace" else 0.5 if published else 0.2
     shares = {"global sum": 0.01 * (1 - counted), "global count": 0.01 * 0.5, "residual sum": 0.01}

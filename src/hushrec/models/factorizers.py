@@ -25,7 +25,7 @@ class Sparse:
         n_columns: number of columns.
         weights: how much each rating counts; all alike where None.
 
-    Privacy: as the ratings that it holds; in no repr.
+    Privacy: private, or post-processing where the ratings are noisy already; in no repr.
     """
 
     indptr: Ints
@@ -88,7 +88,7 @@ class Factors(NamedTuple):
         rows, columns: factors, shapes (n_rows, rank) and (n_columns, rank).
         row_effects, column_effects: shapes (n_rows,) and (n_columns,).
 
-    Privacy: as the ratings that they were made from.
+    Privacy: private, or post-processing where the ratings are noisy already.
     """
 
     rows: Floats

@@ -18,7 +18,7 @@ RESIDUAL = 0.05
 
 
 def initial(n: int, rank: int) -> Floats:
-    """Public random factors to start from, shape (n, rank), rows of norm about 1."""
+    """Random factors to start from, shape (n, rank), rows of norm about 1. Privacy: public."""
     return np.asarray(default_rng((rank, n)).standard_normal((n, rank)) / np.sqrt(rank), dtype=np.float64)
 
 
@@ -89,13 +89,19 @@ def step(
 
 
 def filled(factors: Floats) -> Floats:
-    """Scaled so that 19 rows of 20 lie in the unit ball: a sum of longer rows drowns less in its noise."""
+    """Scaled so that 19 rows of 20 lie in the unit ball: a sum of longer rows drowns less in its noise.
+
+    Privacy: post-processing.
+    """
     norms = np.sqrt((factors**2).sum(axis=1))
     return np.asarray(factors / max(float(np.quantile(norms, 0.95)), 1e-12), dtype=np.float64)
 
 
 def home_ridge(items: Floats, counts: Floats) -> float:
-    """Weight of the prior in a person's own fit on the item factors, s_x²/(s²/tr M). Post-processing."""
+    """Weight of the prior in a person's own fit on the item factors, s_x²/(s²/tr M).
+
+    Privacy: post-processing.
+    """
     moment = float(counts @ (items**2).sum(axis=1) / counts.sum())
     return RESIDUAL / TASTE * max(moment, 1e-12)
 
