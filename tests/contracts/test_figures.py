@@ -13,6 +13,10 @@ from hushrec.models.covariance_knn import CovarianceKNN
 from hushrec.models.covariance_svd import CovarianceSVD
 from hushrec.models.effects import EffectSettings
 from hushrec.models.global_effects import GlobalEffects
+from hushrec.models.input_perturbation_mf import InputPerturbationMF
+from hushrec.models.matrix_factorization import MatrixFactorization
+from hushrec.models.private_als import PrivateALS
+from hushrec.models.private_sgd import PrivateSGD
 from hushrec.privacy.accountant import (
     Spent,
     gaussian_delta,
@@ -48,8 +52,8 @@ def budget(epsilon, unit="user", adjacency="add-remove"):
     return Budget(epsilon=epsilon, delta=1e-6, unit=unit, adjacency=adjacency)
 
 
-def of(items):
-    return Domain(items=range(items), scale=(1, 5, 1), cap=500, max_users=10_000)
+def of(items, users=None):
+    return Domain(items=range(items), scale=(1, 5, 1), cap=500, max_users=10_000, users=users)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0, 8.0, 10.0, 15.0, 20.0])
@@ -102,7 +106,18 @@ def test_sensitivities_of_the_defaults(unit, adjacency):
     assert row("models/covariance_svd.md", f"`{unit}`, {adjacency}") == shown
 
 
-@pytest.mark.parametrize("model", [GlobalEffects, CovarianceKNN, CovarianceSVD])
+@pytest.mark.parametrize(
+    "model",
+    [
+        GlobalEffects,
+        CovarianceKNN,
+        CovarianceSVD,
+        InputPerturbationMF,
+        PrivateSGD,
+        PrivateALS,
+        MatrixFactorization,
+    ],
+)
 def test_defaults_of_settings(model):
     page = f"models/{re.sub('(?<=[a-z])(?=[A-Z])', '_', model.__name__).lower()}.md"
     used = CovarianceSettings().sums(of(100), budget(1.0), "l2", published=False)
@@ -141,6 +156,68 @@ def test_shares_of_the_budget(unit, epsilon):
     covariance, weights = shares["covariance"], shares["co-rating weights"]
     stated = [f"{share:.2f}" for share in (1 - covariance - weights, covariance, weights)]
     assert row("models/covariance_svd.md", f"`{unit}`, ε = {epsilon:g}") == stated
+
+
+# -- private matrix factorisation -------------------------------------------------------------------------
+
+LISTED = of(100, users=range(50))
+PROTECTED = [("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")]
+
+
+def events(model, *protected, epsilon=1.0):
+    planned = model.plan(LISTED, budget(epsilon, *protected))
+    return {m.event.name: m for m in planned.measurements}
+
+
+@pytest.mark.parametrize(("unit", "adjacency"), PROTECTED)
+def test_sensitivities_of_gradients_and_right_hand_sides(unit, adjacency):
+    for model, page in ((PrivateSGD(), "models/private_sgd.md"), (PrivateALS(), "models/private_als.md")):
+        if (unit, adjacency) not in model.supports:
+            continue
+        found = events(model, unit, adjacency)
+        people = found.get("users, round 1")
+        shown = "stay at home" if people is None else f"{people.event.sensitivity:.3g}"
+        stated = row(page, f"`{unit}`, {adjacency}")
+        assert stated == [shown, f"{found['items, round 1'].event.sensitivity:.3g}"]
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
+def test_sensitivities_of_cells_and_levels(adjacency):
+    name = {"replace": "ratings", "add-remove": "cells"}[adjacency]
+    found = events(InputPerturbationMF(), "rating", adjacency)[name].event.sensitivity
+    assert row("models/input_perturbation_mf.md", f"`rating`, {adjacency}", name)[0] == f"{found:g}"
+    levels = events(GlobalEffects(levels="released"), "rating", adjacency)
+    stated = row("models/global_effects.md", f"`rating`, {adjacency}", "user sums")[0]
+    assert stated == f"{levels['user sums'].event.sensitivity:g}"
+
+
+@pytest.mark.parametrize(("unit", "adjacency"), PROTECTED)
+@pytest.mark.parametrize("epsilon", [1.0, 8.0])
+def test_shares_of_averages_and_factors(unit, adjacency, epsilon):
+    for model, page, start in (
+        (PrivateSGD(), "models/private_sgd.md", f"`{unit}`, {adjacency}, ε = {epsilon:g}"),
+        (PrivateALS(), "models/private_als.md", f"{adjacency}, ε = {epsilon:g}"),
+    ):
+        if (unit, adjacency) in model.supports:
+            found = events(model, unit, adjacency, epsilon=epsilon)
+            rounds = sum(m.share for name, m in found.items() if "round" in name)
+            stated = [float(share) for share in row(page, start)]
+            assert stated == pytest.approx([1 - rounds, rounds], abs=0.0051)
+
+
+def test_errata_of_private_matrix_factorisation():
+    """The figures themselves are found in tests/statistics/test_errata_fbk.py."""
+    errata = " ".join(text("models/errata.md").split())
+    published = PrivateALS(analysis="published")
+    planned = published.plan(LISTED, budget(1.0, "rating", "replace"))
+    people = next(m for m in planned.measurements if m.event.name == "users, round 1")
+    worth = people.event.sensitivity / people.event.scale / people.share
+    assert f"**{worth:.2f} times** its charge" in errata
+    assert f"worth {planned.epsilon:.4f} times the claim" in errata
+    assert f"**{7 * math.log(2):.2f}**" in errata
+    assert f"B/(2√λ) = **{1 / (2 * math.sqrt(published.reg)):.2f}**" in errata
+    assert "**4.3 times** what is charged" in errata
+    assert "**8.6 times**" in errata
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 0.5, 0.1])

@@ -82,6 +82,25 @@ def test_it_is_alternating_least_squares_with_weighted_regularisation(rank, reg)
     assert not found.column_effects.any()
 
 
+@pytest.mark.parametrize(("power", "scales"), [(0.5, (1.0, 1.0)), (0.0, (3.0, 0.5)), (1.0, (0.3, 2.0))])
+def test_each_side_is_the_minimum_given_the_other(power, scales):
+    """No small change of any row's factors or effects lowers the objective, the other side held fixed."""
+    ratings, rng = small(seed=5, share=0.7), np.random.default_rng(6)
+    found = least_squares(ratings, 2, 3, reg=0.4, power=power, row_scale=scales[0], column_scale=scales[1])
+    least = objective(ratings, found, 0.4, power, scales)
+    for name in ("columns", "column_effects"):
+        part = getattr(found, name)
+        for _ in range(20):
+            change = 1e-3 * rng.standard_normal(part.shape)
+            both = [
+                objective(ratings, found._replace(**{name: part + sign * change}), 0.4, power, scales)
+                for sign in (1, -1)
+            ]
+            # A parabola with its bottom here: as far up on one side as on the other.
+            assert min(both) > least
+            assert abs(both[0] - both[1]) < 0.05 * (sum(both) - 2 * least)
+
+
 @pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("scale", [0.0, 1.0, 3.0])
 def test_its_objective_falls_with_every_epoch(power, scale):

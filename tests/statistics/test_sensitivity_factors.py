@@ -404,6 +404,22 @@ def test_nobody_at_home_moves_the_sum_by_more_than_he_may(
     assert gave(gradients, row, factors, ridge, effects, rng) <= 1
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_people_at_home_contribute_independently(seed):
+    """To the last bit, or one's coming would change what others round to."""
+    rng = np.random.default_rng(seed)
+    domain = domain_of(200, 12)
+    gradients = HomeGradients(domain, 3, 1, 0.8, 0.7)
+    factors, effects = on_sphere(200, 3, 1.0, seed), rng.uniform(1, 5, 200)
+    rows = [person(rng, 200, int(n)) for n in rng.choice([0, 1, 7, 33, 150, 200], 12)]
+    silent = [None] * 200
+    alone = [[row if k == j else silent for j, row in enumerate(rows)] for k in range(12)]
+    together, *each = (
+        gradients.measure(ratings_of(domain, case), effects, factors, 0.3) for case in (rows, *alone)
+    )
+    np.testing.assert_array_equal(together, sum(each))
+
+
 HEAVY = [0, 4] * 100
 
 

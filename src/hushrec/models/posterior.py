@@ -22,6 +22,11 @@ def initial(n: int, rank: int) -> Floats:
     return np.asarray(default_rng((rank, n)).standard_normal((n, rank)) / np.sqrt(rank), dtype=np.float64)
 
 
+def uniform(n: int, rank: int) -> Floats:
+    """Random factors in [0, 1) to start from, shape (n, rank). Privacy: public."""
+    return np.asarray(default_rng((rank, n)).random((n, rank)), dtype=np.float64)
+
+
 def solve(sums: Noisy, counts: Floats, others: Floats, other_counts: Floats, span: float) -> Floats:
     """Posterior mean of each row's factors given its noisy right-hand side.
 

@@ -169,8 +169,8 @@ class PrivateSGD(Model):
         return people * unit, items
 
     def _start(self, domain: Domain) -> tuple[Floats, Floats]:
-        people = 0.3 * posterior.initial(domain.n_users, self.rank)
-        return people, 0.3 * posterior.initial(domain.n_items, self.rank)
+        people = in_ball(posterior.uniform(domain.n_users, self.rank), self.user_norm)
+        return people, in_ball(posterior.uniform(domain.n_items, self.rank), self.item_norm)
 
     def _at_home(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
         """Unit ``user``: everybody fits a vector at home and gives his gradient of the items, clipped."""
