@@ -97,7 +97,16 @@ def test_the_weights_are_honest_probabilities():
     assert weights.min() >= 0.02
     assert weights.max() <= 1
     assert np.abs(kept.values).max() <= 1, "clamped to what a residual can be"
-    assert len(weights) == kept.indptr[-1] < cells.indptr[-1]
+    assert len(weights) == kept.indptr[-1]
+
+
+def test_cells_that_are_hardly_ratings_are_dropped():
+    """Where a hundredth is rated and the noise is as loud as that, a small cell is next to nothing."""
+    cells, users, items, _ = simulated(scale=1.0)
+    kept, weights = plausible(cells, users / 50, items / 50, 1.0, 4.0)
+    assert 0 < len(weights) < len(cells.values)
+    assert weights.min() >= 0.02
+    assert {*places(kept)} < {*places(cells)}
 
 
 def test_louder_noise_is_believed_less():

@@ -144,3 +144,15 @@ def test_steps_converge_to_what_was_planted():
         people = posterior.step(people, sums, counts, others, other_counts, **pace)
     assert np.corrcoef(people.ravel(), truth.ravel())[0, 1] > 0.97
     assert np.abs(people).max() < 1.2 * np.abs(truth).max()
+
+
+@pytest.mark.xfail(
+    strict=True, raises=ZeroDivisionError, reason="nothing keeps the prior of vanished factors above 0"
+)
+def test_factors_that_have_vanished_are_no_trouble():
+    """Where hardly anybody rates, each epoch shrinks the items further; no fit may fail on that."""
+    items = np.full((4, 2), 1e-170)
+    counts = np.full(4, 0.01)
+    ridge = posterior.home_ridge(items, counts)
+    found = posterior.home_step(items, sums_of(items, 0.1), counts, ridge=ridge, span=4.0, left=0.5)
+    assert np.isfinite(found).all()

@@ -113,7 +113,7 @@ def home_ridge(items: Floats, counts: Floats) -> float:
 
 def home_step(
     items: Floats, sums: Noisy, counts: Floats, *, ridge: float, span: float, left: float
-) -> Floats:
+) -> tuple[Floats, Floats]:
     """One gradient step of the item factors, from gradients that people made at home.
 
     As ``step``, with people's vectors taken for draws from their prior.
@@ -126,6 +126,9 @@ def home_step(
         span: width of the scale.
         left: part of the prior variance that is still to go, in (0, 1].
 
+    Returns:
+        The factors after the step, and the part of the way that each row's step is worth, in (0, 1).
+
     Privacy: post-processing.
     """
     noise = RESIDUAL * span**2
@@ -133,4 +136,4 @@ def home_step(
     prior = float(counts @ (items**2).sum(axis=1) / counts.sum()) / items.shape[1]
     curvature = np.maximum(counts, 1e-3) * moment + noise / prior
     rate = curvature * prior * left / (curvature**2 * prior * left + sums.sigma**2)
-    return np.asarray(items + rate[:, None] * (sums.values - noise / prior * items), dtype=np.float64)
+    return items + rate[:, None] * (sums.values - noise / prior * items), rate * curvature

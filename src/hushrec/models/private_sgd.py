@@ -178,15 +178,17 @@ class PrivateSGD(Model):
         effects = self.effects.sums(domain, budget, self.norm, published=False)
         baseline = self.effects.measure(effects, ratings, grant)
         items, span = in_ball(posterior.initial(domain.n_items, self.rank), 1.0), domain.scale.span
+        random = np.ones(domain.n_items)  # how much of each row is still where it started
         for epoch in range(1, self.epochs + 1):
             ridge = posterior.home_ridge(items, baseline.counts)
             sums = home.measure(ratings, baseline.item_effects, items, ridge)
             pace = {"ridge": ridge, "span": span, "left": max(0.9 ** (epoch - 1), 0.05)}
             noisy = home.query(epoch).release(grant, sums)
-            items = in_ball(posterior.home_step(items, noisy, baseline.counts, **pace), 1.0)
-        # People fold in with a prior of unit variance.
+            items, part = posterior.home_step(items, noisy, baseline.counts, **pace)
+            items, random = in_ball(items, 1.0), random * (1 - part)
+        # People fold in with a prior of unit variance, and only on what was learned.
         scale = span * np.sqrt(posterior.RESIDUAL / posterior.home_ridge(items, baseline.counts))
-        return factor_release(self, domain, baseline, items * scale)
+        return factor_release(self, domain, baseline, items * scale * np.sqrt(1 - random)[:, None])
 
     def _sums(self, domain: Domain, budget: Budget) -> FactorSums:
         clip = self.clip * domain.scale.span
