@@ -124,10 +124,6 @@ def test_no_cells_are_no_trouble():
     assert (len(weights), kept.indptr.tolist()) == (0, [0, 0, 0, 0])
 
 
-@pytest.mark.xfail(
-    strict=True, reason="beyond 88 scales the ratio overflows and the surest cells are dropped"
-)
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_quiet_noise_is_believed_wholly():
     cells = NoisyRatings(
         np.array([0, 2]), np.arange(2, dtype=np.int32), np.array([0.9, 0.7], np.float32), 0.01

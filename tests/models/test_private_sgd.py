@@ -124,8 +124,13 @@ def test_a_step_into_pure_noise_goes_nowhere():
     pace = {"width": 1.0, "span": 4.0, "left": 1.0}
     found = posterior.step(np.zeros_like(truth), sums, counts, others, other_counts, **pace)
     assert np.abs(found).max() < 1e-3
-    item = posterior.home_step(others, sums_of(others, 1e6), other_counts, ridge=13.3, span=4.0, left=1.0)
+    pace = {"ridge": 13.3, "span": 4.0, "left": 1.0}
+    item, part = posterior.home_step(others, sums_of(others, 1e6), other_counts, **pace)
     assert np.abs(item - others).max() < 1e-3
+    assert (part > 0).all()
+    assert (part < 1e-6).all()
+    _, part = posterior.home_step(others, sums_of(others, 1e-6), other_counts, **pace)
+    assert part == pytest.approx(1)
 
 
 def sums_of(items, sigma):
@@ -146,13 +151,10 @@ def test_steps_converge_to_what_was_planted():
     assert np.abs(people).max() < 1.2 * np.abs(truth).max()
 
 
-@pytest.mark.xfail(
-    strict=True, raises=ZeroDivisionError, reason="nothing keeps the prior of vanished factors above 0"
-)
 def test_factors_that_have_vanished_are_no_trouble():
     """Where hardly anybody rates, each epoch shrinks the items further; no fit may fail on that."""
     items = np.full((4, 2), 1e-170)
     counts = np.full(4, 0.01)
     ridge = posterior.home_ridge(items, counts)
-    found = posterior.home_step(items, sums_of(items, 0.1), counts, ridge=ridge, span=4.0, left=0.5)
+    found, _ = posterior.home_step(items, sums_of(items, 0.1), counts, ridge=ridge, span=4.0, left=0.5)
     assert np.isfinite(found).all()

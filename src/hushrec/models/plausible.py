@@ -7,6 +7,8 @@ from hushrec.statistics.cells import NoisyRatings
 
 _SPREAD = 0.22
 """Standard deviation of a residual, in widths of the scale, before it is clamped."""
+_SURE = 60.0
+"""Logarithm of the largest density ratio that is told from certainty."""
 _LEAST, _MOST = 0.02, 0.95
 """Cells less plausible than the one are dropped; no cell was rated beforehand with more than the other."""
 
@@ -52,4 +54,5 @@ def _ratio(sizes: Floats, clip: float, scale: float, span: float) -> Floats:
 
     residuals = np.clip(_SPREAD * span * ndtri(quantiles), -clip, clip)
     exponent = (sizes[:, None] - np.abs(sizes[:, None] - residuals)) / scale
+    exponent = np.minimum(exponent, _SURE)
     return np.asarray(np.exp(exponent).mean(axis=1), dtype=np.float64)

@@ -133,7 +133,7 @@ def home_step(
     """
     noise = RESIDUAL * span**2
     moment = noise / ridge  # prior variance of a coordinate of p
-    prior = float(counts @ (items**2).sum(axis=1) / counts.sum()) / items.shape[1]
+    prior = max(float(counts @ (items**2).sum(axis=1) / counts.sum()) / items.shape[1], 1e-9)
     curvature = np.maximum(counts, 1e-3) * moment + noise / prior
     rate = curvature * prior * left / (curvature**2 * prior * left + sums.sigma**2)
     return items + rate[:, None] * (sums.values - noise / prior * items), rate * curvature
