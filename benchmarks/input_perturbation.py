@@ -35,7 +35,7 @@ def main():
     parser.add_argument("--users", type=int, default=71_567)
     parser.add_argument("--items", type=int, default=10_677)
     parser.add_argument("--ratings", type=int, default=10_000_000)
-    parser.add_argument("--epsilon", type=float, nargs="+", default=[8, 4, 2])
+    parser.add_argument("--epsilon", type=float, nargs="+", default=[8, 4])
     arguments = parser.parse_args()
     ratings = listed(hr.synthetic.netflix_like(arguments.users, arguments.items, arguments.ratings, seed=1))
     cells = arguments.users * arguments.items

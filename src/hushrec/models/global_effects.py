@@ -9,7 +9,7 @@ from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.errors import BudgetUnsupported
 from hushrec.models.averages import AverageSettings, average_shares
-from hushrec.models.base import Model
+from hushrec.models.base import Model, Noise
 from hushrec.models.effects import EffectSettings
 from hushrec.models.predictors import factor_release, people_release
 from hushrec.privacy.budget import Budget
@@ -38,6 +38,11 @@ class GlobalEffects(Model):
     levels: Literal["home", "released"] = "home"
     effects: EffectSettings = EffectSettings()
     averages: AverageSettings = AverageSettings()
+
+    @property
+    def law(self) -> Noise:
+        """Laplace by default where levels are released: two small sums a rating, for which it is smaller."""
+        return self.noise or ("laplace" if self.levels == "released" else "gaussian")
 
     def queries(self, domain: Domain, budget: Budget) -> Sequence[tuple[Query, float]]:
         """Sums and counts by item; then by person, or for unit ``user`` the people's overall level."""
