@@ -46,7 +46,7 @@ def test_the_corrected_form_is_nearer_to_the_averages_under_noise(listed, budget
     clean = measured(train, budget(), "l2", unprotected(), published=False)
     errors = {}
     for analysis in ("corrected", "published"):
-        config = hr.GlobalEffects(levels="released", analysis=analysis)
+        config = hr.GlobalEffects(levels="released", analysis=analysis, noise="gaussian")
         allowed = budget(2.0, adjacency=adjacency)
         planned = hr.plan(config, train.domain, allowed)
         grant = Grant(planned.events, hr.testing.Seeded(2), seal=SEAL)
@@ -62,7 +62,7 @@ def test_variances_say_how_far_off_levels_are(listed, budget):
     train, _ = listed
     clean = measured(train, budget(), "l2", unprotected(), published=False)
     allowed = budget(3.0)
-    planned = hr.plan(hr.GlobalEffects(levels="released"), train.domain, allowed)
+    planned = hr.plan(hr.GlobalEffects(levels="released", noise="gaussian"), train.domain, allowed)
     found = measured(
         train, allowed, "l2", Grant(planned.events, hr.testing.Seeded(3), seal=SEAL), published=False
     )

@@ -168,7 +168,7 @@ def plan_of(event: Event, adjacency: str = "replace", analysis: str = "published
 def test_an_entry_for_every_rating_is_for_those_whose_number_is_public() -> None:
     event = Laplace("errors", 1.0, 8.0, 1.0, EVERY_RATING)
     assert " each rating " in str(plan_of(event))
-    with pytest.raises(BudgetError, match='choose adjacency "replace"'):
+    with pytest.raises(BudgetError, match='adjacency "replace"'):
         plan_of(event, adjacency="add-remove")
     assert plan_of(event).key("p", 0) != plan_of(dataclasses.replace(event, size=5)).key("p", 0)
 
