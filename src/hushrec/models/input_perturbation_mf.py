@@ -110,26 +110,27 @@ class InputPerturbationMF(Model):
             noisy, weights = plausible(
                 noisy, averages.user_counts, averages.item_counts, cells.clip, cells.domain.scale.span
             )
-        known = Sparse(noisy.indptr, noisy.columns, noisy.values, cells.domain.n_items, weights)
-        unit = cells.domain.scale.span / 4  # the paper's settings are for one to five stars
+        unit = cells.domain.scale.span / 4  # the settings are for one to five stars
+        values = noisy.values / np.float32(unit)
+        known = Sparse(noisy.indptr, noisy.columns, values, cells.domain.n_items, weights)
         solver = self.solver or ("sgd" if self.published else "als")
         epochs = self.epochs or (20 if solver == "sgd" else 6)
         if solver == "sgd":
-            known = known.with_values(known.values / np.float32(unit))
             found = gradient_descent(known, self.rank, epochs, rate=self.learning_rate, reg=self.reg)
             return found.times(unit)
         # The noisier the ratings, the more of them a factor needs to be believed.
-        variance = float(np.mean(noisy.values.astype(np.float64) ** 2)) if len(noisy.values) else 1.0
+        variance = float(np.mean(values.astype(np.float64) ** 2)) if len(values) else 1.0
         ridge = 25.0 if weights is None else 10.0
-        return least_squares(
+        found = least_squares(
             known,
             self.rank,
             epochs,
             reg=ridge * variance,
             power=0.0,
-            row_scale=float(np.sqrt(ridge * averages.user_variance.mean())),
-            column_scale=float(np.sqrt(ridge * averages.item_variance.mean())),
+            row_scale=float(np.sqrt(ridge * averages.user_variance.mean())) / unit,
+            column_scale=float(np.sqrt(ridge * averages.item_variance.mean())) / unit,
         )
+        return found.times(unit)
 
     def _cells(self, domain: Domain, budget: Budget) -> Cells:
         span = domain.scale.span

@@ -111,26 +111,22 @@ class PrivateALS(Model):
         self, ratings: Ratings, averages: Averages, budget: Budget, grant: Grant
     ) -> tuple[Floats, Floats]:
         """Algorithm 6: solve, add noise of density ∝ exp(−‖b‖/s) to each vector, bound its norm."""
-        residuals = Residuals(ratings.domain, budget.adjacency, self.clip * ratings.domain.scale.span)
+        domain, unit = ratings.domain, ratings.domain.scale.span / 4  # its settings are for one to five stars
+        residuals = Residuals(domain, budget.adjacency, self.clip * domain.scale.span)
         entries = residuals.entries(ratings, averages.item_effects, averages.user_effects)
-        unit = ratings.domain.scale.span / 4  # the paper's settings are for one to five stars
-        by_user = Sparse.of(entries, ratings.domain.n_items, residuals.grid.step / unit)
-        by_item = by_user.transposed()
-        split = self.split(ratings.domain, budget)
-        items = in_ball(posterior.initial(ratings.domain.n_items, self.rank), self.item_norm)
-        people = np.zeros((ratings.domain.n_users, self.rank))
+        by_user = Sparse.of(entries, domain.n_items, residuals.grid.step / unit)
+        by_item, split = by_user.transposed(), self.split(domain, budget)
+
+        def solved(side: str, epoch: int, rows: Sparse, others: Floats) -> Floats:
+            counts, name = np.maximum(rows.counts, 1), f"{side}, round {epoch}"
+            reach = self._reach(side, budget.adjacency, residuals.change / unit) / (counts * self.reg)
+            vectors = rows.solve(others, self.reg * counts)
+            return grant.release_rows(name, vectors, reach / (budget.epsilon * split[name])).values
+
+        items = in_ball(posterior.initial(domain.n_items, self.rank), self.item_norm)
         for epoch in range(1, self.epochs + 1):
-            for side, rows in (("users", by_user), ("items", by_item)):
-                others, norm = (items, self.user_norm) if side == "users" else (people, self.item_norm)
-                counts = np.maximum(rows.counts, 1)
-                solved = rows.solve(others, self.reg * counts)
-                name = f"{side}, round {epoch}"
-                reach = self._reach(side, budget.adjacency, residuals.change / unit) / (counts * self.reg)
-                noisy = grant.release_rows(name, solved, reach / (budget.epsilon * split[name])).values
-                if side == "users":
-                    people = in_ball(noisy, norm)
-                else:
-                    items = in_ball(noisy, norm)
+            people = in_ball(solved("users", epoch, by_user, items), self.user_norm)
+            items = in_ball(solved("items", epoch, by_item, people), self.item_norm)
         return people * unit, items
 
     def _reach(self, side: str, adjacency: str, change: float) -> float:
