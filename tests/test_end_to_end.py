@@ -1,11 +1,6 @@
 """From a file of ratings to predictions on another machine, with a real ledger and real noise."""
 
-import dataclasses
-import hashlib
-import json
-import os
 import shutil
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -15,48 +10,25 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.errors import ConfigError, GrantError, HushrecError, LedgerError, LedgerMissing, LedgerStale
+from hushrec.errors import GrantError, HushrecError, LedgerError, LedgerMissing, LedgerStale
 from hushrec.privacy.chain import Head
 
-USERS, ITEMS, RATINGS = 60, 12, 400
 MODELS = [
     hr.GlobalEffects(),
     hr.CovarianceSVD(rank=3),
     hr.CovarianceKNN(rank=3, neighbours=5),
     hr.PrivateSGD(rank=3, epochs=3),
 ]
-LISTING = [
-    hr.GlobalEffects(levels="released"),
-    hr.InputPerturbationMF(rank=3),
-    hr.PrivateSGD(rank=3, epochs=3),
-    hr.PrivateALS(rank=3, epochs=2),
-]
-"""Models that publish a vector for every person on a public roster."""
 BUDGET = hr.Budget(epsilon=2.0, delta=1e-6, unit="user", adjacency="add-remove")
 THRICE = BUDGET.model_copy(update={"epsilon": 6.0})
 OWN = {"i00000": 5, "i00003": 1, "i00007": 4.5, "unheard of": 2}
 
 each_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
-each_listing = pytest.mark.parametrize("model", LISTING, ids=lambda model: type(model).__name__)
-RATING = BUDGET.model_copy(update={"unit": "rating"})
-
-
-@pytest.fixture(scope="module")
-def table():
-    """Ratings as somebody would export them, with user ids that would be noticed where they do not belong."""
-    made = hr.synthetic.netflix_like(USERS, ITEMS, RATINGS, 7)
-    return made.to_polars().with_columns("secret-" + pl.col("user_id"))
 
 
 @pytest.fixture(scope="module")
 def domain():
-    return hr.Domain((f"i{k:05d}" for k in range(ITEMS)), scale=(1, 5, 1), max_users=100, cap=50)
-
-
-@pytest.fixture
-def csv(table, tmp_path):
-    table.write_csv(tmp_path / "ratings.csv")
-    return tmp_path / "ratings.csv"
+    return hr.Domain((f"i{k:05d}" for k in range(12)), scale=(1, 5, 1), max_users=100, cap=50)
 
 
 @pytest.fixture
@@ -69,57 +41,11 @@ def path(tmp_path):
     return tmp_path / "ledger.db"
 
 
-DEVICE = """
-import json, sys
-
-class Device:
-    def find_spec(self, name, path=None, target=None):
-        ours = name in ("hushrec", "hushrec.errors", "hushrec.arrays", "hushrec.release")
-        known = name.partition(".")[0] in {*sys.stdlib_module_names, "numpy", "safetensors"}
-        if not (ours or known or name.startswith("hushrec.release.")):
-            raise ImportError(f"{name} is not on this device")
-
-sys.meta_path.insert(0, Device())
-
-from hushrec.release.client import Client
-
-client = Client(sys.argv[1])
-asked = json.loads(sys.argv[2])
-found = client.predict(**asked), client.recommend(**asked, n=4), str(client.release.statement)
-print(json.dumps(found))
-"""
-
-
-def on_another_device(path, **asked):
-    """Predictions, recommendations and statement in a process that has NumPy, safetensors and the client."""
-    done = subprocess.run(
-        [sys.executable, "-c", DEVICE, str(path), json.dumps(asked or {"ratings": OWN})],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-def chain(ledger):
-    """Every record's hash, recomputed from the file without the library."""
-    with sqlite3.connect(ledger) as database:
-        records = database.execute("SELECT seq, body, hash FROM log ORDER BY seq").fetchall()
-    database.close()
-    before, hashes = bytes(32), []
-    for seq, body, digest in records:
-        before = hashlib.sha256(before + seq.to_bytes(8, "big") + body).digest()
-        assert digest == before
-        hashes.append(before.hex())
-    return hashes
-
-
 # -- the whole way ----------------------------------------------------------------------------------------
 
 
 @each_model
-def test_from_a_file_to_another_device(csv, domain, path, tmp_path, model, capfd):
+def test_from_a_file_to_another_device(csv, domain, path, tmp_path, model, capfd, on_another_device, chain):
     domain.save(tmp_path / "domain.json")
     declared = hr.Domain.open(tmp_path / "domain.json")
     ratings = hr.load(csv, declared)
@@ -146,7 +72,7 @@ def test_from_a_file_to_another_device(csv, domain, path, tmp_path, model, capfd
 
     # The device sees what we see.
     client = hr.Client(file)
-    predictions, recommendations, statement = on_another_device(file)
+    predictions, recommendations, statement = on_another_device(file, ratings=OWN)
     assert predictions == pytest.approx(client.predict(OWN), abs=1e-12)
     assert list(predictions) == list(declared.items)
     assert [row[0] for row in recommendations] == [row.item_id for row in client.recommend(OWN, 4)]
@@ -158,82 +84,9 @@ def test_from_a_file_to_another_device(csv, domain, path, tmp_path, model, capfd
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.fixture
-def listing(domain, table, tmp_path):
-    """The domain with a public roster, as it comes back from its file; two people on it rate nothing."""
-    people = [*table["user_id"].unique(), "silent", "sleeping"]
-    declared = hr.Domain(domain.items, scale=(1, 5, 1), max_users=100, cap=50, users=people)
-    declared.save(tmp_path / "domain.json")
-    return hr.Domain.open(tmp_path / "domain.json")
-
-
-@each_listing
-@pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
-def test_from_a_file_to_a_listed_persons_device(csv, listing, path, tmp_path, model, adjacency, capfd):
-    ratings = hr.load(csv, listing)
-    budget = RATING.model_copy(update={"adjacency": adjacency})
-    planned = hr.plan(model, listing, budget)
-    release = hr.fit(ratings, model, budget, ledger=path)
-    file = release.save(tmp_path / "films.safetensors")
-    assert release.statement.private
-    assert 1.999 < release.statement.epsilon == planned.epsilon <= 2
-    ledger = hr.Ledger.open(path)
-    booked = [(e.measurement, e.sensitivity, e.size, e.state) for e in ledger.entries()]
-    assert booked == [(e.name, e.sensitivity, e.size, "published") for e in planned.events]
-    assert chain(path)[release.statement.ledger["seq"]] == release.statement.ledger["head"]
-
-    # Who is listed, be he silent, asks by his id; everybody else with his ratings.
-    client = hr.Client(file)
-    for asked in ({"user": ratings.users[0]}, {"user": "silent"}, {"ratings": OWN}):
-        predictions, recommendations, statement = on_another_device(file, **asked)
-        assert predictions == pytest.approx(client.predict(**asked), abs=1e-12)
-        assert [row[0] for row in recommendations] == [r.item_id for r in client.recommend(**asked, n=4)]
-        assert statement == str(release.statement)
-
-    # The roster is public. The account does not need it, and nothing was printed.
-    assert release.users == listing.users
-    assert b"secret" not in path.read_bytes()
-    assert capfd.readouterr() == ("", "")
-
-
-@each_listing
-def test_no_ratings_list_everybody_all_the_same(csv, listing, tmp_path, model):
-    (tmp_path / "empty.csv").write_text("user_id,item_id,rating\n")
-    full, empty = (
-        hr.fit(hr.load(tmp_path / name, listing), model, RATING, ledger=tmp_path / f"{name}.db")
-        for name in ("ratings.csv", "empty.csv")
-    )
-    assert shape(empty) == shape(full)
-    assert empty.users == full.users == listing.users
-    assert len(hr.Client(empty).recommend(user="sleeping", n=4)) == 4
-
-
-@each_listing
-def test_the_order_of_rows_changes_no_byte_of_a_listing(table, listing, tmp_path, model):
-    def released(rows):
-        rows.write_csv(tmp_path / "ratings.csv")
-        data = hr.load(tmp_path / "ratings.csv", listing)
-        return hr.fit(data, model, RATING, entropy=hr.testing.Seeded(5)).to_bytes()
-
-    *reordered, _ = map(released, arranged(table))  # the last has other people
-    assert {*reordered} == {released(table)}
-    assert released(table.tail(-1)) != released(table), "one rating fewer would be noticed"
-
-
-@pytest.mark.parametrize("model", LISTING[1:], ids=lambda model: type(model).__name__)
-def test_more_factors_than_items_are_refused_before_they_are_charged(path, model):
-    declared = hr.Domain(["a", "b"], scale=(1, 5, 1), max_users=100, users=["u", "v"])
-    nobody = hr.load(pl.DataFrame(schema=["user_id", "item_id", "rating"]), declared)
-    with pytest.raises(ConfigError, match="set a smaller rank"):
-        hr.fit(nobody, model, RATING, ledger=path)
-    assert not path.exists()
-    smaller = type(model)(**model.model_dump(exclude_unset=True) | {"rank": 2})
-    assert hr.fit(nobody, smaller, RATING, ledger=path).statement.private
-
-
-def test_the_device_really_lacks_the_rest(tmp_path):
+def test_the_device_really_lacks_the_rest(tmp_path, device):
     for wanted in ("polars", "scipy", "pydantic", "hushrec.privacy", "hushrec.data", "numba"):
-        code = DEVICE.replace("from hushrec.release.client import Client", f"import {wanted}")
+        code = device.replace("from hushrec.release.client import Client", f"import {wanted}")
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         assert f"{wanted} is not on this device" in done.stderr
 
@@ -292,7 +145,7 @@ def test_a_slot_gives_the_same_bytes_again_and_charges_nothing(ratings, table, d
 
 
 @each_model
-def test_releases_share_no_noise(ratings, path, model):
+def test_releases_share_no_noise(ratings, path, model, chain):
     ledger = hr.Ledger.create(path, THRICE, horizon=3)
     one, other = (hr.fit(ratings, model, BUDGET, ledger=ledger) for _ in range(2))
     assert ledger.spent.epsilon(1e-6) > 2.5
@@ -375,17 +228,8 @@ def test_a_seeded_release_is_charged_where_there_is_a_ledger(ratings, path):
 # -- emptiness and order are private ----------------------------------------------------------------------
 
 
-def shape(release):
-    """All of a release that may not depend on the ratings."""
-    statement = dataclasses.replace(release.statement, ledger={})
-    kept = {name: (t.dtype, t.shape) for name, t in release.tensors.items() if name != "similarity_factors"}
-    constants = {name: value for name, value in release.constants.items() if name != "user_mean"}
-    facts = release.model, release.config, release.kind, release.items, release.scale
-    return facts, statement, kept, constants, sorted(release.constants), sorted(release.tensors)
-
-
 @each_model
-def test_no_ratings_give_a_release_like_any_other(ratings, domain, tmp_path, model):
+def test_no_ratings_give_a_release_like_any_other(ratings, domain, tmp_path, model, on_another_device, shape):
     (tmp_path / "empty.csv").write_text("user_id,item_id,rating\n")
     nothing = hr.load(tmp_path / "empty.csv", domain)
     full, empty = (
@@ -395,22 +239,11 @@ def test_no_ratings_give_a_release_like_any_other(ratings, domain, tmp_path, mod
     assert shape(empty) == shape(full)
     assert empty.statement.private
     file = empty.save(tmp_path / "empty.safetensors")
-    predictions, recommendations, _ = on_another_device(file)
+    predictions, recommendations, _ = on_another_device(file, ratings=OWN)
     assert np.isfinite(list(predictions.values())).all()
     assert len(recommendations) == 4
     other = hr.fit(nothing, model, BUDGET, ledger=tmp_path / "other.db")
     assert (other.tensors["item_effects"] != empty.tensors["item_effects"]).any()
-
-
-def arranged(table):
-    """The same ratings, as other exports would give them."""
-    shuffled = table.sample(fraction=1.0, shuffle=True, seed=3)
-    yield table.reverse()
-    yield shuffled
-    yield shuffled.select("rating", "item_id", "user_id")
-    yield pl.concat([shuffled, table.head(50)])
-    renamed = {user: f"secret-{k}" for k, user in enumerate(shuffled["user_id"].unique(maintain_order=True))}
-    yield table.with_columns(pl.col("user_id").replace(renamed))
 
 
 @pytest.mark.parametrize(
@@ -418,7 +251,7 @@ def arranged(table):
     [(model, unit) for unit in ("user", "rating") for model in (MODELS if unit == "user" else MODELS[:3])],
     ids=lambda part: part if isinstance(part, str) else type(part).__name__,
 )
-def test_the_order_of_rows_and_of_users_changes_no_byte(table, domain, tmp_path, model, unit):
+def test_the_order_of_rows_and_of_users_changes_no_byte(table, domain, tmp_path, model, unit, arranged):
     budget = BUDGET.model_copy(update={"unit": unit})
     hr.Ledger.create(tmp_path / "blank.db", budget)
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import hushrec
@@ -191,3 +192,79 @@ def within(here, there, event):
 @pytest.fixture
 def auditor(monkeypatch, capfd):
     return Auditor(monkeypatch, capfd)
+
+
+# -- people and their neighbours -------------------------------------------------------------------------
+
+ITEMS = tuple("abcdefg")
+CAP = 3
+EVERYBODY = {
+    "light": {"a": 5},
+    "usual": {"a": 1, "b": 5, "d": 3},
+    "other": {"b": 2, "c": 2},
+    "heavy": {"a": 5, "b": 1, "c": 5, "d": 1, "e": 5, "f": 1},  # twice the cap
+    "extreme": {"d": 5, "e": 5},
+}
+SILENT = [f"user {k}" for k in range(6)]  # on the roster; most of the time they have rated nothing
+DOMAIN = hr.Domain(ITEMS, scale=(1, 5, 1), cap=CAP, max_users=20, users=[*EVERYBODY, *SILENT])
+USER, RATING, STARS = ("user", "add-remove"), ("rating", "add-remove"), ("rating", "replace")
+ALONE = {"heavy": EVERYBODY["heavy"]}
+FIRST = {"light": {"a": 5}}
+
+
+def without(people, user, item=None):
+    rest = {name: dict(own) for name, own in people.items()}
+    if item is None:
+        del rest[user]
+    else:
+        del rest[user][item]
+    return {name: own for name, own in rest.items() if own}
+
+
+def rated(people, user, item, stars):
+    return {**people, user: {**people.get(user, {}), item: stars}}
+
+
+NEIGHBOURS = {
+    RATING: {
+        "a rating": (EVERYBODY, without(EVERYBODY, "usual", "b")),
+        "a user's only rating": (EVERYBODY, without(EVERYBODY, "light", "a")),
+        "one more of a heavy user": (rated(EVERYBODY, "heavy", "g", 5), EVERYBODY),
+        "the only rating of an item": (EVERYBODY, without(EVERYBODY, "heavy", "f")),
+        "one more of an only user": (rated(ALONE, "heavy", "g", 1), ALONE),
+        "the only rating": (FIRST, {}),
+    },
+    STARS: {
+        "a rating": (EVERYBODY, rated(EVERYBODY, "usual", "b", 1)),
+        "a user's only rating": (EVERYBODY, rated(EVERYBODY, "light", "a", 1)),
+        "a heavy user's": (EVERYBODY, rated(EVERYBODY, "heavy", "f", 5)),
+        "an only user's": (ALONE, rated(ALONE, "heavy", "a", 1)),
+        "the only rating": (FIRST, rated(FIRST, "light", "a", 1)),
+    },
+    USER: {
+        "a light user": (EVERYBODY, without(EVERYBODY, "light")),
+        "a usual user": (EVERYBODY, without(EVERYBODY, "usual")),
+        "a user above the cap": (EVERYBODY, without(EVERYBODY, "heavy")),
+        "an extreme user": (EVERYBODY, without(EVERYBODY, "extreme")),
+        "the only user": (FIRST, {}),
+        "the only user, above the cap": (ALONE, {}),
+    },
+}
+
+
+def ratings(people):
+    rows = [(user, item, stars) for user, own in people.items() for item, stars in own.items()]
+    schema = {"user_id": pl.String, "item_id": pl.String, "rating": pl.Float64}
+    return hr.load(pl.DataFrame(rows, schema=schema, orient="row"), DOMAIN)
+
+
+class World:
+    """The people of this folder, and what may happen to them."""
+
+    everybody, domain, neighbours = EVERYBODY, DOMAIN, NEIGHBOURS
+    without, rated, ratings = staticmethod(without), staticmethod(rated), staticmethod(ratings)
+
+
+@pytest.fixture(scope="session")
+def world():
+    return World

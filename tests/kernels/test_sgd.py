@@ -6,7 +6,7 @@ from numpy.random import default_rng
 
 from hushrec.kernels.sgd import LARGEST_RANK, descend, reference_descend
 
-RANKS = [1, 3, 15, 16, 17, 32, 40, 64, 70, 200, 1024]
+RANKS = [1, 3, 15, 16, 17, 32, 40, 64, 70, 200, 1024, 2048]
 FACTORS = "user_factors", "item_factors", "user_effects", "item_effects"
 
 

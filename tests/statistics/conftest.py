@@ -1,0 +1,89 @@
+"""What the searches for neighbours over a roster share."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hushrec.data.domain import Domain
+from hushrec.data.ratings import Ratings
+
+
+def domain_of(n_items, n_users, scale=(1, 5, 1)):
+    return Domain(range(n_items), scale=scale, cap=500, max_users=1000, users=names(n_users))
+
+
+def names(n_users):
+    return [f"u{k:03d}" for k in range(n_users)]
+
+
+def ratings_of(domain, rows):
+    """Ratings of the roster, given as one tuple of steps (or None) per person."""
+    listed = [(user, row) for user, row in zip(names(len(rows)), rows, strict=True) if set(row) != {None}]
+    kept = [[(i, s) for i, s in enumerate(row) if s is not None] for _, row in listed]
+    return Ratings(
+        domain,
+        pl.Series([user for user, _ in listed], dtype=pl.String),
+        np.cumsum([0, *map(len, kept)]),
+        np.array([i for row in kept for i, _ in row], dtype=np.int32),
+        np.array([s for row in kept for _, s in row], dtype=np.uint8),
+    )
+
+
+def some_steps(domain):
+    """All steps of a short scale; the ends and the middle of a long one."""
+    n = domain.scale.levels
+    return range(n) if n <= 5 else (0, 1, n // 2, n - 1)
+
+
+def others(domain):
+    top = domain.scale.levels - 1
+    return [(0, top, 1), (top, None, 0)]
+
+
+def neighbours(row, adjacency, steps):
+    """Every row that differs in one rating."""
+    for i, s in enumerate(row):
+        if (s is None) == (adjacency == "add-remove"):
+            yield from ((*row[:i], new, *row[i + 1 :]) for new in steps if new != s)
+
+
+def exceeds(query, one, other):
+    """Distance over Δ, rounded up where it is above one, so that a float cannot hide it."""
+    change = [abs(int(d)) for d in (one - other).ravel()]
+    step, bound = Fraction(query.step), Fraction(query.sensitivity)
+    if not bound:
+        assert not any(change), f"{query.name} is published as it is, but neighbours differ in it"
+        return 0.0
+    if query.norm == "l1":
+        ratio = sum(change) * step / bound
+        return float(ratio) if ratio <= 1 else np.nextafter(float(ratio), np.inf)
+    squared = sum(d * d for d in change) * step**2 / bound**2
+    return float(squared) ** 0.5 if squared <= 1 else np.nextafter(float(squared) ** 0.5, np.inf)
+
+
+def exhaustive(domain, adjacency, measure):
+    """Largest distance/Δ by measurement, over all rows of three items and all their neighbours."""
+    steps, worst = some_steps(domain), {}
+    made = {}
+    for row in itertools.product([None, *steps], repeat=domain.n_items):
+        made[row] = list(measure(ratings_of(domain, [row, *others(domain)])))
+    for row, here in made.items():
+        for other in neighbours(row, adjacency, steps):
+            for (query, one), (_, two) in zip(here, made[other], strict=True):
+                worst[query.name] = max(worst.get(query.name, 0.0), exceeds(query, one, two))
+    return worst
+
+
+class Search:
+    """What the tests of this folder share."""
+
+    domain, ratings = staticmethod(domain_of), staticmethod(ratings_of)
+    exceeds, exhaustive = staticmethod(exceeds), staticmethod(exhaustive)
+
+
+@pytest.fixture(scope="session")
+def search():
+    return Search
