@@ -22,7 +22,7 @@ from hushrec.arrays import Floats32, Ints, Ints32
 from hushrec.kernels.rows import check_rows, frozen
 from hushrec.kernels.tiles import TILE, aligned, cgutils, data_of, load, plus, prefetch, spread, store
 
-LARGEST_RANK = 1024
+LARGEST_RANK = 2048
 _GROUP = 4  # vectors that are worked on side by side
 _SOON = 4  # ratings between asking the memory for an item's factors and using them
 _TASKS = 16  # a thread; the last to end decides
@@ -92,7 +92,7 @@ def descend(
         items: item of each rating, shape (n_ratings,).
         values: r of each rating, less what is not fitted here, such as a mean; shape of ``items``.
         order: users to visit, in that order, each at most once.
-        user_factors: p, changed, shape (n_users, rank), rank from 1 to 1024.
+        user_factors: p, changed, shape (n_users, rank), rank from 1 to 2048.
         item_factors: q, changed, shape (n_items, rank).
         user_effects: b_u, changed, shape (n_users,); None, as ``item_effects``, for none.
         item_effects: b_i, changed, shape (n_items,).
@@ -129,7 +129,8 @@ def descend(
     vectors = -(-rank // TILE)
     group = min(_GROUP, 1 << (vectors - 1).bit_length())
     width = -(-vectors // group) * group * TILE
-    padded = aligned(n_items * width).reshape(n_items, width)
+    # Called as Python: NumPy asks the system for large pages, which numba does not.
+    padded = aligned.py_func(n_items * width).reshape(n_items, width)
     padded[:, :rank] = item_factors
     rows = frozen(indptr, np.int64), frozen(items, np.int32), frozen(values, np.float32)
     regs = frozen(user_reg, np.float32), frozen(item_reg, np.float32)
