@@ -1,4 +1,4 @@
-"""Record and replay: watches a fit, and runs a neighbour's on the same public values."""
+"""Record and replay: watches a fit, and runs a neighbour's on the same public values; and who they are."""
 
 import dataclasses
 import logging

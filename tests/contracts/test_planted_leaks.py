@@ -17,8 +17,6 @@ from hushrec.statistics.home import HomeGradients
 from hushrec.statistics.residuals import Residuals
 
 USER, RATING, STARS = ("user", "add-remove"), ("rating", "add-remove"), ("rating", "replace")
-EVERYBODY = 5
-"""How many have rated, where everybody has."""
 MODELS = {
     "effects": hr.GlobalEffects(),
     "levels": hr.GlobalEffects(levels="released"),
@@ -38,10 +36,9 @@ CASES = [
 @pytest.fixture(scope="module", autouse=True)
 def warm(world):
     """What is loaded, compiled or remembered once is not what is looked for."""
+    everybody = world.ratings(world.everybody)
     for name, protected in CASES:
-        hr.fit(
-            world.ratings(world.everybody), MODELS[name], budget_of(protected), entropy=hr.testing.Seeded(1)
-        )
+        hr.fit(everybody, MODELS[name], budget_of(protected), entropy=hr.testing.Seeded(1))
 
 
 def budget_of(protected):
@@ -75,7 +72,7 @@ def log(ratings, release):
 
 
 def refusal(ratings, release):
-    if ratings.n_users < EVERYBODY:
+    if ratings.n_users < 5:
         raise ValueError("too few users to be private")
     return release
 
@@ -137,9 +134,9 @@ def test_a_sum_that_is_not_bounded_is_found(planted):
     planted(EffectSums, "measure", careless, "item counts: the neighbour lies further away")
 
 
-def test_a_cap_that_depends_on_other_users_is_found(planted):
+def test_a_cap_that_depends_on_other_users_is_found(planted, world):
     def fickle(capped, ratings, cap):
-        return capped(ratings, cap if ratings.n_users == EVERYBODY else 1)
+        return capped(ratings, cap if ratings.n_users == len(world.everybody) else 1)
 
     planted(hr.Ratings, "capped", fickle, "further away")
 

@@ -14,8 +14,6 @@ import pytest
 import hushrec as hr
 
 USER, RATING, STARS = ("user", "add-remove"), ("rating", "add-remove"), ("rating", "replace")
-
-
 MODELS = {
     "effects": (hr.GlobalEffects, {}),
     "svd": (hr.CovarianceSVD, {"rank": 2}),
@@ -42,10 +40,9 @@ each_case = pytest.mark.parametrize(("model", "protected"), CASES, ids=lambda pa
 @pytest.fixture(scope="module", autouse=True)
 def warm(world):
     """What is loaded, compiled or remembered once is not what is looked for."""
+    everybody = world.ratings(world.everybody)
     for name, protected in CASES:
-        hr.fit(
-            world.ratings(world.everybody), built(name), budget_of(protected), entropy=hr.testing.Seeded(1)
-        )
+        hr.fit(everybody, built(name), budget_of(protected), entropy=hr.testing.Seeded(1))
 
 
 def budget_of(protected, noise="gaussian", epsilon=4.0):
