@@ -14,8 +14,8 @@ hushrec reads and writes 8 × rank bytes of item factors a rating. The bandwidth
 threads that multiply the numbers of a large array in place. Items that many people rate come from a cache, so
 that a share over 100 % is possible.
 
-Last, RMSE on a held-out tenth after the same seconds of passes as LIBMF's, at rank 64. LIBMF fits no effects, and
-only hushrec's rate and penalty were tuned, on the same tenth: a first look, no fair race.
+Last, RMSE on a held-out tenth after the same seconds of passes as LIBMF's, at rank 64. LIBMF fits no effects,
+and only hushrec's rate and penalty were tuned, on the same tenth: a first look, no fair race.
 
 A peer that is not installed is left out. LIBMF's binding on PyPI is built from source, by default without
 vector instructions; with them: CFLAGS='-O3 -march=native -DUSEAVX' pip install libmf.
