@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hushrec as hr
-from hushrec.errors import BudgetError, LedgerError
+from hushrec.errors import BudgetError, BudgetUnsupported, LedgerError
 from hushrec.models.global_effects import GlobalEffects
 from hushrec.privacy.events import Spherical
 from hushrec.privacy.plan import Measurement, Plan
@@ -64,9 +64,30 @@ def test_a_seeded_fit_without_a_ledger_says_what_it_is(small, budget):
 
 def test_no_ledger_takes_it_and_nothing_unseeded_is_made(small, budget, tmp_path):
     config = Rows(analysis="published")
+    hr.Ledger.create(tmp_path / "ledger.db", budget(1.0))
     for entropy in (None, hr.testing.Seeded(1)):
         with pytest.raises(BudgetError, match='set analysis="corrected", or make a seeded experiment'):
             hr.fit(small, config, budget(1.0), ledger=tmp_path / "ledger.db", entropy=entropy)
     assert hr.Ledger.open(tmp_path / "ledger.db").entries() == ()
     with pytest.raises(LedgerError, match="charged to a ledger"):
         hr.fit(small, config, budget(1.0))
+
+
+@pytest.mark.parametrize(
+    "published", [Rows(analysis="published"), GlobalEffects(noise="laplace", analysis="published")]
+)
+def test_a_first_fit_that_is_refused_starts_no_ledger(small, budget, tmp_path, published):
+    """Else its budget would be the population's total, and another unit or adjacency could not follow."""
+    path = tmp_path / "ledger.db"
+    with pytest.raises(BudgetError):  # raw sums move by 5 where the paper says 4
+        hr.fit(small, published, budget(1.0), ledger=path)
+    assert not path.exists()
+    hr.fit(small, GlobalEffects(), budget(1.0, adjacency="replace"), ledger=path)
+    assert hr.Ledger.open(path).total.adjacency == "replace"
+
+
+@pytest.mark.parametrize(("config", "free"), [(GlobalEffects(), True), (hr.PrivateALS(rank=2), False)])
+def test_without_delta_laplace_noise_is_advised_where_it_may_be_had(small, budget, config, free):
+    with pytest.raises(BudgetUnsupported, match="needs delta > 0") as refused:
+        hr.plan(config, small.domain, budget(1.0, delta=0.0))
+    assert ('noise="laplace"' in str(refused.value)) == free

@@ -60,6 +60,7 @@ def experiment(
     screen.print(f"Wrote {table}: {total:,} runs, {missing:,} of them now, {failed:,} failed", soft_wrap=True)
     if failed:
         screen.print("Start again to try the failed runs again.")
+        raise typer.Exit(1)
 
 
 def _progress() -> "Progress":

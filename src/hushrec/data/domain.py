@@ -174,6 +174,18 @@ class Domain(BaseModel):
         """Index of every item id."""
         return {item: position for position, item in enumerate(self.items)}
 
+    def require_roster(self) -> None:
+        """Refuse what needs a public list of people where none is declared.
+
+        Raises:
+            DomainError: There is no roster.
+        """
+        if self.users is None:
+            raise DomainError(
+                "this model publishes a vector for every person, so the list of people must be public: "
+                "declare it with Domain(users=[...]) or hushrec domain --users FILE"
+            )
+
     @cached_property
     def user_positions(self) -> dict[str, int]:
         """Index of every person on the roster; empty without one."""

@@ -14,7 +14,7 @@ import polars as pl
 
 from hushrec.arrays import Bools, Bytes, Floats, Ints, Ints32, Words
 from hushrec.data.domain import Domain
-from hushrec.errors import DataError, DomainError
+from hushrec.errors import DataError
 
 _CHUNK = 1 << 23  # ratings hashed at once by ``capped``: bounds its memory, changes nothing
 
@@ -161,11 +161,7 @@ class Ratings:
 
         Privacy: private.
         """
-        if self.domain.users is None:
-            raise DomainError(
-                "this model publishes a vector for every person, so the list of people must be public: "
-                "declare it with Domain(users=[...]) or hushrec domain --users FILE"
-            )
+        self.domain.require_roster()
         counts = np.zeros(self.domain.n_users, dtype=np.int64)
         counts[self._places()] = self.counts
         return np.concatenate([[0], np.cumsum(counts)])

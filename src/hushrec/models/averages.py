@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from hushrec.arrays import Floats
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
-from hushrec.errors import ConfigError, DomainError
+from hushrec.errors import ConfigError
 from hushrec.models.shrinkage import ItemEffects, damped, shrink
 from hushrec.privacy.bounded import Noisy
 from hushrec.privacy.budget import Budget
@@ -65,11 +65,7 @@ class AverageSettings(BaseModel):
         Raises:
             DomainError: The domain has no roster.
         """
-        if domain.users is None:
-            raise DomainError(
-                "this model publishes a vector for every person, so the list of people must be public: "
-                "declare it with Domain(users=[...]) or hushrec domain --users FILE"
-            )
+        domain.require_roster()
         items, people = self._sums(domain, budget, norm, published=published)
         yield from items.queries()
         yield from people.queries()

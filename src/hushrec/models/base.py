@@ -142,7 +142,9 @@ class Model(BaseModel):
                 f"{type(self).__name__} draws {self.law} noise in its {self.analysis} form; leave noise out"
             )
         if self.law == "gaussian" and budget.delta == 0:
-            raise BudgetUnsupported('Gaussian noise needs delta > 0; give one, or set noise="laplace"')
+            free = self.model_copy(update={"noise": "laplace"}).law == "laplace"
+            other = ', or set noise="laplace"' if free else ""
+            raise BudgetUnsupported(f"Gaussian noise needs delta > 0; give one{other}")
 
 
 def _corrected(queries: list[Query], shares: dict[str, float], budget: Budget, noise: Noise) -> list[Event]:

@@ -50,10 +50,9 @@ class Sparse:
             self.indptr, self.columns, values.astype(np.float32, copy=False), self.n_columns, self.weights
         )
 
-    def less(self, row_effects: Floats32, column_effects: Floats32) -> "Sparse":
-        """With the effects of rows and columns taken off."""
-        rows = np.repeat(row_effects, self.counts)
-        return self.with_values(self.values - rows - column_effects[self.columns])
+    def less(self, column_effects: Floats32) -> "Sparse":
+        """With the effects of columns taken off."""
+        return self.with_values(self.values - column_effects[self.columns])
 
     def transposed(self) -> "Sparse":
         """Columns as rows."""
@@ -75,9 +74,8 @@ class Sparse:
     def solve(self, others: Floats, reg: Floats) -> Floats:
         """Each row's ridge regression on the others' factors, shape (n_rows, rank)."""
         out = np.zeros((len(self.indptr) - 1, others.shape[1]), dtype=np.float32)
-        factors = others.astype(np.float32)
-        weighted = {} if self.weights is None else {"weights": self.weights}
-        solve_rows(self.indptr, self.columns, self.values, factors, reg, out, threads=THREADS, **weighted)
+        known = self.indptr, self.columns, self.values
+        solve_rows(*known, others.astype(np.float32), reg, out, weights=self.weights, threads=THREADS)
         return out.astype(np.float64)
 
 
@@ -140,7 +138,7 @@ def least_squares(
 def _side(
     ratings: Sparse, others: Floats, other_effects: Floats, reg: Floats, scale: float
 ) -> tuple[Floats, Floats]:
-    left = ratings.less(np.zeros(len(ratings.counts), np.float32), other_effects.astype(np.float32))
+    left = ratings.less(other_effects.astype(np.float32))
     constant = np.full((len(others), 1 if scale else 0), scale)
     found = left.solve(np.hstack([others, constant]), reg)
     rank = others.shape[1]

@@ -4,14 +4,14 @@ from pathlib import Path
 
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
-from hushrec.errors import LedgerError
+from hushrec.errors import BudgetExceeded, LedgerError
 from hushrec.models.base import Model
 from hushrec.models.statements import describe, not_private
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.entropy import Entropy, OperatingSystem
 from hushrec.privacy.ledger import Ledger
 from hushrec.privacy.mechanisms import unprotected
-from hushrec.privacy.plan import Plan
+from hushrec.privacy.plan import Plan, require_exact_noise
 from hushrec.release.artefact import Release
 
 
@@ -85,6 +85,8 @@ def _account(ledger: Ledger | str | Path | None, planned: Plan, entropy: Entropy
     if isinstance(ledger, Ledger):
         return ledger
     if ledger is not None:
+        if not Path(ledger).exists():
+            _require_payable(planned, entropy)
         return Ledger.for_fit(ledger, planned.budget)
     if entropy is None or isinstance(entropy, OperatingSystem):
         raise LedgerError(
@@ -94,3 +96,11 @@ def _account(ledger: Ledger | str | Path | None, planned: Plan, entropy: Entropy
     # anybody can say: then the total covers the rest of it.
     epsilon = max(planned.budget.epsilon, planned.spent.bounded.epsilon(planned.budget.delta))
     return Ledger.ephemeral(planned.budget.model_copy(update={"epsilon": epsilon}))
+
+
+def _require_payable(planned: Plan, entropy: Entropy | None) -> None:
+    """Refuse before a ledger is started what it would refuse: else it would stay, with this budget in it."""
+    seeded = entropy is not None and not isinstance(entropy, OperatingSystem)
+    require_exact_noise(planned, "not private: seeded" if seeded else "")
+    if planned.spent.epsilon_units(planned.budget.delta) > planned.budget.epsilon_units:
+        raise BudgetExceeded(planned.epsilon, planned.budget.epsilon, planned.budget.unit)

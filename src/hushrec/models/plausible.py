@@ -1,6 +1,7 @@
 """Which of the noisy cells are ratings at all? Post-processing of what is released."""
 
 import numpy as np
+from scipy.special import ndtri
 
 from hushrec.arrays import Floats, Floats32
 from hushrec.statistics.cells import NoisyRatings
@@ -50,8 +51,6 @@ def plausible(
 def _ratio(sizes: Floats, clip: float, scale: float, span: float) -> Floats:
     """f_1(y)/f_0(y) by size of y; residuals are as often positive as negative."""
     quantiles = (np.arange(400) + 0.5) / 400
-    from scipy.special import ndtri
-
     residuals = np.clip(_SPREAD * span * ndtri(quantiles), -clip, clip)
     exponent = (sizes[:, None] - np.abs(sizes[:, None] - residuals)) / scale
     exponent = np.minimum(exponent, _SURE)
