@@ -145,8 +145,9 @@ def test_gaussian_noise_needs_a_delta_and_laplace_noise_does_not(listed, budget)
 @pytest.mark.parametrize("model", [hr.PrivateSGD, hr.PrivateALS])
 def test_noise_of_which_nothing_is_known_takes_a_seeded_experiment(listed, budget, tmp_path, model):
     model = model(rank=2, epochs=2, analysis="published")
+    ledger = hr.Ledger.create(tmp_path / "ledger.db", budget())
     with pytest.raises(BudgetError, match="seeded experiment"):
-        hr.fit(listed[0], model, budget(), ledger=tmp_path / "ledger.db")
+        hr.fit(listed[0], model, budget(), ledger=ledger)
     assert hr.Ledger.open(tmp_path / "ledger.db").entries() == ()
     release = hr.fit(listed[0], model, budget(), entropy=hr.testing.Seeded(1))
     assert release.statement.epsilon == math.inf
