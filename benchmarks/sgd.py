@@ -1,21 +1,26 @@
 """Stochastic gradient descent beside LIBMF's, cornac's and Surprise's, on Netflix-like ratings.
 
-    python benchmarks/sgd.py [--rounds 3]
+    python benchmarks/sgd.py [alone] [peers] [race] [large] [--rounds 3]
 
-First hushrec alone, at three sizes and five ranks, with the exponents of CPU seconds ~ ratings^x and
-~ (ratings × rank)^y. Then every rank beside the peers: in each round one program after the other makes a few
-passes over the same ratings, two threads each, and the medians count. From rank 256 on these are the ratings
-of the first users, so that no round takes minutes; a rate depends on how many items there are, and they are
-all there. Surprise has one thread and takes its ratings from a Python generator: it gets every 20th user. A
+alone: hushrec at three sizes and five ranks, with the exponents of CPU seconds ~ ratings^x and
+~ (ratings × rank)^y.
+
+peers: every rank beside the peers. In each round one program after the other makes a few passes over the
+same ratings, two threads each, and the medians count. From rank 256 on these are the ratings of the first
+users, so that no round takes minutes; a rate depends on how many items there are, and they are all there.
+Surprise has one thread and takes its ratings from a Python generator: it gets every 20th user, to rank 64. A
 pass of LIBMF's is the difference between fits of many passes and of two, which leaves out its reading and
-shuffling; so it is with Surprise.
+shuffling; so it is with Surprise. hushrec's items are relabelled by popularity, once and untimed.
 
-hushrec reads and writes 8 × rank bytes of item factors a rating. The bandwidth beside it is that of two
-threads that multiply the numbers of a large array in place. Items that many people rate come from a cache, so
-that a share over 100 % is possible.
+hushrec reads and writes 2 · 4 · rank bytes of item factors a rating. The last column is the share of the
+bandwidth of two threads that multiply the numbers of a large array in place, measured in the same rounds.
+Items that many people rate come from a cache, so that a share over 100 % is possible.
 
-Last, RMSE on a held-out tenth after the same seconds of passes as LIBMF's, at rank 64. LIBMF fits no effects,
-and only hushrec's rate and penalty were tuned, on the same tenth: a first look, no fair race.
+race: RMSE on a held-out tenth after the same seconds of passes as LIBMF's, at rank 64. Each side's learning
+rate and penalty are the best of nine pairs on another held-out tenth, after the passes that take as long as
+ten of LIBMF's; then both learn from all but the first tenth.
+
+large: one pass over 100.5 M ratings of 480,189 people for 17,770 items at rank 64, and the memory it takes.
 
 A peer that is not installed is left out. LIBMF's binding on PyPI is built from source, by default without
 vector instructions; with them: CFLAGS='-O3 -march=native -DUSEAVX' pip install libmf.
@@ -25,9 +30,11 @@ import argparse
 import ctypes
 import io
 import os
+import resource
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stdout
+from itertools import product
 from time import perf_counter, process_time
 from types import SimpleNamespace
 
@@ -38,13 +45,15 @@ import numba  # noqa: E402  (reads how many threads to use)
 import numpy as np  # noqa: E402
 
 from hushrec.data.synthetic import netflix_like  # noqa: E402
-from hushrec.kernels.sgd import descend  # noqa: E402
+from hushrec.kernels.sgd import descend, padded  # noqa: E402
+from hushrec.kernels.tiers import by_popularity  # noqa: E402
 
 SIZES = {
     "1M": (6_040, 3_706, 1_000_000),
     "3M": (16_000, 6_000, 3_000_000),
     "10M": (48_000, 10_000, 10_000_000),
 }
+LARGE = 480_189, 17_770, 100_480_507
 RANKS = 16, 64, 256, 1024, 2048
 PASSES = {16: 20, 64: 10}  # others 4: of one program in a round
 WORK = 2.56e9  # largest ratings × rank of a pass beside peers
@@ -95,9 +104,11 @@ def seconds(work):
 class Hushrec:
     def __init__(self, ratings, rank, reg=REG):
         self.ratings, self.mean = ratings, ratings.values.mean()
-        self.rows = ratings.indptr, ratings.items, ratings.values - self.mean
+        self.places = by_popularity(ratings.items, ratings.n_items)
+        self.rows = ratings.indptr, self.places[ratings.items], ratings.values - self.mean
         sizes = ratings.n_users, ratings.n_items
-        self.p, self.q = (factors(n, rank, side) for side, n in enumerate(sizes))
+        self.p, self.q = factors(ratings.n_users, rank, 0), padded(ratings.n_items, rank)
+        self.q[:] = factors(ratings.n_items, rank, 1)
         self.b_u, self.b_i = (np.zeros(n, np.float32) for n in sizes)
         self.regs = [np.full(n, reg, np.float32) for n in sizes]
         self.rng = np.random.default_rng(0)
@@ -111,7 +122,11 @@ class Hushrec:
         changed = self.p, self.q, self.b_u, self.b_i
         descend(*self.rows, order, *changed, *self.regs, rate, threads=THREADS)
 
+    def forget(self):
+        """As LIBMF's, which keeps what Python does not count."""
+
     def predict(self, users, items):
+        items = self.places[items]
         found = self.mean + self.b_u[users] + self.b_i[items]
         for start in range(0, len(users), 1 << 16):
             part = slice(start, start + (1 << 16))
@@ -121,6 +136,7 @@ class Hushrec:
 
 class Libmf:
     name = "LIBMF"
+    ranks = RANKS
 
     def __init__(self, ratings, rank, reg=REG, eta=0.1):
         with redirect_stdout(io.StringIO()):  # it tells where its library lies
@@ -153,6 +169,7 @@ class Libmf:
 
 class Cornac:
     name = "cornac"
+    ranks = RANKS
 
     def __init__(self, ratings, rank):
         from cornac.models.mf import backend_cpu
@@ -171,6 +188,7 @@ class Cornac:
 
 class Surprise:
     name = "Surprise"
+    ranks = RANKS[:2]
     nth = 20
 
     def __init__(self, ratings, rank):
@@ -216,11 +234,11 @@ class Memory:
             return self.bytes / 1e9 / seconds(lambda: list(pool.map(scale, self.halves, [1.0] * THREADS)))
 
 
-def alone(sizes, rounds):
-    """Hushrec at three sizes and all ranks, a pass each time; returns the largest ratings."""
+def alone(rounds):
+    """Hushrec at three sizes and all ranks, a pass each time."""
     print("size  rank  s/pass M ratings/s  CPU s/pass")
     points = []
-    for name, size in sizes.items():
+    for name, size in SIZES.items():
         ratings = Ratings.made(*size)
         for rank in RANKS:
             part = ratings.first(4 * WORK / rank)
@@ -237,59 +255,112 @@ def alone(sizes, rounds):
     ranks, n, work = np.log(np.array(points)).T
     at = np.exp(ranks).round() == 64
     print(f"rank 64: CPU seconds ~ ratings^{np.polyfit(n[at], work[at], 1)[0]:.2f}")
-    print(f"all: CPU seconds ~ (ratings × rank)^{np.polyfit(n + ranks, work, 1)[0]:.2f}")
-    return ratings
+    print(f"all: CPU seconds ~ (ratings × rank)^{np.polyfit(n + ranks, work, 1)[0]:.2f}\n")
 
 
-def beside_peers(ratings, peers, rounds):
-    memory = Memory()
-    titles = "".join(f"{peer.name:>10}" for peer in peers)
-    print(f"\nM ratings/s, medians of {rounds} rounds")
+def beside_peers(rounds):
+    ratings, memory = Ratings.made(*SIZES["10M"]), Memory()
+    peers = installed([Libmf, Cornac, Surprise], ratings)
+    titles = "".join(f"{peer.name:>10} (ours ×)" for peer in peers)
+    print(f"M ratings/s, medians of {rounds} rounds")
     print(f" ratings  rank   hushrec{titles}   memory GB/s   hushrec's")
     for rank in RANKS:
         part, count = ratings.first(WORK / rank), PASSES.get(rank, 4)
-        programs = [make(part, rank) for make in (Hushrec, *peers)]
+        here = [peer for peer in peers if rank in peer.ranks]
+        programs = [make(part, rank) for make in (Hushrec, *here)]
         programs[0].passes(1)
         taken, bandwidth = [], []
         for _ in range(rounds):
             taken.append([program.passes(count) for program in programs])
             bandwidth.append(memory.measure())
-        speeds = part.n / 1e6 / np.median(taken, axis=0)
+        speed, *speeds = part.n / 1e6 / np.median(taken, axis=0)
+        theirs = dict(zip(here, speeds, strict=True))
         # Where a peer's passes are lost in its reading, their difference says nothing.
-        line = "".join(f"{speed:10.2f}" if speed > 0 else f"{'–':>10}" for speed in speeds)
-        limit, used = np.median(bandwidth), speeds[0] * 8 * rank / 1e3
-        print(
-            f"{part.n / 1e6:6.2f} M {rank:5}{line} {limit:10.1f} {used:8.1f} = {used / limit:.0%}", flush=True
+        cells = (
+            f"{theirs[peer]:10.2f} ({speed / theirs[peer]:6.2f})" if theirs.get(peer, 0) > 0 else f"{'–':>19}"
+            for peer in peers
         )
+        limit, used = np.median(bandwidth), speed * 8 * rank / 1e3
+        print(
+            f"{part.n / 1e6:6.2f} M {rank:5}{speed:10.2f}{''.join(cells)}"
+            f" {limit:13.1f} {used:8.1f} = {used / limit:.0%}",
+            flush=True,
+        )
+    print()
 
 
-def after_equal_seconds(ratings, peer):
+def race(rounds):
     """RMSE on a held-out tenth after as many seconds of passes."""
-    held = np.random.default_rng(1).random(ratings.n) < 0.1
-    train, test = ratings.where(~held), ratings.where(held)
-    users, items = test.users, test.items
+    ratings = Ratings.made(*SIZES["10M"])
+    if Libmf not in installed([Libmf], ratings):
+        return
+    part = np.random.default_rng(1).integers(0, 10, ratings.n)
+    learn, validate = ratings.where(part > 1), ratings.where(part == 1)
+    train, test = ratings.where(part > 0), ratings.where(part == 0)
+    ours, theirs = Hushrec(learn, 64), Libmf(learn, 64)
+    ours.passes(1)
+    pairs = np.array([(ours.passes(PASSES[64]), theirs.passes(PASSES[64])) for _ in range(rounds)])
+    pace = np.median(pairs[:, 1] / pairs[:, 0])  # our passes in the time of one of LIBMF's
+    print(f"rank 64, a pass takes LIBMF {pace:.2f} times as long as hushrec")
 
-    def rmse(model):
-        error = test.values - model.predict(users, items)
-        return float(np.sqrt(np.mean(error.astype(np.float64) ** 2)))
+    def ended(make, rating_set, held, count, rate, reg):
+        return rmse(make(rating_set, 64, reg, rate, count), held)
 
-    ours, curve, spent = Hushrec(train, 64, OURS["reg"]), [], 0.0
-    for epoch in range(30):
-        spent += ours.passes(1, OURS["rate"] * OURS["decay"] ** epoch)
-        curve.append((spent, rmse(ours)))
-    theirs = peer(train, 64, **THEIRS)
-    each = np.median([theirs.passes(10) for _ in range(3)])
-    print(f"\nrank 64, a tenth held out\nseconds   {peer.name} passes  RMSE   hushrec passes  RMSE")
-    for count in (3, 6, 10, 15, 20):
-        theirs.fit(count)
-        done = [found for took, found in curve if took <= count * each]
-        line = f"{count * each:7.2f} {count:14} {rmse(theirs):7.4f}"
-        print(f"{line} {len(done):14} {done[-1] if done else np.nan:7.4f}", flush=True)
-    theirs.forget()
+    best = []
+    for name, make, count, grid in (
+        ("hushrec", descended, round(10 * pace), OURS),
+        ("LIBMF", libmf_fitted, 10, THEIRS),
+    ):
+        found = {pair: ended(make, learn, validate, count, *pair) for pair in product(*grid.values())}
+        rate, reg = min(found, key=found.get)
+        best.append((rate, reg))
+        print(f"{name}: rate {rate:g}, penalty {reg:g}; RMSE from {min(found.values()):.4f}", end=" ")
+        print(f"to {max(found.values()):.4f} on the validation part", flush=True)
+    print("LIBMF passes  RMSE   hushrec passes  RMSE")
+    for count in (2, 4, 6, 10, 15, 20):
+        counts = int(count * pace), count
+        curve = [
+            ended(make, train, test, n, *pair)
+            for make, n, pair in zip((descended, libmf_fitted), counts, best, strict=True)
+        ]
+        print(f"{count:12} {curve[1]:7.4f} {counts[0]:14} {curve[0]:7.4f}", flush=True)
+    print()
 
 
-OURS = {"rate": 0.02, "reg": 0.02, "decay": 0.85}
-THEIRS = {"reg": 0.05, "eta": 0.1}
+OURS = {"rate": (0.01, 0.02, 0.03), "reg": (0.01, 0.02, 0.05)}
+THEIRS = {"eta": (0.02, 0.05, 0.1), "reg": (0.01, 0.02, 0.05)}
+
+
+def descended(ratings, rank, reg, rate, count):
+    """Hushrec after ``count`` passes, of a learning rate that falls evenly to a twentieth."""
+    ours = Hushrec(ratings, rank, reg)
+    for turn in range(count):
+        ours.passes(1, rate * (1 - 0.95 * turn / max(count - 1, 1)))
+    return ours
+
+
+def libmf_fitted(ratings, rank, reg, eta, count):
+    theirs = Libmf(ratings, rank, reg, eta)
+    theirs.fit(count)
+    return theirs
+
+
+def rmse(model, held):
+    error = held.values - model.predict(held.users, held.items)
+    model.forget()
+    return float(np.sqrt(np.mean(error.astype(np.float64) ** 2)))
+
+
+def large(_):
+    """A pass over as many ratings as Netflix's."""
+    ours = Hushrec(Ratings.made(*LARGE), 64)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    first, second = ours.passes(1), ours.passes(1)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    n = len(ours.rows[1])
+    print(f"{n / 1e6:.1f} M ratings, rank 64: {first:.2f} s, again {second:.2f} s a pass", end=", ")
+    print(f"{n / second / 1e6:.1f} M ratings/s; peak memory {peak / 2**20:.2f} GiB", end=", ")
+    print(f"{before / 2**20:.2f} GiB of it before the passes")
 
 
 def installed(peers, ratings):
@@ -303,16 +374,19 @@ def installed(peers, ratings):
     return found
 
 
+PARTS = {"alone": alone, "peers": beside_peers, "race": race, "large": large}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("parts", nargs="*", help=", ".join(PARTS) + "; all if none is named")
     parser.add_argument("--rounds", type=int, default=3)
-    rounds = parser.parse_args().rounds
+    asked = parser.parse_args()
+    if unknown := set(asked.parts) - set(PARTS):
+        parser.error(f"no such part: {', '.join(unknown)}")
     warnings.filterwarnings("ignore")
-    ratings = alone(SIZES, rounds)
-    peers = installed([Libmf, Cornac, Surprise], ratings)
-    beside_peers(ratings, peers, rounds)
-    if Libmf in peers:
-        after_equal_seconds(ratings, Libmf)
+    for part in asked.parts or PARTS:
+        PARTS[part](asked.rounds)
 
 
 if __name__ == "__main__":

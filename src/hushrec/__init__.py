@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from hushrec import data, errors, testing
     from hushrec.data import synthetic
+    from hushrec.data.blocks import Blocks
     from hushrec.data.domain import Domain
     from hushrec.data.load import load
+    from hushrec.data.pack import load_blocks
     from hushrec.data.ratings import Ratings
     from hushrec.errors import BudgetExceeded
     from hushrec.evaluation.protocol import evaluate
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from hushrec.models.global_effects import GlobalEffects
     from hushrec.models.input_perturbation_mf import InputPerturbationMF
     from hushrec.models.matrix_factorization import MatrixFactorization
+    from hushrec.models.posterior_mf import PosteriorMF
     from hushrec.models.private_als import PrivateALS
     from hushrec.models.private_sgd import PrivateSGD
     from hushrec.privacy.budget import Budget
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Blocks": "hushrec.data.blocks",
     "Budget": "hushrec.privacy.budget",
     "BudgetExceeded": "hushrec.errors",
     "Client": "hushrec.release.client",
@@ -40,6 +44,7 @@ _HOMES = {
     "InputPerturbationMF": "hushrec.models.input_perturbation_mf",
     "Ledger": "hushrec.privacy.ledger",
     "MatrixFactorization": "hushrec.models.matrix_factorization",
+    "PosteriorMF": "hushrec.models.posterior_mf",
     "PrivateALS": "hushrec.models.private_als",
     "PrivateSGD": "hushrec.models.private_sgd",
     "Ratings": "hushrec.data.ratings",
@@ -47,6 +52,7 @@ _HOMES = {
     "evaluate": "hushrec.evaluation.protocol",
     "fit": "hushrec.models.fitting",
     "load": "hushrec.data.load",
+    "load_blocks": "hushrec.data.pack",
     "plan": "hushrec.models.fitting",
 }
 _MODULES = {
@@ -57,6 +63,7 @@ _MODULES = {
 }
 
 __all__ = [
+    "Blocks",
     "Budget",
     "BudgetExceeded",
     "Client",
@@ -67,6 +74,7 @@ __all__ = [
     "InputPerturbationMF",
     "Ledger",
     "MatrixFactorization",
+    "PosteriorMF",
     "PrivateALS",
     "PrivateSGD",
     "Ratings",
@@ -76,6 +84,7 @@ __all__ = [
     "evaluate",
     "fit",
     "load",
+    "load_blocks",
     "plan",
     "synthetic",
     "testing",

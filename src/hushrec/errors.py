@@ -14,6 +14,7 @@
     │   ├── LedgerMissing      a ledger that existed is gone
     │   ├── LedgerDamaged      unreadable, altered, of unknown schema
     │   └── LedgerStale        older than a release that names it
+    ├── CheckpointError        a fit that cannot go on where it was stopped
     ├── SamplerError           noise that cannot be drawn exactly here
     ├── GrantError             a measurement that was not booked, or was booked and is used again
     └── ReleaseError           an artefact that cannot be trusted
@@ -80,6 +81,10 @@ class LedgerDamaged(LedgerError):
 
 class LedgerStale(LedgerError):
     """The ledger is older than a release that names it: a backup was restored, say."""
+
+
+class CheckpointError(HushrecError, RuntimeError):
+    """A checkpoint is in use, damaged, or belongs to another fit, so nothing goes on from it."""
 
 
 class SamplerError(HushrecError, RuntimeError):

@@ -1,8 +1,13 @@
 from urllib.error import URLError
 
+import polars as pl
 import pytest
 
+from hushrec.cli import options
+from hushrec.data.blocks import Blocks
+from hushrec.data.domain import Domain
 from hushrec.data.download import SETS
+from hushrec.data.load import load
 
 
 @pytest.fixture
@@ -33,3 +38,21 @@ def test_a_set_that_is_there_needs_no_network(here, hushrec, offline):
     (here / "sets" / "ml-1m").mkdir(parents=True)
     shown = hushrec("data get ml-1m --to sets").out
     assert "Next: hushrec domain --items sets/ml-1m/movies.dat --scale 1 5 1 --max-users 10000" in shown
+
+
+def test_pack_makes_a_folder_that_fit_reads(here, hushrec, refused):
+    table = pl.read_csv("train.csv").rename({"user_id": "who"})
+    table.with_columns(pl.lit("0.5").alias("wish")).write_csv("odd.csv")
+    names = "--column user_id=who --column epsilon=wish"
+    result = hushrec(f"data pack odd.csv --domain domain.json --to packed {names}")
+    assert "Next: hushrec fit packed --domain domain.json" in result.out
+    assert "Confidential" in result.err
+    domain = Domain.open("domain.json")
+    packed = options.packed_or_loaded(here / "packed", domain, None, None, None, ".")
+    assert isinstance(packed, Blocks)
+    assert packed.asks
+    everybody = sum(block.n_ratings for block in packed.blocks())
+    assert everybody == load("train.csv", domain).n_ratings
+    assert "exists" in refused("data pack train.csv --domain domain.json --to packed")
+    budget = "--epsilon 1 --delta 1e-6 --unit user --adjacency add-remove --ledger l.db -o r.safetensors"
+    assert "leave --column" in refused(f"fit packed --domain domain.json {budget} --column user_id=who")

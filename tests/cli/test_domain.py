@@ -37,3 +37,14 @@ def test_a_list_of_people(here, hushrec, refused):
     assert "missing.csv" in refused(f"{line} --users missing.csv")
     few = line.replace("200", "1")
     assert "2 people are listed, more than max_users" in refused(f"{few} --users accounts.csv")
+
+
+def test_classes_of_privacy(here, hushrec, refused):
+    line = "domain --items catalogue.csv --scale 1 5 1 --max-users 200 -o d.json"
+    shown = hushrec(f"{line} --level strict=0.5 --level default=2").out
+    assert "classes strict ε = 0.5, default ε = 2" in " ".join(shown.split())
+    assert hr.Domain.open("d.json").levels == {"strict": 0.5, "default": 2.0}
+    assert "--level strict=0.5" in refused(f"{line} --level strict")
+    assert "is a number" in refused(f"{line} --level strict=much")
+    assert "more than once" in refused(f"{line} --level a=1 --level a=2")
+    assert "from 0 up" in refused(f"{line} --level a=-1")

@@ -23,6 +23,7 @@ MODELS = {
     "perturbed": hr.InputPerturbationMF(rank=2, epochs=2),
     "sgd": hr.PrivateSGD(rank=2, epochs=2, contribution=0.01),
     "als": hr.PrivateALS(rank=2, epochs=2),
+    "posterior": hr.PosteriorMF(rank=2, rounds=2, contribution=0.01),
 }
 NEW = ("levels", "perturbed", "sgd", "als")
 CASES = [

@@ -15,9 +15,10 @@ import pytest
 
 from hushrec.privacy.bounded import Bounded
 from hushrec.privacy.budget import Budget
+from hushrec.privacy.calibration import gaussian, split_gaussian
 from hushrec.privacy.failpoints import VARIABLE, failpoint
 from hushrec.privacy.ledger import Ledger
-from hushrec.privacy.plan import Measurement, Plan, gaussian, split_gaussian
+from hushrec.privacy.plan import Measurement, Plan
 
 BUDGET = Budget(epsilon=0.5, delta=1e-6, unit="user", adjacency="add-remove")
 TOTAL = BUDGET.model_copy(update={"epsilon": 2.0})
@@ -108,6 +109,7 @@ class Crash:
 
     plan, total = PLAN, TOTAL
     killed = -signal.SIGKILL
+    of_checkpoints = ("after-key", "after-bind", "inside-keep", "after-keep", "after-shred")
     fork, status = staticmethod(fork), staticmethod(status)
     run_until, publish, check = staticmethod(run_until), staticmethod(publish), staticmethod(check)
 

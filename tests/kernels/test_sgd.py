@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from hushrec.kernels.sgd import LARGEST_RANK, descend, reference_descend
+from hushrec.kernels.sgd import LARGEST_RANK, descend, in_turn, padded, padded_width, reference_descend
 
 RANKS = [1, 3, 15, 16, 17, 32, 40, 64, 70, 200, 1024, 2048]
 FACTORS = "user_factors", "item_factors", "user_effects", "item_effects"
@@ -89,10 +89,91 @@ def test_one_step_by_hand():
     assert b_i.tolist() == [-0.25 + 0.5 * (2 + 0.0625)]
 
 
+@pytest.mark.parametrize(("rank", "together"), [(16, 4), (17, 2), (64, 2), (65, 1)])
+def test_users_take_turns(rank, together):
+    case = random_case(rank, effects=False)
+    visits = list(in_turn(case["indptr"], case["order"], rank))
+    assert sorted(at for _, at in visits) == list(range(len(case["items"])))
+    assert all(case["indptr"][u] <= at < case["indptr"][u + 1] for u, at in visits)
+    assert len({u for u, _ in visits[:together]}) == together
+    assert len({u for u, _ in visits[: together + 1]}) == together
+    for u in range(40):  # each user's own ratings in their order
+        places = [at for who, at in visits if who == u]
+        assert places == sorted(places)
+
+
 def test_one_thread_repeats_bit_for_bit():
     case = random_case(20, effects=True)
     first = after(descend, case)
     assert all(np.array_equal(a, b) for a, b in zip(first, after(descend, case), strict=True))
+
+
+@pytest.mark.parametrize("rank", RANKS)
+def test_padded_factors_are_changed_where_they_lie(rank):
+    case = random_case(rank, effects=True)
+    users, items, *effects = after(descend, case)
+    there = padded(*case["item_factors"].shape)
+    there[:] = case["item_factors"]
+    buffer = there.base
+    before = buffer.copy()
+    found = {name: case[name].copy() for name in ("user_factors", "user_effects", "item_effects")}
+    descend(**(case | found | {"item_factors": there}))
+    assert there.ctypes.data % 64 == 0
+    assert np.array_equal(there, items)
+    assert np.array_equal(found["user_factors"], users)
+    assert np.array_equal(found["user_effects"], effects[0])
+    assert np.array_equal(found["item_effects"], effects[1])
+    assert np.count_nonzero(buffer) <= items.size  # what pads the rows is still 0
+    assert not np.array_equal(buffer, before)
+
+
+def test_nothing_is_copied_of_padded_factors(monkeypatch):
+    case = random_case(40, effects=True)
+    made = padded(*case["item_factors"].shape)
+    monkeypatch.setattr("hushrec.kernels.sgd.padded", lambda *_: pytest.fail("copied"))
+    descend(**(case | {"item_factors": made}))
+    with pytest.raises(pytest.fail.Exception, match="copied"):
+        descend(**case)
+
+
+def test_columns_of_a_wider_array_are_not_taken_for_padded():
+    """It has the strides; what is beside its columns must neither be read nor changed."""
+    case = random_case(20, effects=True)
+    wide = np.ones((30, padded_width(20)), np.float32)
+    with pytest.raises(ValueError, match="contiguous"):
+        descend(**(case | {"item_factors": wide[:, :20]}))
+
+
+def test_blocks_of_users_add_up_to_one_pass(tmp_path):
+    """Alone a user's turn does not depend on who comes later: from rank 65 on blocks give the same bits."""
+    case = random_case(70, effects=True)
+    case["order"] = np.arange(40, dtype=np.int32)
+    users, items, b_u, b_i = after(descend, case)
+    there = padded(30, 70)
+    there[:] = case["item_factors"]
+    np.save(tmp_path / "users.npy", case["user_factors"])
+    kept = np.load(tmp_path / "users.npy", mmap_mode="r+")
+    found_u, found_i = case["user_effects"].copy(), case["item_effects"].copy()
+    for begin, end in ((0, 13), (13, 13), (13, 40)):
+        first, last = case["indptr"][[begin, end]]
+        descend(
+            case["indptr"][begin : end + 1] - first,
+            case["items"][first:last],
+            case["values"][first:last],
+            np.arange(end - begin, dtype=np.int32),
+            kept[begin:end],
+            there,
+            found_u[begin:end],
+            found_i,
+            case["user_reg"][begin:end],
+            case["item_reg"],
+            case["rate"],
+            case["limit"],
+        )
+    assert np.array_equal(kept, users)
+    assert np.array_equal(there, items)
+    assert np.array_equal(found_u, b_u)
+    assert np.array_equal(found_i, b_i)
 
 
 def test_threads_reach_the_same_fit():

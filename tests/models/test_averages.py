@@ -6,7 +6,8 @@ import pytest
 import hushrec as hr
 from hushrec.errors import BudgetUnsupported
 from hushrec.models.averages import AverageSettings
-from hushrec.privacy.mechanisms import SEAL, Grant, unprotected
+from hushrec.privacy.mechanisms import SEAL, Grant
+from hushrec.privacy.unprotected import unprotected
 
 
 def measured(ratings, budget, norm, grant, *, published, **settings):

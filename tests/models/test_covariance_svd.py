@@ -111,7 +111,7 @@ def test_entropy_cannot_vouch_for_itself(world, budget, tmp_path):
     class Zero:
         private = True
 
-        def key(self):
+        def key(self, name="", purpose="noise"):
             return bytes(32)
 
     release = hr.fit(world[0], hr.GlobalEffects(), budget(), ledger=tmp_path / "l.db", entropy=Zero())

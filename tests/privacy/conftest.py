@@ -9,7 +9,8 @@ import pytest
 
 from hushrec.privacy.bounded import Bounded
 from hushrec.privacy.budget import Budget
-from hushrec.privacy.plan import Measurement, Plan, gaussian, laplace, split_gaussian, split_laplace
+from hushrec.privacy.calibration import gaussian, laplace, split_gaussian, split_laplace
+from hushrec.privacy.plan import Measurement, Plan
 
 
 @functools.cache

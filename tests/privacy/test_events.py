@@ -1,4 +1,5 @@
 import dataclasses
+import functools
 import math
 
 import numpy as np
@@ -6,7 +7,7 @@ import pytest
 
 from hushrec.errors import BudgetError
 from hushrec.privacy.bounded import Bounded, Noisy
-from hushrec.privacy.events import EVERY_RATING, Event, Gaussian, Laplace, Spherical
+from hushrec.privacy.events import EVERY_RATING, Event, Gaussian, Laplace, Spherical, SubsampledGaussian
 
 KINDS = pytest.mark.parametrize("kind", [Gaussian, Laplace, Spherical])
 
@@ -23,11 +24,13 @@ def test_events_are_frozen_descriptions(kind: type[Event]) -> None:
 def test_each_kind_names_its_norm_and_deviation() -> None:
     assert (Gaussian.norm, Laplace.norm, Spherical.norm) == ("l2", "l1", "l2")
     assert Gaussian("a", 1.0, 3.0, 1.0, 1).deviation == 3.0
+    sampled = SubsampledGaussian("a", 1.0, 3.0, 1.0, 1, 0.25)
+    assert (sampled.norm, sampled.noise, sampled.deviation, sampled.rate) == ("l2", 3.0, 3.0, 0.25)
     for kind in (Laplace, Spherical):
         assert kind("a", 1.0, 3.0, 1.0, 1).deviation == pytest.approx(math.sqrt(18))
 
 
-@pytest.mark.parametrize("kind", [Gaussian, Laplace])
+@pytest.mark.parametrize("kind", [Gaussian, functools.partial(SubsampledGaussian, rate=0.5), Laplace])
 @pytest.mark.parametrize(
     ("sensitivity", "noise", "step", "size"),
     [

@@ -18,7 +18,7 @@ from hypothesis.stateful import (
 )
 
 from hushrec.errors import BudgetError, BudgetExceeded, GrantError, HushrecError, LedgerStale
-from hushrec.privacy import chain, units
+from hushrec.privacy import chain, charging, units
 from hushrec.privacy import ledger as ledger_module
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.events import Laplace
@@ -168,7 +168,7 @@ def forgets_burnt(history: chain.History) -> int:
 @pytest.mark.parametrize(
     ("where", "name", "fault"),
     [
-        (ledger_module, "booking", half_price),
+        (charging, "booking", half_price),
         (
             ledger_module.Ledger,
             "_of",

@@ -17,8 +17,9 @@ from hushrec.privacy.budget import Budget
 from hushrec.privacy.entropy import Entropy, OperatingSystem, Seeded
 from hushrec.privacy.events import EVERY_RATING, Event, Gaussian, Laplace, Spherical
 from hushrec.privacy.ledger import Ledger
-from hushrec.privacy.mechanisms import Grant, unprotected
+from hushrec.privacy.mechanisms import Grant
 from hushrec.privacy.plan import Measurement, Plan
+from hushrec.privacy.unprotected import unprotected
 
 SHAPE, SCALE, STEP = (40, 30), 8.0, 2**-4
 CELLS = Laplace("cells", 1.0, SCALE * STEP, STEP, SHAPE[0] * SHAPE[1])

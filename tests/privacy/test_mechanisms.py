@@ -15,8 +15,9 @@ from hushrec.errors import GrantError
 from hushrec.privacy.bounded import Bounded
 from hushrec.privacy.entropy import OperatingSystem, Seeded
 from hushrec.privacy.ledger import Ledger
-from hushrec.privacy.mechanisms import Grant, unprotected
+from hushrec.privacy.mechanisms import Grant
 from hushrec.privacy.plan import Measurement, Plan
+from hushrec.privacy.unprotected import unprotected
 
 SOURCES = Path(mechanisms.__file__).parents[1]
 MakePlan, MakeBounded = Callable[..., Plan], Callable[..., Bounded]

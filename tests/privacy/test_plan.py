@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from hushrec.errors import BudgetError
 from hushrec.privacy.accountant import largest_rho, price
 from hushrec.privacy.budget import Budget
+from hushrec.privacy.calibration import gaussian, laplace, split_gaussian, split_laplace
 from hushrec.privacy.events import EVERY_RATING, Event, Gaussian, Laplace, Spherical
-from hushrec.privacy.plan import Measurement, Plan, gaussian, laplace, split_gaussian, split_laplace
+from hushrec.privacy.plan import Measurement, Plan
 
 BUDGET = Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
 PURE = BUDGET.model_copy(update={"delta": 0.0})
@@ -111,6 +112,7 @@ def test_a_plan_cannot_see_data() -> None:
         "<class 'int'>",
         "<class 'hushrec.privacy.budget.Budget'>",
         "collections.abc.Mapping[str, typing.Any]",
+        "collections.abc.Mapping[str, float]",
         "typing.Literal['corrected', 'published']",
         "tuple[hushrec.privacy.plan.Measurement, ...]",
         "float | None",

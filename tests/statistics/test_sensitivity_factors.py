@@ -236,6 +236,9 @@ def test_errors_taken_at_factors_that_are_not_released_are_found(search):
 class Door:
     """Stands where the grant stands, and sees what comes to it."""
 
+    def recall(self, name):
+        """Nothing was released before."""
+
     def release(self, bounded):
         self.came = bounded, bounded.values
         return Noisy(bounded.name, bounded.values * bounded.step, 1.0, bounded.step, None)

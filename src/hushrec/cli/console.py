@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
     from rich.table import Table
 
+    from hushrec.data.blocks import Blocks
     from hushrec.data.ratings import Ratings
     from hushrec.privacy.ledger import Ledger
     from hushrec.release.statement import Measured, Statement
@@ -75,7 +76,7 @@ def print_ledger(ledger: "Ledger") -> None:
     console.print(f"Left: ε = {left:g}")
 
 
-def print_confidential(name: str, ratings: "Ratings") -> None:
+def print_confidential(name: str, ratings: "Ratings | Blocks") -> None:
     """What loading dropped or changed: on standard error, for the curator alone."""
     from dataclasses import asdict
 

@@ -1,4 +1,4 @@
-"""``hushrec data``: public data sets, fetched once and verified."""
+"""``hushrec data``: public data sets, fetched once and verified; ratings that exceed memory, packed."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,9 +6,11 @@ from urllib.parse import urlsplit
 
 import typer
 
-from hushrec.cli import console
+from hushrec.cli import console, options
 
-app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="List or fetch public data sets.")
+app = typer.Typer(
+    rich_markup_mode=None, no_args_is_help=True, help="List or fetch public data sets; pack ratings."
+)
 
 
 @app.command("list")
@@ -50,3 +52,42 @@ def get(
         f"--max-users {SETS[name].max_users} -o domain.json",
         soft_wrap=True,
     )
+
+
+@app.command()
+def pack(
+    ratings: Annotated[
+        list[Path],
+        typer.Argument(
+            help="The private ratings: files of user_id, item_id, rating[, timestamp][, epsilon]."
+        ),
+    ],
+    domain: options.DomainFile,
+    to: Annotated[Path, typer.Option("--to", help="The folder to make, for its owner's eyes alone.")],
+    column: options.Columns = None,
+    format: options.Format = None,
+    separator: options.Separator = None,
+    decimal: options.Decimal = ".",
+    max_bytes: Annotated[
+        int | None, typer.Option(help="Refuse a file that unpacks to more; 16 GiB by default.")
+    ] = None,
+) -> None:
+    """Pack ratings that exceed memory into a folder, from which fit reads them block by block."""
+    from hushrec.data.domain import Domain
+    from hushrec.data.load import MAX_BYTES
+    from hushrec.data.pack import load_blocks
+
+    declared = Domain.open(domain)
+    with console.working("packing ratings"):
+        packed = load_blocks(
+            ratings,
+            declared,
+            to,
+            columns=options.named_columns(column),
+            format=format,
+            separator=separator,
+            decimal=decimal,
+            max_bytes=max_bytes or MAX_BYTES,
+        )
+    console.print_confidential(to.name, packed)
+    console.out().print(f"Wrote {to}. Next: hushrec fit {to} --domain {domain}", soft_wrap=True)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from hushrec.cli import console
+from hushrec.cli import console, options
 
 
 def domain(
@@ -26,6 +26,13 @@ def domain(
         typer.Option(help="The public list of accounts, if there is one: csv, users.dat, u.user, or a list."),
     ] = None,
     user_column: Annotated[str | None, typer.Option(help="Column of the ids in --users.")] = None,
+    level: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=EPSILON",
+            help="A class of privacy that people may choose, such as strict=0.5; may be repeated.",
+        ),
+    ] = None,
 ) -> None:
     """Declare what is public: items, scale, cap, number of users.
 
@@ -43,6 +50,7 @@ def domain(
         column=column,
         users=users,
         user_column=user_column,
+        levels=options.levels(level),
     )
     try:
         declared.save(out)

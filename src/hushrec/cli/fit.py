@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 def fit(
     ratings: Annotated[
-        Path, typer.Argument(help="The private ratings: user_id, item_id, rating[, timestamp].")
+        Path,
+        typer.Argument(
+            help="The private ratings: user_id, item_id, rating[, timestamp][, epsilon], or a packed folder."
+        ),
     ],
     domain: options.DomainFile,
     epsilon: options.Epsilon,
@@ -53,7 +56,7 @@ def fit(
     config.plan(declared, budget)
     _require_writable(out)
     with console.working("reading ratings"):
-        private = options.load(ratings, declared, column, format, separator, decimal)
+        private = options.packed_or_loaded(ratings, declared, column, format, separator, decimal)
     console.print_confidential(ratings.name, private)
     with console.working("measuring under noise"):
         release = fit(private, config, budget, ledger=ledger, slot=slot)

@@ -24,7 +24,7 @@ def show(path: _File) -> None:
     listed = console.table("slot", "model", "state", "measurements", "ε by itself", left=3)
     for _, entries in groupby(opened.entries(), key=lambda entry: entry.charge):
         booked = list(entries)
-        cost = sum((Spent(e.rho, e.pure, e.pure_rho) for e in booked), Spent())
+        cost = sum((entry.spent for entry in booked), Spent())
         state = booked[0].state + (f" ({booked[0].caveat})" if booked[0].caveat else "")
         listed.add_row(
             str(booked[0].slot), booked[0].model, state, str(len(booked)), f"{cost.epsilon(delta):.6g}"

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from hushrec.errors import ConfigError, DataError
+from hushrec.errors import ConfigError, DataError, DomainError
 
 if TYPE_CHECKING:
+    from hushrec.data.blocks import Blocks
     from hushrec.data.domain import Domain
     from hushrec.data.ratings import Ratings
     from hushrec.models.base import Model
@@ -21,6 +22,7 @@ ModelName = Literal[
     "input-perturbation-mf",
     "private-sgd",
     "private-als",
+    "posterior-mf",
 ]
 _MODELS: dict[ModelName, str] = {
     "global-effects": "GlobalEffects",
@@ -29,6 +31,7 @@ _MODELS: dict[ModelName, str] = {
     "input-perturbation-mf": "InputPerturbationMF",
     "private-sgd": "PrivateSGD",
     "private-als": "PrivateALS",
+    "posterior-mf": "PosteriorMF",
 }
 
 DomainFile = Annotated[Path, typer.Option("--domain", help="The domain, as hushrec domain writes it.")]
@@ -64,7 +67,8 @@ Columns = Annotated[
     typer.Option(
         "--column",
         metavar="NAME=COLUMN",
-        help="Where user_id, item_id, rating or timestamp stands: a name, or a position from 0.",
+        help="Where user_id, item_id, rating, timestamp or epsilon (each person's own) stands: a name, or a "
+        "position from 0.",
     ),
 ]
 Format = Annotated[str | None, typer.Option(help="Of the file, if its name does not tell: csv, dat, …")]
@@ -107,27 +111,77 @@ def load(
     """
     from hushrec.data.load import load
 
-    pairs = (_pair(column, "--column") for column in columns or [])
-    named: dict[str, str | int] = {name: int(at) if at.isdecimal() else at for name, at in pairs}
     return load(
         source,
         domain,
-        columns=named or None,
+        columns=named_columns(columns),
         format=format,
         separator=separator,
         decimal=decimal,
     )
 
 
+def named_columns(given: list[str] | None) -> dict[str, str | int] | None:
+    """Where each part of a rating stands, by name or position.
+
+    Raises:
+        DataError: An option is no NAME=COLUMN.
+    """
+    pairs = (_pair(column, "--column") for column in given or [])
+    return {name: int(at) if at.isdecimal() else at for name, at in pairs} or None
+
+
+def packed_or_loaded(
+    source: Path,
+    domain: "Domain",
+    columns: list[str] | None,
+    format: str | None,
+    separator: str | None,
+    decimal: str,
+) -> "Ratings | Blocks":
+    """Ratings of a file, or of a folder as hushrec data pack makes it.
+
+    Raises:
+        DataError: An option is wrong, or the file or folder cannot be read.
+    """
+    from hushrec.data.blocks import MANIFEST, Blocks
+
+    if not (source / MANIFEST).is_file():
+        return load(source, domain, columns, format, separator, decimal)
+    if columns or format or separator or decimal != ".":
+        raise DataError(
+            f"{source} holds packed ratings, whose form is known: leave --column and --format out"
+        )
+    return Blocks.open(source, domain)
+
+
+def levels(given: list[str] | None) -> dict[str, float] | None:
+    """Classes of privacy, name to ε.
+
+    Raises:
+        DomainError: An option is no NAME=EPSILON, or names a class again.
+    """
+    named: dict[str, float] = {}
+    for name, value in (_pair(level, "--level") for level in given or []):
+        if name in named:
+            raise DomainError(f"--level {name} is given more than once; give every class one ε")
+        try:
+            named[name] = float(value)
+        except ValueError:
+            raise DomainError(f"--level {name}: the ε of a class is a number, as in strict=0.5") from None
+    return named or None
+
+
 def _pair(text: str, option: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not (name and equals):
-        error = DataError if option == "--column" else ConfigError
+        error = _ERRORS.get(option, ConfigError)
         raise error(f"{option} takes NAME=VALUE, for example {option} " + _EXAMPLES[option])
     return name, value
 
 
-_EXAMPLES = {"--set": "rank=20", "--column": "user_id=customer"}
+_ERRORS = {"--column": DataError, "--level": DomainError}
+_EXAMPLES = {"--set": "rank=20", "--column": "user_id=customer", "--level": "strict=0.5"}
 
 
 def _value(text: str) -> Any:

@@ -1,7 +1,7 @@
 """Ratings as Parquet or Arrow IPC (Feather) files."""
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from hushrec.data.columns import Columns, by_name
 from hushrec.data.text import refuse_bomb
 from hushrec.errors import DataError
 
+_ROWS = 1 << 22  # read at once: bounds the memory
 _CELL = 8  # bytes that a cell takes in memory, at least
 _MAX_FOOTER = 1 << 26
 # Suppressed, not chained: the messages of a reader may hold cells.
@@ -20,8 +21,8 @@ _FAILURES = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
 __all__ = ["parquet_size", "read_ipc", "read_parquet"]
 
 
-def read_parquet(path: Path, columns: Columns | None, max_bytes: int) -> pl.DataFrame:
-    """The columns ``user_id, item_id, rating[, timestamp]`` of a Parquet file.
+def read_parquet(path: Path, columns: Columns | None, max_bytes: int) -> Iterator[pl.DataFrame]:
+    """The columns ``user_id, item_id, rating[, timestamp][, epsilon]`` of a Parquet file.
 
     Raises:
         DataError: damaged, a column is missing, or it unpacks to too much.
@@ -29,10 +30,10 @@ def read_parquet(path: Path, columns: Columns | None, max_bytes: int) -> pl.Data
     Privacy: private.
     """
     rows, unpacked = parquet_size(path)
-    return _read(path, pl.scan_parquet, columns, rows, unpacked, max_bytes, "Parquet")
+    yield from _read(path, pl.scan_parquet, columns, rows, unpacked, max_bytes, "Parquet")
 
 
-def read_ipc(path: Path, columns: Columns | None, max_bytes: int) -> pl.DataFrame:
+def read_ipc(path: Path, columns: Columns | None, max_bytes: int) -> Iterator[pl.DataFrame]:
     """The same of an Arrow IPC file, which is Feather version 2.
 
     Raises:
@@ -47,22 +48,26 @@ def read_ipc(path: Path, columns: Columns | None, max_bytes: int) -> pl.DataFram
         raise DataError(
             f"{path} is no Arrow IPC file, or is cut short; write it again as IPC file or Feather 2"
         )
-    return _read(path, pl.scan_ipc, columns, rows, 0, max_bytes, "Arrow IPC")
+    yield from _read(path, pl.scan_ipc, columns, rows, 0, max_bytes, "Arrow IPC")
 
 
 def _read(
     path: Path, scan: Any, columns: Columns | None, rows: int, unpacked: int, max_bytes: int, kind: str
-) -> pl.DataFrame:
-    table: pl.DataFrame | None = None
-    with suppress(*_FAILURES):
-        lazy = scan(path, glob=False)
-        names = lazy.collect_schema().names()
-        found = by_name(columns, names, str(path))
-        refuse_bomb(path, max(unpacked, rows * _CELL * len(found)), max_bytes)
-        table = lazy.select(pl.col(names[place]).alias(role) for role, place in found.items()).collect()
-    if table is None:
-        raise DataError(f"{path} is no {kind} file, or is damaged; write it again")
-    return table
+) -> Iterator[pl.DataFrame]:
+    start = 0
+    while start < max(rows, 1):  # a file without rows has columns all the same
+        table: pl.DataFrame | None = None
+        with suppress(*_FAILURES):
+            lazy = scan(path, glob=False)
+            names = lazy.collect_schema().names()
+            found = by_name(columns, names, str(path))
+            refuse_bomb(path, max(unpacked, rows * _CELL * len(found)), max_bytes)
+            wanted = lazy.select(pl.col(names[place]).alias(role) for role, place in found.items())
+            table = wanted.slice(start, _ROWS).collect()
+        if table is None:
+            raise DataError(f"{path} is no {kind} file, or is damaged; write it again")
+        yield table
+        start += _ROWS
 
 
 def parquet_size(path: Path) -> tuple[int, int]:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from hushrec.errors import DataError
 
-ROLES = ("user_id", "item_id", "rating", "timestamp")
+ROLES = ("user_id", "item_id", "rating", "timestamp", "epsilon")
+_OPTIONAL = ("timestamp", "epsilon")
 _KNOWN = {
     "userid": "user_id",
     "user": "user_id",
@@ -16,6 +17,8 @@ _KNOWN = {
     "movieid": "item_id",
     "rating": "rating",
     "timestamp": "timestamp",
+    "epsilon": "epsilon",
+    "privacy": "epsilon",
 }
 
 __all__ = ["ROLES", "Columns", "by_name", "by_position", "headerless"]
@@ -41,6 +44,8 @@ def headerless(columns: Columns | None) -> bool:
 def by_position(columns: Columns | None, width: int, source: str) -> dict[str, int]:
     """Position of each role in a file without a header: as mapped, or user, item, rating, timestamp.
 
+    Where people's own ε stands is never guessed from a position.
+
     Args:
         columns: role to position from 0, or None.
         width: how many fields a line has.
@@ -49,7 +54,7 @@ def by_position(columns: Columns | None, width: int, source: str) -> dict[str, i
     Raises:
         DataError: a needed field is not there.
     """
-    found = dict(zip(ROLES, range(width), strict=False))
+    found = dict(zip(ROLES[:4], range(width), strict=False))
     if columns:
         found = {role: int(column) for role, column in columns.items()}
     missing = [role for role in ROLES[:3] if role not in found]
@@ -65,7 +70,8 @@ def by_name(columns: Columns | None, names: Sequence[str], source: str) -> dict[
     """Position of each role in a table with named columns.
 
     A role that is not mapped is recognised by its usual names, whatever their case: ``user_id``, ``userId``,
-    ``UserID``, ``user``; ``item_id``, ``movieId``, ``item``; ``rating``; ``timestamp``, which may be missing.
+    ``UserID``, ``user``; ``item_id``, ``movieId``, ``item``; ``rating``; and, which may be missing,
+    ``timestamp`` and ``epsilon`` or ``privacy``.
 
     Args:
         columns: role to column name; roles left out are recognised.
@@ -87,7 +93,7 @@ def by_name(columns: Columns | None, names: Sequence[str], source: str) -> dict[
             matches = [place for place, name in enumerate(names) if _KNOWN.get(_folded(name)) == role]
         if len(matches) == 1:
             found[role] = matches[0]
-        elif matches or wanted is not None or role != "timestamp":
+        elif matches or wanted is not None or role not in _OPTIONAL:
             what = "more than one column for" if matches else "no column for"
             raise DataError(f"{source}: {what} {role}; {_advice(names)}")
     return found

@@ -44,7 +44,7 @@ class Dialect:
 
 
 def read(path: Path, dialect: Dialect, columns: Columns | None, max_bytes: int) -> Iterator[pl.DataFrame]:
-    """Tables of text cells with the columns ``user_id, item_id, rating[, timestamp]``.
+    """Tables of text cells with the columns ``user_id, item_id, rating[, timestamp][, epsilon]``.
 
     Args:
         path: the file.
@@ -76,12 +76,7 @@ def read(path: Path, dialect: Dialect, columns: Columns | None, max_bytes: int) 
             pl.nth(position).alias(role) for role, position in found.items()
         )
         if dialect.decimal == ",":
-            # With a decimal comma, a point is a thousands separator or a mistake: no number either way.
-            cell = pl.col("rating")
-            number = cell.str.replace(",", ".", literal=True)
-            table = table.with_columns(
-                pl.when(~cell.str.contains(".", literal=True)).then(number).alias("rating")
-            )
+            table = table.with_columns(_pointed(role) for role in ("rating", "epsilon") if role in found)
         yield table
 
 
@@ -111,6 +106,15 @@ def cells(path: Path, block: Block, dialect: Dialect, width: int) -> pl.DataFram
         raise DataError(_ragged(path, block, dialect, width))
     # Among quotes a blank line may belong to a value; of the others the parser makes rows of nulls.
     return table.filter(~pl.all_horizontal(pl.all().is_null())) if quoted else table
+
+
+def _pointed(role: str) -> pl.Expr:
+    """Numbers with a decimal comma as numbers with a point; an ε may name a class, left as it is."""
+    cell = pl.col(role)
+    # With a decimal comma, a point is a thousands separator or a mistake: no number either way.
+    number = pl.when(~cell.str.contains(".", literal=True)).then(cell.str.replace(",", ".", literal=True))
+    named = cell.str.contains("[^-+0-9., \t]") if role == "epsilon" else pl.lit(False)
+    return pl.when(named).then(cell).otherwise(number).alias(role)
 
 
 def _separator(dialect: Dialect) -> str:

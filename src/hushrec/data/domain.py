@@ -11,7 +11,7 @@ import math
 import operator
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -20,6 +20,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from hushrec.arrays import Bytes, Floats
+from hushrec.data.levels import classes
 from hushrec.errors import DomainError
 
 MAX_ID_BYTES = 256
@@ -84,6 +85,8 @@ class Domain(BaseModel):
         users: the roster, if the people are public: their ids, strings or integers, unique, in any order;
             kept in ascending order of their UTF-8 bytes, that of ``Ratings.users``. Only models that publish
             a vector for every person need it, and only people on it are read from the ratings.
+        levels: classes of privacy that people choose from, name to ε ≥ 0, such as
+            ``{"strict": 0.5, "default": 2.0}``; ratings may then name a class where they would hold an ε.
 
     Raises:
         DomainError: a field is missing or wrong.
@@ -99,6 +102,7 @@ class Domain(BaseModel):
     cap: int = Field(ge=1)
     max_users: int = Field(ge=1)
     users: tuple[str, ...] | None = None
+    levels: Mapping[str, float] | None = None
 
     def __init__(
         self,
@@ -108,9 +112,12 @@ class Domain(BaseModel):
         max_users: int,
         cap: int = 500,
         users: Iterable[str | int] | None = None,
+        levels: Mapping[str, float] | None = None,
     ) -> None:
         try:
-            super().__init__(items=items, scale=scale, cap=cap, max_users=max_users, users=users)
+            super().__init__(
+                items=items, scale=scale, cap=cap, max_users=max_users, users=users, levels=levels
+            )
         except ValidationError as error:
             raise DomainError(_explain(error)) from None
 
@@ -139,6 +146,11 @@ class Domain(BaseModel):
         if len(ids) > info.data.get("max_users", len(ids)):
             raise ValueError(f"{len(ids):,} people are listed, more than max_users; declare a larger bound")
         return tuple(sorted(ids))  # text is compared by code points, which is the order of its UTF-8 bytes
+
+    @field_validator("levels", mode="before")
+    @classmethod
+    def _classes(cls, levels: Any) -> dict[str, float] | None:
+        return None if levels is None else classes(levels)
 
     @field_validator("scale")
     @classmethod
@@ -214,11 +226,12 @@ class Domain(BaseModel):
             fields = json.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise DomainError(f"{path} cannot be read as a domain: {error}") from None
-        needed = set(cls.model_fields) - {"users"}
-        if not isinstance(fields, dict) or set(fields) - {"users"} != needed:
+        optional = {"users", "levels"}
+        needed = set(cls.model_fields) - optional
+        if not isinstance(fields, dict) or set(fields) - optional != needed:
             raise DomainError(
                 f"{path} is no domain: it must have exactly the fields {', '.join(sorted(needed))}, "
-                "and may have users"
+                "and may have users and levels"
             )
         return cls(**fields)
 
@@ -233,6 +246,7 @@ class Domain(BaseModel):
         column: str | None = None,
         users: str | Path | None = None,
         user_column: str | None = None,
+        levels: Mapping[str, float] | None = None,
     ) -> Self:
         """A domain whose items, and people, are listed in public files: see ``hushrec.data.catalogue``.
 
@@ -246,6 +260,7 @@ class Domain(BaseModel):
             users: a public list of accounts in a file of the same kinds, such as MovieLens ``users.dat`` or
                 ``u.user``; none by default.
             user_column: the column of the ids there.
+            levels: classes of privacy, name to ε.
 
         Raises:
             DomainError: a file cannot be read as a list of ids.
@@ -256,17 +271,22 @@ class Domain(BaseModel):
             raise DomainError("user_column= says where the ids stand in the file of users=, which is missing")
         roster = None if users is None else read_ids(Path(users), user_column)
         items = read_ids(Path(path), column)
-        return cls(items, scale=scale, max_users=max_users, cap=cap, users=roster)
+        return cls(items, scale=scale, max_users=max_users, cap=cap, users=roster, levels=levels)
 
     def _fields(self) -> dict[str, Any]:
         return self.model_dump(mode="json", exclude_none=True)
 
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
     def __repr__(self) -> str:
         lo, hi, step = self.scale
         roster = f", roster of {self.n_users:,} people" if self.users else ""
+        listed = ", ".join(f"{name} ε = {epsilon:g}" for name, epsilon in (self.levels or {}).items())
+        asked = f", classes {listed}" if listed else ""
         return (
             f"Domain({self.n_items} items, scale {lo:g} to {hi:g} by {step:g}, "
-            f"cap {self.cap}, at most {self.max_users} users{roster})"
+            f"cap {self.cap}, at most {self.max_users} users{roster}{asked})"
         )
 
     __str__ = __repr__

@@ -71,7 +71,7 @@ def read(
     decimal: str,
     max_bytes: int,
 ) -> Iterator[pl.DataFrame]:
-    """Tables ``user_id, item_id, rating[, timestamp]`` of a file.
+    """Tables ``user_id, item_id, rating[, timestamp][, epsilon]`` of a file.
 
     Raises:
         DataError: an option does not go with the format, or the file is damaged.
@@ -93,9 +93,9 @@ def read(
     if format == "netflix":
         yield from netflix.read(path, max_bytes)
     elif format == "parquet":
-        yield binary.read_parquet(path, columns, max_bytes)
+        yield from binary.read_parquet(path, columns, max_bytes)
     elif format == "ipc":
-        yield binary.read_ipc(path, columns, max_bytes)
+        yield from binary.read_ipc(path, columns, max_bytes)
     else:
         known = _DIALECTS[format]
         chosen = Dialect(separator or known.separator, known.header, known.quoted, known.blanks, decimal)

@@ -4,6 +4,7 @@ Content never changes control flow here: whatever a record holds, it is kept, me
 looks at its own user alone, and nothing is raised, printed or logged.
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -18,22 +19,39 @@ from hushrec.errors import DataError
 MAX_TIMESTAMP = 1 << 40
 _SLICE = 1 << 22  # rows cleaned at once: bounds the memory for text
 
-__all__ = ["MAX_TIMESTAMP", "Intake"]
+__all__ = ["MAX_TIMESTAMP", "Batch", "Intake", "assemble"]
 
 
-class _Batch(NamedTuple):
-    names: pl.Series  # user ids, each at least once in users
-    users: Ints32  # positions in names
+class Batch(NamedTuple):
+    """Clean records of a part of a source.
+
+    Attributes:
+        names: user ids, each at least once in ``users``.
+        users: position in ``names`` of every record's user, int32.
+        items: index in the catalogue, int32.
+        steps: rating in steps above the bottom of the scale, uint8.
+        timestamps: Unix seconds, int64, or None.
+        asked: the least ε that each of ``names`` asks for, float64, or None.
+
+    Privacy: private.
+    """
+
+    names: pl.Series
+    users: Ints32
     items: Ints32
     steps: Bytes
-    timestamps: Ints | None
+    timestamps: Ints | None = None
+    asked: Floats | None = None
 
 
 class Intake:
-    """Collects tables ``user_id, item_id, rating[, timestamp]`` and makes ratings of them.
+    """Cleans tables ``user_id, item_id, rating[, timestamp][, epsilon]``.
 
     Args:
         domain: the public frame.
+
+    Attributes:
+        dropped: what was dropped or changed up to now.
 
     Privacy: private.
     """
@@ -42,69 +60,106 @@ class Intake:
         self._domain = domain
         self._catalogue = _index(pl.Series(domain.items, dtype=pl.String))
         self._roster = None if domain.users is None else _index(pl.Series(domain.users, dtype=pl.String))
-        self._batches: list[_Batch] = []
-        self._dropped = Dropped()
-        self._timed = True
+        self._roles: set[str] | None = None
+        self.dropped = Dropped()
 
-    def add(self, table: pl.DataFrame, source: str) -> None:
-        """Clean a table and keep what is left of it.
+    @property
+    def asks(self) -> bool:
+        """Whether the tables tell the ε that each person asks for."""
+        return "epsilon" in (self._roles or ())
+
+    def batches(self, table: pl.DataFrame, source: str) -> Iterator[Batch]:
+        """Clean a table; what is left of it.
 
         Raises:
-            DataError: a column's type can hold no ids, or no ratings. A type is structure, not content.
+            DataError: a column's type can hold no ids, or no ratings, or the table has other columns than
+                one before. Types and columns are structure, not content.
         """
         for role, dtype in table.schema.items():
             _check_type(role, dtype, source)
-        self._timed &= "timestamp" in table.columns
-        for part in table.iter_slices(_SLICE):
-            self._batches.append(self._cleaned(part))
+        self._roles = self._roles or set(table.columns)
+        if other := self._roles ^ set(table.columns):
+            raise DataError(f"{source}: the files before differ in whether they have a column {min(other)}")
+        return map(self._cleaned, table.iter_slices(_SLICE))
 
-    def ratings(self) -> Ratings:
-        """All that was kept: one rating for each user and item, the last by timestamp, then the largest."""
-        batches, self._batches = self._batches, []
-        names = pl.concat([pl.Series(dtype=pl.String), *(batch.names for batch in batches)]).unique().sort()
-        index = _index(names)
-        users = _joined([_codes(batch.names, index)[batch.users] for batch in batches], np.int32)
-        items = _joined([batch.items for batch in batches], np.int32)
-        steps = _joined([batch.steps for batch in batches], np.uint8)
-        times = None
-        if self._timed:
-            times = _joined([batch.timestamps for batch in batches if batch.timestamps is not None], np.int64)
-        del batches
-        order = _last_of_each(users.astype(np.int64) * self._domain.n_items + items, times, steps)
-        counts = np.bincount(users[order], minlength=len(names))
-        return Ratings(
-            self._domain,
-            names,
-            np.concatenate([[0], np.cumsum(counts)]),
-            items[order],
-            steps[order],
-            None if times is None else times[order],
-            replace(self._dropped, duplicate=len(items) - len(order)),
-        )
-
-    def _cleaned(self, table: pl.DataFrame) -> _Batch:
+    def _cleaned(self, table: pl.DataFrame) -> Batch:
         scale = self._domain.scale
         names, users = _users(table["user_id"], self._roster)
         items = _codes(table["item_id"], self._catalogue)
         values = _numbers(table["rating"])
         finite = np.isfinite(values)
         known = (users >= 0) & (items >= 0)
-        keep = known & finite
+        asked = _epsilons(table["epsilon"], self._domain.levels) if "epsilon" in table.columns else None
+        stated = np.ones_like(finite) if asked is None else (asked >= 0) & (asked < np.inf)
+        keep = known & finite & stated
         times = _seconds(table["timestamp"])[keep] if "timestamp" in table.columns else None
 
         values = values[keep]
         inside = (values >= scale.lo) & (values <= scale.hi)
         steps = scale.nearest(values)
         off = np.abs(scale.lo + scale.step * steps - values) > 1e-6 * scale.step
-        before = self._dropped
-        self._dropped = Dropped(
+        before = self.dropped
+        self.dropped = Dropped(
             user_id=before.user_id + int((users < 0).sum()),
             item_id=before.item_id + int(((users >= 0) & (items < 0)).sum()),
             rating=before.rating + int((known & ~finite).sum()),
+            epsilon=before.epsilon + int((known & finite & ~stated).sum()),
             clamped=before.clamped + int((~inside).sum()),
             rounded=before.rounded + int((inside & off).sum()),
         )
-        return _Batch(*_present(names, users[keep]), items[keep], steps, times)
+        least = None
+        if asked is not None:
+            least = np.full(len(names), np.inf)
+            np.minimum.at(least, users[keep], asked[keep])
+        used = np.zeros(len(names), dtype=np.bool_)
+        used[users[keep]] = True
+        places = np.cumsum(used, dtype=np.int32) - 1
+        return Batch(
+            names.filter(pl.Series(used)),
+            places[users[keep]],
+            items[keep],
+            steps,
+            times,
+            None if least is None else least[used],
+        )
+
+
+def assemble(batches: list[Batch], domain: Domain, dropped: Dropped, *, asks: bool) -> Ratings:
+    """Ratings of clean records: one for each user and item, the last by timestamp, then the largest.
+
+    Args:
+        batches: the records; taken out of the list, so that their memory is free while rows are sorted.
+        domain: the public frame.
+        dropped: what was dropped of their sources.
+        asks: whether people ask for an ε of their own, which must not depend on whether there are any.
+
+    Privacy: private.
+    """
+    names = pl.concat([pl.Series(dtype=pl.String), *(batch.names for batch in batches)]).unique().sort()
+    index = _index(names)
+    codes = [_codes(batch.names, index) for batch in batches]
+    asked = np.full(len(names), np.inf)
+    for code, batch in zip(codes, batches, strict=True):
+        np.minimum.at(asked, code, np.inf if batch.asked is None else batch.asked)
+    users = _joined([code[batch.users] for code, batch in zip(codes, batches, strict=True)], np.int32)
+    items = _joined([batch.items for batch in batches], np.int32)
+    steps = _joined([batch.steps for batch in batches], np.uint8)
+    times = None
+    if all(batch.timestamps is not None for batch in batches):
+        times = _joined([batch.timestamps for batch in batches], np.int64)
+    batches.clear()
+    order = _last_of_each(users.astype(np.int64) * domain.n_items + items, times, steps)
+    counts = np.bincount(users[order], minlength=len(names))
+    return Ratings(
+        domain,
+        names,
+        np.concatenate([[0], np.cumsum(counts)]),
+        items[order],
+        steps[order],
+        None if times is None else times[order],
+        replace(dropped, duplicate=len(items) - len(order)),
+        asked if asks else None,
+    )
 
 
 def _check_type(role: str, dtype: pl.DataType, source: str) -> None:
@@ -115,6 +170,9 @@ def _check_type(role: str, dtype: pl.DataType, source: str) -> None:
         wanted = (
             "ids are text or integers, because other types merge ids; cast the column where it comes from"
         )
+    elif role == "epsilon":
+        fits = dtype.is_numeric() or dtype in (pl.Categorical, pl.Enum)
+        wanted = "each person's ε is a number, or the name of one of the domain's classes"
     elif role == "rating":
         fits = dtype.is_numeric()
         wanted = "ratings are numbers, or text that holds them"
@@ -164,18 +222,21 @@ def _spread(column: pl.Series, raw: pl.Series, code: pl.Series) -> Ints32:
     return rows["code"].fill_null(-1).to_numpy()
 
 
-def _present(names: pl.Series, users: Ints32) -> tuple[pl.Series, Ints32]:
-    """Names without those that no row has any more."""
-    used = np.zeros(len(names), dtype=np.bool_)
-    used[users] = True
-    return names.filter(pl.Series(used)), (np.cumsum(used, dtype=np.int32) - 1)[users]
-
-
 def _numbers(column: pl.Series) -> Floats:
     """Cells as numbers, NaN where there is none."""
     if column.dtype == pl.String:
         column = column.str.strip_chars(" \t")
     return column.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+
+
+def _epsilons(column: pl.Series, levels: Mapping[str, float] | None) -> Floats:
+    """Cells as ε, by number or by the name of a class, NaN where there is neither."""
+    numbers = _numbers(column)
+    if column.dtype.is_numeric() or not levels:
+        return numbers
+    names = column.cast(pl.String).str.strip_chars(" \t").str.normalize("NFC")
+    named = names.replace_strict(dict(levels), default=None, return_dtype=pl.Float64).to_numpy()
+    return np.where(np.isnan(named), numbers, named)
 
 
 def _seconds(column: pl.Series) -> Ints:

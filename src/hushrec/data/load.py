@@ -1,5 +1,6 @@
 """Reading ratings from files and tables."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,14 +9,14 @@ import polars as pl
 from hushrec.data import formats, netflix
 from hushrec.data.columns import Columns
 from hushrec.data.domain import Domain
-from hushrec.data.intake import Intake
+from hushrec.data.intake import Batch, Intake, assemble
 from hushrec.data.ratings import Ratings
 from hushrec.data.table import from_table
 from hushrec.errors import DataError
 
 MAX_BYTES = 16 << 30
 
-__all__ = ["MAX_BYTES", "load", "load_pairs"]
+__all__ = ["MAX_BYTES", "load", "load_pairs", "tables"]
 
 
 def load(
@@ -41,6 +42,9 @@ def load(
       rounded to its nearest step;
     * of several ratings of an item by one user the last by timestamp counts, then the largest;
     * timestamps are Unix seconds, clamped to [0, 2^40]; a missing one is 0;
+    * where a column tells the ε that each person asks for, a rating without one, or with one that is
+      negative, infinite, no number and no class of the domain, is dropped, because nobody's data are used at
+      an ε that he has not asked for; of several the least counts;
     * an empty file is valid, and so is one with more users than the domain declares: see
       ``Ratings.exceeds_declared_users``.
 
@@ -50,7 +54,8 @@ def load(
         domain: the public frame.
         columns: what is where: ``{"user_id": "who"}`` by name, or by position from 0,
             ``{"user_id": 0, "item_id": 1, "rating": 2}``, for text without a header. Usual names, such as
-            ``userId`` and ``movieId``, need no mapping.
+            ``userId`` and ``movieId``, need no mapping. ``epsilon`` is the ε that a person asks for, a number
+            or one of ``domain.levels``.
         format: one of ``hushrec.data.formats.FORMATS``; by default the file's name tells.
         separator: of csv and tsv, one character.
         decimal: decimal sign of csv and tsv, "." or ",".
@@ -65,6 +70,27 @@ def load(
     Privacy: private.
     """
     intake = Intake(domain)
+    batches: list[Batch] = []
+    for table, name in tables(source, columns, format, separator, decimal, max_bytes):
+        batches += intake.batches(table, name)
+    return assemble(batches, domain, intake.dropped, asks=intake.asks)
+
+
+def tables(
+    source: Any,
+    columns: Columns | None,
+    format: str | None,
+    separator: str | None,
+    decimal: str,
+    max_bytes: int,
+) -> Iterator[tuple[pl.DataFrame, str]]:
+    """The tables of a source, each with the name that errors call it by; arguments as for ``load``.
+
+    Raises:
+        DataError: the structure cannot be read.
+
+    Privacy: private.
+    """
     if isinstance(source, str | Path):
         path = Path(source)
         if not path.exists():
@@ -73,12 +99,11 @@ def load(
         for table in formats.read(
             path, chosen, columns=columns, separator=separator, decimal=decimal, max_bytes=max_bytes
         ):
-            intake.add(table, str(path))
-        return intake.ratings()
+            yield table, str(path)
+        return
     if format is not None or separator is not None or decimal != ".":
         raise DataError("format=, separator= and decimal= go with a file, not with a table")
-    intake.add(from_table(source, columns), "the table")
-    return intake.ratings()
+    yield from_table(source, columns), "the table"
 
 
 def load_pairs(path: str | Path, *, max_bytes: int = MAX_BYTES) -> pl.DataFrame:

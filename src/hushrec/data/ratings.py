@@ -6,17 +6,19 @@ small integer. Every user has at least one rating. At 100 M ratings the arrays t
 """
 
 import hashlib
-from dataclasses import dataclass, fields
-from typing import Any, Self
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Self
 
 import numpy as np
 import polars as pl
 
-from hushrec.arrays import Bools, Bytes, Floats, Ints, Ints32, Words
+from hushrec.arrays import Bools, Bytes, Floats, Ints, Ints32
+from hushrec.data.capping import chosen
 from hushrec.data.domain import Domain
 from hushrec.errors import DataError
 
-_CHUNK = 1 << 23  # ratings hashed at once by ``capped``: bounds its memory, changes nothing
+_CHUNK = 1 << 20  # users hashed at once by ``digest``
 
 __all__ = ["Dropped", "Ratings"]
 
@@ -29,6 +31,7 @@ class Dropped:
         user_id: dropped, user id empty, over-long or with a NUL, or not on the domain's roster if it has one.
         item_id: dropped, item not in the catalogue.
         rating: dropped, rating missing, unparsable or not finite.
+        epsilon: dropped, no ε that its user asks for, though others tell theirs.
         duplicate: dropped, the same user rated the item again.
         clamped: kept, rating moved to the nearer end of the scale.
         rounded: kept, rating moved to the nearest step.
@@ -39,9 +42,14 @@ class Dropped:
     user_id: int = 0
     item_id: int = 0
     rating: int = 0
+    epsilon: int = 0
     duplicate: int = 0
     clamped: int = 0
     rounded: int = 0
+
+    def __add__(self, other: Self) -> Self:
+        both = (getattr(self, field.name) + getattr(other, field.name) for field in fields(self))
+        return type(self)(*both)
 
     def __repr__(self) -> str:
         return "Dropped(confidential)"
@@ -63,6 +71,8 @@ class Ratings:
         steps: uint8, rating = lo + step · steps, shape (n_ratings,).
         timestamps: int64 Unix seconds in [0, 2^40], shape (n_ratings,), or None.
         dropped: what the loader dropped or changed.
+        asked: float64, the ε that each user asks for, finite and not negative, shape (n_users,), or None
+            where nobody was asked. Who asks for 0 must not have any influence.
 
     All arrays are read-only.
 
@@ -79,6 +89,7 @@ class Ratings:
     steps: Bytes
     timestamps: Ints | None = None
     dropped: Dropped = Dropped()
+    asked: Floats | None = None
 
     def __post_init__(self) -> None:
         for name, dtype in (
@@ -86,6 +97,7 @@ class Ratings:
             ("items", np.int32),
             ("steps", np.uint8),
             ("timestamps", np.int64),
+            ("asked", np.float64),
         ):
             if (array := getattr(self, name)) is None:
                 continue
@@ -105,8 +117,14 @@ class Ratings:
             and self.steps.max(initial=0) < self.domain.scale.levels
             and _ascending(self.items, self.indptr)
         )
+        if self.asked is not None:
+            right = (self.asked >= 0) & (self.asked < np.inf)
+            fits = fits and self.asked.shape == (len(self.users),) and bool(right.all())
         if not fits:
-            raise DataError("these arrays are no compressed rows of this domain with a rating in each")
+            raise DataError(
+                "these arrays are no compressed rows of this domain with a rating in each, or no ε from 0 up "
+                "for each user"
+            )
         if self.domain.users is not None:
             places = self._places()
             if places.min(initial=0) < 0 or (np.diff(places) <= 0).any():
@@ -197,7 +215,45 @@ class Ratings:
             self.steps[mask],
             None if self.timestamps is None else self.timestamps[mask],
             self.dropped,
+            None if self.asked is None else self.asked[kept],
         )
+
+    def slice(self, start: int, stop: int) -> Self:
+        """The ratings of the users from ``start`` to below ``stop``, without copying any.
+
+        Raises:
+            DataError: there are no such users.
+
+        Privacy: private.
+        """
+        if not 0 <= start <= stop <= self.n_users:
+            raise DataError("a slice goes from one user to a later one, and no further than the last")
+        first, last = self.indptr[start], self.indptr[stop]
+        return type(self)(
+            self.domain,
+            self.users[start:stop],
+            self.indptr[start : stop + 1] - first,
+            self.items[first:last],
+            self.steps[first:last],
+            None if self.timestamps is None else self.timestamps[first:last],
+            self.dropped,
+            None if self.asked is None else self.asked[start:stop],
+        )
+
+    def with_asked(self, asked: Floats | Mapping[str, float]) -> Self:
+        """The same ratings of people who ask for these ε, for experiments.
+
+        Args:
+            asked: shape (n_users,), in the order of ``users``; or user id to ε for every user.
+
+        Raises:
+            DataError: somebody's ε is missing, negative or not finite.
+
+        Privacy: private.
+        """
+        if isinstance(asked, Mapping):
+            asked = np.array([asked.get(user, np.nan) for user in self.users.to_list()])
+        return replace(self, asked=np.array(asked, dtype=np.float64))
 
     def capped(self, cap: int) -> Self:
         """At most ``cap`` ratings of each user, chosen by a hash keyed with the user's own id.
@@ -216,26 +272,14 @@ class Ratings:
         """
         if cap < 1:
             raise DataError("a cap keeps at least one rating of each user: cap must be 1 or more")
-        counts = self.counts
-        heavy = np.flatnonzero(counts > cap)
-        if len(heavy) == 0:
-            return self
-        mask = np.ones(self.n_ratings, dtype=np.bool_)
-        parts = np.cumsum(counts[heavy]) // _CHUNK
-        for users in np.split(heavy, np.flatnonzero(np.diff(parts)) + 1):
-            sizes = counts[users]
-            starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-            where = np.repeat(self.indptr[users] - starts, sizes) + np.arange(sizes.sum())
-            # One word a rating: user above, hash of the item below. Sorting the words sorts each user's own
-            # hashes, and the hash is a bijection of the item, so that there are no ties.
-            high = np.repeat(np.arange(len(users), dtype=np.uint64) << np.uint64(32), sizes)
-            words = high | _shuffled(self.items[where], np.repeat(_keys(self.users.gather(users)), sizes))
-            largest = np.sort(words)[starts + cap - 1]
-            mask[where] = words <= np.repeat(largest, sizes)
-        return self.select(mask)
+        mask = chosen(self.users, self.indptr, self.items, cap)
+        return self if mask is None else self.select(mask)
 
     def to_polars(self) -> pl.DataFrame:
-        """A table ``user_id, item_id, rating[, timestamp]``, one row a rating. Privacy: private."""
+        """A table ``user_id, item_id, rating[, timestamp][, epsilon]``, one row a rating.
+
+        Privacy: private.
+        """
         columns = {
             "user_id": self.users.gather(self.user_index()),
             "item_id": pl.Series(self.domain.items, dtype=pl.String).gather(self.items),
@@ -243,7 +287,32 @@ class Ratings:
         }
         if self.timestamps is not None:
             columns["timestamp"] = pl.Series(self.timestamps)
+        if self.asked is not None:
+            columns["epsilon"] = pl.Series(np.repeat(self.asked, self.counts))
         return pl.DataFrame(columns)
+
+    def blocks(self) -> Iterator[Self]:
+        """Itself: ratings in memory are one block. ``Blocks`` has more. Privacy: private."""
+        yield self
+
+    @property
+    def asks(self) -> bool:
+        """Whether people ask for an ε of their own. Privacy: public, a matter of the source's columns."""
+        return self.asked is not None
+
+    def digest(self) -> str:
+        """SHA-256, in hex, of domain, users, rows and the ε asked for; timestamps are not in it.
+
+        Privacy: private.
+        """
+        head = f"hushrec ratings {self.domain.digest} {self.n_users} {self.n_ratings} {self.asks}"
+        total = hashlib.sha256(head.encode())
+        for start in range(0, self.n_users, _CHUNK):
+            total.update("\0".join(self.users[start : start + _CHUNK].to_list()).encode() + b"\0")
+        for array in (self.indptr, self.items, self.steps, self.asked):
+            if array is not None:
+                total.update(array.astype(array.dtype.newbyteorder("<"), copy=False).data)
+        return total.hexdigest()
 
     def __repr__(self) -> str:
         return f"Ratings({self.domain!r}, private)"
@@ -253,26 +322,3 @@ def _ascending(items: Ints32, indptr: Ints) -> bool:
     """Whether the items of every user ascend, each once: any other step leads to the next user."""
     falls = np.flatnonzero(items[1:] <= items[:-1]) + 1
     return bool(np.isin(falls, indptr, assume_unique=True).all())
-
-
-def _keys(users: pl.Series) -> Words:
-    """A 64-bit key for every user, from his id alone."""
-    digests = b"".join(
-        hashlib.blake2b(user.encode(), digest_size=8, person=b"hushrec cap").digest() for user in users
-    )
-    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
-
-
-def _shuffled(items: Ints32, keys: Words) -> Words:
-    """A keyed permutation of the 32-bit integers, at ``items``: xor with half a key, then mix, twice.
-
-    The mixer is MurmurHash3's 32-bit finaliser, a bijection.
-    """
-    low = np.uint64(0xFFFFFFFF)
-    x: Any = items.astype(np.uint64)
-    for half in (keys & low, keys >> np.uint64(32)):
-        x = x ^ half
-        x = ((x ^ (x >> np.uint64(16))) * np.uint64(0x85EBCA6B)) & low
-        x = ((x ^ (x >> np.uint64(13))) * np.uint64(0xC2B2AE35)) & low
-        x = x ^ (x >> np.uint64(16))
-    return np.asarray(x, dtype=np.uint64)

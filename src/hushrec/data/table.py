@@ -12,7 +12,7 @@ __all__ = ["from_table"]
 
 
 def from_table(source: Any, columns: Columns | None) -> pl.DataFrame:
-    """The columns ``user_id, item_id, rating[, timestamp]`` of any eager table.
+    """The columns ``user_id, item_id, rating[, timestamp][, epsilon]`` of any eager table.
 
     Raises:
         DataError: not a table, or a column is missing.

@@ -2,11 +2,14 @@
 
 import hashlib
 import itertools
+import json
+import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+import numpy as np
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
@@ -17,6 +20,11 @@ from hushrec.errors import ConfigError
 
 Range = tuple[int, int]
 """First and last of a range of integer ids."""
+Shares = Annotated[
+    tuple[tuple[Annotated[float, Field(ge=0)], Annotated[float, Field(gt=0, le=1)]], ...],
+    BeforeValidator(lambda value: tuple(value.items()) if isinstance(value, dict) else value),
+]
+"""ε to the share of people who ask for it."""
 
 
 class Table(BaseModel):
@@ -66,11 +74,14 @@ class Data(Table):
         ratings: a file that ``hushrec.load`` reads; relative to the grid's folder.
         generated: made-up ratings instead.
         domain: of the file: a table, or a file that ``hushrec domain`` wrote.
+        asked: ε that people ask for to the share of people who do, drawn by their ids: an experiment's own
+            choice, in place of what the file says.
     """
 
     ratings: Path | None = None
     generated: Generated | None = None
     domain: Path | Frame | None = None
+    asked: Shares = ()
 
     @field_validator("ratings", "domain")
     @classmethod
@@ -83,6 +94,8 @@ class Data(Table):
             raise ValueError("give either ratings or generated")
         if (self.ratings is None) != (self.domain is None):
             raise ValueError("ratings need a domain, and generated ratings bring their own")
+        if self.asked and not math.isclose(sum(share for _, share in self.asked), 1):
+            raise ValueError("asked: the shares of people add to 1")
         return self
 
     def digest(self) -> str:
@@ -91,9 +104,10 @@ class Data(Table):
             return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
         try:
             with self.ratings.open("rb") as file:
-                return hashlib.file_digest(file, "sha256").hexdigest()
+                found = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
             raise ConfigError(f"data.ratings: {self.ratings} cannot be read: {error.strerror}") from None
+        return f"{found}, asked {json.dumps(self.asked)}" if self.asked else found
 
     def domain_of(self) -> Domain:
         """The public frame."""
@@ -103,6 +117,15 @@ class Data(Table):
 
     def load(self) -> Ratings:
         """The ratings. Privacy: private, unless they are made up."""
+        ratings = self._load()
+        if not self.asked:
+            return ratings
+        digests = (hashlib.sha256(user.encode()).digest() for user in ratings.users.to_list())
+        places = np.array([int.from_bytes(digest[:6]) for digest in digests], dtype=np.float64) / 2**48
+        epsilons, shares = np.array(self.asked).T
+        return ratings.with_asked(epsilons[np.searchsorted(np.cumsum(shares)[:-1], places, side="right")])
+
+    def _load(self) -> Ratings:
         if self.generated:
             made = netflix_like(**dict(self.generated))
             frame = made.domain

@@ -84,3 +84,17 @@ def weighted_item_sums(
         for position in range(indptr[user], indptr[user + 1]):
             sums[items[position]] += (weights[user] * entries[position]) >> dropped_bits
     return sums
+
+
+@numba.njit(cache=True)
+def truncated_item_sums(
+    indptr: Ints, items: Ints32, entries: Ints32, weights: Ints, dropped_bits: int, n_items: int
+) -> Ints:
+    """``weighted_item_sums``, each term truncated toward zero: a smaller weight never gives a larger term."""
+    sums = np.zeros(n_items, dtype=np.int64)
+    for user in range(len(indptr) - 1):
+        for position in range(indptr[user], indptr[user + 1]):
+            entry = np.int64(entries[position])
+            term = (weights[user] * abs(entry)) >> dropped_bits
+            sums[items[position]] += term if entry > 0 else -term
+    return sums

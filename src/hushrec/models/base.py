@@ -11,10 +11,21 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.errors import BudgetUnsupported, ConfigError
+from hushrec.privacy import units
+from hushrec.privacy.accountant import spent_of
 from hushrec.privacy.budget import Budget
-from hushrec.privacy.events import Event, Gaussian, Laplace, Spherical
+from hushrec.privacy.calibration import (
+    Target,
+    gaussian,
+    gaussians,
+    laplace,
+    posterior_sample,
+    split_gaussian,
+    split_laplace,
+)
+from hushrec.privacy.events import Event, Gaussian, Laplace, PosteriorSample, Spherical
 from hushrec.privacy.mechanisms import Grant
-from hushrec.privacy.plan import Measurement, Plan, gaussian, laplace, split_gaussian, split_laplace
+from hushrec.privacy.plan import Measurement, Plan
 from hushrec.release.artefact import Release
 from hushrec.statistics.query import Query
 from hushrec.statistics.sensitivity import Norm
@@ -43,6 +54,10 @@ class Model(BaseModel):
     shares: Mapping[str, float] = {}
 
     supports: ClassVar[frozenset[tuple[str, str]]] = frozenset()
+    personal: ClassVar[bool] = False
+    """Whether it weighs people so that each loses no more ε than he asks for."""
+    blockwise: ClassVar[bool] = False
+    """Whether it goes over ratings block by block, so that they may exceed memory."""
 
     def __init__(self, **settings: object) -> None:
         try:
@@ -108,6 +123,7 @@ class Model(BaseModel):
             analysis=self.analysis,
             measurements=tuple(Measurement(event, shares[event.name]) for event in events),
             claimed_epsilon=budget.epsilon if self.published else None,
+            asked=(domain.levels or {}) if self.personal else {},
         )
 
     def split(self, domain: Domain, budget: Budget) -> dict[str, float]:
@@ -131,6 +147,24 @@ class Model(BaseModel):
             raise ConfigError("shares: every part of the budget is a positive number")
         return [(query, parts[query.name]) for query in asked]
 
+    def require_heed(self, budget: Budget | None, *, asks: bool) -> None:
+        """Refuse ratings whose people ask for an ε of their own, where each would get the same.
+
+        Args:
+            budget: what may be spent; None for the non-private baseline.
+            asks: whether they ask.
+
+        Raises:
+            BudgetUnsupported: The model weighs nobody, or not under this unit and adjacency.
+        """
+        kind = None if budget is None else (budget.unit, budget.adjacency)
+        if asks and not (self.personal and kind in (None, ("user", "add-remove"))):
+            raise BudgetUnsupported(
+                f"people ask for an ε of their own in these ratings, which {type(self).__name__} cannot give "
+                'them so; choose a model that can, under unit "user" and adjacency "add-remove", or leave '
+                "out the column epsilon"
+            )
+
     def _require(self, budget: Budget) -> None:
         if (budget.unit, budget.adjacency) not in self.supports:
             offered = ", ".join(f"{unit} under {adjacency}" for unit, adjacency in sorted(self.supports))
@@ -148,13 +182,39 @@ class Model(BaseModel):
 
 
 def _corrected(queries: list[Query], shares: dict[str, float], budget: Budget, noise: Noise) -> list[Event]:
-    """Noise from the exact composition of all measurements."""
+    """Noise from the exact composition of all measurements; posterior samples get their part of ε itself."""
+    samples = {
+        q.name: posterior_sample(
+            q.name,
+            epsilon=math.floor(budget.epsilon_units * Fraction(shares[q.name])),
+            sensitivity=q.sensitivity,
+            step=q.step,
+            size=q.size,
+        )
+        for q in queries
+        if q.posterior
+    }
+    sums = [q for q in queries if not q.posterior]
+    if samples and sums:
+        left = budget.epsilon_units - spent_of(samples.values()).pure
+        budget = budget.model_copy(update={"epsilon": units.float_below(Fraction(left, units.PER_ONE))})
+        rest = math.fsum(shares[q.name] for q in sums)
+        shares = {q.name: shares[q.name] / rest for q in sums}
+    noisy = {event.name: event for event in (_noisy(sums, shares, budget, noise) if sums else [])}
+    return [samples.get(q.name) or noisy[q.name] for q in queries]
+
+
+def _noisy(queries: list[Query], shares: dict[str, float], budget: Budget, noise: Noise) -> list[Event]:
+    """Noise for sums that together cost the whole budget."""
     if noise == "laplace":
         epsilons = split_laplace(budget, shares)
         return [
             laplace(q.name, epsilon=epsilons[q.name], sensitivity=q.sensitivity, step=q.step, size=q.size)
             for q in queries
         ]
+    if any(q.rate < 1 for q in queries):
+        targets = (Target(q.name, q.sensitivity, q.step, q.size, shares[q.name], q.rate) for q in queries)
+        return [*gaussians(budget, targets)]
     rhos = split_gaussian(budget, shares)
     return [
         gaussian(q.name, rho=rhos[q.name], sensitivity=q.sensitivity, step=q.step, size=q.size)
@@ -174,6 +234,9 @@ def _published(queries: list[Query], shares: dict[str, float], budget: Budget, n
         epsilon = budget.epsilon * shares[query.name]
         if query.spherical:
             events.append(Spherical(query.name, query.sensitivity * epsilon, 1.0, query.step, query.size))
+        elif query.posterior:
+            temperature = query.printed / epsilon
+            events.append(PosteriorSample(query.name, query.sensitivity, temperature, query.step, query.size))
         elif noise == "laplace" and query.claimed in (None, query.sensitivity):
             part = math.floor(budget.epsilon_units * Fraction(shares[query.name]) / whole)
             events.append(

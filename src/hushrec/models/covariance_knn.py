@@ -64,7 +64,7 @@ class CovarianceKNN(Model):
         Privacy: charged (the events of ``queries``).
         """
         effects, covariance = self._sums(ratings.domain, budget)
-        baseline = self.effects.measure(effects, ratings, grant)
+        baseline = self.effects.measure(effects, effects.measure(ratings), grant)
         matrices = self.covariance.measure(covariance, baseline, ratings, grant)
         domain = ratings.domain
         if self._dense:

@@ -51,7 +51,7 @@ class CovarianceSVD(Model):
         Privacy: charged (the events of ``queries``).
         """
         effects, covariance = self._sums(ratings.domain, budget)
-        baseline = self.effects.measure(effects, ratings, grant)
+        baseline = self.effects.measure(effects, effects.measure(ratings), grant)
         matrices = self.covariance.measure(covariance, baseline, ratings, grant)
         factors = self.covariance.factors(matrices, covariance, baseline.counts, self.rank)
         return factor_release(self, ratings.domain, baseline, factors)

@@ -1,18 +1,19 @@
 """The first phase that models share: measure sums and counts, and make item effects of them."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from hushrec.arrays import Floats
+from hushrec.arrays import Floats, Ints
 from hushrec.data.domain import Domain
-from hushrec.data.ratings import Ratings
 from hushrec.models.shrinkage import damped, shrink
 from hushrec.privacy.bounded import Noisy
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.mechanisms import Grant
 from hushrec.statistics.effects import EffectSums
+from hushrec.statistics.query import Query
 from hushrec.statistics.sensitivity import Norm
 
 
@@ -55,7 +56,9 @@ class EffectSettings(BaseModel):
     contribution: float | None = Field(default=None, ge=1, allow_inf_nan=False)
     item_strength: float = Field(default=15.0, ge=0, allow_inf_nan=False)
 
-    def sums(self, domain: Domain, budget: Budget, norm: Norm, *, published: bool) -> EffectSums:
+    def sums(
+        self, domain: Domain, budget: Budget, norm: Norm, *, published: bool, personal: bool = False
+    ) -> EffectSums:
         """What is measured under a budget."""
         contribution = 1.0 if published else self.contribution or max(15 * budget.epsilon**0.9, 1.0)
         return EffectSums(
@@ -67,14 +70,20 @@ class EffectSettings(BaseModel):
             clip=self.clip * domain.scale.span,
             contribution=contribution,
             strength=self.strength,
+            personal=personal,
         )
 
-    def measure(self, sums: EffectSums, ratings: Ratings, grant: Grant) -> Baseline:
-        """Measure the sums, then shrink them to item effects.
+    def measure(self, sums: EffectSums, measured: Iterable[tuple[Query, Ints]], grant: Grant) -> Baseline:
+        """Release the sums, then shrink them to item effects.
+
+        Args:
+            sums: what was measured.
+            measured: its values, as ``sums.measure`` gives them.
+            grant: what was charged.
 
         Privacy: charged (the events of ``sums``).
         """
-        noisy = {query.name: query.release(grant, values) for query, values in sums.measure(ratings)}
+        noisy = {query.name: query.release(grant, values) for query, values in measured}
         lo, hi, _ = sums.domain.scale
         span, origin = sums.domain.scale.span, sums.origin
         item_sums, item_counts = noisy["item sums"], noisy["item counts"]

@@ -8,6 +8,7 @@ import numpy as np
 from hushrec.arrays import Floats, Floats32, Ints, Ints32
 from hushrec.kernels.normal import solve_rows, transpose
 from hushrec.kernels.sgd import descend
+from hushrec.models import descent
 from hushrec.models.posterior import initial
 from hushrec.statistics.residuals import Entries
 
@@ -94,6 +95,15 @@ class Factors(NamedTuple):
     row_effects: Floats
     column_effects: Floats
 
+    @classmethod
+    def of(cls, found: descent.Factored) -> Self:
+        """In double precision, with effects of 0 where there are none."""
+        effects = found.person_effects, found.item_effects
+        sides = zip((found.people, found.items), effects, strict=True)
+        levels = (effect if len(effect) else np.zeros(len(side)) for side, effect in sides)
+        parts = (found.people, found.items, *levels)
+        return cls(*(part.astype(np.float64) for part in parts))
+
     def times(self, unit: float) -> "Factors":
         """The factors of ratings that are ``unit`` times as large."""
         return Factors(self.rows * unit, self.columns, self.row_effects * unit, self.column_effects * unit)
@@ -171,25 +181,15 @@ def gradient_descent(
 
     Privacy: private in, private out; post-processing where the ratings are noisy already.
     """
-    n_rows, n_columns = len(ratings.counts), ratings.n_columns
-    rows = (0.3 * initial(n_rows, rank)).astype(np.float32)
-    columns = (0.3 * initial(n_columns, rank)).astype(np.float32)
-    row_level, column_level = (np.zeros(n, np.float32) if effects else None for n in (n_rows, n_columns))
-    row_reg = _penalty(ratings.counts, reg, power)
-    column_reg = _penalty(np.bincount(ratings.columns, minlength=n_columns), reg, power)
-    known = ratings.indptr, ratings.columns, ratings.values
-    order = np.arange(n_rows, dtype=np.int32)
-    for _ in range(epochs):
-        descend(*known, order, rows, columns, row_level, column_level, row_reg, column_reg, rate)
-        rate *= decay
-    row_effects, column_effects = (
-        np.zeros(n) if level is None else level.astype(np.float64)
-        for n, level in ((n_rows, row_level), (n_columns, column_level))
+    everybody = slice(0, len(ratings.counts))
+    turn = descent.Turn(everybody, ratings.indptr, ratings.columns, ratings.values)
+    counts = np.bincount(ratings.columns, minlength=ratings.n_columns)
+    found = descent.gradient_descent(
+        descent.Source(lambda: iter([turn]), ratings.counts, counts),
+        rank,
+        rates=descent.scheduled(rate, decay, epochs),
+        regs=[reg] * epochs,
+        power=power,
+        effects=effects,
     )
-    return Factors(rows.astype(np.float64), columns.astype(np.float64), row_effects, column_effects)
-
-
-def _penalty(counts: Ints, reg: float, power: float) -> Floats32:
-    powers = np.maximum(counts, 1.0) ** power
-    mean = float((powers * counts).sum() / max(counts.sum(), 1))
-    return np.asarray(reg * powers / max(mean, 1e-12), dtype=np.float32)
+    return Factors.of(found)

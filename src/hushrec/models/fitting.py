@@ -1,18 +1,26 @@
 """The two verbs: plan what a fit will measure, and fit."""
 
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
+from hushrec.data.blocks import Blocks
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
-from hushrec.errors import BudgetExceeded, LedgerError
+from hushrec.errors import BudgetExceeded, CheckpointError, DataError, LedgerError
 from hushrec.models.base import Model
 from hushrec.models.statements import describe, not_private
 from hushrec.privacy.budget import Budget
+from hushrec.privacy.checkpoint import Checkpoint
 from hushrec.privacy.entropy import Entropy, OperatingSystem
 from hushrec.privacy.ledger import Ledger
-from hushrec.privacy.mechanisms import unprotected
-from hushrec.privacy.plan import Plan, require_exact_noise
+from hushrec.privacy.plan import Plan, require_exact_noise, version
+from hushrec.privacy.unprotected import unprotected
 from hushrec.release.artefact import Release
+
+_ANY = -1  # stands for the slot of None: the checkpoint finds its charge by its commitment
 
 
 def plan(config: Model, domain: Domain, budget: Budget) -> Plan:
@@ -29,18 +37,23 @@ def plan(config: Model, domain: Domain, budget: Budget) -> Plan:
 
 
 def fit(
-    ratings: Ratings,
+    ratings: Ratings | Blocks,
     config: Model,
     budget: Budget | None = None,
     *,
     ledger: Ledger | str | Path | None = None,
     slot: int | None = None,
     entropy: Entropy | None = None,
+    checkpoint: str | Path | None = None,
 ) -> Release:
     """Charge the ledger, measure under noise, and make a release.
 
+    A fit that is stopped before its release is stored has spent its charge: noise is never drawn twice under
+    one. With a checkpoint the same call goes on where it stopped, under the same charge and with the same
+    noise, whether it was killed, interrupted or ended by an error; only deleting the folder gives it up.
+
     Args:
-        ratings: private ratings.
+        ratings: private ratings, in memory or, for a model that goes over them so, in block files.
         config: a model's settings.
         budget: what may be spent; None gives the non-private baseline, whose statement says so.
         ledger: the population's ledger, or its path. One that never existed is started with this budget as
@@ -49,6 +62,8 @@ def fit(
             back the same bytes and charges nothing.
         entropy: the operating system's by default; ``hushrec.testing.Seeded`` for experiments and tests,
             whose releases are not private.
+        checkpoint: a folder of its own, on a local disk, from which this fit goes on if it is stopped. It is
+            as private as the ratings, and is removed when the release is made. Without one nothing is kept.
 
     Returns:
         The release.
@@ -56,26 +71,70 @@ def fit(
     Raises:
         BudgetExceeded: The ledger has less left than the plan costs.
         LedgerError: There is no ledger, or it cannot be relied on.
-        BudgetUnsupported: The model states no such guarantee.
+        CheckpointError: The checkpoint is in use, damaged, or of a fit of other ratings or settings; or there
+            is ``entropy`` beside it.
+        BudgetUnsupported: The model states no such guarantee, or people ask for an ε that it cannot give them.
+        DataError: The model cannot go over ratings in blocks.
 
     Privacy: charged (every event of the plan).
     """
+    if checkpoint is not None and entropy is not None:
+        raise CheckpointError("a checkpoint has a noise key of its own; leave out checkpoint or entropy")
+    config.require_heed(budget, asks=ratings.asks)
+    if isinstance(ratings, Blocks) and not config.blockwise:
+        raise DataError(f"{type(config).__name__} needs all ratings in memory; load them with hushrec.load")
+    ratings = cast(Ratings, ratings)  # what models are declared to take; those that go over blocks take either
     if budget is None:
-        stand_in = Budget(epsilon=1.0, delta=1e-9, unit="rating", adjacency="add-remove")
-        release = config.release(ratings, stand_in, unprotected())
-        return not_private(release, config, stand_in)
+        with _going_on(checkpoint, ratings, _named(config)) as kept:
+            stand_in = Budget(epsilon=1.0, delta=1e-9, unit="rating", adjacency="add-remove")
+            release = config.release(ratings, stand_in, unprotected(kept))
+            return not_private(release, config, stand_in)
     planned = config.plan(ratings.domain, budget)
     account = _account(ledger, planned, entropy)
-    if slot is not None and (stored := account.stored(planned, slot)) is not None:
-        return Release.from_bytes(stored)
+    place = _ANY if slot is None else slot
+    with _going_on(checkpoint, ratings, planned.key(account.id, place)) as kept:
+        if (stored := account.stored(planned, slot, kept)) is not None:
+            return Release.from_bytes(stored)
+        return _charged(ratings, config, planned, account, slot, kept or entropy)
+
+
+@contextmanager
+def _going_on(folder: str | Path | None, ratings: Ratings, settings: str) -> Iterator[Checkpoint | None]:
+    """The checkpoint of this very fit, if it is to have one; forgotten once the release is made."""
+    if folder is None:
+        yield None
+        return
+    with Checkpoint(folder) as checkpoint:
+        checkpoint.bind({"ratings": ratings.digest(), "settings (ledger, slot and version too)": settings})
+        yield checkpoint
+        checkpoint.forget()
+
+
+def _named(config: Model) -> str:
+    return json.dumps([type(config).__name__, config.settings(), version()], sort_keys=True)
+
+
+def _charged(
+    ratings: Ratings,
+    config: Model,
+    planned: Plan,
+    account: Ledger,
+    slot: int | None,
+    entropy: Entropy | None,
+) -> Release:
+    budget = planned.budget
     grant = account.charge(planned, slot, entropy)
     population = ratings.capped(ratings.domain.cap) if budget.unit == "user" else ratings
     try:
-        release = describe(config.release(population, budget, grant), config, planned, grant, ratings.domain)
+        made = config.release(population, budget, grant)
+        release = describe(made, config, planned, grant, ratings.domain, personal=ratings.asks)
         account.sampled(grant, release.to_bytes())
     except BaseException as error:
-        account.burn(grant)
-        error.add_note("The charge was made and stays spent: noise is never drawn twice under one charge.")
+        if grant.checkpoint:
+            error.add_note("The charge stays open: the same call with this checkpoint goes on under it.")
+        else:
+            account.burn(grant)
+            error.add_note("The charge stays spent: noise is never drawn twice under one charge.")
         raise
     account.published(grant)
     return release

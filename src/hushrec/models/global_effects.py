@@ -75,7 +75,8 @@ class GlobalEffects(Model):
             averages = self.averages.measure(ratings, budget, self.norm, grant, published=self.published)
             none = np.zeros((domain.n_users, 0)), np.zeros((domain.n_items, 0))
             return people_release(self, domain, averages, *none)
-        baseline = self.effects.measure(self._sums(domain, budget), ratings, grant)
+        sums = self._sums(domain, budget)
+        baseline = self.effects.measure(sums, sums.measure(ratings), grant)
         return factor_release(self, domain, baseline, np.zeros((domain.n_items, 0)))
 
     def _sums(self, domain: Domain, budget: Budget) -> EffectSums:

@@ -1,23 +1,31 @@
 """Matrix factorisation without privacy: what the private models are measured against."""
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from hushrec.arrays import Ints
+from hushrec.data.blocks import Blocks
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
-from hushrec.errors import BudgetUnsupported
-from hushrec.models.averages import Averages
+from hushrec.errors import BudgetUnsupported, ConfigError
+from hushrec.kernels.sgd import LARGEST_RANK
+from hushrec.models.averages import Averages, require_rank
 from hushrec.models.base import Model
-from hushrec.models.factorizers import Sparse, gradient_descent, least_squares
-from hushrec.models.predictors import people_release
+from hushrec.models.descent import Factored, Schedule, Source, gradient_descent, scheduled, survey
+from hushrec.models.effects import Baseline
+from hushrec.models.factorizers import Factors, Sparse, least_squares
+from hushrec.models.predictors import factor_release, people_release
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.mechanisms import Grant
 from hushrec.privacy.plan import Plan
 from hushrec.release.artefact import Release
 from hushrec.statistics.query import Query
+
+_ALS_RANK = 120
+_ROWS = 1 << 16  # people squared at once: bounds the memory
 
 
 class MatrixFactorization(Model):
@@ -26,8 +34,10 @@ class MatrixFactorization(Model):
     Koren, Bell & Volinsky 2009; for ALS, weighted-λ-regularisation after Zhou et al. 2008 with any power of
     the counts. Friedman, Berkovsky & Kaafar's "clean MF" is ``effects=False, power=1``.
 
+    ``sgd`` takes ratings in blocks, too, and goes on from a checkpoint's last snapshot.
+
     Args:
-        rank: number of factors.
+        rank: number of factors; of ``als`` up to 120.
         solver: ``als`` or ``sgd``.
         epochs: how often the solver goes over the ratings.
         reg: λ.
@@ -35,13 +45,17 @@ class MatrixFactorization(Model):
         effects: whether people and items have effects beside their factors.
         learning_rate: of the first epoch of ``sgd``; it falls by ``decay`` from one to the next.
         decay: see there.
+        reg_decay: the same of λ.
+        schedule: how they fall, ``geometric`` or ``inverse``: see ``hushrec.models.descent.scheduled``.
+        threads: how many learn with ``sgd``; with more than one, no two runs agree.
 
     Privacy: private. It takes no budget, adds no noise, and its statement says so.
     """
 
     supports: ClassVar = frozenset()
+    blockwise: ClassVar = True
 
-    rank: int = Field(default=16, ge=1, le=120)
+    rank: int = Field(default=16, ge=1, le=LARGEST_RANK)
     solver: Literal["als", "sgd"] = "als"
     epochs: int = Field(default=20, ge=1, le=1000)
     reg: float = Field(default=1.0, ge=0, allow_inf_nan=False)
@@ -49,6 +63,15 @@ class MatrixFactorization(Model):
     effects: bool = True
     learning_rate: float = Field(default=0.02, gt=0, le=1, allow_inf_nan=False)
     decay: float = Field(default=0.93, gt=0, le=1, allow_inf_nan=False)
+    reg_decay: float = Field(default=1.0, gt=0, le=1, allow_inf_nan=False)
+    schedule: Schedule = "geometric"
+    threads: int = Field(default=1, ge=1, le=256)
+
+    @model_validator(mode="after")
+    def _solvable(self) -> Self:
+        if self.solver == "als" and self.rank > _ALS_RANK:
+            raise ValueError(f'solver="als" takes a rank of up to {_ALS_RANK}; set solver="sgd"')
+        return self
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:
         """There is none.
@@ -69,49 +92,86 @@ class MatrixFactorization(Model):
         """None."""
         return {}
 
-    def release(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
+    def release(self, ratings: Ratings | Blocks, budget: Budget, grant: Grant) -> Release:
         """The mean, then factors and effects of what is left.
+
+        Lists the people of the domain's roster, or those who rated; of ratings in blocks without a roster
+        nobody is listed, and everybody folds in.
+
+        Raises:
+            ConfigError: Ratings in blocks are given to the solver that needs all of them at once, or there
+                are fewer items than factors.
 
         Privacy: private.
         """
         domain = ratings.domain
-        listed = domain.users is not None
-        indptr = ratings.roster_indptr() if listed else ratings.indptr
-        values = ratings.values()
-        level = float(values.mean()) if len(values) else domain.scale.mid
+        require_rank(self.rank, domain)
         unit = domain.scale.span / 4  # the settings are for one to five stars
-        known = Sparse(indptr, ratings.items, ((values - level) / unit).astype(np.float32), domain.n_items)
         if self.solver == "als":
-            scale = 1.0 if self.effects else 0.0
-            found = least_squares(
-                known,
-                self.rank,
-                self.epochs,
-                reg=self.reg,
-                power=self.power,
-                row_scale=scale,
-                column_scale=scale,
-            )
+            level, person_counts, item_counts, found = self._least_squares(ratings, unit)
         else:
-            found = gradient_descent(
-                known,
+            level, source = survey(ratings, unit)
+            learned = gradient_descent(
+                source,
                 self.rank,
-                self.epochs,
-                rate=self.learning_rate,
-                reg=self.reg,
+                rates=scheduled(self.learning_rate, self.decay, self.epochs, self.schedule),
+                regs=scheduled(self.reg, self.reg_decay, self.epochs, self.schedule),
                 power=self.power,
                 effects=self.effects,
-                decay=self.decay,
+                threads=self.threads,
+                checkpoint=grant.checkpoint,
             )
+            if domain.users is None and not isinstance(ratings, Ratings):
+                return self._unlisted(domain, level, unit, source, learned)
+            person_counts, item_counts, found = source.person_counts, source.item_counts, Factors.of(learned)
         found = found.times(unit)
-        counts = np.bincount(ratings.items, minlength=domain.n_items).astype(np.float64)
         averages = Averages(
             level + found.column_effects,
             np.zeros(domain.n_items),
-            counts,
+            item_counts.astype(np.float64),
             found.row_effects,
             np.zeros(len(found.rows)),
-            known.counts.astype(np.float64),
+            person_counts.astype(np.float64),
         )
-        users = () if listed else tuple(ratings.users.to_list())
+        users = tuple(ratings.users.to_list()) if isinstance(ratings, Ratings) and not domain.users else ()
         return people_release(self, domain, averages, found.rows, found.columns, users)
+
+    def _unlisted(
+        self, domain: Domain, level: float, unit: float, source: Source, found: Factored
+    ) -> Release:
+        """Items alone, turned as ``people_release`` turns them; people are too many to be copied."""
+        weights = source.person_counts + 1e-9
+        effects = found.person_effects if self.effects else np.zeros(len(weights))
+        user_mean = unit * float(np.average(effects, weights=weights)) if len(weights) else 0.0
+        parts = (found.people[at : at + _ROWS].astype(np.float64) for at in range(0, len(weights), _ROWS))
+        squares = sum((part.T @ part for part in parts), np.zeros((self.rank, self.rank)))
+        squares *= unit**2 / max(len(weights), 1)
+        root = np.linalg.cholesky(squares + 1e-12 * np.eye(self.rank))
+        item_effects = level + unit * (found.item_effects if self.effects else np.zeros(domain.n_items))
+        baseline = Baseline(
+            item_effects.astype(np.float64),
+            np.zeros(domain.n_items),
+            source.item_counts.astype(np.float64),
+            user_mean,
+        )
+        return factor_release(self, domain, baseline, found.items.astype(np.float64) @ root)
+
+    def _least_squares(self, ratings: Ratings | Blocks, unit: float) -> tuple[float, Ints, Ints, Factors]:
+        if not isinstance(ratings, Ratings):
+            raise ConfigError('solver="als" needs all ratings in memory; for blocks set solver="sgd"')
+        domain = ratings.domain
+        indptr = ratings.indptr if domain.users is None else ratings.roster_indptr()
+        values = ratings.values()
+        level = float(values.mean()) if len(values) else domain.scale.mid
+        known = Sparse(indptr, ratings.items, ((values - level) / unit).astype(np.float32), domain.n_items)
+        scale = 1.0 if self.effects else 0.0
+        found = least_squares(
+            known,
+            self.rank,
+            self.epochs,
+            reg=self.reg,
+            power=self.power,
+            row_scale=scale,
+            column_scale=scale,
+        )
+        return level, known.counts, np.bincount(ratings.items, minlength=domain.n_items), found

@@ -46,7 +46,8 @@ def people_release(
     # Turned so that people's vectors have unit covariance, which is the prior of those who fold in.
     root = np.linalg.cholesky(people.T @ people / max(len(people), 1) + 1e-12 * np.eye(people.shape[1]))
     span = domain.scale.span
-    user_mean = float(np.average(averages.user_effects, weights=averages.user_counts + 1e-9))
+    weights = averages.user_counts + 1e-9
+    user_mean = float(np.average(averages.user_effects, weights=weights)) if len(weights) else 0.0
     constants = {"user_mean": user_mean, "user_variance": USER_VARIANCE * span**2}
     tensors = {
         "item_factors": items @ root,

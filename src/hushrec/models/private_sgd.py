@@ -176,7 +176,7 @@ class PrivateSGD(Model):
         """Unit ``user``: everybody fits a vector at home and gives his gradient of the items, clipped."""
         domain, home = ratings.domain, self._home(ratings.domain)
         effects = self.effects.sums(domain, budget, self.norm, published=False)
-        baseline = self.effects.measure(effects, ratings, grant)
+        baseline = self.effects.measure(effects, effects.measure(ratings), grant)
         items, span = in_ball(posterior.initial(domain.n_items, self.rank), 1.0), domain.scale.span
         random = np.ones(domain.n_items)  # how much of each row is still where it started
         for epoch in range(1, self.epochs + 1):

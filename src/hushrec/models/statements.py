@@ -4,21 +4,30 @@ Privacy: public.
 """
 
 import dataclasses
-import math
+from collections.abc import Mapping
 
 from hushrec.data.domain import Domain
 from hushrec.models.base import Model
-from hushrec.privacy import units
-from hushrec.privacy.accountant import price
 from hushrec.privacy.budget import Budget
+from hushrec.privacy.events import PosteriorSample, SubsampledGaussian
 from hushrec.privacy.mechanisms import Grant
 from hushrec.privacy.plan import Plan
 from hushrec.release.artefact import Release
-from hushrec.release.statement import Measured, Statement
+from hushrec.release.statement import Measured, Promised, Statement
 
 
-def describe(release: Release, config: Model, plan: Plan, grant: Grant, domain: Domain) -> Release:
+def describe(
+    release: Release, config: Model, plan: Plan, grant: Grant, domain: Domain, *, personal: bool = False
+) -> Release:
     """The release with the statement that its plan and its grant justify.
+
+    Args:
+        release: as the model made it; of its statement only the diagnostics are kept.
+        config: the model's settings.
+        plan: what was charged.
+        grant: what was used.
+        domain: the public frame.
+        personal: whether people asked for an ε of their own.
 
     Privacy: public.
     """
@@ -31,8 +40,11 @@ def describe(release: Release, config: Model, plan: Plan, grant: Grant, domain: 
         analysis=plan.analysis,
         claimed_epsilon=plan.claimed_epsilon,
         measurements=measured(config, plan, domain),
-        assumes=_assumes(plan, domain),
+        assumes=_assumes(plan, domain, personal),
         ledger=grant.ledger if grant.ledger.get("file") else {},  # one in memory nobody can look up
+        diagnostics=release.statement.diagnostics,
+        levels=tuple(Promised(*dataclasses.astuple(level)) for level in plan.levels),
+        personal=personal,
     )
     return dataclasses.replace(release, statement=statement)
 
@@ -50,8 +62,13 @@ def not_private(release: Release, config: Model, budget: Budget) -> Release:
     return dataclasses.replace(release, statement=statement)
 
 
-def unwritten() -> Statement:
-    """What a release says before its statement is written: that it promises nothing."""
+def unwritten(diagnostics: Mapping[str, float | str] | None = None) -> Statement:
+    """What a release says before its statement is written: that it promises nothing.
+
+    Args:
+        diagnostics: of the chain, which the statement will show. They are published: none may be made from
+            more than what the grant released.
+    """
     return Statement(
         caveat="NOT PRIVATE: no statement was written",
         unit="rating",
@@ -59,11 +76,13 @@ def unwritten() -> Statement:
         epsilon=float("inf"),
         delta=0.0,
         analysis="corrected",
+        diagnostics=diagnostics or {},
     )
 
 
 def _caveat(text: str) -> str:
-    return text.replace("not private", "NOT PRIVATE", 1)
+    kind, colon, rest = text.partition(":")
+    return kind.upper() + colon + rest
 
 
 def measured(config: Model, plan: Plan, domain: Domain) -> tuple[Measured, ...]:
@@ -78,8 +97,7 @@ def measured(config: Model, plan: Plan, domain: Domain) -> tuple[Measured, ...]:
         if measurement is None:
             lines.append(Measured(query.name, "exact", 0.0, 0.0, query.size, 0.0, 0.0))
             continue
-        event, loss = measurement.event, price(measurement.event)
-        cost = math.inf if loss.endless else units.shown(loss.rho or loss.pure)
+        event = measurement.event
         lines.append(
             Measured(
                 event.name,
@@ -88,13 +106,14 @@ def measured(config: Model, plan: Plan, domain: Domain) -> tuple[Measured, ...]:
                 event.noise,
                 event.size,
                 measurement.share,
-                cost,
+                plan.cost(event),
+                event.rate if isinstance(event, SubsampledGaussian) else 1.0,
             )
         )
     return tuple(lines)
 
 
-def _assumes(plan: Plan, domain: Domain) -> tuple[str, ...]:
+def _assumes(plan: Plan, domain: Domain, personal: bool) -> tuple[str, ...]:
     lo, hi, step = domain.scale
     lines = [
         f"the catalogue of {domain.n_items:,} items, the scale {lo:g} to {hi:g} by {step:g} and the bound of "
@@ -103,6 +122,14 @@ def _assumes(plan: Plan, domain: Domain) -> tuple[str, ...]:
         "nothing else made from these ratings is published without being charged to the same ledger",
         "what a person does with recommendations is new data and is not covered",
     ]
+    if personal:
+        lines.insert(
+            1, "each person's ε was chosen without looking at ratings, and is itself never published"
+        )
+    if any(isinstance(event, PosteriorSample) for event in plan.events):
+        lines.insert(
+            1, "the chain that a posterior sample was taken from had converged, which nobody can check"
+        )
     if plan.budget.unit == "user":
         lines.insert(1, f"one person is one user id; at most {domain.cap:,} of his ratings are used")
     if domain.users is not None:

@@ -9,8 +9,12 @@ Laplace measurements are charged twice over: their ε = Δ/b, which adds (basic 
 zCDP loss ε + e^−ε − 1 ≤ ε²/2 (Harrison & Manurangsi 2026), which adds too. ε at δ is the smaller of the two
 bounds that follow; each holds for noise levels that are settled without looking at earlier releases.
 
-Spherical noise on rows costs ε = Δ/s, and ε²/2 of zCDP like anything of that ε; where no bound Δ is known, no
-finite ε is, and the account says so for good.
+Gaussian measurements of a random sample of people are charged as Rényi divergences at fixed orders (see
+``subsampling``), which add order by order. Where there are any, ε at δ follows from the divergences of
+everything, those of the other measurements being αρ; or from all but the pure ε's, which are then added.
+
+Spherical noise on rows costs ε = Δ/s, a posterior sample Δ/T, and both ε²/2 of zCDP like anything of that ε;
+where no bound Δ is known, no finite ε is, and the account says so for good.
 """
 
 import math
@@ -23,7 +27,8 @@ from scipy.special import erfcx
 from hushrec.errors import BudgetError
 from hushrec.privacy import units
 from hushrec.privacy.budget import Budget
-from hushrec.privacy.events import Event, Gaussian, Laplace, Spherical
+from hushrec.privacy.events import Event, Gaussian, Laplace, PosteriorSample, Spherical, SubsampledGaussian
+from hushrec.privacy.subsampling import ORDERS, Curve, added, divergences, smallest
 
 _ROUNDING = 16 * 2.0**-52
 """Bound, with room to spare, on the relative error of one step of the formulas in floating point."""
@@ -134,9 +139,11 @@ class Spent:
 
     Args:
         rho: Σ μ²/2 of Gaussian measurements.
-        pure: Σ ε of Laplace and spherical measurements.
+        pure: Σ ε of Laplace and spherical measurements, and of posterior samples.
         pure_rho: Σ of the zCDP loss of the same measurements.
         endless: how many measurements have a loss of which no finite bound is known.
+        curve: Σ of the Rényi divergences of measurements of samples, at the orders ``subsampling.ORDERS``;
+            empty where there were none.
 
     Privacy: public.
     """
@@ -145,6 +152,7 @@ class Spent:
     pure: int = 0
     pure_rho: int = 0
     endless: int = 0
+    curve: Curve = ()
 
     def __add__(self, other: "Spent") -> "Spent":
         return Spent(
@@ -152,10 +160,12 @@ class Spent:
             self.pure + other.pure,
             self.pure_rho + other.pure_rho,
             self.endless + other.endless,
+            added(self.curve, other.curve),
         )
 
     def __mul__(self, times: int) -> "Spent":
-        return Spent(self.rho * times, self.pure * times, self.pure_rho * times, self.endless * times)
+        curve = tuple(times * loss for loss in self.curve) if times else ()
+        return Spent(self.rho * times, self.pure * times, self.pure_rho * times, self.endless * times, curve)
 
     @property
     def bounded(self) -> "Spent":
@@ -165,7 +175,7 @@ class Spent:
     def epsilon_units(self, delta: float) -> int:
         """ε at δ in units of 1e-12, rounded up.
 
-        The smaller of Σε + (Gaussian ε at δ) and the zCDP bound on everything.
+        The smaller of Σε + (ε at δ of everything else) and the zCDP or Rényi bound on everything.
 
         Raises:
             BudgetError: δ is 0 and Gaussian noise was used, or no finite ε is known.
@@ -176,9 +186,11 @@ class Spent:
                 "without a ledger"
             )
         if delta == 0:
-            if self.rho:
+            if self.rho or self.curve:
                 raise BudgetError("Gaussian noise has no finite ε at δ = 0; give a δ, or use Laplace noise")
             return self.pure
+        if self.curve:
+            return min(self.pure + self._smallest(delta)[0], self._smallest(delta, self.pure_rho)[0])
         basic = self.pure + _units(gaussian_epsilon(math.sqrt(2 * _above(self.rho)), delta))
         if not self.pure:
             return basic
@@ -186,9 +198,21 @@ class Spent:
 
     def epsilon(self, delta: float) -> float:
         """ε at δ, rounded up; infinite for Gaussian noise at δ = 0, and where no finite ε is known."""
-        if self.endless or (delta == 0 and self.rho):
+        if self.endless or (delta == 0 and (self.rho or self.curve)):
             return math.inf
         return units.shown(self.epsilon_units(delta))
+
+    def deciding(self, delta: float) -> int:
+        """The order whose divergence decides the ε at δ > 0 of what has a curve."""
+        return self._smallest(delta)[1]
+
+    def rho_at(self, order: int) -> int:
+        """Divergence of Gaussian noise and samples at one of ``ORDERS``, divided by it and rounded up."""
+        return self.rho - (-self.curve[ORDERS.index(order)] // order if self.curve else 0)
+
+    def _smallest(self, delta: float, pure_rho: int = 0) -> tuple[int, int]:
+        rho = self.rho + pure_rho
+        return smallest((loss + o * rho for o, loss in zip(ORDERS, self.curve, strict=True)), delta)
 
 
 def spent_of(events: Iterable[Event]) -> Spent:
@@ -205,9 +229,10 @@ def spent_of(events: Iterable[Event]) -> Spent:
 def price(event: Event) -> Spent:
     """What one measurement costs, in exact rational arithmetic, rounded up.
 
-    Gaussian: ρ = Δ²/(2σ²). Laplace: ε = Δ/b, and its zCDP loss ε + e^−ε − 1. In a vector the losses of the
-    entries add to at most that of a single entry that moves by all of Δ, for it is convex and 0 at 0.
-    Spherical: ε = Δ/s, for ‖b + Δ‖ ≤ ‖b‖ + ‖Δ‖; and ε²/2 (Bun & Steinke 2016, Proposition 1.4).
+    Gaussian: ρ = Δ²/(2σ²); of a sample, its divergences. Laplace: ε = Δ/b, and its zCDP loss ε + e^−ε − 1. In
+    a vector the losses of the entries add to at most that of a single entry that moves by all of Δ, for it is
+    convex and 0 at 0. Spherical: ε = Δ/s, for ‖b + Δ‖ ≤ ‖b‖ + ‖Δ‖; posterior samples: ε = Δ/T; and ε²/2
+    for both (Bun & Steinke 2016, Proposition 1.4).
 
     Raises:
         BudgetError: The event is of a kind that has no price here.
@@ -216,12 +241,14 @@ def price(event: Event) -> Spent:
     """
     if isinstance(event, Gaussian):
         return Spent(rho=units.cost((Fraction(event.sensitivity) / Fraction(event.sigma)) ** 2 / 2))
+    if isinstance(event, SubsampledGaussian):
+        return Spent(curve=divergences(Fraction(event.sensitivity) / Fraction(event.sigma), event.rate))
     if isinstance(event, Laplace):
         return _laplace_price(Fraction(event.sensitivity) / Fraction(event.scale))
-    if isinstance(event, Spherical):
+    if isinstance(event, Spherical | PosteriorSample):
         if event.sensitivity == math.inf:
             return Spent(endless=1)
-        epsilon = Fraction(event.sensitivity) / Fraction(event.scale)
+        epsilon = Fraction(event.sensitivity) / Fraction(event.noise)
         return Spent(pure=units.cost(epsilon), pure_rho=units.cost(epsilon**2 / 2))
     raise BudgetError(f"no price is known for a measurement of type {type(event).__name__}")
 

@@ -7,9 +7,11 @@ from typing import Literal
 import numpy as np
 
 from hushrec.arrays import Floats, Ints, Ints32
+from hushrec.errors import GrantError
 from hushrec.privacy.events import Event
 
 Norm = Literal["l1", "l2"]
+_CHUNK = 2**20  # entries converted at once: bounds memory, changes nothing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,3 +163,46 @@ class NoisyMatrix:
     sigma: float
     step: float
     event: Event | None
+
+
+def require_range(name: str, threshold: int, limit: int) -> None:
+    """Refuse bounds of listed cells that have no order.
+
+    Raises:
+        GrantError: Not 1 ≤ ``threshold`` ≤ ``limit`` < 2³¹.
+
+    Privacy: public.
+    """
+    if not 1 <= threshold <= limit < 2**31:
+        raise GrantError(f"{name}: threshold and limit are grid steps with 1 ≤ threshold ≤ limit < 2^31")
+
+
+def require_rows(name: str, values: Floats, scales: Floats) -> None:
+    """Refuse rows without a positive scale for each.
+
+    Raises:
+        GrantError: They are no float64 of shape (n, d) with n scales.
+
+    Privacy: public.
+    """
+    if not (
+        values.ndim == 2
+        and values.size
+        and values.dtype == scales.dtype == np.float64
+        and scales.shape == values.shape[:1]
+        and np.all((scales > 0) & (scales < math.inf))
+    ):
+        raise GrantError(f"{name}: rows are float64 of shape (n, d), with n positive scales")
+
+
+def in_own_units(steps: Ints, step: float) -> Floats:
+    """Turn grid integers into floats in the memory they already hold; exact below 2⁵³ for a step of 2^k.
+
+    Privacy: that of the integers.
+    """
+    integers = steps.reshape(-1)
+    floats = integers.view(np.float64)
+    for start in range(0, steps.size, _CHUNK):
+        part = slice(start, start + _CHUNK)
+        floats[part] = integers[part] * step
+    return floats.reshape(steps.shape)

@@ -9,12 +9,15 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, Literal
 
 from hushrec.errors import LedgerDamaged
+from hushrec.privacy import units
 from hushrec.privacy.accountant import Spent, price
 from hushrec.privacy.budget import Budget
-from hushrec.privacy.events import Event
+from hushrec.privacy.events import Event, SubsampledGaussian
+from hushrec.privacy.subsampling import ORDERS, Curve
 
 State = Literal["charged", "sampled", "published", "burnt"]
 
@@ -48,6 +51,7 @@ class Charge:
         model: name of its model.
         state: charged → sampled → published | burnt; a charge is never taken back.
         sha256: digest of the stored artefact, hex; empty before it is sampled.
+        checkpoint: commitment of the checkpoint that may go on under it, hex; empty where there is none.
 
     Privacy: public.
     """
@@ -58,6 +62,7 @@ class Charge:
     model: str
     state: State = "charged"
     sha256: str = ""
+    checkpoint: str = ""
 
     @property
     def finished(self) -> bool:
@@ -69,10 +74,11 @@ class Charge:
 class Entry:
     """One booked measurement, as the ledger shows it.
 
-    ``sigma`` is the standard deviation of the noise; the three costs are in units of 1e-12, and ``endless``
-    is 1 where no finite one is known; ``state`` is that of the charge it belongs to; ``caveat`` says why its
-    release claims nothing, if so (with a known seed the noise can be taken off again: what was released under
-    it is spent whole).
+    ``sigma`` is the standard deviation of the noise and ``rate`` the probability of each person to take part;
+    the three costs and the ``curve`` are in units of 1e-12, as in ``Spent``, and ``endless`` is 1 where no
+    finite one is known; ``state`` is that of the charge it belongs to; ``caveat`` says why its release claims
+    nothing, if so (with a known seed the noise can be taken off again: what was released under it is spent
+    whole).
 
     Privacy: public.
     """
@@ -94,9 +100,18 @@ class Entry:
     pure_rho: int
     state: State
     endless: int = 0
+    rate: float = 1.0
+    curve: Curve = ()
+
+    @property
+    def spent(self) -> Spent:
+        """What it costs."""
+        return Spent(self.rho, self.pure, self.pure_rho, self.endless, self.curve)
 
 
-def booking(charge: int, slot: int, key: str, model: str, caveat: str, event: Event) -> dict[str, Any]:
+def booking(
+    charge: int, slot: int, key: str, model: str, caveat: str, event: Event, checkpoint: str = ""
+) -> dict[str, Any]:
     """The record that books one measurement of a charge.
 
     Privacy: public.
@@ -119,6 +134,10 @@ def booking(charge: int, slot: int, key: str, model: str, caveat: str, event: Ev
         "pure": loss.pure,
         "pure_rho": loss.pure_rho,
     }
+    if isinstance(event, SubsampledGaussian):
+        facts |= {"rate": float(event.rate), "curve": list(loss.curve)}
+    if checkpoint:
+        facts["checkpoint"] = checkpoint
     return facts | {"endless": loss.endless} if loss.endless else facts
 
 
@@ -153,9 +172,24 @@ class History:
         nothing else)."""
         return self.spent.bounded.epsilon_units(self.total.delta)
 
+    @property
+    def remaining(self) -> float:
+        """ε of the total that is unspent, at the ledger's δ, rounded down."""
+        if self.spent.endless:
+            return 0.0
+        return units.float_below(Fraction(self.total.epsilon_units - self.spent_epsilon, units.PER_ONE))
+
     def holds(self, head: Head) -> bool:
         """Whether a head is part of this history."""
         return head.seq in range(len(self._hashes)) and self._hashes[head.seq].hex() == head.hash
+
+    def at(self, seq: int) -> Head:
+        """Where the history ended when it had this record last."""
+        return Head(seq, self._hashes[seq].hex())
+
+    def under(self, checkpoint: str) -> Charge | None:
+        """The charge that a checkpoint goes on under, by its commitment, burnt or not."""
+        return next((c for c in self.charges.values() if checkpoint and c.checkpoint == checkpoint), None)
 
     def latest(self, slot: int) -> Charge | None:
         """The charge that a slot was last used for, burnt ones aside."""
@@ -174,7 +208,8 @@ class History:
             shown = {name: value for name, value in facts.items() if name in Entry.__dataclass_fields__}
             if facts.get("endless"):
                 shown["sensitivity"] = math.inf
-            yield Entry(**shown | {"seq": seq, "state": charge.state})
+            shown |= {"seq": seq, "state": charge.state, "curve": tuple(facts.get("curve", ()))}
+            yield Entry(**shown)
 
     def append(self, facts: dict[str, Any]) -> tuple[int, bytes, bytes]:
         """Add a record and replay it.
@@ -214,8 +249,9 @@ class History:
         elif kind == "charged":
             number = facts["charge"]
             if number == seq:
-                self.charges[number] = Charge(number, facts["slot"], facts["key"], facts["model"])
-            self.spent += Spent(facts["rho"], facts["pure"], facts["pure_rho"], facts.get("endless", 0))
+                about = facts["slot"], facts["key"], facts["model"]
+                self.charges[number] = Charge(number, *about, checkpoint=facts.get("checkpoint", ""))
+            self.spent += _spent(facts)
             self._measurements.append((seq, facts))
         else:
             charge = self.charges[facts["charge"]]
@@ -224,3 +260,12 @@ class History:
             self.charges[charge.number] = replace(
                 charge, state=kind, sha256=facts.get("sha256", charge.sha256)
             )
+
+
+def _spent(facts: dict[str, Any]) -> Spent:
+    curve = tuple(facts.get("curve", ()))
+    if len(curve) not in (0, len(ORDERS)):
+        raise LedgerDamaged(
+            "the ledger holds divergences at other orders than this hushrec knows; upgrade it"
+        )
+    return Spent(facts["rho"], facts["pure"], facts["pure_rho"], facts.get("endless", 0), curve)

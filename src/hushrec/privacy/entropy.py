@@ -19,8 +19,12 @@ class Entropy(Protocol):
     @property
     def private(self) -> bool: ...
 
-    def key(self) -> bytes:
-        """32 bytes, never the same twice.
+    def key(self, name: str = "", purpose: str = "noise") -> bytes:
+        """32 bytes for one measurement and purpose, never the same for two.
+
+        Args:
+            name: of the measurement. Only a checkpoint looks at it: there the same name gives the same key.
+            purpose: what tells two keys of one measurement apart.
 
         Privacy: private.
         """
@@ -35,7 +39,7 @@ class OperatingSystem:
 
     private = True
 
-    def key(self) -> bytes:
+    def key(self, name: str = "", purpose: str = "noise") -> bytes:
         """32 bytes of ``os.urandom``.
 
         Privacy: private.
@@ -57,7 +61,7 @@ class Seeded:
     def __init__(self, seed: int) -> None:
         self._seed, self._count = str(int(seed)).encode(), 0
 
-    def key(self) -> bytes:
+    def key(self, name: str = "", purpose: str = "noise") -> bytes:
         """The next key of the sequence.
 
         Privacy: public.

@@ -13,6 +13,8 @@ from hushrec.errors import BudgetError
 
 FINEST, COARSEST = 0.1, 2.0**50
 """Width of noise, in grid steps, that the sampler draws exactly."""
+ODDS = 2**32
+"""Rates of samples are whole multiples of 1/ODDS, which are drawn exactly."""
 EVERY_RATING = 0
 """Size of a vector with an entry for every rating: public under adjacency ``replace``, but not the plan's."""
 
@@ -45,6 +47,57 @@ class Gaussian:
 
     def __post_init__(self) -> None:
         _check(self.name, self.sensitivity, self.sigma, self.step, self.size)
+
+    @property
+    def noise(self) -> float:
+        """The mechanism's noise parameter, σ."""
+        return self.sigma
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the noise."""
+        return self.sigma
+
+
+@dataclass(frozen=True, slots=True)
+class SubsampledGaussian:
+    """Normal noise on a sum over a random sample of people, which the grant draws and nobody is told.
+
+    Everybody takes part with probability ``rate``, independently of all others. Only for unit ``user`` under
+    adjacency ``add-remove``.
+
+    Args:
+        name: the measurement's name, unique in its plan.
+        sensitivity: Δ₂, the largest L2 norm of what one person adds to the sum if he takes part.
+        sigma: standard deviation of the noise, in the same units.
+        step: width of the grid that the quantity lives on, in the same units.
+        size: number of entries.
+        rate: probability to take part, a multiple of 1/ODDS in (0, 1): see ``drawn_rate``.
+
+    Raises:
+        BudgetError: A number is not positive, the noise is too narrow or too wide for the grid, or the rate
+            is none that can be drawn exactly.
+
+    Privacy: public.
+    """
+
+    mechanism: ClassVar = "subsampled gaussian"
+    norm: ClassVar = "l2"
+
+    name: str
+    sensitivity: float
+    sigma: float
+    step: float
+    size: int
+    rate: float
+
+    def __post_init__(self) -> None:
+        _check(self.name, self.sensitivity, self.sigma, self.step, self.size)
+        if not 0 < self.rate < 1 or not (self.rate * ODDS).is_integer():
+            raise BudgetError(
+                f"{self.name}: a rate lies above 0 and below 1 and is a multiple of 2^-32; round it with "
+                "drawn_rate(rate), or let everybody take part in a Gaussian measurement"
+            )
 
     @property
     def noise(self) -> float:
@@ -141,10 +194,71 @@ class Spherical:
         return math.sqrt(2) * self.scale
 
 
-Event = Gaussian | Laplace | Spherical
+@dataclass(frozen=True, slots=True)
+class PosteriorSample:
+    """One draw from a density ∝ exp(−loss/T) times a public one (Wang, Fienberg & Smola 2015, Theorem 1).
+
+    Its loss is pure, ε = Δ/T, if what is released has that density; a chain has it once it has converged.
+
+    Args:
+        name: the measurement's name, unique in its plan.
+        sensitivity: Δ, so that neighbours' densities differ by a factor of at most e^(Δ/T), normalisers and
+            all. Where every person adds a loss in [0, B] it is B under adjacency ``add-remove``, and 2 B
+            under ``replace``.
+        temperature: T, in the loss's units.
+        step: width of the grid that the draw is published on.
+        size: number of entries.
+
+    Raises:
+        BudgetError: A number is not positive.
+
+    Privacy: public.
+    """
+
+    mechanism: ClassVar = "posterior sample"
+    norm: ClassVar = "loss"
+
+    name: str
+    sensitivity: float
+    temperature: float
+    step: float
+    size: int
+
+    def __post_init__(self) -> None:
+        _check_numbers(self.name, self.sensitivity, self.temperature, self.step, self.size)
+
+    @property
+    def noise(self) -> float:
+        """The mechanism's noise parameter, T."""
+        return self.temperature
+
+    @property
+    def deviation(self) -> float:
+        """The temperature: how widely the draw scatters is a matter of the ratings."""
+        return self.temperature
+
+
+Event = Gaussian | SubsampledGaussian | Laplace | Spherical | PosteriorSample
+
+
+def drawn_rate(rate: float) -> float:
+    """The largest rate that is drawn exactly and is not above ``rate``.
+
+    Privacy: public.
+    """
+    return math.floor(rate * ODDS) / ODDS
 
 
 def _check(name: str, sensitivity: float, noise: float, step: float, size: int) -> None:
+    _check_numbers(name, sensitivity, noise, step, size)
+    if not FINEST <= noise / step <= COARSEST:
+        raise BudgetError(
+            f"{name}: noise of {noise / step:.3g} grid steps cannot be drawn exactly; choose a step between "
+            f"{noise / COARSEST:.3g} and {noise / FINEST:.3g}"
+        )
+
+
+def _check_numbers(name: str, sensitivity: float, noise: float, step: float, size: int) -> None:
     for what, value in (("sensitivity", sensitivity), ("noise", noise), ("step", step)):
         if not 0 < value < math.inf:
             raise BudgetError(
@@ -152,8 +266,3 @@ def _check(name: str, sensitivity: float, noise: float, step: float, size: int) 
             )
     if size < 1 and size != EVERY_RATING:
         raise BudgetError(f"{name}: a measurement has at least one entry, or one for EVERY_RATING")
-    if not FINEST <= noise / step <= COARSEST:
-        raise BudgetError(
-            f"{name}: noise of {noise / step:.3g} grid steps cannot be drawn exactly; choose a step between "
-            f"{noise / COARSEST:.3g} and {noise / FINEST:.3g}"
-        )

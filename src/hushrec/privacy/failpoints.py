@@ -2,7 +2,8 @@
 
 With HUSHREC_FAILPOINT set to a name, the process kills itself (SIGKILL: no cleanup, as in a power cut) when
 it comes by that name. Names, in the order in which a release passes them: inside-create, before-charge,
-inside-charge, after-charge, after-sample, inside-store, after-store, after-publish.
+inside-charge, after-charge, after-sample, inside-store, after-store, after-publish. With a checkpoint also
+after-key and after-bind before the charge, inside-keep and after-keep after every sample, and after-shred.
 """
 
 import os

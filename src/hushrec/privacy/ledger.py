@@ -10,14 +10,16 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from fractions import Fraction
 from pathlib import Path
 
-from hushrec.errors import BudgetError, BudgetExceeded, GrantError, LedgerError, LedgerMissing, LedgerStale
-from hushrec.privacy import anchors, units
+from hushrec.errors import BudgetError, GrantError, LedgerError, LedgerMissing, LedgerStale
+from hushrec.privacy import anchors
 from hushrec.privacy.accountant import Spent
 from hushrec.privacy.budget import Budget
-from hushrec.privacy.chain import Charge, Entry, Head, History, booking
+from hushrec.privacy.caveats import conditional, inherited
+from hushrec.privacy.chain import Charge, Entry, Head, History
+from hushrec.privacy.charging import entered, resumed, stamp
+from hushrec.privacy.checkpoint import Checkpoint
 from hushrec.privacy.entropy import Entropy, OperatingSystem
 from hushrec.privacy.failpoints import failpoint
 from hushrec.privacy.mechanisms import SEAL, Grant, sampler
@@ -122,7 +124,7 @@ class Ledger:
     def remaining(self) -> float:
         """ε of the total that is unspent, at the ledger's δ, rounded down."""
         with self._reading() as session:
-            return _remaining(session.history)
+            return session.history.remaining
 
     @property
     def head(self) -> Head:
@@ -135,15 +137,21 @@ class Ledger:
         with self._reading() as session:
             return tuple(session.history.entries())
 
-    def stored(self, plan: Plan, slot: int) -> bytes | None:
+    def stored(self, plan: Plan, slot: int | None, entropy: Entropy | None = None) -> bytes | None:
         """The artefact that this plan was charged for in this slot, byte for byte; None if there is none.
+
+        Args:
+            plan: what was measured.
+            slot: the release slot; None for the one that a checkpoint was charged in.
+            entropy: the checkpoint, if that is where the noise came from.
 
         Raises:
             LedgerDamaged: The bytes are not those that were stored.
         """
         with self._reading() as session:
-            charge = session.history.latest(slot)
-            if charge is None or not charge.finished or charge.key != plan.key(self.id, slot):
+            history = session.history
+            charge = history.under(_commitment(entropy)) if slot is None else history.latest(slot)
+            if charge is None or not charge.finished or charge.key != plan.key(self.id, charge.slot):
                 return None
             return session.kept(charge)
 
@@ -151,12 +159,14 @@ class Ledger:
         """Pay for a plan, durably, and get the right to make its measurements.
 
         A slot whose charge was never finished (a crash, say) is burnt and paid for again: noise is never
-        drawn twice under one charge.
+        drawn twice under one charge. A checkpoint draws the same noise again, so its own unfinished charge is
+        granted again and costs nothing more.
 
         Args:
             plan: what will be measured.
-            slot: the release slot, 0 ≤ slot < horizon; None for the next free one.
-            entropy: where the noise comes from; the operating system unless told otherwise.
+            slot: the release slot, 0 ≤ slot < horizon; None for the next free one, or the checkpoint's.
+            entropy: where the noise comes from; the operating system unless told otherwise. A checkpoint is
+                bound to its fit before.
 
         Returns:
             The grant, once the charge is on disk.
@@ -166,6 +176,7 @@ class Ledger:
             BudgetError: Unit, adjacency, δ or slot do not fit this ledger, or the plan's noise is for seeded
                 experiments alone; nothing was charged.
             GrantError: The slot holds a finished release; nothing was charged.
+            CheckpointError: The checkpoint's charge was given up; nothing was charged.
             LedgerError: The ledger cannot be relied on, or could not be written; nothing is granted.
 
         Privacy: charged (every event of the plan).
@@ -177,27 +188,22 @@ class Ledger:
         with self._writing() as session:
             history = session.history
             require_same_population(plan, history.total)
-            if not caveat and any(entry.caveat for entry in history.entries()):
-                # Whoever knows the seed has the exact sums of that release: nothing after it can promise ε.
-                caveat = "not private: this ledger holds a seeded release"
+            caveat = inherited(caveat, history.entries())
             require_exact_noise(plan, caveat)
-            number = self._enter(session, plan, slot, caveat)
-            charge, head, horizon = history.charges[number], history.head, history.horizon
+            caveat = conditional(caveat, plan, history.entries())
+            mark = _commitment(entropy)
+            charge = resumed(session, plan, slot, mark) or entered(
+                session, plan, slot, caveat, mark, bounded=not self.path
+            )
+            about = stamp(session, charge, self.path.name if self.path else None, len(plan.events))
             failpoint("inside-charge")
         failpoint("after-charge")
         return Grant(
             plan.events,
             entropy,
             caveat=caveat,
-            ledger={
-                "id": self.id,
-                "file": self.path.name if self.path else None,
-                "seq": head.seq,
-                "head": head.hash,
-                "slot": charge.slot,
-                "horizon": horizon,
-            },
-            charge=number,
+            ledger=about,
+            charge=charge.number,
             key=charge.key,
             seal=SEAL,
         )
@@ -256,33 +262,6 @@ class Ledger:
                 raise BudgetError("a ledger's ε and horizon may grow, not shrink")
             session.append(kind="extended", total=total.model_dump(), horizon=horizon)
 
-    def _enter(self, session: Session, plan: Plan, slot: int | None, caveat: str) -> int:
-        """Book every measurement of a plan, each as its own entry; returns the number of the charge."""
-        history = session.history
-        if slot is None:
-            slot = history.free_slot()
-        elif held := history.latest(slot):
-            if held.finished:
-                raise GrantError(
-                    f"slot {slot} holds a finished release; its bytes are in stored(plan, {slot}), and a new "
-                    "release takes the next slot"
-                )
-            session.append(kind="burnt", charge=held.number)
-        spent = history.spent + plan.spent
-        # What nobody keeps promises nothing, so a ledger in memory may book a loss without a known bound.
-        requested = (spent if self.path else spent.bounded).epsilon_units(history.total.delta)
-        if requested > history.total.epsilon_units:
-            raise BudgetExceeded(units.shown(requested), _remaining(history), history.total.unit)
-        if not 0 <= slot < history.horizon:
-            raise BudgetError(
-                f"slot {slot} is beyond the horizon of {history.horizon} releases; name an unfinished slot "
-                "to charge it anew, or let the ledger's owner extend the horizon"
-            )
-        number, key = history.head.seq + 1, plan.key(self.id, slot)
-        for event in plan.events:
-            session.append(**booking(number, slot, key, plan.model, caveat, event))
-        return number
-
     def _of(self, grant: Grant, session: Session, *states: str) -> Charge:
         charge = session.history.charges.get(grant.charge)
         if grant.ledger.get("id") != self.id or charge is None:
@@ -292,7 +271,7 @@ class Ledger:
         return charge
 
     def _caveat(self, entropy: Entropy) -> str:
-        if type(entropy) is not OperatingSystem:  # no other source can vouch for itself
+        if type(entropy) not in (OperatingSystem, Checkpoint):  # no other source can vouch for itself
             return "not private: seeded"
         return "" if self.path else "not private: the ledger was not kept"
 
@@ -331,11 +310,8 @@ def _opening(total: Budget, horizon: int) -> dict[str, object]:
     return {"kind": "opened", "id": secrets.token_hex(16), "total": total.model_dump(), "horizon": horizon}
 
 
-def _remaining(history: History) -> float:
-    if history.spent.endless:
-        return 0.0
-    left = Fraction(history.total.epsilon_units - history.spent_epsilon, units.PER_ONE)
-    return units.float_below(left)
+def _commitment(entropy: Entropy | None) -> str:
+    return entropy.commitment if isinstance(entropy, Checkpoint) else ""
 
 
 def _kind(budget: Budget) -> tuple[object, ...]:

@@ -6,20 +6,37 @@ import os
 from collections.abc import Iterable
 from fractions import Fraction
 from types import ModuleType, UnionType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from hushrec.arrays import Floats, Ints
+from hushrec.arrays import Bools, Floats, Ints
 from hushrec.errors import GrantError
-from hushrec.privacy import units
-from hushrec.privacy.bounded import Bounded, BoundedMatrix, Noisy, NoisyMatrix
+from hushrec.privacy import kept, units
+from hushrec.privacy.bounded import (
+    Bounded,
+    BoundedMatrix,
+    Noisy,
+    NoisyMatrix,
+    in_own_units,
+    require_range,
+    require_rows,
+)
+from hushrec.privacy.checkpoint import Checkpoint
 from hushrec.privacy.counts import require_threshold
 from hushrec.privacy.entropy import Entropy
-from hushrec.privacy.events import EVERY_RATING, Event, Gaussian, Laplace, Spherical
+from hushrec.privacy.events import (
+    EVERY_RATING,
+    Event,
+    Gaussian,
+    Laplace,
+    PosteriorSample,
+    Spherical,
+    SubsampledGaussian,
+)
 from hushrec.privacy.failpoints import failpoint
 
-_CHUNK = 2**20
+_Released = TypeVar("_Released", Noisy, NoisyMatrix)
 SEAL = object()
 """The ledger's. It stops accidents: nobody else makes a grant without knowing that he does."""
 
@@ -36,6 +53,8 @@ class Grant:
         ledger: what the release says about its ledger, as JSON values; empty where nothing was charged.
         charge: number of the charge in its ledger.
         key: idempotency key of the charge.
+        checkpoint: where the fit goes on from after a kill, with room for a model's own states; None where it
+            does not.
 
     Privacy: public itself; ``release`` is charged.
     """
@@ -56,12 +75,38 @@ class Grant:
         self.caveat, self.ledger, self.charge, self.key = caveat, ledger or {}, charge, key
         self._open: dict[str, Event] = {event.name: event for event in events}
         self._entropy = entropy
+        self.checkpoint = entropy if isinstance(entropy, Checkpoint) else None
+        self._drawn: set[str] = set()
         self._process = os.getpid()
 
     @property
     def private(self) -> bool:
         """Whether a release made with this grant may claim its ε."""
         return not self.caveat
+
+    def recall(self, name: str) -> Noisy | None:
+        """The value that was released before the fit was stopped, once: it need not be measured again.
+
+        Args:
+            name: of a measurement of the charged plan.
+
+        Returns:
+            The public value; None where none was released, or there is no checkpoint, or for a matrix.
+
+        Raises:
+            CheckpointError: The checkpoint is damaged.
+
+        Privacy: charged (the event booked under ``name``).
+        """
+        return self._recalled(name, Noisy)
+
+    def settle(self, name: str) -> None:
+        """Let a released value go from the checkpoint: it holds a model's state that was made from it.
+
+        Privacy: public.
+        """
+        if self.checkpoint:
+            kept.drop(self.checkpoint, name)
 
     def release(self, bounded: Bounded) -> Noisy:
         """Add the booked noise to a bounded sum, once.
@@ -82,11 +127,13 @@ class Grant:
         Privacy: charged (the event booked under ``bounded.name``).
         """
         event = self._booking(bounded)
+        if (before := self.recall(event.name)) is not None:
+            return before
         self._use(event)
         steps = np.array(bounded.values, order="C")
-        _add_noise(steps, event, self._entropy.key())
-        failpoint("after-sample")
-        return Noisy(event.name, _in_own_units(steps, event.step), event.deviation, event.step, event)
+        _add_noise(steps, event, self._entropy.key(event.name))
+        values = in_own_units(steps, event.step)
+        return self._kept(Noisy(event.name, values, event.deviation, event.step, event))
 
     def release_matrix(self, bounded: BoundedMatrix, *, threshold: int, limit: int) -> NoisyMatrix:
         """Add the booked Laplace noise to every cell of a matrix, and list the cells that reach a threshold.
@@ -108,14 +155,16 @@ class Grant:
 
         Privacy: charged (the event booked under ``bounded.name``).
         """
-        _require_range(bounded.name, threshold, limit)
+        require_range(bounded.name, threshold, limit)
         event = self._booking(bounded)
         require_threshold(_width(event), threshold)
+        if (before := self._recalled(event.name, NoisyMatrix)) is not None:
+            return before
         from hushrec.privacy import sparse  # compiled code, as the sampler
 
         self._use(event)
         steps = bounded.values.astype(np.int64)  # a copy
-        _add_noise(steps, event, self._entropy.key())
+        _add_noise(steps, event, self._entropy.key(event.name))
         indptr, columns, values = sparse.reaching(
             bounded.shape,
             bounded.indptr,
@@ -124,12 +173,10 @@ class Grant:
             threshold=threshold,
             limit=limit,
             scale=_width(event),
-            draw=functools.partial(sampler().count_draws, self._entropy.key()),
+            draw=functools.partial(sampler().count_draws, self._entropy.key(event.name, "cells")),
         )
-        failpoint("after-sample")
-        return NoisyMatrix(
-            event.name, bounded.shape, indptr, columns, values, event.deviation, event.step, event
-        )
+        rows = bounded.shape, indptr, columns, values
+        return self._kept(NoisyMatrix(event.name, *rows, event.deviation, event.step, event))
 
     def release_rows(self, name: str, values: Floats, scales: Floats) -> Noisy:
         """Add noise of density ∝ exp(−‖b‖₂/s) to every row of a matrix, once. Never private.
@@ -151,7 +198,7 @@ class Grant:
 
         Privacy: charged (the event booked under ``name``), and not private: its grant says so.
         """
-        _require_rows(name, values, scales)
+        require_rows(name, values, scales)
         event = self._booked(name, Spherical)
         if event.size not in (values.size, EVERY_RATING):
             raise GrantError(f"{name}: size is {values.size}, booked was {event.size}")
@@ -160,11 +207,57 @@ class Grant:
                 f"{name}: spherical noise is drawn in floating point; published reproductions are seeded "
                 "experiments, so fit with entropy=Seeded(…)"
             )
+        if (before := self.recall(name)) is not None:
+            return before
         self._use(event)
-        noise = sampler().unit_rows(values.shape, self._entropy.key(), self._entropy.key())
+        keys = self._entropy.key(name), self._entropy.key(name, "directions")
+        noise = sampler().unit_rows(values.shape, *keys)
         noise *= scales[:, None]
         deviation = math.sqrt((values.shape[1] + 1) * float(np.mean(scales**2)))
-        return Noisy(event.name, values + noise, deviation, event.step, event)
+        return self._kept(Noisy(event.name, values + noise, deviation, event.step, event))
+
+    def sample(self, name: str, n_people: int) -> Bools:
+        """Draw who takes part in a measurement, once and before it is made.
+
+        Everybody does with exactly the booked probability, independently: see ``participation``.
+
+        Args:
+            name: of a measurement of a sample of the charged plan.
+            n_people: how many there are to draw from.
+
+        Returns:
+            Whether each takes part, shape (n_people,).
+
+        Raises:
+            GrantError: No sample is booked under that name (any more), or it was drawn before.
+
+        Privacy: private; published is only what ``release`` makes of those who take part.
+        """
+        from hushrec.privacy import participation  # compiled code, as the sampler
+
+        event = self._booked(name, SubsampledGaussian)
+        if name in self._drawn:
+            raise GrantError(f"{name}: its sample was drawn already; each booking has one")
+        self._drawn.add(name)
+        assert isinstance(event, SubsampledGaussian)
+        return participation.participants(n_people, event.rate, self._entropy.key(name, "sample"))
+
+    def sample_key(self, name: str) -> bytes:
+        """The key that all randomness of a posterior sample is drawn from, once.
+
+        Args:
+            name: of a posterior sample of the charged plan; its one draw may then be published.
+
+        Returns:
+            32 bytes.
+
+        Raises:
+            GrantError: No posterior sample is booked under that name (any more).
+
+        Privacy: private; who knows the key knows where the chain went.
+        """
+        self._use(self._booked(name, PosteriorSample))
+        return self._entropy.key(name, "posterior")
 
     def close(self) -> None:
         """Give up the measurements that were booked and not made. They stay charged."""
@@ -172,11 +265,16 @@ class Grant:
 
     def _booking(self, bounded: Bounded | BoundedMatrix) -> Event:
         whole = isinstance(bounded, BoundedMatrix)
-        event = self._booked(bounded.name, Laplace if whole else Gaussian | Laplace)
+        event = self._booked(bounded.name, Laplace if whole else Gaussian | SubsampledGaussian | Laplace)
         if bounded.sensitivity > event.sensitivity:
             raise GrantError(
                 f"{bounded.name}: its sensitivity {bounded.sensitivity:.6g} is above the booked "
                 f"{event.sensitivity:.6g}; plan and statistic must use the same bound"
+            )
+        if isinstance(event, SubsampledGaussian) and event.name not in self._drawn:
+            raise GrantError(
+                f"{bounded.name}: booked was the sum over a sample of people; draw it with sample() and sum "
+                "over those who take part"
             )
         size = bounded.size if event.size == EVERY_RATING and not whole else event.size
         for what, given, booked in (
@@ -202,6 +300,23 @@ class Grant:
         if self._open.pop(event.name, None) is None:  # another thread was faster
             raise GrantError(f"{event.name}: already made; each booking is used once")
 
+    def _recalled(self, name: str, kind: type[_Released]) -> _Released | None:
+        if self.checkpoint is None or name not in self._open:
+            return None
+        event = self._booked(name, Event)
+        found = kept.recall(self.checkpoint, event)
+        if not isinstance(found, kind):
+            return None
+        self._use(event)
+        return found
+
+    def _kept(self, noisy: _Released) -> _Released:
+        """On disk before anything is made from it: from now on every run is given this value."""
+        failpoint("after-sample")
+        if self.checkpoint:
+            kept.keep(self.checkpoint, noisy)
+        return noisy
+
     def __copy__(self) -> NoReturn:
         raise GrantError("a grant cannot be copied: the copy would be noise that nobody paid for")
 
@@ -210,50 +325,6 @@ class Grant:
 
     def __reduce__(self) -> NoReturn:
         self.__copy__()
-
-
-class _Unprotected(Grant):
-    """No budget, no noise, no claim."""
-
-    def __init__(self) -> None:
-        self.caveat, self.ledger, self.charge, self.key = "not private: no noise was added", {}, 0, ""
-
-    def release(self, bounded: Bounded) -> Noisy:
-        """The exact values, for the non-private baseline.
-
-        Privacy: private. ``sigma`` is 0 and ``event`` None.
-        """
-        values = _in_own_units(np.array(bounded.values, order="C"), bounded.step)
-        return Noisy(bounded.name, values, 0.0, bounded.step, None)
-
-    def release_matrix(self, bounded: BoundedMatrix, *, threshold: int, limit: int) -> NoisyMatrix:
-        """The cells that are there, clamped to ±limit, whether or not they reach the threshold.
-
-        Privacy: private. ``sigma`` is 0 and ``event`` None.
-        """
-        _require_range(bounded.name, threshold, limit)
-        values = np.clip(bounded.values, -limit, limit).astype(np.int32)
-        indptr, columns = bounded.indptr.copy(), bounded.columns.copy()
-        return NoisyMatrix(bounded.name, bounded.shape, indptr, columns, values, 0.0, bounded.step, None)
-
-    def release_rows(self, name: str, values: Floats, scales: Floats) -> Noisy:
-        """The exact rows.
-
-        Privacy: private. ``sigma`` is 0 and ``event`` None.
-        """
-        _require_rows(name, values, scales)
-        return Noisy(name, values.copy(), 0.0, 0.0, None)
-
-    def close(self) -> None:
-        """Nothing was booked."""
-
-
-def unprotected() -> Grant:
-    """A grant that charges nothing, adds nothing and says so: for the non-private baseline.
-
-    Privacy: private; whatever is made with it carries the caveat "not private".
-    """
-    return _Unprotected()
 
 
 @functools.cache
@@ -268,37 +339,11 @@ def sampler() -> ModuleType:
     return sampling
 
 
-def _require_range(name: str, threshold: int, limit: int) -> None:
-    if not 1 <= threshold <= limit < 2**31:
-        raise GrantError(f"{name}: threshold and limit are grid steps with 1 ≤ threshold ≤ limit < 2^31")
-
-
-def _require_rows(name: str, values: Floats, scales: Floats) -> None:
-    if not (
-        values.ndim == 2
-        and values.size
-        and values.dtype == scales.dtype == np.float64
-        and scales.shape == values.shape[:1]
-        and np.all((scales > 0) & (scales < math.inf))
-    ):
-        raise GrantError(f"{name}: rows are float64 of shape (n, d), with n positive scales")
-
-
 def _width(event: Event) -> float:
     # Rounding up: never less noise than was booked.
     return units.float_above(Fraction(event.noise) / Fraction(event.step))
 
 
 def _add_noise(steps: Ints, event: Event, key: bytes) -> None:
-    add = sampler().add_gaussian if isinstance(event, Gaussian) else sampler().add_laplace
+    add = sampler().add_laplace if isinstance(event, Laplace) else sampler().add_gaussian
     add(steps, _width(event), key)
-
-
-def _in_own_units(steps: Ints, step: float) -> Floats:
-    """Turn grid integers into floats in the memory they already hold; exact below 2⁵³ for a step of 2^k."""
-    integers = steps.reshape(-1)
-    floats = integers.view(np.float64)
-    for start in range(0, steps.size, _CHUNK):
-        part = slice(start, start + _CHUNK)
-        floats[part] = integers[part] * step
-    return floats.reshape(steps.shape)

@@ -3,22 +3,28 @@
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import metadata
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from hushrec.errors import BudgetError
 from hushrec.privacy import units
-from hushrec.privacy.accountant import Spent, largest_pure, largest_rho, price, spent_of
+from hushrec.privacy.accountant import Spent, price, spent_of
 from hushrec.privacy.budget import Budget
-from hushrec.privacy.events import EVERY_RATING, Event, Gaussian, Laplace, Spherical
+from hushrec.privacy.calibration import whole
+from hushrec.privacy.events import EVERY_RATING, Event, Spherical, SubsampledGaussian
+from hushrec.privacy.personal import Level, levels
 
 Analysis = Literal["corrected", "published"]
-_Event = TypeVar("_Event", Gaussian, Laplace)
-_SYMBOLS = {"gaussian": ("σ", "ρ"), "laplace": ("b", "ε"), "spherical": ("s", "ε")}
+_SYMBOLS = {
+    "gaussian": ("σ", "ρ"),
+    "subsampled gaussian": ("σ", "ρ"),
+    "laplace": ("b", "ε"),
+    "spherical": ("s", "ε"),
+    "posterior sample": ("T", "ε"),
+}
 """Of a mechanism's noise and of its cost."""
 
 
@@ -54,11 +60,14 @@ class Plan:
         analysis: ``"corrected"`` claims what holds; ``"published"`` reproduces a paper whose claim may not.
         measurements: every event with its share. Their sensitivities are the true ones in either analysis.
         claimed_epsilon: the paper's ε where the analysis is ``"published"``, else None.
+        asked: classes of people by name, with the ε that their members ask for; empty where the model knows
+            no personal ε.
 
     Raises:
         BudgetError: δ is not below 1/(10 · max_users); names repeat; shares exceed the whole; the number of
-            ratings is not public under this adjacency and a measurement has an entry for each; or a corrected
-            plan costs more than its budget.
+            ratings is not public under this adjacency and a measurement has an entry for each; a sample is
+            measured, or people ask for an ε of their own, under another unit or adjacency than user and
+            add-remove; or a corrected plan costs more than its budget.
 
     Privacy: public.
     """
@@ -71,6 +80,7 @@ class Plan:
     analysis: Analysis
     measurements: tuple[Measurement, ...]
     claimed_epsilon: float | None = None
+    asked: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         # A copy through JSON is both a check that it can be stored and a guard against later changes.
@@ -79,12 +89,23 @@ class Plan:
         names = [event.name for event in self.events]
         if not names or len(set(names)) < len(names):
             raise BudgetError(f"{self.model}: a plan has measurements, each with a name of its own")
-        _whole(self.model, {m.event.name: m.share for m in self.measurements})
+        whole(self.model, {m.event.name: m.share for m in self.measurements})
         public = (self.budget.unit, self.budget.adjacency) == ("rating", "replace")
         if not public and EVERY_RATING in (event.size for event in self.events):
             raise BudgetError(
                 f"{self.model}: an entry for each rating would publish who rated what; choose unit "
                 '"rating" and adjacency "replace", under which that is public'
+            )
+        sampled = any(isinstance(event, SubsampledGaussian) for event in self.events)
+        if sampled and (self.budget.unit, self.budget.adjacency) != ("user", "add-remove"):
+            raise BudgetError(
+                f'{self.model}: what a sample of people costs is known for unit "user" under adjacency '
+                '"add-remove"; choose these, or let everybody take part'
+            )
+        if self.asked and (self.budget.unit, self.budget.adjacency) != ("user", "add-remove"):
+            raise BudgetError(
+                f'{self.model}: people choose an ε of their own for unit "user" under adjacency '
+                '"add-remove"; choose these, or a domain without levels'
             )
         if (self.claimed_epsilon is None) != (self.analysis == "corrected"):
             raise BudgetError(
@@ -111,6 +132,23 @@ class Plan:
         """True ε at the budget's δ, rounded up; infinite where none is known."""
         return self.spent.epsilon(self.budget.delta)
 
+    @cached_property
+    def levels(self) -> tuple[Level, ...]:
+        """What each class of people is promised."""
+        return levels(self.events, self.budget.delta, self.asked)
+
+    def cost(self, event: Event) -> float:
+        """What one measurement adds, rounded up: ρ of Gaussian noise, ε of any other.
+
+        Of a sample it is D_α/α at the order α that decides the plan's ε, where ρ adds to it.
+        """
+        loss = price(event)
+        if loss.endless:
+            return math.inf
+        if loss.curve:
+            return units.shown(loss.rho_at(self.spent.deciding(self.budget.delta)))
+        return units.shown(loss.rho or loss.pure)
+
     def _affordable(self) -> bool:
         return self.spent.epsilon_units(self.budget.delta) <= self.budget.epsilon_units
 
@@ -119,7 +157,7 @@ class Plan:
         facts = {
             "ledger": ledger_id,
             "slot": slot,
-            "version": _version(),
+            "version": version(),
             "model": self.model,
             "config": self.config,
             "domain": self.domain_digest,
@@ -128,6 +166,7 @@ class Plan:
             "analysis": self.analysis,
             "measurements": [
                 [e.mechanism, e.name, _finite(e.sensitivity), float(e.noise), float(e.step), int(e.size)]
+                + ([float(e.rate)] if isinstance(e, SubsampledGaussian) else [])
                 for e in self.events
             ],
         }
@@ -139,22 +178,28 @@ class Plan:
         total = f"true ε = {self.epsilon:.6g} at δ = {self.budget.delta:g}{claim}"
         if self.spent.endless:
             total = f"no finite ε is known for this noise{claim}"
-        return "\n".join([head, "", *_aligned(list(self._rows())), "", total])
+        lines = [head, "", *_aligned(list(self._rows())), "", total]
+        if self.levels:
+            lines += [
+                "",
+                *_aligned([("class", "asks for", "is promised", "weight"), *map(_level, self.levels)]),
+            ]
+        return "\n".join(lines)
 
     def _rows(self) -> Iterator[tuple[str, ...]]:
         yield "measurement", "mechanism", "sensitivity", "noise", "entries", "share", "cost"
         for measurement in self.measurements:
-            event, loss = measurement.event, price(measurement.event)
+            event = measurement.event
             width, kind = _SYMBOLS[event.mechanism]
-            cost = math.inf if loss.endless else units.shown(loss.rho or loss.pure)
+            rate = f", q = {event.rate:.4g}" if isinstance(event, SubsampledGaussian) else ""
             yield (
                 event.name,
                 event.mechanism,
                 _number(event.sensitivity),
-                f"{width} = {event.noise:.6g}",
+                f"{width} = {event.noise:.6g}{rate}",
                 "each rating" if event.size == EVERY_RATING else f"{event.size:,}",
                 f"{measurement.share:.4f}",
-                f"{kind} = {_number(cost)}",
+                f"{kind} = {_number(self.cost(event))}",
             )
 
 
@@ -204,95 +249,16 @@ def require_exact_noise(plan: Plan, caveat: str) -> None:
         )
 
 
-def split_gaussian(budget: Budget, shares: Mapping[str, float]) -> dict[str, int]:
-    """Divide the largest ρ that fits a budget: name → integer ρ, rounded down, adding to at most the whole.
-
-    Args:
-        budget: with δ > 0.
-        shares: name → part of ρ; they add to at most 1.
-
-    Returns:
-        ρ of each in units of 1e-12, for ``gaussian``.
-
-    Raises:
-        BudgetError: δ is 0, or the shares exceed the whole.
-
-    Privacy: public.
-    """
-    total = largest_rho(budget)
-    return {name: math.floor(part * total) for name, part in _whole("the split", shares).items()}
-
-
-def split_laplace(budget: Budget, shares: Mapping[str, float]) -> dict[str, int]:
-    """Divide the largest Σε that fits a budget: name → integer ε, rounded down.
-
-    At δ = 0 the Σε is the budget's ε. At δ > 0 many small measurements may add to more, by their zCDP bound.
-
-    Args:
-        budget: any.
-        shares: name → part of Σε; they add to at most 1.
-
-    Returns:
-        ε of each in units of 1e-12, for ``laplace``.
-
-    Raises:
-        BudgetError: The shares exceed the whole.
-
-    Privacy: public.
-    """
-    parts = _whole("the split", shares)
-    kept_back = Fraction(1 - sum(parts.values()))
-    total = largest_pure(budget, [*parts.values(), kept_back])
-    return {name: math.floor(part * total) for name, part in parts.items()}
-
-
-def gaussian(name: str, *, rho: int, sensitivity: float, step: float, size: int) -> Gaussian:
-    """The Gaussian measurement that costs at most ``rho`` units: σ = Δ/√(2ρ), rounded up.
-
-    Privacy: public.
-    """
-    if rho < 1:
-        raise BudgetError(f"{name}: its share of the budget is less than one unit; give it more")
-    sigma = sensitivity / math.sqrt(2 * rho / units.PER_ONE)
-    return _widened(
-        lambda noise: Gaussian(name, sensitivity, noise, step, size), sigma, lambda s: s.rho <= rho
-    )
-
-
-def laplace(name: str, *, epsilon: int, sensitivity: float, step: float, size: int) -> Laplace:
-    """The Laplace measurement that costs at most ``epsilon`` units: b = Δ/ε, rounded up.
-
-    Privacy: public.
-    """
-    if epsilon < 1:
-        raise BudgetError(f"{name}: its share of the budget is less than one unit; give it more")
-    scale = sensitivity / (epsilon / units.PER_ONE)
-    return _widened(
-        lambda noise: Laplace(name, sensitivity, noise, step, size), scale, lambda s: s.pure <= epsilon
-    )
-
-
-def _widened(event: Callable[[float], _Event], noise: float, fits: Callable[[Spent], bool]) -> _Event:
-    while not fits(price(event(noise))):
-        noise = math.nextafter(noise, math.inf)
-    return event(noise)
-
-
-def _whole(owner: str, shares: Mapping[str, float]) -> dict[str, Fraction]:
-    """Shares as exact fractions of at most 1; a sum above it by float rounding alone is scaled down."""
-    exact = {name: Fraction(share) for name, share in shares.items()}
-    total = sum(exact.values())
-    if not exact or min(exact.values()) <= 0 or total > 1 + Fraction(1, 10**9):
-        raise BudgetError(f"{owner}: shares are positive and add to at most 1, here to {float(total):.6g}")
-    return {name: share / max(total, 1) for name, share in exact.items()}
-
-
 def _aligned(rows: list[tuple[str, ...]]) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = [row[0].ljust(widths[0]), row[1].ljust(widths[1])]
         cells += [cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True)]
         yield "  ".join(cells).rstrip()
+
+
+def _level(level: Level) -> tuple[str, ...]:
+    return level.name, f"ε = {level.asked:g}", f"ε = {level.promised:.6g}", f"{level.weight:.4f}"
 
 
 def _finite(value: float) -> float | None:
@@ -307,7 +273,11 @@ def _canonical(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def _version() -> str:
+def version() -> str:
+    """Of the code, which a plan's noise depends on.
+
+    Privacy: public.
+    """
     try:
         return metadata.version("hushrec")
     except metadata.PackageNotFoundError:  # run from a source tree that was never installed

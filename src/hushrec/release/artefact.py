@@ -17,7 +17,7 @@ from hushrec.release.statement import Statement
 
 FORMAT = 1
 LARGEST_FILE = 4 * 2**30
-LARGEST_RANK = 1024
+LARGEST_RANK = 2048
 _FACTORS = {"user_mean": (-1e30, 1e30), "user_variance": (1e-30, 1e30)}
 _NEIGHBOURS = {**_FACTORS, "level_noise": (1e-30, 1e30), "neighbours": (1.0, 1000.0)}
 CONSTANTS = {

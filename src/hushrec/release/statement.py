@@ -1,11 +1,14 @@
 """The statement of privacy that every release carries."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self
 
 from hushrec.errors import ReleaseError
+from hushrec.release.lines import Measured, Promised, number
+
+__all__ = ["Measured", "Promised", "Statement"]
 
 _PLAIN = {
     "user": (
@@ -22,52 +25,9 @@ _REPLACE = {
     "user": "what your ratings were; that you took part may be known",
     "rating": "how many stars one rating had; which items you rated may be known",
 }
-_SYMBOLS = {"gaussian": ("σ", "ρ"), "laplace": ("b", "ε"), "spherical": ("s", "ε")}
-"""Of a mechanism's noise and of its cost."""
+_OPTIONAL = frozenset({"diagnostics", "levels", "personal"})
+"""Fields that files have only where they say something."""
 _ENDLESS = "No finite ε is known for this noise."
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """One measurement as the statement lists it.
-
-    Attributes:
-        name: what was measured.
-        mechanism: ``gaussian``, ``laplace``, ``spherical``, or ``exact`` where neighbouring data agree on it.
-        sensitivity: Δ in the quantity's own units, L1 for Laplace noise and L2 for other; infinite where no
-            bound is known (spherical only).
-        noise: σ (Gaussian), b (Laplace) or s (spherical).
-        entries: number of values; 0 for one for every rating.
-        share: its part of the budget.
-        cost: ρ (Gaussian) or ε (others); infinite where the sensitivity is.
-
-    Privacy: public.
-    """
-
-    name: str
-    mechanism: str
-    sensitivity: float
-    noise: float
-    entries: int
-    share: float
-    cost: float
-
-    def cells(self) -> tuple[str, str, str, str, str, str, str]:
-        """As a line of a table: name, mechanism, Δ, noise, entries, share, cost."""
-        entries = f"{self.entries:,}" if self.entries else "each rating"
-        if self.mechanism == "exact":
-            return self.name, "exact", "0", "none needed", entries, "", ""
-        width, price = _SYMBOLS[self.mechanism]
-        noise, cost = f"{width} = {self.noise:.4g}", f"{price} = {_number(self.cost, 4)}"
-        return (
-            self.name,
-            self.mechanism,
-            _number(self.sensitivity, 4),
-            noise,
-            entries,
-            f"{self.share:.3f}",
-            cost,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +35,8 @@ class Statement:
     """What a release promises, to whom, and on what assumptions.
 
     Attributes:
-        caveat: why nothing is promised (``NOT PRIVATE: …``); empty where the promise holds.
+        caveat: why nothing is promised (``NOT PRIVATE: …``), or only on a condition (``CONDITIONAL ON
+            CONVERGENCE: …``); empty where the promise holds.
         unit: ``user`` or ``rating``.
         adjacency: ``add-remove`` or ``replace``.
         epsilon: true ε at ``delta`` of this release by itself; infinite where no finite one is known.
@@ -85,6 +46,9 @@ class Statement:
         measurements: everything that was measured.
         assumes: what the promise rests on.
         ledger: id, file, entry number and head of the ledger that was charged.
+        diagnostics: of a chain, such as R̂ and effective sample size, by name; numbers are finite.
+        levels: what each class of people is promised.
+        personal: whether people asked for an ε of their own.
 
     Privacy: public.
     """
@@ -99,6 +63,9 @@ class Statement:
     measurements: tuple[Measured, ...] = ()
     assumes: tuple[str, ...] = ()
     ledger: Mapping[str, Any] = field(default_factory=dict)
+    diagnostics: Mapping[str, float | str] = field(default_factory=dict)
+    levels: tuple[Promised, ...] = ()
+    personal: bool = False
 
     @property
     def private(self) -> bool:
@@ -110,9 +77,12 @@ class Statement:
         values = asdict(self)
         values["ledger"] = dict(self.ledger)
         values["epsilon"] = _finite(self.epsilon)
+        values["diagnostics"] = dict(self.diagnostics)
         for line in values["measurements"]:
             line |= {name: _finite(line[name]) for name in ("sensitivity", "cost")}
-        return values
+            if line["rate"] == 1:
+                del line["rate"]
+        return {name: value for name, value in values.items() if name not in _OPTIONAL or value}
 
     @classmethod
     def from_json(cls, values: Any) -> Self:
@@ -123,11 +93,12 @@ class Statement:
         """
         try:
             known = {entry.name for entry in fields(cls)}
-            if set(values) != known:
+            if not known - _OPTIONAL <= set(values) <= known:
                 raise ReleaseError("the statement of privacy has missing or unknown fields")
             values = dict(values)
             values["measurements"] = tuple(map(_measured, values["measurements"]))
             values["assumes"] = tuple(map(str, values["assumes"]))
+            values["levels"] = tuple(Promised(**level) for level in values.get("levels", ()))
             values["epsilon"] = float(_or_infinite(values["epsilon"]))
             statement = cls(**values)
             statement._check()
@@ -147,7 +118,7 @@ class Statement:
             and (self.claimed_epsilon is None or float(self.claimed_epsilon) > 0)
             and 0 <= float(self.delta) < 1
             and self.epsilon >= 0
-            and all(map(_sensible, self.measurements))
+            and all(line.sensible for line in self.measurements)
             and (
                 (self.unit, self.adjacency) == ("rating", "replace")
                 or all(m.entries for m in self.measurements)
@@ -155,13 +126,28 @@ class Statement:
             and not (math.isfinite(self.epsilon) and any(m.cost == math.inf for m in self.measurements))
             and isinstance(self.ledger, Mapping)
             and isinstance(self.ledger.get("slot", 0), int)
-            and all(
-                text.isprintable() for text in (self.caveat, *self.assumes, *map(str, self.ledger.values()))
-            )
+            and isinstance(self.diagnostics, Mapping)
+            and all(isinstance(v, str) or math.isfinite(v) for v in self.diagnostics.values())
+            and isinstance(self.personal, bool)
+            and all(x.sensible and x.promised <= self.epsilon for x in self.levels)
+            and ((self.unit, self.adjacency) == ("user", "add-remove") or not self._for_people())
+            and all(text.isprintable() for text in self._texts())
         )
-        grounded = bool(self.measurements) and math.isfinite(self.epsilon)
+        sure = all(m.mechanism != "posterior sample" for m in self.measurements)
+        grounded = sure and bool(self.measurements) and math.isfinite(self.epsilon)
         if not known or not (grounded or self.caveat):
             raise ReleaseError("the statement of privacy promises something without grounds")
+
+    def _for_people(self) -> bool:
+        """Whether it says what holds only where whole people come and go."""
+        return self.personal or bool(self.levels) or any(m.rate < 1 for m in self.measurements)
+
+    def _texts(self) -> Iterator[str]:
+        yield self.caveat
+        yield from self.assumes
+        yield from map(str, self.ledger.values())
+        for name, value in self.diagnostics.items():
+            yield from (name, str(value))
 
     def __str__(self) -> str:
         lines = [self.caveat] if self.caveat else []
@@ -169,7 +155,7 @@ class Statement:
             lines += [self._claim()]
         if not self.measurements:
             return "\n".join([*lines, "The exact statistics were used: do not publish this file."])
-        loss = "no finite ε" if math.isinf(self.epsilon) else f"ε = {_number(self.epsilon)}"
+        loss = "no finite ε" if math.isinf(self.epsilon) else f"ε = {number(self.epsilon)}"
         lines += [
             f"{loss} at δ = {self.delta:g}, unit {self.unit}, "
             f"adjacency {self.adjacency}, {self.analysis} analysis",
@@ -177,15 +163,33 @@ class Statement:
         ]
         if self.private:
             lines += [self._promise(), ""]
+        lines += self._personal()
         lines += _table(self.measurements)
+        if self.diagnostics:
+            lines += ["", "The chain:", *(f"  · {name}: {_shown(v)}" for name, v in self.diagnostics.items())]
         lines += ["", "Assumed:", *(f"  · {line}" for line in self.assumes)]
         if self.ledger:
             lines += ["", *_described(self.ledger)]
         return "\n".join(lines)
 
+    def _personal(self) -> list[str]:
+        lines = []
+        if self.levels:
+            lines += _aligned(
+                [("class", "asks for", "is promised", "weight"), *(x.cells() for x in self.levels)]
+            )
+            lines += [""]
+        if self.personal:
+            lines += [
+                "Each person loses at most the ε that he asked for, at the same δ, and never more than the ε "
+                "above; who asked for 0 left no trace.",
+                "",
+            ]
+        return lines
+
     def _claim(self) -> str:
         claimed = self.claimed_epsilon or math.inf
-        text = f"Not a valid guarantee: the published analysis claims ε = {_number(claimed)}, "
+        text = f"Not a valid guarantee: the published analysis claims ε = {number(claimed)}, "
         if self.epsilon <= claimed * (1 + 1e-9):
             text += "which the noise here keeps, but does not keep under every setting as printed "
         else:
@@ -207,16 +211,8 @@ def _measured(values: Mapping[str, Any]) -> Measured:
     return replace(line, sensitivity=_or_infinite(line.sensitivity), cost=_or_infinite(line.cost))
 
 
-def _sensible(line: Measured) -> bool:
-    numbers = [line.noise, line.entries, line.share, line.sensitivity, line.cost]
-    if line.mechanism == "spherical" and line.sensitivity == line.cost == math.inf:
-        numbers = numbers[:3]
-    return (
-        isinstance(line.name, str)
-        and line.name.isprintable()
-        and line.mechanism in (*_SYMBOLS, "exact")
-        and all(isinstance(number, int | float) and 0 <= number < math.inf for number in numbers)
-    )
+def _shown(value: float | str) -> str:
+    return value if isinstance(value, str) else number(value, 4)
 
 
 def _finite(value: float) -> float | None:
@@ -237,13 +233,13 @@ def _described(ledger: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _number(value: float | None, digits: int = 6) -> str:
-    return "∞" if value is None or math.isinf(value) else f"{value:.{digits}g}"
-
-
 def _table(measurements: tuple[Measured, ...]) -> list[str]:
     rows = [("measurement", "mechanism", "Δ", "noise", "entries", "share", "cost")]
     rows += [m.cells() for m in measurements]
+    return _aligned(rows)
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows

@@ -10,7 +10,7 @@ from hushrec.arrays import Ints, Ints32
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.errors import DomainError
-from hushrec.kernels.centring import centre, weighted_item_sums
+from hushrec.kernels.centring import centre, truncated_item_sums, weighted_item_sums
 from hushrec.statistics.grid import Grid, Weights
 from hushrec.statistics.query import Query
 from hushrec.statistics.sensitivity import Norm, vector_user
@@ -18,6 +18,7 @@ from hushrec.statistics.sensitivity import Norm, vector_user
 _BITS = 14
 _WEIGHT_BITS = 28
 _COUNT_BITS = 4  # below one, so that little noise can be drawn too
+_FULL_BITS = 16  # of a personal weight
 _KEPT_BITS = 30  # of weight × entry, so that the sums of a billion users stay below 2^62
 
 
@@ -38,6 +39,7 @@ class EffectSums:
         clip: bound on a centred rating (unit ``user``).
         contribution: K (unit ``user``); the paper's is 1.
         strength: fictitious ratings at the middle of the scale in a user's mean (unit ``user``).
+        personal: whether people have weights of their own, which scale all that they give (unit ``user``).
 
     Privacy: public.
     """
@@ -50,6 +52,7 @@ class EffectSums:
     clip: float
     contribution: float
     strength: int
+    personal: bool = False
 
     @cached_property
     def grid(self) -> Grid:
@@ -104,7 +107,7 @@ class EffectSums:
         fixed = self.adjacency == "replace"
         if self.published or user:
             yield Query("global sum", change, self.norm, grid.step, 1, claim)
-            yield Query("global count", 0.0 if fixed else 1.0, self.norm, 2.0**-_COUNT_BITS, 1)
+            yield Query("global count", 0.0 if fixed else 1.0, self.norm, 2.0**-self._count_bits, 1)
         if not user:
             yield Query("item sums", change, self.norm, grid.step, n, claim)
             yield Query("item counts", 0.0 if fixed else 1.0, self.norm, 2.0**-_COUNT_BITS, n)
@@ -116,8 +119,13 @@ class EffectSums:
         yield Query("item sums", sums, self.norm, unit, n, claim)
         yield Query("item counts", counts, self.norm, self.weights.step, n, 1.0 if self.published else None)
 
-    def measure(self, ratings: Ratings) -> Iterator[tuple[Query, Ints]]:
+    def measure(self, ratings: Ratings, personal: Ints | None = None) -> Iterator[tuple[Query, Ints]]:
         """The sums themselves, in the order of ``queries``.
+
+        Args:
+            ratings: private ratings.
+            personal: everybody's weight w in steps of 2^-16, shape (n_users,); what he gives is at most w times
+                each query's sensitivity.
 
         Privacy: bounded, each by its query's sensitivity; unit ``user`` needs ratings capped to the
         domain's cap.
@@ -126,25 +134,38 @@ class EffectSums:
         rating = self.unit == "rating"
         values = self.levels[ratings.steps]
         if "global sum" in queries:
-            members = ratings.n_ratings if rating else ratings.n_users
-            yield queries["global sum"], self._global_sum(ratings, values)
-            yield queries["global count"], np.array([members << _COUNT_BITS], dtype=np.int64)
+            yield queries["global sum"], self._global_sum(ratings, values, personal)
+            yield queries["global count"], self._global_count(ratings, personal)
         rows = (ratings.indptr, ratings.items)
         full = np.full(ratings.n_users, 1 << _WEIGHT_BITS, dtype=np.int64)
         weights = full if rating else self.weights.steps[ratings.counts]
+        if personal is not None:
+            weights = (weights * personal) >> _FULL_BITS
         entries = values.astype(np.int32) if rating else self._entries(ratings)
         dropped = _WEIGHT_BITS if rating else self._shift
-        yield queries["item sums"], weighted_item_sums(*rows, entries, weights, dropped, self.domain.n_items)
+        sums = weighted_item_sums if personal is None else truncated_item_sums
+        yield queries["item sums"], sums(*rows, entries, weights, dropped, self.domain.n_items)
         ones = np.ones(ratings.n_ratings, dtype=np.int32)
         dropped = _WEIGHT_BITS - _COUNT_BITS if rating else 0
         yield queries["item counts"], weighted_item_sums(*rows, ones, weights, dropped, self.domain.n_items)
 
-    def _global_sum(self, ratings: Ratings, values: Ints) -> Ints:
+    @property
+    def _count_bits(self) -> int:
+        return _FULL_BITS if self.personal else _COUNT_BITS
+
+    def _global_count(self, ratings: Ratings, personal: Ints | None) -> Ints:
+        members = ratings.n_ratings if self.unit == "rating" else ratings.n_users
+        whole = (members << self._count_bits) if personal is None else int(personal.sum())
+        return np.array([whole], dtype=np.int64)
+
+    def _global_sum(self, ratings: Ratings, values: Ints, personal: Ints | None) -> Ints:
         if self.unit == "rating":
             return np.array([values.sum()], dtype=np.int64)
         if not ratings.n_users:
             return np.zeros(1, dtype=np.int64)
         means = np.add.reduceat(values, ratings.indptr[:-1]) // ratings.counts
+        if personal is not None:
+            means = np.sign(means) * ((np.abs(means) * personal) >> _FULL_BITS)
         return np.array([means.sum()], dtype=np.int64)
 
     def _entries(self, ratings: Ratings) -> Ints32:

@@ -1,5 +1,6 @@
 """A private sum as both a plan and a fit know it: its name, its grid, how far a neighbour moves it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,10 @@ class Query:
         spherical: whether a paper adds noise ∝ exp(−‖b‖₂/s) to rows, each s calibrated so that its claim is
             the query's share of ε; ``sensitivity`` is then the true loss in units of the claimed one,
             infinite where no bound is known.
+        rate: probability of each person to be in the sample that is summed over, drawn by ``grant.sample``;
+            1 where everybody is. ``sensitivity`` is then what one person of the sample adds at most.
+        posterior: whether it is no sum but a draw from exp(−loss/T); ``sensitivity`` is then the largest
+            change of the log-density times T, see ``PosteriorSample``, and ``grant.sample_key`` its release.
 
     Privacy: public.
     """
@@ -36,6 +41,8 @@ class Query:
     size: int
     claimed: float | None = None
     spherical: bool = False
+    rate: float = 1.0
+    posterior: bool = False
 
     @property
     def printed(self) -> float:
@@ -54,11 +61,19 @@ class Query:
         """
         return Bounded(self.name, values, self.sensitivity, self.norm, self.step)
 
-    def release(self, grant: Grant, values: Ints) -> Noisy:
+    def release(self, grant: Grant, values: Ints | Callable[[], Ints]) -> Noisy:
         """Publish a measured sum: through the grant, or as it is where neighbouring data agree on it.
+
+        Args:
+            grant: what was charged.
+            values: the sum in grid steps, or what makes it: not called where the grant's checkpoint has the
+                released value already.
 
         Privacy: charged (the event booked under ``name``); public where ``agreed``.
         """
+        if not self.agreed and (kept := grant.recall(self.name)) is not None:
+            return kept
+        sums = values() if callable(values) else values
         if self.agreed:
-            return Noisy(self.name, values.astype(np.float64) * self.step, 0.0, self.step, None)
-        return grant.release(self.bounded(values))
+            return Noisy(self.name, sums.astype(np.float64) * self.step, 0.0, self.step, None)
+        return grant.release(self.bounded(sums))

@@ -1,0 +1,93 @@
+"""Langevin dynamics beside gradient descent: what the noise costs, on Netflix-like ratings.
+
+    python benchmarks/langevin.py [--rounds 7] [--quanta 8]
+
+Passes of both over the same ratings, two threads each, one after the other in every round: the medians, and
+their ratios in seconds and in CPU seconds. Normals are timed by themselves, as many at a time as pay an item.
+"""
+
+import argparse
+import os
+from time import perf_counter, process_time
+
+THREADS = 2
+os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": str(THREADS)}
+
+import numba  # noqa: E402  (reads how many threads to use)
+import numpy as np  # noqa: E402
+
+from hushrec.data.synthetic import netflix_like  # noqa: E402
+from hushrec.kernels.epoch import Epoch  # noqa: E402
+from hushrec.kernels.langevin import langevin  # noqa: E402
+from hushrec.kernels.normals import draw, room  # noqa: E402
+from hushrec.kernels.sgd import descend  # noqa: E402
+
+USERS, ITEMS, RATINGS = 70_000, 10_700, 10_000_000
+RANKS = 16, 64, 256
+RATE, REG = 0.005, 0.02
+
+
+def seconds(work):
+    """Seconds, and CPU seconds."""
+    start = perf_counter(), process_time()
+    work()
+    return perf_counter() - start[0], process_time() - start[1]
+
+
+class Passes:
+    def __init__(self, made, rank, quanta):
+        rng = np.random.default_rng(0)
+        values = made.steps.astype(np.float32) + 1
+        self.mean, self.quanta, self.epochs = values.mean(), quanta, 0
+        self.rows = made.indptr, made.items, values - self.mean
+        self.sizes = USERS, ITEMS
+        self.start = [rng.standard_normal((n, rank), np.float32) * np.float32(0.1) for n in self.sizes]
+        self.start += [np.zeros(n, np.float32) for n in self.sizes]
+        self.order = rng.permutation(USERS).astype(np.int32)
+        self.regs = [np.full(n, REG, np.float32) for n in self.sizes]
+        self.scales = np.full(USERS, 0.5, np.float32)  # so that both take the same steps
+        # Predictions of the prior vary by ½, whatever the rank.
+        self.priors = [np.full(rank, 2 * rank**0.5, np.float32) for _ in self.sizes]
+        self.descending, self.sampling = ([a.copy() for a in self.start] for _ in range(2))
+
+    def descend(self):
+        descend(*self.rows, self.order, *self.descending, *self.regs, RATE, threads=THREADS)
+
+    def langevin(self):
+        epoch = Epoch(bytes(32), self.epochs, USERS, ITEMS, self.quanta)
+        self.epochs += 1
+        law = *self.priors, (4.0, 4.0), RATE, 1.0, 1 - self.mean, 5 - self.mean
+        langevin(*self.rows, self.order, *self.sampling, self.scales, *law, epoch, threads=THREADS)
+
+
+@numba.njit(nogil=True)
+def payments(count, z, n, key):
+    for name in range(count):
+        draw(z, n, key, (np.uint32(name), np.uint32(0), np.uint32(0)))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--quanta", type=int, default=8)
+    asked = parser.parse_args()
+    made = netflix_like(USERS, ITEMS, RATINGS, seed=0)
+    key = np.zeros(8, np.uint32)
+    print("rank  descend  langevin s/pass  ratio  (CPU)  M ratings/s  M normals/s a thread")
+    for rank in RANKS:
+        passes = Passes(made, rank, asked.quanta)
+        passes.descend(), passes.langevin()
+        taken = [(seconds(passes.descend), seconds(passes.langevin)) for _ in range(asked.rounds)]
+        (without, cpu_without), (with_noise, cpu_with) = np.median(taken, axis=0)
+        z, count = np.zeros(room(rank + 1), np.float32), 100_000
+        payments(1, z, rank + 1, key)
+        rate = count * (rank + 1) / seconds(lambda: payments(count, z, rank + 1, key))[0] / 1e6  # noqa: B023
+        print(
+            f"{rank:4} {without:8.3f} {with_noise:9.3f} {with_noise / without:13.2f}"
+            f" {cpu_with / cpu_without:6.2f} {RATINGS / with_noise / 1e6:12.1f} {rate:12.0f}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

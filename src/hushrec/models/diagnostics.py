@@ -1,0 +1,83 @@
+"""Whether chains look as if they had converged: R̂ and effective sample size, by ArviZ.
+
+They can refute convergence and never prove it: chains that all miss a part of the posterior agree.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hushrec.arrays import Floats
+
+LARGEST_RHAT = 1.01
+LEAST_ESS = 400
+_FEWEST = 4  # draws of a chain, for two halves that each have a variance
+
+__all__ = ["LARGEST_RHAT", "LEAST_ESS", "Diagnostics", "diagnose"]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostics:
+    """How much several chains agree.
+
+    Attributes:
+        rhat: the largest rank-normalised split R̂ of all functionals; infinite where one has none.
+        ess: the least bulk effective sample size, of all chains together.
+        apart: share of the functionals with R̂ > 1.01.
+        functionals: how many there are.
+        chains: number of chains.
+        draws: of each chain.
+
+    Privacy: private. They are functions of the ratings that no guarantee covers.
+    """
+
+    rhat: float
+    ess: float
+    apart: float
+    functionals: int
+    chains: int
+    draws: int
+
+    @property
+    def converged(self) -> bool:
+        """Whether nothing speaks against it: R̂ ≤ 1.01 and ESS ≥ 400 throughout (Vehtari et al. 2021, §4)."""
+        return self.chains > 1 and self.rhat <= LARGEST_RHAT and self.ess >= LEAST_ESS
+
+    def __str__(self) -> str:
+        verdict = "converged as far as can be seen" if self.converged else "NOT CONVERGED"
+        return (
+            f"{verdict}: R̂ up to {self.rhat:.3f}, {self.apart:.0%} of {self.functionals} functionals above "
+            f"{LARGEST_RHAT}; effective sample size from {self.ess:.0f}; {self.chains} chains of "
+            f"{self.draws} draws"
+        )
+
+
+def diagnose(draws: Floats) -> Diagnostics:
+    """R̂ and effective sample size of every functional; the worst of each.
+
+    Vehtari, Gelman, Simpson, Carpenter & Bürkner 2021, "Rank-normalization, folding, and localization: an
+    improved R̂ for assessing convergence of MCMC", eqs. 3, 14 and 15.
+
+    Args:
+        draws: the second halves of the chains, say, shape (n_chains, n_draws, n_functionals).
+
+    Privacy: private.
+    """
+    from arviz_stats.base.array import array_stats  # takes a second, and only this function needs it
+
+    chains, length, functionals = draws.shape
+    rhat, ess = np.full(functionals, np.inf), np.zeros(functionals)
+    # A chain that stays where it is tells nothing, wherever that is.
+    moving = np.isfinite(draws).all(axis=(0, 1)) & (np.ptp(draws, axis=1) > 0).all(axis=0)
+    if length >= _FEWEST and moving.any():
+        known, axes = draws[:, :, moving], {"chain_axis": 0, "draw_axis": 1}
+        found = array_stats.rhat(known, **axes), array_stats.ess(known, **axes)  # type: ignore[no-untyped-call]
+        rhat[moving], ess[moving] = np.nan_to_num(found[0], nan=np.inf), np.nan_to_num(found[1])
+    return Diagnostics(
+        rhat=float(rhat.max(initial=0)),
+        ess=float(ess.min(initial=np.inf)),
+        apart=float((rhat > LARGEST_RHAT).mean()),
+        functionals=functionals,
+        chains=chains,
+        draws=length,
+    )

@@ -1,0 +1,39 @@
+"""What a release says that it cannot promise, or only on a condition: for what it is, and for its ledger."""
+
+from collections.abc import Iterable
+
+from hushrec.privacy.chain import Entry
+from hushrec.privacy.events import PosteriorSample
+from hushrec.privacy.plan import Plan
+
+UNPROTECTED = "not private"
+"""How a caveat begins where nothing is promised."""
+CONDITIONAL = "conditional on convergence"
+"""How a caveat begins where all hangs on a chain."""
+
+
+def inherited(caveat: str, entries: Iterable[Entry]) -> str:
+    """A release's caveat, or that of its ledger where an earlier release was not private.
+
+    Whoever knows the seed has the exact sums of that release: nothing after it can promise ε.
+
+    Privacy: public.
+    """
+    if not caveat and any(entry.caveat.startswith(UNPROTECTED) for entry in entries):
+        return f"{UNPROTECTED}: this ledger holds a seeded release"
+    return caveat
+
+
+def conditional(caveat: str, plan: Plan, entries: Iterable[Entry]) -> str:
+    """A release's caveat, or the condition under which its plan and its ledger's total hold.
+
+    Privacy: public.
+    """
+    own = {event.name for event in plan.events if isinstance(event, PosteriorSample)}
+    names = own | {e.measurement for e in entries if e.mechanism == PosteriorSample.mechanism}
+    if caveat or not names:
+        return caveat
+    return (
+        f"{CONDITIONAL}: a posterior sample ({', '.join(sorted(names))}) keeps its ε only if the chain had "
+        "converged"
+    )

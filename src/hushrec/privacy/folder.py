@@ -1,0 +1,156 @@
+"""A private folder that one process holds at a time, whose files are each there whole or not at all."""
+
+import contextlib
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import safetensors
+
+from hushrec.errors import CheckpointError
+from hushrec.privacy.failpoints import failpoint
+
+_LOCK, _DRAFTS = "lock", "drafts"
+
+
+class Folder:
+    """A folder for its owner alone (0700), locked until it is closed or the process ends, however it ends.
+
+    Args:
+        path: a folder of its own, new or one that was left behind; its parent exists.
+        known: full match of the names of the files that are kept in it.
+
+    Raises:
+        CheckpointError: Another process holds it, it holds something else, or it cannot be made.
+
+    Privacy: private.
+    """
+
+    def __init__(self, path: Path, known: re.Pattern[str]) -> None:
+        self.path, self._known = path, known
+        self._lock: int | None = None
+        with self.translated():
+            self._lock = self._claimed()
+            try:
+                if (path / _DRAFTS).exists():
+                    shutil.rmtree(path / _DRAFTS)
+                (path / _DRAFTS).mkdir(mode=0o700)
+                _sync(path.parent)
+            except BaseException:
+                self.close()
+                raise
+
+    @property
+    def open(self) -> bool:
+        """Whether it is still held."""
+        return self._lock is not None
+
+    def files(self) -> frozenset[str]:
+        """Names of the files that are kept in it."""
+        return frozenset(file.name for file in self.path.iterdir() if self._known.fullmatch(file.name))
+
+    def draft(self, name: str) -> Path:
+        """Where a file is written before it is published."""
+        return self.path / _DRAFTS / name
+
+    def publish(self, name: str) -> None:
+        """Put a draft in the place of the file of that name, durably."""
+        draft = self.draft(name)
+        _sync(draft)
+        draft.replace(self.path / name)
+        _sync(self.path)
+
+    def write(self, name: str, content: bytes) -> None:
+        """Put a small file in its place, durably."""
+        handle = os.open(self.draft(name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(handle, "wb") as draft:
+            draft.write(content)
+        self.publish(name)
+
+    def shred(self, name: str) -> None:
+        """Overwrite a file, then remove it, durably.
+
+        What a file system or a disk keeps of overwritten blocks is beyond its reach.
+        """
+        with (self.path / name).open("r+b") as file:
+            file.write(bytes(os.fstat(file.fileno()).st_size))
+            file.flush()
+            os.fsync(file.fileno())
+        (self.path / name).unlink()
+        _sync(self.path)
+        failpoint("after-shred")
+
+    def clear(self) -> None:
+        """Remove every file."""
+        for name in self.files():
+            (self.path / name).unlink()
+
+    def remove(self) -> None:
+        """Remove every file and the folder itself, and give it back."""
+        self.clear()
+        shutil.rmtree(self.path / _DRAFTS)
+        (self.path / _LOCK).unlink()
+        with contextlib.suppress(OSError):  # somebody put a file of his own there
+            self.path.rmdir()
+        _sync(self.path.parent)
+        self.close()
+
+    def close(self) -> None:
+        """Let another process have it."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    @contextlib.contextmanager
+    def translated(self) -> Iterator[None]:
+        """Say in this project's errors what the operating system says in its own."""
+        try:
+            yield
+        except (OSError, safetensors.SafetensorError) as error:
+            cause = getattr(error, "strerror", None) or "it could not be written"
+            raise CheckpointError(
+                f"{self.path.name}: no checkpoint can be kept here ({cause}); make room, or choose a folder "
+                "of your own on a local disk, and call again"
+            ) from error
+
+    def _claimed(self) -> int:
+        """Make the folder, or take the one that was left behind, and hold its lock."""
+        import fcntl  # only where checkpoints are used: not every system has it
+
+        while True:
+            self.path.mkdir(mode=0o700, exist_ok=True)
+            self._require_own()
+            self.path.chmod(0o700)
+            lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                with contextlib.suppress(FileNotFoundError):
+                    if os.path.samestat(os.fstat(lock), (self.path / _LOCK).stat()):
+                        return lock
+            except BlockingIOError:
+                os.close(lock)
+                raise CheckpointError(
+                    f"{self.path.name}: another process is going on from this checkpoint; wait for it, or "
+                    "end it"
+                ) from None
+            os.close(lock)  # of a folder that was removed in the meantime
+
+    def _require_own(self) -> None:
+        """Refuse a folder with anything else in it: it is removed in the end."""
+        held = {file.name for file in self.path.iterdir()}
+        strange = {name for name in held - {_LOCK, _DRAFTS} if not self._known.fullmatch(name)}
+        if strange or (held and _LOCK not in held):
+            raise CheckpointError(
+                f"{self.path.name}: there is something else in this folder; a checkpoint needs one of its "
+                "own, for it is removed when the release is published"
+            )
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,123 @@
+"""The lines of a statement of privacy: what was measured, and what each class of people is promised."""
+
+import math
+from dataclasses import dataclass
+
+_SYMBOLS = {
+    "gaussian": ("σ", "ρ"),
+    "subsampled gaussian": ("σ", "ρ"),
+    "laplace": ("b", "ε"),
+    "spherical": ("s", "ε"),
+    "posterior sample": ("T", "ε"),
+}
+"""Of a mechanism's noise and of its cost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One measurement as the statement lists it.
+
+    Attributes:
+        name: what was measured.
+        mechanism: ``gaussian``, ``subsampled gaussian``, ``laplace``, ``spherical``, ``posterior sample``, or
+            ``exact`` where neighbouring data agree on it.
+        sensitivity: Δ in the quantity's own units, L1 for Laplace noise and L2 for other, of the loss for a
+            posterior sample; infinite where no bound is known (spherical only).
+        noise: σ (Gaussian), b (Laplace), s (spherical) or the temperature T (posterior sample).
+        entries: number of values; 0 for one for every rating.
+        share: its part of the budget.
+        cost: ρ (Gaussian; of a sample, its divergence D_α/α at the order that decides the release's ε) or ε
+            (others); infinite where the sensitivity is.
+        rate: probability of each person to take part.
+
+    Privacy: public.
+    """
+
+    name: str
+    mechanism: str
+    sensitivity: float
+    noise: float
+    entries: int
+    share: float
+    cost: float
+    rate: float = 1.0
+
+    def cells(self) -> tuple[str, str, str, str, str, str, str]:
+        """As a line of a table: name, mechanism, Δ, noise, entries, share, cost."""
+        entries = f"{self.entries:,}" if self.entries else "each rating"
+        if self.mechanism == "exact":
+            return self.name, "exact", "0", "none needed", entries, "", ""
+        width, price = _SYMBOLS[self.mechanism]
+        rate = f", q = {self.rate:.4g}" if self.rate < 1 else ""
+        noise, cost = f"{width} = {self.noise:.4g}{rate}", f"{price} = {number(self.cost, 4)}"
+        return (
+            self.name,
+            self.mechanism,
+            number(self.sensitivity, 4),
+            noise,
+            entries,
+            f"{self.share:.3f}",
+            cost,
+        )
+
+    @property
+    def sensible(self) -> bool:
+        """Whether such a measurement can be."""
+        numbers = [self.noise, self.entries, self.share, self.sensitivity, self.cost]
+        if self.mechanism == "spherical" and self.sensitivity == self.cost == math.inf:
+            numbers = numbers[:3]
+        return (
+            isinstance(self.name, str)
+            and self.name.isprintable()
+            and self.mechanism in (*_SYMBOLS, "exact")
+            and isinstance(self.rate, int | float)
+            and 0 < self.rate <= 1
+            and (self.rate < 1) == (self.mechanism == "subsampled gaussian")
+            and all(map(_finite, numbers))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Promised:
+    """What a class of people is promised.
+
+    Attributes:
+        name: of the class.
+        asked: the ε that its members ask for.
+        weight: how much of each of them counts, from 0 to 1.
+        promised: the ε that each of them loses at most; not above ``asked``.
+
+    Privacy: public.
+    """
+
+    name: str
+    asked: float
+    weight: float
+    promised: float
+
+    def cells(self) -> tuple[str, str, str, str]:
+        """As a line of a table."""
+        return self.name, f"ε = {number(self.asked)}", f"ε = {number(self.promised)}", f"{self.weight:.4f}"
+
+    @property
+    def sensible(self) -> bool:
+        """Whether such a promise can be."""
+        return (
+            isinstance(self.name, str)
+            and self.name.isprintable()
+            and all(map(_finite, (self.asked, self.weight, self.promised)))
+            and self.weight <= 1
+            and self.promised <= self.asked
+        )
+
+
+def number(value: float | None, digits: int = 6) -> str:
+    """As people read it; None stands for infinity.
+
+    Privacy: public.
+    """
+    return "∞" if value is None or math.isinf(value) else f"{value:.{digits}g}"
+
+
+def _finite(value: object) -> bool:
+    return isinstance(value, int | float) and 0 <= value < math.inf

@@ -1,0 +1,180 @@
+"""Langevin dynamics under noise, and people who each ask for an ε of their own."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import hushrec as hr
+from hushrec.data.blocks import Blocks
+from hushrec.errors import BudgetUnsupported
+from hushrec.models.dynamics import langevin_step
+from hushrec.privacy.accountant import gaussian_epsilon, gaussian_mu
+
+
+def user(budget, epsilon=4.0):
+    return budget(epsilon, unit="user")
+
+
+def fitted(ratings, model, budget, seed=1):
+    return hr.fit(ratings, model, budget, entropy=hr.testing.Seeded(seed))
+
+
+def same(one, other):
+    return all(np.array_equal(tensor, other.tensors[name]) for name, tensor in one.tensors.items())
+
+
+def test_steps_find_what_effects_leave(rmse, budget):
+    config = hr.PosteriorMF(rank=4)
+    assert rmse(config) < rmse(hr.GlobalEffects()) - 0.02
+    assert rmse(config, user(budget, 20.0)) < rmse(hr.GlobalEffects(), user(budget, 20.0)) - 0.005
+    errors = [rmse(config, user(budget, epsilon)) for epsilon in (0.3, 5.0, 1000.0)]
+    assert errors[0] > errors[1] > errors[2] + 0.005
+
+
+def test_every_round_is_one_measurement_and_all_cost_the_budget(world, budget):
+    planned = hr.plan(hr.PosteriorMF(rank=3, rounds=7), world[0].domain, user(budget))
+    names = [m.event.name for m in planned.measurements]
+    assert names[4:] == [f"items, round {t}" for t in range(1, 8)]
+    assert {m.event.mechanism for m in planned.measurements} == {"gaussian"}
+    assert planned.epsilon == pytest.approx(4, rel=1e-6)
+    assert planned.epsilon <= 4
+    sampled = hr.plan(hr.PosteriorMF(rank=3, rounds=7, sample_rate=0.3), world[0].domain, user(budget))
+    assert [m.event.mechanism for m in sampled.measurements][4:] == ["subsampled gaussian"] * 7
+    assert {m.event.rate for m in sampled.measurements[4:]} == {int(0.3 * 2**32) / 2**32}, "drawn exactly"
+    assert sampled.epsilon == pytest.approx(4, rel=1e-6)
+    assert sampled.epsilon <= 4
+    assert sampled.measurements[4].event.sigma < planned.measurements[4].event.sigma
+
+
+def test_a_sample_of_people_learns_too(rmse, budget):
+    config = hr.PosteriorMF(rank=3, sample_rate=0.5, rounds=40)
+    assert rmse(config, user(budget, 50.0)) < rmse(hr.GlobalEffects(), user(budget, 50.0)) - 0.005
+
+
+def test_it_protects_people_where_they_come_and_go(world, budget):
+    for unit, adjacency in (("rating", "add-remove"), ("rating", "replace")):
+        with pytest.raises(BudgetUnsupported, match="user under add-remove"):
+            hr.plan(hr.PosteriorMF(), world[0].domain, budget(unit=unit, adjacency=adjacency))
+    with pytest.raises(BudgetUnsupported, match="gaussian"):
+        hr.plan(hr.PosteriorMF(noise="laplace"), world[0].domain, user(budget))
+
+
+def test_nobodys_vector_is_released(world, budget):
+    release = fitted(world[0], hr.PosteriorMF(rank=3, rounds=3), user(budget))
+    assert (release.kind, release.users) == ("factors", ())
+    assert sorted(release.tensors) == ["item_effects", "item_factors", "item_noise"]
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.4])
+def test_block_files_give_the_bits_of_memory(world, budget, tmp_path, rate):
+    blocks = Blocks.write(world[0], tmp_path / "blocks", ratings_per_block=3000)
+    assert blocks.n_blocks > 5
+    model = hr.PosteriorMF(rank=3, rounds=3, sample_rate=rate)
+    one, other = (fitted(source, model, user(budget)) for source in (world[0], blocks))
+    assert one.to_bytes() == other.to_bytes()
+
+
+# -- everybody his own ε ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def choosing(world):
+    """A third asks for nothing, a third for a little, a third for more than there is."""
+    return world[0].with_asked(np.tile([0.0, 0.5, 9.0], world[0].n_users)[: world[0].n_users])
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.4])
+def test_who_asks_for_nothing_has_no_influence_at_all(choosing, budget, rate):
+    model = hr.PosteriorMF(rank=3, rounds=3, sample_rate=rate)
+    without = choosing.select(np.repeat(choosing.asked > 0, choosing.counts))
+    here, there = fitted(choosing, model, user(budget)), fitted(without, model, user(budget))
+    assert here.to_bytes() == there.to_bytes()
+    assert not same(
+        here, fitted(choosing.select(np.repeat(choosing.asked < 9, choosing.counts)), model, user(budget))
+    )
+
+
+def test_who_asks_for_nothing_has_none_without_noise_either(choosing):
+    model = hr.PosteriorMF(rank=3, rounds=3)
+    without = choosing.select(np.repeat(choosing.asked > 0, choosing.counts))
+    assert same(hr.fit(choosing, model), hr.fit(without, model))
+
+
+def test_without_noise_people_are_capped_all_the_same(world):
+    train = world[0]
+    domain = hr.Domain(train.domain.items, scale=(1, 5, 1), max_users=2000, cap=10)
+    moved = hr.Ratings(domain, train.users, train.indptr, train.items, train.steps)
+    model = hr.PosteriorMF(rank=2, rounds=2)
+    assert same(hr.fit(moved, model), hr.fit(moved.capped(10), model))
+
+
+def test_who_asks_for_a_little_counts_for_a_little(world, budget):
+    """Under the same noise, the less people ask for the nearer the release is to that of nobody."""
+    model, train = hr.PosteriorMF(rank=2, rounds=2), world[0]
+    asked = 4.0, gaussian_epsilon(gaussian_mu(4.0, 1e-6) / 2, 1e-6), 0.1, 0.0
+    full, half, little, nobody = (
+        fitted(train.with_asked(np.full(train.n_users, epsilon)), model, user(budget)) for epsilon in asked
+    )
+    assert same(full, fitted(train, model, user(budget)))
+    away = [
+        np.linalg.norm(release.tensors["item_effects"] - nobody.tensors["item_effects"])
+        for release in (little, half, full)
+    ]
+    assert 0 < away[0] < away[1] < away[2]
+
+
+def test_plan_and_statement_say_what_each_class_is_promised(world, budget):
+    train = world[0]
+    levels = {"strict": 0.5, "default": 2.0, "generous": 8.0, "absent": 0.0}
+    domain = hr.Domain(train.domain.items, scale=(1, 5, 1), max_users=2000, levels=levels)
+    moved = hr.Ratings(domain, train.users, train.indptr, train.items, train.steps)
+    asked = np.array(list(levels.values()))[np.arange(train.n_users) % 4]
+    model = hr.PosteriorMF(rank=2, rounds=2)
+    planned = hr.plan(model, domain, user(budget, 4.0))
+    promised = {level.name: level.promised for level in planned.levels}
+    assert promised["absent"] == 0
+    assert all(0 <= promised[name] <= min(levels[name], 4.0) for name in levels)
+    assert promised["generous"] == pytest.approx(4.0)
+    assert promised["strict"] > 0.49
+    release = fitted(moved.with_asked(asked), model, user(budget, 4.0))
+    for name in levels:
+        assert name in str(planned)
+        assert name in str(release.statement)
+    assert hr.Release.from_bytes(release.to_bytes()).statement == release.statement
+
+
+def test_models_that_give_everybody_the_same_refuse_those_who_ask(choosing, budget):
+    with pytest.raises(BudgetUnsupported, match="epsilon"):
+        fitted(choosing, hr.GlobalEffects(), user(budget))
+    with pytest.raises(BudgetUnsupported, match="epsilon"):
+        fitted(choosing, hr.PrivateSGD(rank=2, epochs=2), user(budget))
+
+
+# -- the step ---------------------------------------------------------------------------------------------
+
+
+def test_repeated_steps_reach_the_posterior_mean_of_a_gaussian():
+    """One item, everybody's p known to be N(0, 1) and told exactly: a linear pull toward the mean."""
+    prior, noise, counts = 0.5, 0.8, np.array([40.0, 3.0, 0.0])
+    curvature = counts[:, None] * 0.5
+    truth = np.array([[0.7], [-0.4], [0.3]])
+    mean = curvature * truth / (curvature + noise / prior)
+    q = np.zeros((3, 1))
+    for _ in range(200):
+        q, part = langevin_step(
+            q, curvature * (truth - q), 1e-3, counts, prior=prior, noise=noise, rate=1.0, left=1.0
+        )
+    np.testing.assert_allclose(q, mean, atol=1e-6)
+    assert ((part > 0) & (part <= 1)).all()
+
+
+def test_steps_shrink_with_noise_and_with_what_is_left():
+    pace = {"prior": 0.1, "noise": 0.8}
+    parts = [
+        langevin_step(
+            np.zeros((1, 1)), np.ones((1, 1)), sigma, np.array([20.0]), rate=rate, left=left, **pace
+        )[1][0]
+        for sigma, rate, left in ((0.1, 1.0, 1.0), (10.0, 1.0, 1.0), (10.0, 1.0, 0.1), (10.0, 0.5, 0.1))
+    ]
+    assert all(more > less for more, less in itertools.pairwise(parts))
