@@ -22,6 +22,7 @@ difference between a run of two passes and a run of one, both of code that was c
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -131,6 +132,9 @@ def main():
     if asked.child:
         folder, order, rank, count = asked.child
         passes(Path(folder), order, int(rank), int(count))
+        return
+    if shutil.which("valgrind") is None:
+        print("Left out: valgrind is not installed.")
         return
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(2) as pool:
         folder = Path(name)

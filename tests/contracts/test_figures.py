@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hushrec.data.domain import Domain
+from hushrec.errors import BudgetError
 from hushrec.models.covariance import CovarianceSettings
 from hushrec.models.covariance_knn import CovarianceKNN
 from hushrec.models.covariance_svd import CovarianceSVD
@@ -15,6 +16,7 @@ from hushrec.models.effects import EffectSettings
 from hushrec.models.global_effects import GlobalEffects
 from hushrec.models.input_perturbation_mf import InputPerturbationMF
 from hushrec.models.matrix_factorization import MatrixFactorization
+from hushrec.models.posterior_mf import PosteriorMF
 from hushrec.models.private_als import PrivateALS
 from hushrec.models.private_sgd import PrivateSGD
 from hushrec.privacy.accountant import (
@@ -25,6 +27,7 @@ from hushrec.privacy.accountant import (
     largest_rho,
 )
 from hushrec.privacy.budget import Budget
+from hushrec.privacy.calibration import Target, gaussians
 from hushrec.statistics import sensitivity
 from hushrec.statistics.covariance import CovarianceSums
 
@@ -115,6 +118,7 @@ def test_sensitivities_of_the_defaults(unit, adjacency):
         InputPerturbationMF,
         PrivateSGD,
         PrivateALS,
+        PosteriorMF,
         MatrixFactorization,
     ],
 )
@@ -218,6 +222,42 @@ def test_errata_of_private_matrix_factorisation():
     assert f"B/(2√λ) = **{1 / (2 * math.sqrt(published.reg)):.2f}**" in errata
     assert "**4.3 times** what is charged" in errata
     assert "**8.6 times**" in errata
+
+
+# -- posterior sampling -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 2.0, 4.0, 8.0])
+def test_rounds_of_the_certified_form(epsilon):
+    found = events(PosteriorMF(), "user", "add-remove", epsilon=epsilon)
+    first = found["items, round 1"].event
+    rounds = sum(m.share for name, m in found.items() if "round" in name)
+    stated = [float(cell) for cell in row("models/posterior_mf.md", f"{epsilon:g}")]
+    assert stated == pytest.approx(
+        [first.sensitivity, first.noise, 1 - rounds, rounds], rel=0.002, abs=0.0051
+    )
+
+
+def test_what_classes_are_promised():
+    asked = {"none": 0.0, "strict": 0.5, "default": 2.0, "generous": 8.0}
+    domain = Domain(items=range(100), scale=(1, 5, 1), max_users=10_000, levels=asked)
+    shown = str(PosteriorMF().plan(domain, budget(8.0))).split("\n\n")[-1]
+    assert shown in text("personal.md")
+    strict = next(line for line in shown.splitlines() if line.startswith("strict"))
+    assert "twelve *strict* ones" in text("personal.md")
+    assert round(1 / float(strict.split()[-1])) == 12
+
+
+@pytest.mark.parametrize(("delta", "least"), [(1e-6, 0.006), (1e-9, 0.013)])
+def test_the_least_epsilon_that_samples_can_show(delta, least):
+    def planned(epsilon):
+        allowed = Budget(epsilon=epsilon, delta=delta, unit="user", adjacency="add-remove")
+        return gaussians(allowed, [Target("a", 1.0, 2.0**-30, 1, 1.0, 0.1)])
+
+    assert planned(least)
+    with pytest.raises(BudgetError, match="let everybody take part"):
+        planned(0.95 * least)
+    assert f"below {least} " in text("known-limits.md") or f"below {least} at" in text("known-limits.md")
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 0.5, 0.1])

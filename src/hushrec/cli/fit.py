@@ -35,6 +35,13 @@ def fit(
             help="Release slot. One that was released gives the same release again, free of charge."
         ),
     ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            help="A folder from which the same command goes on if it is stopped, under the same charge; as "
+            "private as the ratings, and removed at the end."
+        ),
+    ] = None,
     model: options.ModelOption = "covariance-svd",
     analysis: options.Analysis = "corrected",
     noise: options.Noise = None,
@@ -59,7 +66,7 @@ def fit(
         private = options.packed_or_loaded(ratings, declared, column, format, separator, decimal)
     console.print_confidential(ratings.name, private)
     with console.working("measuring under noise"):
-        release = fit(private, config, budget, ledger=ledger, slot=slot)
+        release = fit(private, config, budget, ledger=ledger, slot=slot, checkpoint=checkpoint)
     _save(release, out)
     console.print_statement(release.statement)
     console.print_ledger(Ledger.open(ledger))

@@ -31,6 +31,13 @@ def plan(
     screen.print(console.measurements(measured(config, planned, declared)))
     screen.print()
     screen.print(f"Total: true ε = {planned.epsilon:.6g} at δ = {delta:g} per {unit}, {adjacency}")
+    if planned.levels:
+        screen.print()
+        listed = console.table("class", "asks for", "is promised", left=1)
+        for level in planned.levels:
+            listed.add_row(level.name, f"ε = {level.asked:g}", f"ε = {level.promised:.6g}")
+        screen.print(listed)
+        screen.print("Promised where the ratings say who asks for what, in a column epsilon.", soft_wrap=True)
     if planned.claimed_epsilon is not None:
         charged = "The ledger is charged the true cost."
         if math.isinf(planned.epsilon):

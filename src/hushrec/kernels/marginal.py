@@ -74,7 +74,8 @@ def _visit(
 ) -> Ints:
     rank = item_factors.shape[1]
     sums = np.zeros(item_factors.shape, dtype=np.int64)
-    normal, vector, pulled = np.empty((rank, rank)), np.empty(rank), np.empty(rank)
+    normal, spread = np.empty((rank, rank)), np.empty((rank, rank))
+    vector, pulled = np.empty(rank), np.empty(rank)
     for person in range(begin, end):
         start, stop = indptr[person], indptr[person + 1]
         if start == stop or clips[person] <= 0:
@@ -89,9 +90,8 @@ def _visit(
                     normal[f, g] += row[f] * row[g]
         for f in range(rank):
             normal[f, f] += noise
-            for g in range(f):
-                normal[g, f] = normal[f, g]
-        spread = np.linalg.inv(normal)
+        if not _invert(normal, spread):  # beyond floating point: this person gives nothing
+            continue
         mean = np.dot(spread, vector)
         spread *= noise
         given = np.empty((stop - start, rank))
@@ -105,13 +105,48 @@ def _visit(
                 given[place - start, f] = part
                 total += part * part
         norm = np.sqrt(total)
-        if not np.isfinite(norm):  # on scales beyond all floats: this person gives nothing
+        if not np.isfinite(norm):
             continue
         scale = min(1.0, clips[person] / max(norm, 1e-300)) * _ROUNDING / step
         for place in range(start, stop):
             for f in range(rank):
                 sums[items[place], f] += np.int64(given[place - start, f] * scale)
     return sums
+
+
+@numba.njit(cache=True, nogil=True)
+def _invert(matrix: Floats, inverse: Floats) -> bool:
+    """The inverse of a positive definite matrix, of which the lower triangle is read and overwritten.
+
+    By Cholesky's factors, for LAPACK raises where a matrix is singular, and an error would tell of a person.
+
+    Returns:
+        Whether there is one in floating point.
+    """
+    rank = len(matrix)
+    for f in range(rank):
+        for g in range(f + 1):
+            left = matrix[f, g]
+            for h in range(g):
+                left -= matrix[f, h] * matrix[g, h]
+            if f > g:
+                matrix[f, g] = left / matrix[g, g]
+            elif left > 0 and np.isfinite(left):
+                matrix[f, f] = np.sqrt(left)
+            else:
+                return False
+    for column in range(rank):
+        for f in range(rank):  # L y = e
+            left = 1.0 if f == column else 0.0
+            for h in range(f):
+                left -= matrix[f, h] * inverse[h, column]
+            inverse[f, column] = left / matrix[f, f]
+        for f in range(rank - 1, -1, -1):  # Lᵀ x = y
+            left = inverse[f, column]
+            for h in range(f + 1, rank):
+                left -= matrix[h, f] * inverse[h, column]
+            inverse[f, column] = left / matrix[f, f]
+    return True
 
 
 def reference_marginal_gradients(
@@ -124,7 +159,7 @@ def reference_marginal_gradients(
     clips: Floats,
     step: float,
 ) -> Ints:
-    """What ``marginal_gradients`` computes, person by person in NumPy; a rounding may differ by a grid step."""
+    """What ``marginal_gradients`` computes, in NumPy; a person's entry may differ by a grid step."""
     sums = np.zeros(item_factors.shape, dtype=np.int64)
     for person, clip in enumerate(clips):
         own = slice(indptr[person], indptr[person + 1])

@@ -216,9 +216,6 @@ def lies_padded(factors: Floats32) -> bool:
     )
 
 
-_at_once, _in_turn, _lies_padded = users_at_once, in_turn, lies_padded
-
-
 def _distinct(order: Ints32, n_users: int) -> bool:
     inside = len(order) == 0 or bool(order.min() >= 0 and order.max() < n_users)
     return inside and int(np.bincount(order, minlength=1).max()) <= 1

@@ -38,7 +38,7 @@ __all__ = ["Chain", "Kept", "State"]
 
 @dataclass(eq=False, repr=False)
 class State:
-    """Where a chain is; private."""
+    """Where a chain is. Privacy: private."""
 
     epoch: int
     user_factors: Floats32
@@ -55,7 +55,7 @@ class State:
 
 
 class Kept:
-    """The states of the chains in a checkpoint, if there is one."""
+    """The states of the chains in a checkpoint, if there is one. Privacy: private."""
 
     def __init__(self, checkpoint: Checkpoint | None) -> None:
         self._checkpoint, self._lock = checkpoint, Lock()
@@ -74,7 +74,7 @@ class Kept:
 
 
 class Chain:
-    """A chain, from its start or from where it was interrupted."""
+    """A chain, from its start or from where it was interrupted. Privacy: private."""
 
     def __init__(
         self, source: Source, target: Target, settings: ChainSettings, key: bytes, number: int, kept: Kept

@@ -43,6 +43,16 @@ class Diagnostics:
         """Whether nothing speaks against it: R̂ ≤ 1.01 and ESS ≥ 400 throughout (Vehtari et al. 2021, §4)."""
         return self.chains > 1 and self.rhat <= LARGEST_RHAT and self.ess >= LEAST_ESS
 
+    def stated(self) -> dict[str, float | str]:
+        """As a statement of privacy shows them."""
+        shown = {"R̂, the largest": self.rhat, "effective sample size, the least": self.ess}
+        return {
+            "verdict": "converged as far as can be seen" if self.converged else "NOT CONVERGED",
+            **{name: round(value, 3) if np.isfinite(value) else "unknown" for name, value in shown.items()},
+            "chains and draws of each": f"{self.chains} x {self.draws}",
+            "covered by ε": "no, these lines were computed from the ratings",
+        }
+
     def __str__(self) -> str:
         verdict = "converged as far as can be seen" if self.converged else "NOT CONVERGED"
         return (

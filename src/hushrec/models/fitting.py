@@ -73,7 +73,7 @@ def fit(
         LedgerError: There is no ledger, or it cannot be relied on.
         CheckpointError: The checkpoint is in use, damaged, or of a fit of other ratings or settings; or there
             is ``entropy`` beside it.
-        BudgetUnsupported: The model states no such guarantee, or people ask for an ε that it cannot give them.
+        BudgetUnsupported: The model states no such guarantee, or cannot give people the ε they ask for.
         DataError: The model cannot go over ratings in blocks.
 
     Privacy: charged (every event of the plan).
@@ -83,7 +83,7 @@ def fit(
     config.require_heed(budget, asks=ratings.asks)
     if isinstance(ratings, Blocks) and not config.blockwise:
         raise DataError(f"{type(config).__name__} needs all ratings in memory; load them with hushrec.load")
-    ratings = cast(Ratings, ratings)  # what models are declared to take; those that go over blocks take either
+    ratings = cast(Ratings, ratings)  # those that go over blocks take either
     if budget is None:
         with _going_on(checkpoint, ratings, _named(config)) as kept:
             stand_in = Budget(epsilon=1.0, delta=1e-9, unit="rating", adjacency="add-remove")

@@ -1,8 +1,9 @@
 """Posterior sampling of item factors, people's own at home (Liu, Wang & Smola 2015)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -11,11 +12,16 @@ from hushrec.arrays import Floats, Ints
 from hushrec.data.blocks import Blocks
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
+from hushrec.errors import BudgetUnsupported
 from hushrec.models import posterior
+from hushrec.models.averages import require_rank
 from hushrec.models.base import Model, Noise
+from hushrec.models.chains import sample
 from hushrec.models.dynamics import langevin_step, prior_variance
-from hushrec.models.effects import EffectSettings
-from hushrec.models.predictors import factor_release
+from hushrec.models.effects import Baseline, EffectSettings
+from hushrec.models.predictors import FACTOR_NOISE, factor_release
+from hushrec.models.statements import unwritten
+from hushrec.models.targets import ChainSettings, Target
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.mechanisms import Grant
 from hushrec.privacy.personal import weights
@@ -31,68 +37,110 @@ _AVERAGED = 0.3
 """Share of the rounds whose states are averaged."""
 _BASELINE = Budget(epsilon=100.0, delta=1e-9, unit="user", adjacency="add-remove")
 """Stands in where nothing is charged and no noise added: clips are then wide."""
+_SAMPLE = "posterior sample"
+_SAMPLED_NOISE = 0.11
+"""Variance of a rating around what a sample predicts, in squared widths of the scale."""
 
 
 class PosteriorMF(Model):
     """Langevin dynamics on the posterior of item factors, every step a measurement of clipped gradients.
 
-    Args:
-        rank: number of factors.
-        rounds: T, how many steps are taken.
-        sample_rate: probability with which a person takes part in a step.
-        clip: bound on a rating's error, as a fraction of the scale's width.
-        contribution: bound on the norm of a person's whole gradient, in widths of the scale; by default it
-            grows with ε.
-        taste: prior variance of p·q, in squared widths of the scale.
-        effects: how the item effects are measured.
+    Or, with ``method="posterior"``, one sample of that posterior (Alg. 1), whose ε holds only if the chain
+    that drew it had converged.
 
-    Privacy: unit ``user`` under add-remove; every person's vector stays at home, and everybody may ask for an
-    ε of his own.
+    Args:
+        method: ``certified``, whose ε holds, or ``posterior``.
+        rank: number of factors; by default 5 (``certified``) or the paper's 16.
+        rounds: T, how many steps are taken (``certified``).
+        sample_rate: probability with which a person takes part in a step (``certified``).
+        clip: bound on a rating's error, as a fraction of the scale's width (``certified``).
+        contribution: bound on the norm of a person's whole gradient, in widths of the scale; by default it
+            grows with ε (``certified``).
+        taste: prior variance of p·q, in squared widths of the scale (``certified``).
+        effects: how the item effects are measured (``certified``).
+        loss_bound: B, in squared widths of the scale, what a person's weighted loss comes to at most; by
+            default that of a person with ``domain.cap`` ratings (``posterior``).
+        margin: κ, by how much predictions may leave the scale, as a fraction of its width (``posterior``).
+        out_of_range: predictions beyond that are clamped in the loss (``clamp``), or the chain goes on until
+            those of all people and items lie within, as printed (``reject``) (``posterior``).
+        chain: how long the chains are, and their priors (``posterior``).
+
+    Privacy: unit ``user`` under add-remove, and of a posterior sample under replace; every person's vector
+    stays at home. Under add-remove everybody may ask for an ε of his own.
     """
 
-    supports: ClassVar = frozenset({("user", "add-remove")})
+    supports: ClassVar = frozenset({("user", "add-remove"), ("user", "replace")})
     personal: ClassVar = True
     blockwise: ClassVar = True
 
-    rank: int = Field(default=5, ge=1, le=128)
+    method: Literal["certified", "posterior"] = "certified"
+    rank: int | None = Field(default=None, ge=1, le=128)
     rounds: int = Field(default=32, ge=1, le=1000)
     sample_rate: float = Field(default=1.0, gt=0, le=1, allow_inf_nan=False)
     clip: float = Field(default=0.2, gt=0, le=1, allow_inf_nan=False)
-    contribution: float | None = Field(default=None, gt=0, le=1000, allow_inf_nan=False)
-    taste: float = Field(default=0.005, gt=0, le=1, allow_inf_nan=False)
+    contribution: float | None = Field(default=None, ge=1e-6, le=1000, allow_inf_nan=False)
+    taste: float = Field(default=0.005, ge=1e-6, le=1, allow_inf_nan=False)
     effects: EffectSettings = EffectSettings()
+    loss_bound: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    margin: float = Field(default=0.25, ge=0, le=10, allow_inf_nan=False)
+    out_of_range: Literal["clamp", "reject"] = "clamp"
+    chain: ChainSettings = ChainSettings()
+
+    @property
+    def factors(self) -> int:
+        """Number of factors."""
+        return self.rank or (5 if self.method == "certified" else 16)
 
     @property
     def law(self) -> Noise:
-        """Gaussian noise, which is the noise of Langevin dynamics."""
-        return "gaussian"
+        """Gaussian noise, which drives the dynamics; a posterior sample, of pure ε, has no other."""
+        return "gaussian" if self.method == "certified" else "laplace"
 
     def queries(self, domain: Domain, budget: Budget) -> Sequence[tuple[Query, float]]:
-        """Item effects, then the gradients of every round."""
+        """Item effects, then the gradients of every round; or the one sample."""
+        require_rank(self.factors, domain)
+        if self.method == "posterior":
+            if self.out_of_range == "reject" and not (self.published and budget.adjacency == "replace"):
+                raise BudgetUnsupported(
+                    "rejection reproduces the published analysis under replace; how often a newcomer's "
+                    "predictions are rejected depends on the item factors, which no ε covers: set "
+                    'out_of_range="clamp"'
+                )
+            return self.with_shares([self._sample(domain, budget)], budget)
+        if self.published or budget.adjacency == "replace":
+            raise BudgetUnsupported(
+                "the certified method protects a user under add-remove, in its corrected analysis; set "
+                'method="posterior" for the published one, or for replace'
+            )
         effects, gradients = self._effects(domain, budget), self._gradients(domain, budget)
         return self.with_shares([*effects.queries(), *gradients.queries()], budget)
 
     def own_shares(self, budget: Budget) -> Mapping[str, float]:
         """All rounds alike; together the more, the larger ε is."""
+        if self.method == "posterior":
+            return {_SAMPLE: 1.0}
         rest = budget.epsilon / (budget.epsilon + 1.3)
         effects = {"global sum": 0.02, "global count": 0.02, "item sums": 0.8, "item counts": 0.16}
         shares = {name: part * (1 - rest) for name, part in effects.items()}
         return shares | {f"items, round {t + 1}": rest / self.rounds for t in range(self.rounds)}
 
     def release(self, ratings: Ratings | Blocks, budget: Budget, grant: Grant) -> Release:
-        """Item effects, then Langevin steps of the item factors.
+        """Item effects, then Langevin steps of the item factors; or the one sample.
 
         Privacy: charged (the events of ``queries``).
         """
-        domain = ratings.domain
         if budget.unit != "user":
-            budget, ratings = _BASELINE, ratings.capped(domain.cap)
+            budget, ratings = _BASELINE, ratings.capped(ratings.domain.cap)
+        return (self._certified if self.method == "certified" else self._sampled)(ratings, budget, grant)
+
+    def _certified(self, ratings: Ratings | Blocks, budget: Budget, grant: Grant) -> Release:
+        domain, rank = ratings.domain, self.factors
         people = Population(ratings, self._weigher(domain, budget))
         sums, gradients = self._effects(domain, budget), self._gradients(domain, budget)
         baseline = self.effects.measure(sums, people.total(sums.measure), grant)
         span, noise = domain.scale.span, gradients.noise
-        prior = prior_variance(self.taste, self.rank, span)
-        items = np.sqrt(prior * self.rank) * posterior.initial(domain.n_items, self.rank)
+        prior = prior_variance(self.taste, rank, span)
+        items = np.sqrt(prior * rank) * posterior.initial(domain.n_items, rank)
         random = np.ones(domain.n_items)  # how much of each row is still where it started
         states = []
         for t in range(1, self.rounds + 1):
@@ -113,6 +161,55 @@ class PosteriorMF(Model):
         # People fold in only on what was learned.
         return factor_release(self, domain, baseline, np.mean(states, axis=0) * np.sqrt(1 - random)[:, None])
 
+    def _sampled(self, ratings: Ratings | Blocks, budget: Budget, grant: Grant) -> Release:
+        """Algorithm 1: U and V ∝ exp(−s Σ_u w_u Σ_i (r − r̂)²) · prior; only V and the item effects leave."""
+        domain, span, weigh = ratings.domain, ratings.domain.scale.span, self._weigher(ratings.domain, budget)
+        target = Target(
+            scale=self._scale(domain, budget),
+            bound=self._bound(domain),
+            rank=self.factors,
+            margin=self.margin * span,
+            clamped=self.out_of_range == "clamp",
+        )
+        drawn = sample(
+            ratings,
+            target,
+            self.chain,
+            grant.sample_key(_SAMPLE),
+            weigh=lambda block: np.ones(block.n_users) if block.asked is None else weigh(block.asked) / FULL,
+            checkpoint=grant.checkpoint,
+        )
+        lo, hi, _ = domain.scale
+        effects = np.clip(drawn.item_effects, lo, hi)
+        doubt = np.full(domain.n_items, (_SAMPLED_NOISE - FACTOR_NOISE) * span**2)
+        factors = drawn.item_factors / np.sqrt(drawn.user_precision)  # people have unit variance, then
+        release = factor_release(
+            self, domain, Baseline(effects, doubt, np.zeros(domain.n_items), 0.0), factors
+        )
+        return replace(release, statement=unwritten(drawn.diagnostics.stated()))
+
+    def _sample(self, domain: Domain, budget: Budget) -> Query:
+        """The loss of one person is in [0, B]: it moves by B where he comes or goes, by 2B where he changes.
+
+        As published, ε/4B; the chain's temperature divides the loss like s does.
+        """
+        bound = self._bound(domain)
+        change = bound * (2 if budget.adjacency == "replace" else 1)
+        claimed = 4 * bound * self.chain.temperature
+        size = domain.n_items * (self.factors + 1)
+        return Query(_SAMPLE, change, "l1", 1.0, size, claimed, posterior=True)
+
+    def _scale(self, domain: Domain, budget: Budget) -> float:
+        """s, such that s/T is what is booked; without privacy that of ratings with their own variance."""
+        if budget is _BASELINE:
+            return 1 / (2 * posterior.RESIDUAL * domain.scale.span**2)
+        event = self.plan(domain, budget).events[0]
+        return self.chain.temperature / event.noise
+
+    def _bound(self, domain: Domain) -> float:
+        widths = min(domain.cap, domain.n_items) * (1 + self.margin) ** 2
+        return (self.loss_bound or widths) * domain.scale.span**2
+
     def _weigher(self, domain: Domain, budget: Budget) -> Callable[[Floats], Ints]:
         """Weights for the ε that people ask for; without noise, nobody but who asks for 0 has less."""
         if budget is _BASELINE:
@@ -128,7 +225,7 @@ class PosteriorMF(Model):
         contribution = self.contribution or 0.42 * budget.epsilon**0.6
         return MarginalGradients(
             domain=domain,
-            rank=self.rank,
+            rank=self.factors,
             rounds=self.rounds,
             rate=self.sample_rate,
             noise=posterior.RESIDUAL * span**2,

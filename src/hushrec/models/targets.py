@@ -2,15 +2,17 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from hushrec.arrays import Floats, Floats32, Ints, Ints32
+from hushrec.arrays import Bytes, Floats, Floats32, Ints, Ints32
 from hushrec.data.blocks import Blocks
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
+from hushrec.kernels.langevin import BATCH
 
 _DRAWS = 500  # of a chain that are looked at
 
@@ -103,7 +105,7 @@ class Target:
 
 
 class Part(NamedTuple):
-    """Some people's ratings as the kernels take them; private."""
+    """Some people's ratings as the kernels take them. Privacy: private."""
 
     first: int  # number of the first person among all
     indptr: Ints
@@ -116,26 +118,58 @@ class Part(NamedTuple):
         return slice(self.first, self.first + len(self.scales))
 
 
-class Source:
-    """The ratings of all who have a weight, block by block, in the order of their ids; private.
+class _Block(NamedTuple):
+    first: int  # number of the first person among all
+    indptr: Ints
+    items: Ints32
+    steps: Bytes
+    scales: Floats32
 
-    Mapped blocks stay mapped, unless they are cut.
+    def rows(self, start: int, stop: int) -> tuple[Ints, Ints32, Bytes, Floats32]:
+        """Counts, items, steps and scales of the people from ``start`` to below ``stop`` who are here."""
+        one, end = (min(max(at - self.first, 0), len(self.scales)) for at in (start, stop))
+        some = slice(self.indptr[one], self.indptr[end])
+        return np.diff(self.indptr[one : end + 1]), self.items[some], self.steps[some], self.scales[one:end]
+
+
+class Source:
+    """The ratings of all who have a weight, in the order of their ids.
+
+    Mapped blocks stay mapped, unless people are left out or capped. How the blocks are cut changes nothing:
+    the parts that are handed out end where the kernel's batches do.
+
+    Privacy: private.
     """
 
     def __init__(self, ratings: Ratings | Blocks, target: Target, weigh: Weigh | None) -> None:
         self.domain, self.n_users = ratings.domain, 0
-        self._blocks: list[tuple[int, Ratings, Floats32]] = []
+        self._blocks: list[_Block] = []
         for block in ratings.blocks():
             weights = target.weights(block, None if weigh is None else weigh(block))
             if not (weights > 0).all():
                 block = block.select(np.repeat(weights > 0, block.counts))
                 weights = weights[weights > 0]
-            self._blocks.append((self.n_users, block, (target.scale * weights).astype(np.float32)))
+            scales = (target.scale * weights).astype(np.float32)
+            self._blocks.append(_Block(self.n_users, block.indptr, block.items, block.steps, scales))
             self.n_users += len(weights)
 
     def parts(self, *, backwards: bool = False) -> Iterator[Part]:
-        """Block by block; the last one first if ``backwards``."""
+        """Everybody, part by part; the last ones first if ``backwards``."""
+        if not self.n_users:  # items follow their prior then, and that takes a pass, too
+            yield Part(0, np.zeros(1, np.int64), np.zeros(0, np.int32), *np.zeros((2, 0), np.float32))
+        seams = np.array([block.first for block in self._blocks[1:]], dtype=np.int64)
+        batches = (self.n_users - seams if backwards else seams) // BATCH * BATCH
+        ends = np.concatenate([[0, self.n_users], batches, batches + BATCH])
+        cuts = np.unique(np.minimum(ends, self.n_users)).tolist()
+        for near, far in pairwise(cuts):
+            yield self._part(*((self.n_users - far, self.n_users - near) if backwards else (near, far)))
+
+    def _part(self, start: int, stop: int) -> Part:
+        here = [b for b in self._blocks if b.first < stop and b.first + len(b.scales) > start]
+        rows = [block.rows(start, stop) for block in here]
+        counts, items, steps, scales = (
+            rows[0] if len(rows) == 1 else map(np.concatenate, zip(*rows, strict=True))
+        )
         lo, _, step = self.domain.scale
-        for first, block, scales in reversed(self._blocks) if backwards else self._blocks:
-            values = block.steps * np.float32(step) + np.float32(lo - self.domain.scale.mid)
-            yield Part(first, block.indptr, block.items, values, scales)
+        values = steps * np.float32(step) + np.float32(lo - self.domain.scale.mid)
+        return Part(start, np.concatenate([[0], np.cumsum(counts)]), items, values, scales)

@@ -198,7 +198,7 @@ def require_rows(name: str, values: Floats, scales: Floats) -> None:
 def in_own_units(steps: Ints, step: float) -> Floats:
     """Turn grid integers into floats in the memory they already hold; exact below 2⁵³ for a step of 2^k.
 
-    Privacy: that of the integers.
+    Privacy: post-processing.
     """
     integers = steps.reshape(-1)
     floats = integers.view(np.float64)

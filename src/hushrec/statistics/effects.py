@@ -124,8 +124,8 @@ class EffectSums:
 
         Args:
             ratings: private ratings.
-            personal: everybody's weight w in steps of 2^-16, shape (n_users,); what he gives is at most w times
-                each query's sensitivity.
+            personal: everybody's weight w in steps of 2^-16, shape (n_users,); what he gives is at most w
+                times each query's sensitivity.
 
         Privacy: bounded, each by its query's sensitivity; unit ``user`` needs ratings capped to the
         domain's cap.
