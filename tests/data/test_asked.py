@@ -10,6 +10,7 @@ import pytest
 
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
+from hushrec.data.ratings import Dropped
 from hushrec.data.split import holdout, kfold
 from hushrec.errors import DataError, DomainError
 
@@ -55,7 +56,12 @@ def test_classes_are_public_and_in_the_digest_only_when_given(domain, tmp_path):
         ({" x": 1}, "blanks"),
         ({7: 1}, "text"),
         ({"x" * 257: 1}, "bytes"),
-        ({"x\0": 1}, "bytes"),
+        ({"x\0": 1}, "printable"),
+        ({"a\nb": 1}, "printable"),
+        ({"a\x1b[2Jb": 1}, "printable"),
+        ({"a\u200bb": 1}, "printable"),
+        ({"a\u202eb": 1}, "printable"),
+        ({"a\ud800": 1}, "printable"),
         ({"caf\u00e9": 1, "cafe\u0301": 2}, "the same text"),
         ({"x": -0.1}, "from 0 up"),
         ({"x": math.inf}, "from 0 up"),
@@ -79,11 +85,16 @@ def test_numbers_and_names_of_classes(domain):
 @pytest.mark.parametrize(
     "cell", ["", None, "nan", "inf", "-1", "-0.1", "Strict", "generous", "much", "1e400"]
 )
-def test_a_rating_at_an_epsilon_that_nobody_asked_for_is_dropped(domain, cell):
-    ratings = load(frame(("x", "a", "1", cell), ("x", "b", "2", "3"), ("y", "a", "2", cell)), domain)
-    assert asked(ratings) == {"x": 3}
-    assert ratings.n_ratings == 1
-    assert ratings.dropped.epsilon == 2
+@pytest.mark.parametrize(("item", "rating"), [("a", "1"), ("nosuch", "1"), ("a", "none")])
+def test_nobody_is_used_at_an_epsilon_that_he_has_not_asked_for(domain, cell, item, rating):
+    """One record without a readable ε, a dropped one too, and all of a person's ask for 0."""
+    rows = [("x", item, rating, cell), ("x", "b", "2", "3"), ("y", item, rating, cell), ("z", "a", "1", "3")]
+    for table in (frame(*rows), frame(*rows[::-1])):
+        ratings = load(table, domain)
+        assert asked(ratings) == {"x": 0, "z": 3}
+        assert ratings.n_ratings == 2
+        # Counted whatever else is wrong with them: it may be a slip of the pen that leaves people out.
+        assert ratings.dropped == Dropped(epsilon=2)
 
 
 def test_the_least_of_several_counts_whatever_the_order_and_the_tables(domain, tmp_path):
@@ -93,9 +104,32 @@ def test_the_least_of_several_counts_whatever_the_order_and_the_tables(domain, t
     for _ in range(5):
         rng.shuffle(rows)
         ratings = load(frame(*rows), domain)
-        # The two records that are dropped for their item and their rating are as if they were not there.
-        assert asked(ratings) == {"x": 2, "y": 0.5}
-        assert ratings.dropped.epsilon == 0
+        # The two records that are dropped for their item and their rating are heard.
+        assert asked(ratings) == {"x": 2, "y": 0.1}
+        assert ratings.dropped == Dropped(item_id=1, rating=1, duplicate=1)
+
+
+@pytest.mark.parametrize(
+    "last", [("x", "nosuch", "1", "0"), ("x", "a", "none", "0"), ("x", "a", "1", "strct")]
+)
+def test_an_opt_out_in_another_table_counts(domain, monkeypatch, last):
+    """Cleaned one by one: of the table that holds the opt-out nothing is left but that."""
+    monkeypatch.setattr("hushrec.data.intake._SLICE", 1)
+    for rows in ([("x", "b", "5", "4"), last], [last, ("x", "b", "5", "4")]):
+        assert asked(load(frame(*rows), domain)) == {"x": 0}
+
+
+def test_who_has_no_rating_left_is_not_there(domain):
+    ratings = load(frame(("w", "nosuch", "1", "1"), ("x", "a", "1", "1"), ("y", "a", "", "0")), domain)
+    assert asked(ratings) == {"x": 1}
+    assert ratings.indptr.tolist() == [0, 1]
+    assert load(frame(("w", "nosuch", "1", "1")), domain).n_users == 0
+
+
+def test_a_roster_takes_nobody_in_for_what_he_asks(domain):
+    listed = Domain(["a", "b"], scale=(1, 5, 1), max_users=3, users=["v", "w", "x"])
+    ratings = load(frame(("x", "a", "1", "2"), ("x", "nosuch", "1", "1"), ("nobody", "a", "1", "0")), listed)
+    assert asked(ratings) == {"x": 1}
 
 
 @pytest.mark.parametrize("name", ["epsilon", "Epsilon", "privacy", "PRIVACY"])
@@ -133,6 +167,12 @@ def test_numbers_may_be_of_any_type_of_number(domain):
     for dtype in (pl.Int32, pl.Float32, pl.UInt8):
         table = frame(("x", "a", "1", "2")).with_columns(pl.col("epsilon").cast(dtype))
         assert asked(load(table, domain)) == {"x": 2}
+    for cells in (pl.Categorical, pl.Enum(["0.25", "strict", "", "much"])):
+        rows = [
+            (user, "a", "1", cell) for user, cell in zip("wxyz", ("0.25", "strict", "", "much"), strict=True)
+        ]
+        table = frame(*rows, ("y", "b", "1", None)).with_columns(pl.col("epsilon").cast(cells))
+        assert asked(load(table, domain)) == {"w": 0.25, "x": 0.5}
     wrong = frame(("x", "a", "1", "2")).with_columns(pl.lit(True).alias("epsilon"))
     with pytest.raises(DataError, match="column epsilon is of type Boolean"):
         load(wrong, domain)
@@ -140,9 +180,12 @@ def test_numbers_may_be_of_any_type_of_number(domain):
 
 def test_whether_people_were_asked_does_not_depend_on_whether_there_are_any(domain, tmp_path):
     (tmp_path / "r.csv").write_text("user_id,item_id,rating,epsilon\n")
-    assert load(tmp_path / "r.csv", domain).asks
-    assert load(frame(("x", "nosuch", "1", "2")), domain).asks
-    assert load(frame(), domain).asks
+    for source in (tmp_path / "r.csv", frame(("x", "nosuch", "1", "2")), frame()):
+        found = load(source, domain)
+        assert found.asks
+        assert (found.asked.dtype, found.asked.shape, found.timestamps) == (np.float64, (0,), None)
+        timed = source if isinstance(source, pl.DataFrame) else pl.read_csv(source)
+        assert load(timed.with_columns(timestamp=pl.lit(7)), domain).timestamps.shape == (0,)
     assert not load(frame().drop("epsilon"), domain).asks
 
 

@@ -120,6 +120,29 @@ def test_no_ratings_are_no_blocks(ratings, tmp_path):
     blocks.verify()
 
 
+@pytest.mark.parametrize("timed", [True, False])
+@pytest.mark.parametrize("asks", [True, False])
+def test_what_columns_there_are_does_not_tell_whether_there_is_anybody(ratings, tmp_path, asks, timed):
+    kept = {} if timed else {"timestamps": None}
+    kept |= {} if asks else {"asked": None}
+    whole = replace(ratings, **kept)
+    for name, some in (("all", whole), ("none", whole.slice(0, 0))):
+        blocks = Blocks.write(some, tmp_path / name)
+        assert blocks.asks is asks
+        assert Blocks.open(blocks.folder, ratings.domain).asks is asks
+        manifest = json.loads((blocks.folder / "manifest.json").read_text())
+        assert manifest["optional"] == ["asked"] * asks + ["timestamps"] * timed
+    plain = Blocks.write(replace(ratings, timestamps=None, asked=None).slice(0, 0), tmp_path / "plain")
+    assert (blocks.digest() == plain.digest()) is not (asks or timed)
+
+
+def test_nobody_goes_together_with_people_only_where_they_have_the_same_columns(ratings, tmp_path):
+    nobody = replace(ratings.slice(0, 0), asked=None)
+    for parts in ([nobody, ratings], [ratings, nobody]):
+        with pytest.raises(DataError, match="others have not"):
+            Blocks.write(parts, tmp_path / "p")
+
+
 def test_a_folder_that_exists_is_left_alone(ratings, tmp_path):
     (tmp_path / "p").mkdir()
     (tmp_path / "p" / "mine").write_text("mine")
@@ -232,6 +255,11 @@ def test_a_missing_block_is_refused(blocks):
         lambda m: m["blocks"][1].update(ratings="many"),
         lambda m: m["blocks"][1]["sha256"].pop("items"),
         lambda m: m["blocks"][1]["sha256"].pop("asked"),
+        lambda m: [block["sha256"].pop("asked") for block in m["blocks"]],
+        lambda m: m.pop("optional"),
+        lambda m: m.update(optional=7),
+        lambda m: m.update(optional=["asked", "timestamps", "items"]),
+        lambda m: m.update(optional=["users"], blocks=[]),
         lambda m: m["blocks"][1]["sha256"].update({"../../x": "0"}),
         lambda m: m["dropped"].pop("epsilon"),
     ],

@@ -2,6 +2,7 @@
 
 import gzip
 import itertools
+import json
 import subprocess
 import sys
 
@@ -75,6 +76,40 @@ def test_they_are_what_load_finds(table, domain, tmp_path, name):
     check(blocks, load(path, domain))
     assert blocks.dropped != Dropped()
     assert {file.name for file in tmp_path.iterdir()} <= {name, "packed"}
+
+
+@pytest.mark.parametrize("timed", [True, False])
+def test_an_opt_out_counts_wherever_it_stands(table, domain, tmp_path, timed):
+    """Also in a file of its own of which nothing is kept, for people of every part."""
+    people = table["user_id"].unique().sort()
+    out = people[::3]
+    refusals = table[: len(out)].with_columns(user_id=out, item_id=pl.lit("nosuch"), epsilon=pl.lit("0"))
+    mine = table.with_columns(epsilon=pl.lit("3"))
+    sources = [refusals, mine] if timed else [refusals.drop("timestamp"), mine.drop("timestamp")]
+    names = set(out.str.normalize("NFC"))
+    for number, both in enumerate((sources, sources[::-1])):
+        blocks = load_blocks(both, domain, tmp_path / str(number), ratings_per_block=200)
+        check(blocks, load(pl.concat(both), domain))
+        for block in blocks.blocks():
+            for user, epsilon in zip(block.users.to_list(), block.asked.tolist(), strict=True):
+                assert epsilon == (0 if user in names else 3)
+            assert (block.timestamps is not None) is timed
+
+
+@pytest.mark.parametrize("column", [[], ["timestamp"], ["epsilon"], ["timestamp", "epsilon"]])
+def test_nobody_has_the_columns_of_somebody(table, domain, tmp_path, column):
+    """Of a source without a good record the manifest says what it says of a full one."""
+    told = []
+    for name, source in (
+        ("full", table),
+        ("empty", table[:0]),
+        ("bad", table[:9].with_columns(item_id=pl.lit("nosuch"))),
+    ):
+        blocks = load_blocks(source.drop(column), domain, tmp_path / name)
+        told.append((blocks.asks, json.loads((blocks.folder / "manifest.json").read_text())["optional"]))
+        assert (blocks.n_users > 0) is (name == "full")
+    assert told[0][0] is ("epsilon" not in column)
+    assert told[1:] == told[:1] * 2
 
 
 def test_several_files_are_one_source(table, domain, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.data.blocks import Blocks
-from hushrec.errors import BudgetUnsupported
+from hushrec.errors import BudgetUnsupported, DataError
 from hushrec.models.dynamics import langevin_step
 from hushrec.privacy.accountant import gaussian_epsilon, gaussian_mu
 
@@ -144,6 +144,26 @@ def test_plan_and_statement_say_what_each_class_is_promised(world, budget):
     assert hr.Release.from_bytes(release.to_bytes()).statement == release.statement
 
 
+def test_classes_that_nobody_is_in_are_an_error(world, budget):
+    """Else a column of another name would have everybody used in full."""
+    train = world[0]
+    domain = hr.Domain(train.domain.items, scale=(1, 5, 1), max_users=2000, levels={"strict": 0.5})
+    moved = hr.Ratings(domain, train.users, train.indptr, train.items, train.steps)
+    for allowed in (user(budget), None):
+        with pytest.raises(DataError, match="no column epsilon"):
+            hr.fit(moved, hr.PosteriorMF(), allowed, entropy=allowed and hr.testing.Seeded(1))
+
+
+def test_damaged_blocks_cost_nothing(world, budget, tmp_path):
+    blocks = Blocks.write(world[0], tmp_path / "blocks", ratings_per_block=7000)
+    with open(tmp_path / "blocks" / "000001" / "steps.npy", "r+b") as file:
+        file.truncate(500)
+    ledger = hr.Ledger.create(tmp_path / "ledger.db", user(budget))
+    with pytest.raises(DataError, match=r"steps\.npy"):
+        hr.fit(blocks, hr.PosteriorMF(rank=2, rounds=2), user(budget), ledger=ledger)
+    assert ledger.entries() == ()
+
+
 def test_models_that_give_everybody_the_same_refuse_those_who_ask(choosing, budget):
     with pytest.raises(BudgetUnsupported, match="epsilon"):
         fitted(choosing, hr.GlobalEffects(), user(budget))
@@ -195,6 +215,8 @@ def test_a_sample_says_on_what_its_epsilon_depends(world, budget, tmp_path):
     release = hr.fit(world[0], sampled(), pure(budget, 50.0), ledger=ledger)
     assert not release.statement.private
     assert "CONDITIONAL" in release.statement.caveat
+    planned = hr.plan(sampled(), world[0].domain, pure(budget, 50.0))
+    assert "only if the chain has converged" in str(planned), "before it is paid for"
     assert "R̂" in str(release.statement)
     assert "NOT CONVERGED" in str(release.statement), "forty epochs are too few"
     assert (release.kind, release.users) == ("factors", ())

@@ -131,7 +131,8 @@ def test_a_conditional_release_says_so_first_and_shows_its_chain(small, tmp_path
     lines = str(statement).splitlines()
     assert lines[0] == (
         "CONDITIONAL ON CONVERGENCE: a posterior sample (item factors) keeps its ε only if the chain had "
-        "converged"
+        "converged; its diagnostics (R̂, effective sample size) were computed from the ratings and are "
+        "covered by no ε"
     )
     assert lines[1].startswith("ε = 4 at δ = 1e-06")
     assert not statement.private

@@ -127,6 +127,26 @@ def test_everybodys_weight_is_found_once_for_all_who_ask_alike(monkeypatch: pyte
     assert found.tolist() == [[original(events, DELTA, e) for e in row] for row in asked.tolist()]
 
 
+def test_a_weight_is_searched_for_once_for_all_blocks_and_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    events, asked = PLANS["gaussian"], np.array([0.123, 0.987])
+    searches: list[int] = []
+    original = personal._fits
+
+    def counted(events: tuple[Event, ...], delta: float, part: int, allowed: int) -> bool:
+        searches.append(part)
+        return original(events, delta, part, allowed)
+
+    monkeypatch.setattr(personal, "_fits", counted)
+    first = weights(events, DELTA, asked)
+    made = len(searches)
+    assert made > 10
+    for block in (asked, asked[:1], asked[::-1]):
+        weights(events, DELTA, block)
+    assert len(searches) == made
+    assert weight(events, 1e-7, 0.123) < first[0]  # another δ, another plan: another search
+    assert weight(events[:1], DELTA, 0.123) > first[0]
+
+
 def plan(asked: dict[str, float], **changes: str) -> Plan:
     shares = [0.1] + [0.09] * 10
     budget = BUDGET.model_copy(update=changes)
@@ -136,7 +156,9 @@ def plan(asked: dict[str, float], **changes: str) -> Plan:
 
 def test_a_plan_says_what_each_class_is_promised() -> None:
     text = str(plan({"strict": 0.5, "default": 2, "generous": 8, "absent": 0})).splitlines()
-    assert text[-6:] == [
+    assert text[-8:] == [
+        "",
+        "If the ratings say who asks for what:",
         "",
         "class     asks for   is promised  weight",
         "strict    ε = 0.5   ε = 0.499998  0.2908",

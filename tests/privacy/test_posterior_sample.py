@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from hushrec.privacy.accountant import price
 from hushrec.privacy.bounded import Bounded
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.entropy import Seeded
-from hushrec.privacy.events import Event, Gaussian, PosteriorSample, Spherical
+from hushrec.privacy.events import Event, Gaussian, Laplace, PosteriorSample, Spherical, SubsampledGaussian
 from hushrec.privacy.ledger import Ledger
 from hushrec.privacy.plan import Measurement, Plan
 from hushrec.privacy.unprotected import unprotected
@@ -23,7 +24,8 @@ SAMPLE = PosteriorSample("item factors", 5.0, 10.0, 2**-20, 12)
 SUMS = Gaussian("sums", 1.0, 40.0, 2**-8, 4)
 CAVEAT = (
     "conditional on convergence: a posterior sample (item factors) keeps its ε only if the chain had "
-    "converged"
+    "converged; its diagnostics (R̂, effective sample size) were computed from the ratings and are covered by "
+    "no ε"
 )
 
 
@@ -36,6 +38,50 @@ def test_it_costs_the_largest_change_by_the_temperature() -> None:
     cost = price(SAMPLE)
     assert (cost.pure, cost.pure_rho, cost.rho) == (units.PER_ONE // 2, units.PER_ONE // 8, 0)
     assert cost.epsilon(0.0) == 0.5
+
+
+@pytest.mark.parametrize("make", [Spherical, PosteriorSample, Laplace])
+def test_its_zcdp_loss_is_never_above_epsilon(make: type[Laplace]) -> None:
+    """A divergence of any order is at most ε, and so at most αε: far below αε²/2 where ε is large."""
+    for epsilon in (1e-6, 0.1, 1.0, 1.9, 2.0, 2.1, 10.0, 1e3, 4e6, 2.0**40):
+        cost = price(make("v", epsilon, 1.0, 1.0, 12))
+        assert cost.pure == units.cost(Fraction(epsilon))
+        assert cost.pure_rho <= min(cost.pure, units.cost(Fraction(epsilon) ** 2 / 2))
+        if make is not Laplace:
+            assert cost.pure_rho == min(cost.pure, units.cost(Fraction(epsilon) ** 2 / 2))
+
+
+LARGEST = Budget(epsilon=4.6e6, delta=1e-6, unit="user", adjacency="add-remove")
+HUGE = 4.59e6
+LARGE: dict[str, Event] = {
+    "posterior sample": PosteriorSample("v", HUGE, 1.0, 1.0, 12),
+    "spherical": Spherical("v", HUGE, 1.0, 1.0, 12),
+    "laplace": Laplace("v", HUGE, 1.0, 1.0, 12),
+    "gaussian": Gaussian("v", 3000.0, 1.0, 1.0, 12),
+    "subsampled gaussian": SubsampledGaussian("v", 2000.0, 1.0, 1.0, 12, 0.5),
+}
+
+
+@pytest.mark.parametrize("event", LARGE.values(), ids=LARGE)
+def test_the_largest_epsilon_of_a_budget_can_be_booked(event: Event, path: Path) -> None:
+    shares = (Measurement(event, 1.0),)
+    large = Plan("toy", {}, "d" * 64, 1000, LARGEST, "corrected", shares)
+    assert 1e6 < large.epsilon <= 4.6e6
+    ledger = Ledger.create(path, LARGEST)
+    ledger.charge(large, entropy=Seeded(1))
+    assert Ledger.open(path).spent == large.spent
+
+
+def test_a_total_that_no_ledger_counts_is_refused_in_plain_words(path: Path) -> None:
+    """The total of a seeded experiment is what its plan costs, whatever the budget was."""
+    total = BUDGET.model_copy(update={"epsilon": 5e6})
+    for start in (Ledger.ephemeral, lambda total: Ledger.create(path, total)):
+        with pytest.raises(BudgetError, match="four million"):
+            start(total)
+    assert not path.exists()
+    with pytest.raises(BudgetError, match="four million"):
+        Ledger.create(path, BUDGET).extend(total)
+    assert Ledger.open(path).total == BUDGET
 
 
 @pytest.mark.parametrize("bound", [0.5, 3.0])

@@ -31,6 +31,8 @@ def plan(
     screen.print(console.measurements(measured(config, planned, declared)))
     screen.print()
     screen.print(f"Total: true ε = {planned.epsilon:.6g} at δ = {delta:g} per {unit}, {adjacency}")
+    if planned.condition:
+        screen.print(planned.condition, soft_wrap=True)
     if planned.levels:
         screen.print()
         listed = console.table("class", "asks for", "is promised", left=1)

@@ -2,8 +2,8 @@
 
 ::
 
-    manifest.json       the format, the domain's digest, what loading dropped; of each block its users, its
-                        ratings and the SHA-256 of its files
+    manifest.json       the format, the domain's digest, which optional arrays there are, what loading
+                        dropped; of each block its users, its ratings and the SHA-256 of its files
     000000/users.npy    ids of the block's people, UTF-8, each ended by NUL, uint8
     000000/indptr.npy   where each one's ratings start, and the last ones end, int64
     000000/items.npy    index in the catalogue, int32
@@ -72,6 +72,7 @@ class Blocks:
     domain: Domain
     folder: Path
     dropped: Dropped
+    _optional: frozenset[str]
     _parts: tuple[_Block, ...]
     _cap: int | None = None
 
@@ -130,16 +131,15 @@ class Blocks:
         try:
             told, digest = known["format"], known["domain"]
             dropped = Dropped(**{field.name: int(known["dropped"][field.name]) for field in fields(Dropped)})
-            parts = tuple(_described(one) for one in known["blocks"])
+            optional = _optional(known["optional"])
+            parts = tuple(_described(one, optional) for one in known["blocks"])
         except (LookupError, TypeError, ValueError):
             raise DataError(f"{path} describes no blocks, or is damaged; pack the ratings again") from None
         if told != FORMAT:
             raise DataError(f"{path} is of another version; pack the ratings again")
         if digest != domain.digest:
             raise DataError(f"{folder} was packed for another domain; open it with that one, or pack again")
-        if len({frozenset(part.sha256) for part in parts}) > 1:
-            raise DataError(f"{path} is damaged; pack the ratings again")
-        return cls(domain, folder, dropped, parts)
+        return cls(domain, folder, dropped, optional, parts)
 
     @property
     def n_blocks(self) -> int:
@@ -159,7 +159,8 @@ class Blocks:
     @property
     def asks(self) -> bool:
         """Whether people ask for an ε of their own. Privacy: public, a matter of the source's columns."""
-        return any("asked" in part.sha256 for part in self._parts)
+        # Of no block at all it must be told, too: that there is nobody is private.
+        return "asked" in self._optional
 
     def blocks(self) -> Iterator[Ratings]:
         """The ratings block by block, each read from the files when it is asked for.
@@ -211,7 +212,7 @@ class Blocks:
         Privacy: private.
         """
         self.verify()
-        told = [self.domain.digest, self._cap, [part.sha256 for part in self._parts]]
+        told = [self.domain.digest, self._cap, sorted(self._optional), [part.sha256 for part in self._parts]]
         return hashlib.sha256(f"{FORMAT} {json.dumps(told, sort_keys=True)}".encode()).hexdigest()
 
     def _path(self, number: int, name: str) -> Path:
@@ -252,9 +253,15 @@ def _damaged(path: Path) -> DataError:
     return DataError(f"{path} is missing, damaged or cut short; pack the ratings again")
 
 
-def _described(given: dict[str, Any]) -> _Block:
+def _optional(given: list[str]) -> frozenset[str]:
+    if not set(given) <= _OPTIONAL:
+        raise ValueError
+    return frozenset(given)
+
+
+def _described(given: dict[str, Any], optional: frozenset[str]) -> _Block:
     sha256 = {str(name): str(sha) for name, sha in given["sha256"].items()}
-    if set(sha256) | _OPTIONAL != set(_TYPES):
+    if set(sha256) != set(_TYPES) - _OPTIONAL | optional:
         raise ValueError
     return _Block(int(given["users"]), int(given["ratings"]), sha256)
 
@@ -262,28 +269,32 @@ def _described(given: dict[str, Any]) -> _Block:
 def _write_all(source: Iterable[Ratings], draft: Path, ratings_per_block: int) -> Domain:
     """Write all blocks and the manifest; returns the domain."""
     domain: Domain | None = None
+    optional: set[str] = set()
     told: list[_Block] = []
     dropped = Dropped()
     people = [pl.Series(dtype=pl.String)]
     for ratings in source:
-        domain = domain or ratings.domain
+        found = {name for name in _OPTIONAL if getattr(ratings, name) is not None}
+        if domain is None:
+            domain, optional = ratings.domain, found
         if ratings.domain.digest != domain.digest:
             raise DataError("the ratings are of several domains; load all of them with one")
+        if found != optional:
+            raise DataError(
+                "some of the ratings have timestamps or an ε that people ask for, and others have not"
+            )
         dropped = dropped + ratings.dropped
         people.append(ratings.users)
         for block in _cut(ratings, ratings_per_block):
             told.append(_written(block, draft / f"{len(told):06d}"))
     if domain is None:
         raise DataError("there are no ratings to write; give at least one Ratings, which may be empty")
-    if len({frozenset(block.sha256) for block in told}) > 1:
-        raise DataError(
-            "some of the ratings have timestamps or an ε that people ask for, and others have not"
-        )
     if pl.concat(people).is_duplicated().any():
         raise DataError("the same person is in two of the ratings; give all of a person's ratings together")
     manifest = {
         "format": FORMAT,
         "domain": domain.digest,
+        "optional": sorted(optional),
         "dropped": asdict(dropped),
         "blocks": [block._asdict() for block in told],
     }

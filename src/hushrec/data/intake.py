@@ -26,12 +26,12 @@ class Batch(NamedTuple):
     """Clean records of a part of a source.
 
     Attributes:
-        names: user ids, each at least once in ``users``.
+        names: user ids; where people ask for ε, also those of whose records none is clean.
         users: position in ``names`` of every record's user, int32.
         items: index in the catalogue, int32.
         steps: rating in steps above the bottom of the scale, uint8.
         timestamps: Unix seconds, int64, or None.
-        asked: the least ε that each of ``names`` asks for, float64, or None.
+        asked: the least ε that each of ``names`` asks for in any record, clean or not, float64, or None.
 
     Privacy: private.
     """
@@ -68,6 +68,11 @@ class Intake:
         """Whether the tables tell the ε that each person asks for."""
         return "epsilon" in (self._roles or ())
 
+    @property
+    def timed(self) -> bool:
+        """Whether the tables tell when ratings were given."""
+        return "timestamp" in (self._roles or ())
+
     def batches(self, table: pl.DataFrame, source: str) -> Iterator[Batch]:
         """Clean a table; what is left of it.
 
@@ -88,11 +93,12 @@ class Intake:
         items = _codes(table["item_id"], self._catalogue)
         values = _numbers(table["rating"])
         finite = np.isfinite(values)
-        known = (users >= 0) & (items >= 0)
-        asked = _epsilons(table["epsilon"], self._domain.levels) if "epsilon" in table.columns else None
+        person = users >= 0
+        asked = _epsilons(table["epsilon"], self._domain.levels) if self.asks else None
         stated = np.ones_like(finite) if asked is None else (asked >= 0) & (asked < np.inf)
-        keep = known & finite & stated
-        times = _seconds(table["timestamp"])[keep] if "timestamp" in table.columns else None
+        known = person & stated & (items >= 0)
+        keep = known & finite
+        times = _seconds(table["timestamp"])[keep] if self.timed else None
 
         values = values[keep]
         inside = (values >= scale.lo) & (values <= scale.hi)
@@ -100,19 +106,21 @@ class Intake:
         off = np.abs(scale.lo + scale.step * steps - values) > 1e-6 * scale.step
         before = self.dropped
         self.dropped = Dropped(
-            user_id=before.user_id + int((users < 0).sum()),
-            item_id=before.item_id + int(((users >= 0) & (items < 0)).sum()),
+            user_id=before.user_id + int((~person).sum()),
+            item_id=before.item_id + int((person & stated & (items < 0)).sum()),
             rating=before.rating + int((known & ~finite).sum()),
-            epsilon=before.epsilon + int((known & finite & ~stated).sum()),
+            epsilon=before.epsilon + int((person & ~stated).sum()),
             clamped=before.clamped + int((~inside).sum()),
             rounded=before.rounded + int((inside & off).sum()),
         )
         least = None
         if asked is not None:
+            # A wish not to be used stands in any record of the person, also in one that is itself dropped,
+            # and what cannot be read may be one.
             least = np.full(len(names), np.inf)
-            np.minimum.at(least, users[keep], asked[keep])
+            np.minimum.at(least, users[person], np.where(stated, asked, 0)[person])
         used = np.zeros(len(names), dtype=np.bool_)
-        used[users[keep]] = True
+        used[users[keep if asked is None else person]] = True
         places = np.cumsum(used, dtype=np.int32) - 1
         return Batch(
             names.filter(pl.Series(used)),
@@ -124,14 +132,17 @@ class Intake:
         )
 
 
-def assemble(batches: list[Batch], domain: Domain, dropped: Dropped, *, asks: bool) -> Ratings:
+def assemble(batches: list[Batch], domain: Domain, dropped: Dropped, *, asks: bool, timed: bool) -> Ratings:
     """Ratings of clean records: one for each user and item, the last by timestamp, then the largest.
+
+    Whoever has none of them is not there.
 
     Args:
         batches: the records; taken out of the list, so that their memory is free while rows are sorted.
         domain: the public frame.
         dropped: what was dropped of their sources.
         asks: whether people ask for an ε of their own, which must not depend on whether there are any.
+        timed: whether there are timestamps, likewise.
 
     Privacy: private.
     """
@@ -145,20 +156,21 @@ def assemble(batches: list[Batch], domain: Domain, dropped: Dropped, *, asks: bo
     items = _joined([batch.items for batch in batches], np.int32)
     steps = _joined([batch.steps for batch in batches], np.uint8)
     times = None
-    if all(batch.timestamps is not None for batch in batches):
-        times = _joined([batch.timestamps for batch in batches], np.int64)
+    if timed:
+        times = _joined([batch.timestamps for batch in batches if batch.timestamps is not None], np.int64)
     batches.clear()
     order = _last_of_each(users.astype(np.int64) * domain.n_items + items, times, steps)
     counts = np.bincount(users[order], minlength=len(names))
+    present = counts > 0
     return Ratings(
         domain,
-        names,
-        np.concatenate([[0], np.cumsum(counts)]),
+        names.filter(pl.Series(present)),
+        np.concatenate([[0], np.cumsum(counts[present])]),
         items[order],
         steps[order],
         None if times is None else times[order],
         replace(dropped, duplicate=len(items) - len(order)),
-        asked if asks else None,
+        asked[present] if asks else None,
     )
 
 
@@ -231,10 +243,13 @@ def _numbers(column: pl.Series) -> Floats:
 
 def _epsilons(column: pl.Series, levels: Mapping[str, float] | None) -> Floats:
     """Cells as ε, by number or by the name of a class, NaN where there is neither."""
+    if column.dtype.is_numeric():
+        return _numbers(column)
+    column = column.cast(pl.String)
     numbers = _numbers(column)
-    if column.dtype.is_numeric() or not levels:
+    if not levels:
         return numbers
-    names = column.cast(pl.String).str.strip_chars(" \t").str.normalize("NFC")
+    names = column.str.strip_chars(" \t").str.normalize("NFC")
     named = names.replace_strict(dict(levels), default=None, return_dtype=pl.Float64).to_numpy()
     return np.where(np.isnan(named), numbers, named)
 

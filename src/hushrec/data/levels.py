@@ -33,8 +33,11 @@ def _name(given: Any) -> str:
         raise ValueError("names of classes are text without blanks around it")
     name = unicodedata.normalize("NFC", given)
     size = len(name.encode(errors="replace"))
-    if not 1 <= size <= _MAX_NAME_BYTES or "\0" in name or _is_number(name):
-        raise ValueError(f"{name!r} is no name of a class: give 1 to {_MAX_NAME_BYTES} bytes, and no number")
+    # Statements of privacy list the names, and refuse what would not show, or break their lines.
+    if not 1 <= size <= _MAX_NAME_BYTES or not name.isprintable() or _is_number(name):
+        raise ValueError(
+            f"{name!r} is no name of a class: give 1 to {_MAX_NAME_BYTES} printable bytes, and no number"
+        )
     return name
 
 

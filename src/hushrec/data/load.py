@@ -42,9 +42,9 @@ def load(
       rounded to its nearest step;
     * of several ratings of an item by one user the last by timestamp counts, then the largest;
     * timestamps are Unix seconds, clamped to [0, 2^40]; a missing one is 0;
-    * where a column tells the ε that each person asks for, a rating without one, or with one that is
-      negative, infinite, no number and no class of the domain, is dropped, because nobody's data are used at
-      an ε that he has not asked for; of several the least counts;
+    * where a column tells the ε that each person asks for, the least of all his records counts, of dropped
+      ones too; a record without one, or with one that is negative, infinite, no number and no class of the
+      domain, is dropped and asks for 0, because nobody's data are used at an ε that he has not asked for;
     * an empty file is valid, and so is one with more users than the domain declares: see
       ``Ratings.exceeds_declared_users``.
 
@@ -73,7 +73,7 @@ def load(
     batches: list[Batch] = []
     for table, name in tables(source, columns, format, separator, decimal, max_bytes):
         batches += intake.batches(table, name)
-    return assemble(batches, domain, intake.dropped, asks=intake.asks)
+    return assemble(batches, domain, intake.dropped, asks=intake.asks, timed=intake.timed)
 
 
 def tables(

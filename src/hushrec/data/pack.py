@@ -73,14 +73,14 @@ def load_blocks(
 
 def _assembled(spool: Spool, intake: Intake, domain: Domain, ratings_per_block: int) -> Iterator[Ratings]:
     """Ratings of as many parts at a time as make up a block, and first an empty one with what was dropped."""
-    yield assemble([], domain, intake.dropped, asks=intake.asks)
+    yield assemble([], domain, intake.dropped, asks=intake.asks, timed=intake.timed)
     parts = list(range(len(spool.sizes)))
     while parts:
         batches, size = spool.take(parts[0]), spool.sizes[parts.pop(0)]
         while parts and size + spool.sizes[parts[0]] <= ratings_per_block:
             size += spool.sizes[parts[0]]
             batches += spool.take(parts.pop(0))
-        yield assemble(batches, domain, Dropped(), asks=intake.asks)
+        yield assemble(batches, domain, Dropped(), asks=intake.asks, timed=intake.timed)
 
 
 def _parts(sources: Sequence[Any], ratings_per_block: int) -> int:

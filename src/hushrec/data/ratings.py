@@ -31,7 +31,8 @@ class Dropped:
         user_id: dropped, user id empty, over-long or with a NUL, or not on the domain's roster if it has one.
         item_id: dropped, item not in the catalogue.
         rating: dropped, rating missing, unparsable or not finite.
-        epsilon: dropped, no ε that its user asks for, though others tell theirs.
+        epsilon: dropped, no ε that its user asks for, though others tell theirs; his other records, if there
+            are any, stay as those of one who asks for 0.
         duplicate: dropped, the same user rated the item again.
         clamped: kept, rating moved to the nearer end of the scale.
         rounded: kept, rating moved to the nearest step.
@@ -72,7 +73,8 @@ class Ratings:
         timestamps: int64 Unix seconds in [0, 2^40], shape (n_ratings,), or None.
         dropped: what the loader dropped or changed.
         asked: float64, the ε that each user asks for, finite and not negative, shape (n_users,), or None
-            where nobody was asked. Who asks for 0 must not have any influence.
+            where nobody was asked, which tells the source's columns, not whether there are people. It is the
+            least of all his records. Who asks for 0 must not have any influence.
 
     All arrays are read-only.
 

@@ -61,7 +61,7 @@ class Spool:
         """The records of a part, whose file is then gone."""
         file = self._files[part]
         found: list[Batch] = []
-        if self.sizes[part]:
+        if file.exists():
             with file.open("rb") as stream:
                 end = os.fstat(stream.fileno()).st_size
                 while stream.tell() < end:

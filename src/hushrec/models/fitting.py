@@ -74,15 +74,23 @@ def fit(
         CheckpointError: The checkpoint is in use, damaged, or of a fit of other ratings or settings; or there
             is ``entropy`` beside it.
         BudgetUnsupported: The model states no such guarantee, or cannot give people the ε they ask for.
-        DataError: The model cannot go over ratings in blocks.
+        DataError: The model cannot go over ratings in blocks, a block is damaged, or the domain has classes
+            and the ratings do not say who is in which.
 
     Privacy: charged (every event of the plan).
     """
     if checkpoint is not None and entropy is not None:
         raise CheckpointError("a checkpoint has a noise key of its own; leave out checkpoint or entropy")
     config.require_heed(budget, asks=ratings.asks)
+    if ratings.domain.levels and not ratings.asks:
+        raise DataError(
+            "the domain declares classes of privacy, but the ratings have no column epsilon that says who is "
+            "in which; name it with columns=, or declare a domain without levels"
+        )
     if isinstance(ratings, Blocks) and not config.blockwise:
         raise DataError(f"{type(config).__name__} needs all ratings in memory; load them with hushrec.load")
+    if isinstance(ratings, Blocks):
+        ratings.verify()  # before anything is charged that a damaged file would waste
     ratings = cast(Ratings, ratings)  # those that go over blocks take either
     if budget is None:
         with _going_on(checkpoint, ratings, _named(config)) as kept:

@@ -43,7 +43,7 @@ def describe(
         assumes=_assumes(plan, domain, personal),
         ledger=grant.ledger if grant.ledger.get("file") else {},  # one in memory nobody can look up
         diagnostics=release.statement.diagnostics,
-        levels=tuple(Promised(*dataclasses.astuple(level)) for level in plan.levels),
+        levels=tuple(Promised(*dataclasses.astuple(level)) for level in plan.levels if personal),
         personal=personal,
     )
     return dataclasses.replace(release, statement=statement)
@@ -127,9 +127,10 @@ def _assumes(plan: Plan, domain: Domain, personal: bool) -> tuple[str, ...]:
             1, "each person's ε was chosen without looking at ratings, and is itself never published"
         )
     if any(isinstance(event, PosteriorSample) for event in plan.events):
-        lines.insert(
-            1, "the chain that a posterior sample was taken from had converged, which nobody can check"
-        )
+        lines[1:1] = [
+            "the chain that a posterior sample was taken from had converged, which nobody can check",
+            "a posterior sample was drawn in floating point, unrounded; its ε does not cover what that shows",
+        ]
     if plan.budget.unit == "user":
         lines.insert(1, f"one person is one user id; at most {domain.cap:,} of his ratings are used")
     if domain.users is not None:

@@ -13,8 +13,8 @@ Gaussian measurements of a random sample of people are charged as Rényi diverge
 ``subsampling``), which add order by order. Where there are any, ε at δ follows from the divergences of
 everything, those of the other measurements being αρ; or from all but the pure ε's, which are then added.
 
-Spherical noise on rows costs ε = Δ/s, a posterior sample Δ/T, and both ε²/2 of zCDP like anything of that ε;
-where no bound Δ is known, no finite ε is, and the account says so for good.
+Spherical noise on rows costs ε = Δ/s, a posterior sample Δ/T, and both min(ε²/2, ε) of zCDP like anything of
+that ε; where no bound Δ is known, no finite ε is, and the account says so for good.
 """
 
 import math
@@ -231,8 +231,10 @@ def price(event: Event) -> Spent:
 
     Gaussian: ρ = Δ²/(2σ²); of a sample, its divergences. Laplace: ε = Δ/b, and its zCDP loss ε + e^−ε − 1. In
     a vector the losses of the entries add to at most that of a single entry that moves by all of Δ, for it is
-    convex and 0 at 0. Spherical: ε = Δ/s, for ‖b + Δ‖ ≤ ‖b‖ + ‖Δ‖; posterior samples: ε = Δ/T; and ε²/2
-    for both (Bun & Steinke 2016, Proposition 1.4).
+    convex and 0 at 0. Spherical: ε = Δ/s, for ‖b + Δ‖ ≤ ‖b‖ + ‖Δ‖; posterior samples: ε = Δ/T. For
+    both min(ε²/2, ε) of zCDP: their divergences are at most αε²/2 (Bun & Steinke 2016, Proposition 1.4), and
+    at most ε ≤ αε, as those of anything whose densities never differ by a factor above e^ε. Laplace's is
+    below ε by itself.
 
     Raises:
         BudgetError: The event is of a kind that has no price here.
@@ -249,7 +251,7 @@ def price(event: Event) -> Spent:
         if event.sensitivity == math.inf:
             return Spent(endless=1)
         epsilon = Fraction(event.sensitivity) / Fraction(event.noise)
-        return Spent(pure=units.cost(epsilon), pure_rho=units.cost(epsilon**2 / 2))
+        return Spent(pure=units.cost(epsilon), pure_rho=units.cost(min(epsilon**2 / 2, epsilon)))
     raise BudgetError(f"no price is known for a measurement of type {type(event).__name__}")
 
 

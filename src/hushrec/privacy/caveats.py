@@ -35,5 +35,6 @@ def conditional(caveat: str, plan: Plan, entries: Iterable[Entry]) -> str:
         return caveat
     return (
         f"{CONDITIONAL}: a posterior sample ({', '.join(sorted(names))}) keeps its ε only if the chain had "
-        "converged"
+        "converged; its diagnostics (R̂, effective sample size) were computed from the ratings and are "
+        "covered by no ε"
     )

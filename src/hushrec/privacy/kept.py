@@ -40,11 +40,3 @@ def recall(checkpoint: Checkpoint, event: Event) -> Noisy | NoisyMatrix | None:
     shape = cast(int, facts["rows"]), cast(int, facts["columns"])
     parts = arrays["indptr"], arrays["columns"], arrays["values"]
     return NoisyMatrix(event.name, shape, *parts, sigma, step, event)
-
-
-def drop(checkpoint: Checkpoint, name: str) -> None:
-    """Remove a released value that no run will ask for again.
-
-    Privacy: public.
-    """
-    checkpoint.drop(_PREFIX + name)

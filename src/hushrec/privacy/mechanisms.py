@@ -100,14 +100,6 @@ class Grant:
         """
         return self._recalled(name, Noisy)
 
-    def settle(self, name: str) -> None:
-        """Let a released value go from the checkpoint: it holds a model's state that was made from it.
-
-        Privacy: public.
-        """
-        if self.checkpoint:
-            kept.drop(self.checkpoint, name)
-
     def release(self, bounded: Bounded) -> Noisy:
         """Add the booked noise to a bounded sum, once.
 

@@ -42,8 +42,12 @@ class Level:
     promised: float
 
 
+@lru_cache(maxsize=2**18)
 def weight(events: tuple[Event, ...], delta: float, asked: float) -> float:
     """The largest weight with which a plan costs a person no more ε at δ than he asks for.
+
+    A search is made once for all blocks and passes. So the time of a fit grows with the number of distinct ε
+    that people ask for: a channel in the curator's house only, for no release shows it.
 
     Args:
         events: all measurements of the plan.

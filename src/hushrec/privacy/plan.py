@@ -14,7 +14,7 @@ from hushrec.privacy import units
 from hushrec.privacy.accountant import Spent, price, spent_of
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.calibration import whole
-from hushrec.privacy.events import EVERY_RATING, Event, Spherical, SubsampledGaussian
+from hushrec.privacy.events import EVERY_RATING, Event, PosteriorSample, Spherical, SubsampledGaussian
 from hushrec.privacy.personal import Level, levels
 
 Analysis = Literal["corrected", "published"]
@@ -149,6 +149,15 @@ class Plan:
             return units.shown(loss.rho_at(self.spent.deciding(self.budget.delta)))
         return units.shown(loss.rho or loss.pure)
 
+    @property
+    def condition(self) -> str:
+        """On what its ε depends beside arithmetic; empty where on nothing."""
+        if not any(isinstance(event, PosteriorSample) for event in self.events):
+            return ""
+        return (
+            "conditional on convergence: this ε holds only if the chain has converged, which nobody can check"
+        )
+
     def _affordable(self) -> bool:
         return self.spent.epsilon_units(self.budget.delta) <= self.budget.epsilon_units
 
@@ -178,9 +187,11 @@ class Plan:
         total = f"true ε = {self.epsilon:.6g} at δ = {self.budget.delta:g}{claim}"
         if self.spent.endless:
             total = f"no finite ε is known for this noise{claim}"
-        lines = [head, "", *_aligned(list(self._rows())), "", total]
+        lines = [head, "", *_aligned(list(self._rows())), "", total, *filter(None, [self.condition])]
         if self.levels:
             lines += [
+                "",
+                "If the ratings say who asks for what:",
                 "",
                 *_aligned([("class", "asks for", "is promised", "weight"), *map(_level, self.levels)]),
             ]

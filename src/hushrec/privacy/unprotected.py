@@ -29,9 +29,6 @@ class _Unprotected(Grant):
         Privacy: public.
         """
 
-    def settle(self, name: str) -> None:
-        """Nothing was kept."""
-
     def release(self, bounded: Bounded) -> Noisy:
         """The exact values, for the non-private baseline.
 

@@ -1,6 +1,7 @@
 """The lines of a statement of privacy: what was measured, and what each class of people is promised."""
 
 import math
+import sys
 from dataclasses import dataclass
 
 _SYMBOLS = {
@@ -73,7 +74,8 @@ class Measured:
             and isinstance(self.rate, int | float)
             and 0 < self.rate <= 1
             and (self.rate < 1) == (self.mechanism == "subsampled gaussian")
-            and all(map(_finite, numbers))
+            and all(map(finite, numbers))
+            and (self.noise > 0 or self.mechanism == "exact")
         )
 
 
@@ -101,13 +103,15 @@ class Promised:
 
     @property
     def sensible(self) -> bool:
-        """Whether such a promise can be."""
+        """Whether such a promise can be, whatever the release's ε: who asks for nothing does not count."""
         return (
             isinstance(self.name, str)
             and self.name.isprintable()
-            and all(map(_finite, (self.asked, self.weight, self.promised)))
+            and all(map(finite, (self.asked, self.weight, self.promised)))
             and self.weight <= 1
             and self.promised <= self.asked
+            and (self.asked > 0 or self.weight == 0)
+            and (self.weight > 0 or self.promised == 0)
         )
 
 
@@ -119,5 +123,9 @@ def number(value: float | None, digits: int = 6) -> str:
     return "∞" if value is None or math.isinf(value) else f"{value:.{digits}g}"
 
 
-def _finite(value: object) -> bool:
-    return isinstance(value, int | float) and 0 <= value < math.inf
+def finite(value: object) -> bool:
+    """Whether it is a number from 0 to the largest float; JSON knows larger integers.
+
+    Privacy: public.
+    """
+    return isinstance(value, int | float) and 0 <= value <= sys.float_info.max

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self
 
 from hushrec.errors import ReleaseError
-from hushrec.release.lines import Measured, Promised, number
+from hushrec.release.lines import Measured, Promised, finite, number
 
 __all__ = ["Measured", "Promised", "Statement"]
 
@@ -28,6 +28,12 @@ _REPLACE = {
 _OPTIONAL = frozenset({"diagnostics", "levels", "personal"})
 """Fields that files have only where they say something."""
 _ENDLESS = "No finite ε is known for this noise."
+_UNPROTECTED, _CONDITIONAL = "NOT PRIVATE:", "CONDITIONAL ON CONVERGENCE:"
+"""How caveats begin."""
+_REFUTED = "NOT CONVERGED"
+"""Verdict of diagnostics that speak against convergence."""
+_LARGEST = 2**63
+"""Above every number of a ledger's record or slot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,18 +111,20 @@ class Statement:
             return statement
         except ReleaseError:
             raise
-        except (TypeError, ValueError, KeyError):
+        except (TypeError, ValueError, KeyError, OverflowError):
             raise ReleaseError("the statement of privacy is malformed") from None
 
     def _check(self) -> None:
         """Refuse a statement that promises without grounds, or speaks of what does not exist."""
         known = (
             isinstance(self.caveat, str)
+            and (not self.caveat or self.caveat.startswith((_UNPROTECTED, _CONDITIONAL)))
             and self.unit in ("rating", "user")
             and self.adjacency in ("add-remove", "replace")
             and self.analysis in ("corrected", "published")
-            and (self.claimed_epsilon is None or float(self.claimed_epsilon) > 0)
-            and 0 <= float(self.delta) < 1
+            and (self.claimed_epsilon is None or (finite(self.claimed_epsilon) and self.claimed_epsilon > 0))
+            and finite(self.delta)
+            and self.delta < 1
             and self.epsilon >= 0
             and all(line.sensible for line in self.measurements)
             and (
@@ -125,18 +133,37 @@ class Statement:
             )
             and not (math.isfinite(self.epsilon) and any(m.cost == math.inf for m in self.measurements))
             and isinstance(self.ledger, Mapping)
-            and isinstance(self.ledger.get("slot", 0), int)
+            and all(0 <= self.ledger.get(name, 0) < _LARGEST for name in ("seq", "slot", "horizon"))
             and isinstance(self.diagnostics, Mapping)
             and all(isinstance(v, str) or math.isfinite(v) for v in self.diagnostics.values())
             and isinstance(self.personal, bool)
-            and all(x.sensible and x.promised <= self.epsilon for x in self.levels)
+            and all(level.sensible and self._keeps(level) for level in self.levels)
+            and len({level.name for level in self.levels}) == len(self.levels)
             and ((self.unit, self.adjacency) == ("user", "add-remove") or not self._for_people())
             and all(text.isprintable() for text in self._texts())
         )
-        sure = all(m.mechanism != "posterior sample" for m in self.measurements)
-        grounded = sure and bool(self.measurements) and math.isfinite(self.epsilon)
-        if not known or not (grounded or self.caveat):
+        if not known or not (self._grounded() or self.caveat.startswith(_UNPROTECTED)):
             raise ReleaseError("the statement of privacy promises something without grounds")
+
+    def _grounded(self) -> bool:
+        """Whether there is noise of a known price, and the condition is named where all hangs on one."""
+        return (
+            math.isfinite(self.epsilon)
+            and any(m.mechanism != "exact" for m in self.measurements)
+            and (self.caveat.startswith(_CONDITIONAL) or not self._sampled())
+        )
+
+    def _keeps(self, level: Promised) -> bool:
+        """Whether a class is promised what goes with its weight: the release's own ε for who counts in full,
+        as everybody does who asks for that much."""
+        full = level.weight == 1
+        enough = level.asked >= max(self.epsilon, 1e-12)  # less is counted as nothing
+        least = self.epsilon * (1 - 1e-9) if full else 0.0
+        return least <= level.promised <= self.epsilon and (full or not enough)
+
+    def _sampled(self) -> bool:
+        """Whether it measures a posterior sample."""
+        return any(m.mechanism == "posterior sample" for m in self.measurements)
 
     def _for_people(self) -> bool:
         """Whether it says what holds only where whole people come and go."""
@@ -151,6 +178,11 @@ class Statement:
 
     def __str__(self) -> str:
         lines = [self.caveat] if self.caveat else []
+        if self._sampled() and self.diagnostics.get("verdict") == _REFUTED:
+            lines += [
+                "The condition of this ε looks false: by its diagnostics the chain had NOT CONVERGED; do not "
+                "count on the ε below."
+            ]
         if self.analysis == "published":
             lines += [self._claim()]
         if not self.measurements:
@@ -163,7 +195,8 @@ class Statement:
         ]
         if self.private:
             lines += [self._promise(), ""]
-        lines += self._personal()
+        if self.personal:
+            lines += self._personal()
         lines += _table(self.measurements)
         if self.diagnostics:
             lines += ["", "The chain:", *(f"  · {name}: {_shown(v)}" for name, v in self.diagnostics.items())]
@@ -173,29 +206,37 @@ class Statement:
         return "\n".join(lines)
 
     def _personal(self) -> list[str]:
+        sure = self.private and self.analysis == "corrected"
         lines = []
         if self.levels:
-            lines += _aligned(
-                [("class", "asks for", "is promised", "weight"), *(x.cells() for x in self.levels)]
-            )
-            lines += [""]
-        if self.personal:
-            lines += [
-                "Each person loses at most the ε that he asked for, at the same δ, and never more than the ε "
-                "above; who asked for 0 left no trace.",
-                "",
-            ]
-        return lines
+            heads = "class", "asks for", "is promised" if sure else "would be promised", "weight"
+            lines += [*_aligned([heads, *(level.cells() for level in self.levels)]), ""]
+        if not sure:
+            return lines
+        return [
+            *lines,
+            "Each person loses at most the ε that he asked for, at the same δ, and never more than the ε "
+            "above, by this release; several releases add. Who asked for 0 left no trace.",
+            "",
+        ]
 
     def _claim(self) -> str:
         claimed = self.claimed_epsilon or math.inf
         text = f"Not a valid guarantee: the published analysis claims ε = {number(claimed)}, "
-        if self.epsilon <= claimed * (1 + 1e-9):
+        kept = self.epsilon <= claimed * (1 + 1e-9)
+        if kept and self._sampled():
+            text += (
+                "which rests on the chain having converged, and even so fails under some settings as printed "
+            )
+        elif kept:
             text += "which the noise here keeps, but does not keep under every setting as printed "
         else:
             text += "but its proof does not hold as printed "
         text += "(see the model's page in the documentation). "
-        return text + (_ENDLESS if math.isinf(self.epsilon) else "The ε below is the true cost of the noise.")
+        if math.isinf(self.epsilon):
+            return text + _ENDLESS
+        true = "true cost if the chain had converged" if self._sampled() else "true cost of the noise"
+        return f"{text}The ε below is the {true}."
 
     def _promise(self) -> str:
         odds = math.exp(min(self.epsilon, 700.0))

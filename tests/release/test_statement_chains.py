@@ -1,0 +1,196 @@
+"""Statements on samples of people, on posterior samples and on people who ask for an ε of their own."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from hushrec.errors import ReleaseError
+from hushrec.release.statement import Measured, Promised, Statement
+
+PROMISE = "Whoever reads this file, and whatever else he knows, can hardly tell whether"
+CONDITIONAL = (
+    "CONDITIONAL ON CONVERGENCE: a posterior sample (v) keeps its ε only if the chain had converged; its "
+    "diagnostics (R̂, effective sample size) were computed from the ratings and are covered by no ε"
+)
+SAMPLED = Measured("round 1", "subsampled gaussian", 1.0, 4.0, 12, 1.0, 0.03, 0.0625)
+EXACT = Measured("item counts", "exact", 0.0, 0.0, 4, 0.0, 0.0)
+POSTERIOR = Measured("v", "posterior sample", 5.0, 10.0, 12, 1.0, 0.5)
+REFUTED = {"verdict": "NOT CONVERGED", "R̂, the largest": 1.9}
+UNPROTECTED = "NOT PRIVATE: seeded"
+LEVELS = (Promised("strict", 0.5, 0.25, 0.49999), Promised("generous", 8, 1.0, 1.25))
+
+
+def first(statement):
+    return str(statement).splitlines()[0]
+
+
+def test_a_file_without_chains_samples_or_classes_is_what_it_always_was(statement):
+    values = statement().to_json()
+    assert not {"diagnostics", "levels", "personal"} & set(values)
+    assert all("rate" not in line for line in values["measurements"])
+
+
+def test_a_sample_is_listed_with_its_rate(statement):
+    rows = [" ".join(line.split()) for line in str(statement(measurements=(SAMPLED,))).splitlines()]
+    assert "round 1 subsampled gaussian 1 σ = 4, q = 0.0625 12 1.000 ρ = 0.03" in rows
+
+
+def test_a_conditional_statement_promises_nothing_outright(statement):
+    made = statement(measurements=(POSTERIOR,), caveat=CONDITIONAL)
+    assert not made.private
+    assert first(made) == CONDITIONAL
+    assert PROMISE not in str(made)
+    rows = [" ".join(line.split()) for line in str(made).splitlines()]
+    assert "v posterior sample 5 T = 10 12 1.000 ε = 0.5" in rows
+
+
+def test_classes_and_chains_are_shown(statement):
+    text = str(
+        statement(levels=LEVELS, personal=True, diagnostics={"R̂": 1.23456, "chains": "4"})
+    ).splitlines()
+    where = text.index("class     asks for  is promised  weight")
+    assert text[where + 1 : where + 3] == [
+        "strict    ε = 0.5   ε = 0.49999  0.2500",
+        "generous  ε = 8     ε = 1.25     1.0000",
+    ]
+    assert text[where + 4] == (
+        "Each person loses at most the ε that he asked for, at the same δ, and never more than the ε above, "
+        "by this release; several releases add. Who asked for 0 left no trace."
+    )
+    chain = text.index("The chain:")
+    assert text[chain + 1 : chain + 3] == ["  · R̂: 1.235", "  · chains: 4"]
+    plain = str(statement())
+    assert "class" not in plain
+    assert "The chain" not in plain
+    assert "asked for" not in plain
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"measurements": (POSTERIOR,)},  # without its condition
+        {"measurements": (replace(SAMPLED, rate=1.0),)},
+        {"measurements": (replace(SAMPLED, rate=0.0),)},
+        {"measurements": (replace(SAMPLED, mechanism="gaussian"),)},
+        {"measurements": (SAMPLED,), "unit": "rating"},
+        {"measurements": (SAMPLED,), "adjacency": "replace"},
+        {"levels": LEVELS, "unit": "rating"},
+        {"personal": True, "adjacency": "replace"},
+        {"personal": 1},
+        {"levels": (Promised("strict", 0.5, 0.25, 0.6),)},  # more than asked for
+        {"levels": (Promised("generous", 8.0, 1.0, 1.3),)},  # more than the release's own
+        {"levels": (Promised("strict", 0.5, 1.25, 0.5),)},
+        {"levels": (Promised("strict", -0.5, 0.25, -0.5),)},
+        {"levels": (Promised("str\nict", 0.5, 0.25, 0.4),)},
+        {"diagnostics": {"R̂": math.nan}},
+        {"diagnostics": {"R̂": "1\n2"}},
+        {"diagnostics": {"R\n": 1.0}},
+        {"measurements": (POSTERIOR,), "caveat": "fully private"},
+        {"caveat": "fully private"},
+        {"measurements": (POSTERIOR,), "caveat": CONDITIONAL, "epsilon": math.inf},
+        {"measurements": (), "caveat": CONDITIONAL},
+        {"measurements": (EXACT,), "epsilon": 0.0},
+        {"measurements": (EXACT,)},
+        {"measurements": (replace(SAMPLED, noise=0.0),)},
+        {"levels": (Promised("absent", 0, 1.0, 0.0),)},
+        {"levels": (Promised("absent", 0, 0.5, 0.0),)},
+        {"levels": (Promised("strict", 0.5, 0.0, 0.5),)},
+        {"levels": (LEVELS[0], LEVELS[0])},
+        {"levels": (LEVELS[0], replace(LEVELS[1], name="strict"))},
+        {"levels": (Promised("strict", 0.5, -0.25, 0.5),)},
+        {"levels": (Promised("generous", 8, 0.25, 0.5),)},  # asks for enough, and does not count in full
+        {"levels": (Promised("exactly", 1.25, 0.25, 0.5),)},
+        {"levels": (Promised("strict", 0.5, 1.0, 0.5),)},  # counts in full, and loses less than the release
+        {"levels": (Promised("generous", 8, 1.0, 0.5),)},
+    ],
+)
+def test_a_statement_that_claims_what_cannot_be_is_refused(statement, changes):
+    with pytest.raises(ReleaseError, match="without grounds"):
+        Statement.from_json(statement(**changes).to_json())
+
+
+BEYOND = 10**400
+LEVEL = {"name": "strict", "asked": 0.5, "weight": 0.25, "promised": 0.4}
+LINE = {
+    "name": "sums",
+    "mechanism": "gaussian",
+    "sensitivity": 2.0,
+    "noise": 8.0,
+    "entries": 4,
+    "share": 1.0,
+    "cost": 0.03,
+}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *({name: BEYOND} for name in ("epsilon", "delta", "claimed_epsilon", "unit", "caveat", "personal")),
+        *({"measurements": [LINE | {name: BEYOND}]} for name in (*LINE, "rate")),
+        *({"levels": [LEVEL | {name: BEYOND}]} for name in LEVEL),
+        *({"ledger": {name: BEYOND}} for name in ("seq", "slot", "horizon")),
+        {"diagnostics": {"R̂": BEYOND}},
+    ],
+    ids=str,
+)
+def test_numbers_beyond_every_float_are_refused(statement, changes):
+    plain = statement().to_json()
+    assert str(Statement.from_json(plain | {"measurements": [LINE], "levels": [LEVEL]}))
+    with pytest.raises(ReleaseError, match=r"malformed|without grounds"):
+        Statement.from_json(plain | changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"caveat": UNPROTECTED},
+        {"measurements": (POSTERIOR,), "caveat": CONDITIONAL},
+        {"analysis": "published", "claimed_epsilon": 1.0},
+    ],
+)
+def test_nobody_is_promised_an_epsilon_of_his_own_where_none_is_promised(statement, changes):
+    made = statement(**({"levels": LEVELS, "personal": True} | changes))
+    for said in ("Each person loses", "is promised"):
+        assert said in str(statement(levels=LEVELS, personal=True))
+        assert said not in str(made)
+    assert "class     asks for  would be promised  weight" in str(made)
+    assert "would be" not in str(replace(made, levels=()))
+
+
+def test_classes_are_not_shown_where_nobody_asked(statement):
+    """Then everybody counted in full."""
+    made = statement(levels=LEVELS)
+    assert "strict" not in str(made)
+    assert Statement.from_json(made.to_json()) == made
+
+
+@pytest.mark.parametrize("caveat", [CONDITIONAL, UNPROTECTED])
+def test_a_condition_that_looks_false_is_called_so_at_the_head(statement, caveat):
+    made = statement(measurements=(POSTERIOR,), caveat=caveat, diagnostics=REFUTED)
+    assert str(made).splitlines()[:2] == [
+        caveat,
+        "The condition of this ε looks false: by its diagnostics the chain had NOT CONVERGED; do not count "
+        "on the ε below.",
+    ]
+    for diagnostics in ({}, {"verdict": "converged as far as can be seen"}):
+        assert "looks false" not in str(replace(made, diagnostics=diagnostics))
+
+
+def test_a_published_claim_on_a_posterior_sample_rests_on_convergence(statement):
+    facts = {"measurements": (POSTERIOR,), "caveat": CONDITIONAL, "analysis": "published"}
+    kept = str(statement(**facts, claimed_epsilon=5.0)).splitlines()[1]
+    assert "claims ε = 5, which rests on the chain having converged" in kept
+    assert "The ε below is the true cost if the chain had converged." in kept
+    assert "which the noise here keeps" not in kept
+    assert "proof does not hold" in str(statement(**facts, claimed_epsilon=1.0))
+    noise = statement(analysis="published", claimed_epsilon=5.0)
+    assert "which the noise here keeps" in first(noise)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("levels", 7), ("levels", [{}]), ("diagnostics", {"R̂": []}), ("diagnostics", 7)]
+)
+def test_malformed_lines_of_chains_and_classes_are_refused(statement, name, value):
+    with pytest.raises(ReleaseError, match=r"malformed|without grounds"):
+        Statement.from_json(statement().to_json() | {name: value})
