@@ -7,7 +7,7 @@ BIN := .venv/bin
 ONE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check --editable
 
-.PHONY: demo test lint test-full oracles bench bench-als docs clean
+.PHONY: demo test lint test-full oracles bench bench-als bench-sgd docs clean
 
 demo: .venv/.report       ## a private recommender on generated ratings, offline
 	@$(BIN)/hushrec demo
@@ -30,10 +30,14 @@ oracles: .venv-oracles/.oracles  ## our accountant against Google's dp-accountin
 	@.venv-oracles/bin/python -m pytest tests/oracles
 
 bench: .venv/.bench       ## speed beside others', each pair in one run
-	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script; done
+	@set -e; for script in $(filter-out %_page.py,$(wildcard benchmarks/*.py)); do \
+		echo "== $$script"; $(BIN)/python $$script; done
 
 bench-als: .venv/.bench .venv/.peers  ## alternating least squares beside lenskit, which brings torch along
 	@$(BIN)/python benchmarks/als.py
+
+bench-sgd: .venv/.bench .venv/.sgd-peers  ## gradient descent beside LIBMF, cornac and Surprise
+	@$(BIN)/python benchmarks/sgd.py
 
 docs: .venv/.docs         ## the documentation as pages, in site/
 	@$(BIN)/python -m sphinx -W --keep-going -q docs site
@@ -41,6 +45,8 @@ docs: .venv/.docs         ## the documentation as pages, in site/
 
 clean:                    ## away with everything that make made
 	rm -rf .venv .venv-oracles site build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+
+.venv/.sgd-peers: export CFLAGS = -O3 -march=native -DUSEAVX  # LIBMF is built without vectors otherwise
 
 # One stamp an extra: pip runs when pyproject.toml changed, and not otherwise.
 .venv/.%: pyproject.toml | .venv/bin/python
