@@ -1,5 +1,6 @@
 """Writes the tables and figures of the results page of Liu, Wang & Smola 2015 from finished grids.
 
+    python benchmarks/cache.py > results/cache.txt
     python benchmarks/liu_page.py results docs/results
 
 ``results`` holds the Parquet files that ``hushrec experiment`` made of benchmarks/grids/: ml-1m-posterior,
@@ -99,17 +100,26 @@ def personal(whole, own, folder):
         errors = [line["rmse"] for _, line in rows]
         spread = [(line["high"] - line["low"]) / 2 for _, line in rows]
         colours = ["#D55E00" if name == "each his own" else "#0072B2" for name, _ in rows]
-        right.barh(places, errors, xerr=spread, color=colours, height=0.6, ecolor="#444444", capsize=3)
+        for place, error, half, colour in zip(places, errors, spread, colours, strict=True):
+            right.errorbar(error, place, xerr=half, fmt="o", color=colour, ecolor="#444444", capsize=3)
+            right.annotate(f"{error:.3f}", (error, place), (0, 7), textcoords="offset points", ha="center")
         right.set_yticks(places, [name for name, _ in rows])
         right.invert_yaxis()
-        right.set_xlim(min(errors) - 0.05, max(errors) + 0.02)
-        right.set_xlabel("RMSE, stars (axis cut)")
+        right.margins(x=0.1, y=0.2)
+        right.set_xlabel("RMSE, stars")
         right.set_title("what comes of it", fontsize=9)
         for axes in (left, right):
             axes.spines[["top", "right"]].set_visible(False)
         left.margins(y=0.15)
         drawing.savefig(folder / "liu-personal.svg", format="svg", metadata={"Date": None})
     return markdown(["ε", "RMSE"], [*body[:2], ["each his own", shown(mine)], body[2]])
+
+
+def cache(path):
+    """What benchmarks/cache.py printed, as a table."""
+    rows = [line.split() for line in path.read_text().splitlines() if line.split()[:1] != ["rank"]]
+    body = [row for row in rows if len(row) == 6 and row[0].isdigit()]
+    return markdown(["rank", "order", "D1 misses", "LL misses", "lines: D1", "LL"], body)
 
 
 def main():
@@ -132,6 +142,7 @@ def main():
         "samples": samples(trimmed),
         "certified": certified(trimmed, whole, others),
         "personal": personal(whole, own, folder),
+        "cache": cache(source / "cache.txt"),
     }
     page = (HERE / "liu_page.md").read_text()
     for name, text in part.items():
