@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from hushrec.data.columns import by_name
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from hushrec.data.ratings import Dropped
@@ -130,6 +131,13 @@ def test_a_roster_takes_nobody_in_for_what_he_asks(domain):
     listed = Domain(["a", "b"], scale=(1, 5, 1), max_users=3, users=["v", "w", "x"])
     ratings = load(frame(("x", "a", "1", "2"), ("x", "nosuch", "1", "1"), ("nobody", "a", "1", "0")), listed)
     assert asked(ratings) == {"x": 1}
+
+
+def test_two_columns_that_may_be_the_wish_are_not_chosen_between():
+    with pytest.raises(DataError, match="more than one column for epsilon"):
+        by_name(None, ["user_id", "item_id", "rating", "epsilon", "privacy"], "the table")
+    named = {"epsilon": "privacy"}
+    assert by_name(named, ["user_id", "item_id", "rating", "epsilon", "privacy"], "the table")["epsilon"] == 4
 
 
 @pytest.mark.parametrize("name", ["epsilon", "Epsilon", "privacy", "PRIVACY"])

@@ -89,7 +89,7 @@ def by_name(columns: Columns | None, names: Sequence[str], source: str) -> dict[
         matches = [
             place for place, name in enumerate(names) if name == (wanted if wanted is not None else role)
         ]
-        if not matches and wanted is None:
+        if wanted is None and (not matches or role == "epsilon"):  # of two, neither wish may be passed over
             matches = [place for place, name in enumerate(names) if _KNOWN.get(_folded(name)) == role]
         if len(matches) == 1:
             found[role] = matches[0]
