@@ -29,6 +29,7 @@ def main():
         ("PrivateALS", hr.PrivateALS(), "rating"),
         ("PrivateSGD", hr.PrivateSGD(), "rating"),
         ("PrivateSGD", hr.PrivateSGD(), "user"),
+        ("PosteriorMF", hr.PosteriorMF(), "user"),
         ("InputPerturbationMF", hr.InputPerturbationMF(), "replace"),
     ]
     small = listed(500, 200, 20_000)
