@@ -74,11 +74,14 @@ class Folder:
 
         What a file system or a disk keeps of overwritten blocks is beyond its reach.
         """
-        with (self.path / name).open("r+b") as file:
+        # Out of its place first: a file that is half overwritten must not be taken for what it was.
+        doomed = self.path / _DRAFTS / name
+        (self.path / name).rename(doomed)
+        with doomed.open("r+b") as file:
             file.write(bytes(os.fstat(file.fileno()).st_size))
             file.flush()
             os.fsync(file.fileno())
-        (self.path / name).unlink()
+        doomed.unlink()
         _sync(self.path)
         failpoint("after-shred")
 
