@@ -72,7 +72,6 @@ DRAWING = {
     "data/synthetic.py",
     "experiments/reading.py",
     "models/chain.py",
-    "models/descent.py",
     "models/posterior.py",
 }
 """The files of the package that may use NumPy's generators: on no certified release's noise."""

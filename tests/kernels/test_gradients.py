@@ -229,3 +229,11 @@ def test_twins_and_items_without_factors_are_no_trouble():
     assert found[2].any(), "he rated it: his error on it counts"
     nothing = gradients.home_gradients(indptr, items, np.ones(3), np.zeros((3, 2)), 1e-6, 1.0, 1.0, 2.0**-16)
     assert not nothing.any()
+
+
+@pytest.mark.parametrize("size", [1e12, 1e160, np.inf, np.nan])
+def test_factors_beyond_floating_point_raise_nothing_at_home(size):
+    """An error of LAPACK's, which finds such a matrix singular, would tell that somebody is there."""
+    indptr, items, factors = np.array([0, 2]), np.array([0, 1], np.int32), np.full((2, 2), size)
+    found = gradients.home_gradients(indptr, items, np.ones(2), factors, 1e-12, 1.0, 1.0, 2.0**-16)
+    assert np.abs(found).max() <= 2**16

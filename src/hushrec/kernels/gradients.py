@@ -8,6 +8,7 @@ import numba
 import numpy as np
 
 from hushrec.arrays import Bytes, Floats, Ints, Ints32
+from hushrec.kernels.ridge import fit_at_home
 
 
 @numba.njit(cache=True)
@@ -176,30 +177,19 @@ def home_gradients(
     """
     rank = item_factors.shape[1]
     sums = np.zeros(item_factors.shape, dtype=np.int64)
-    normal, vector = np.empty((rank, rank)), np.empty(rank)
+    normal, inverse, taste = np.empty((rank, rank)), np.empty((rank, rank)), np.empty(rank)
     for user in range(len(indptr) - 1):
         start, stop = indptr[user], indptr[user + 1]
         if start == stop:
             continue
-        normal[:] = 0.0
-        vector[:] = 0.0
-        for place in range(start, stop):
-            row = item_factors[items[place]]
-            for f in range(rank):
-                vector[f] += values[place] * row[f]
-                for g in range(f + 1):
-                    normal[f, g] += row[f] * row[g]
-        for f in range(rank):
-            normal[f, f] += ridge
-            for g in range(f):
-                normal[g, f] = normal[f, g]
-        taste = np.linalg.solve(normal, vector)
+        if not fit_at_home(start, stop, items, values, item_factors, ridge, normal, inverse, taste):
+            continue  # beyond floating point: this person gives nothing
         total = 0.0
         for place in range(start, stop):
             error = min(max(values[place] - np.dot(taste, item_factors[items[place]]), -bound), bound)
             total += error * error
         norm = np.sqrt(total * np.dot(taste, taste))
-        if not np.isfinite(norm):  # on scales beyond all floats: this person gives nothing
+        if not np.isfinite(norm):
             continue
         # A little below the bound, so that rounding in floating point cannot pass it; then toward zero.
         scale = min(1.0, clip / max(norm, 1e-300)) * (1 - 1e-9) / step

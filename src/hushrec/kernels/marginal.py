@@ -7,6 +7,7 @@ import numba
 import numpy as np
 
 from hushrec.arrays import Floats, Ints, Ints32
+from hushrec.kernels.ridge import fit_at_home
 
 __all__ = ["marginal_gradients", "reference_marginal_gradients"]
 
@@ -75,24 +76,13 @@ def _visit(
     rank = item_factors.shape[1]
     sums = np.zeros(item_factors.shape, dtype=np.int64)
     normal, spread = np.empty((rank, rank)), np.empty((rank, rank))
-    vector, pulled = np.empty(rank), np.empty(rank)
+    mean, pulled = np.empty(rank), np.empty(rank)
     for person in range(begin, end):
         start, stop = indptr[person], indptr[person + 1]
         if start == stop or clips[person] <= 0:
             continue
-        normal[:] = 0.0
-        vector[:] = 0.0
-        for place in range(start, stop):
-            row = item_factors[items[place]]
-            for f in range(rank):
-                vector[f] += values[place] * row[f]
-                for g in range(f + 1):
-                    normal[f, g] += row[f] * row[g]
-        for f in range(rank):
-            normal[f, f] += noise
-        if not _invert(normal, spread):  # beyond floating point: this person gives nothing
+        if not fit_at_home(start, stop, items, values, item_factors, noise, normal, spread, mean):
             continue
-        mean = np.dot(spread, vector)
         spread *= noise
         given = np.empty((stop - start, rank))
         total = 0.0
@@ -112,41 +102,6 @@ def _visit(
             for f in range(rank):
                 sums[items[place], f] += np.int64(given[place - start, f] * scale)
     return sums
-
-
-@numba.njit(cache=True, nogil=True)
-def _invert(matrix: Floats, inverse: Floats) -> bool:
-    """The inverse of a positive definite matrix, of which the lower triangle is read and overwritten.
-
-    By Cholesky's factors, for LAPACK raises where a matrix is singular, and an error would tell of a person.
-
-    Returns:
-        Whether there is one in floating point.
-    """
-    rank = len(matrix)
-    for f in range(rank):
-        for g in range(f + 1):
-            left = matrix[f, g]
-            for h in range(g):
-                left -= matrix[f, h] * matrix[g, h]
-            if f > g:
-                matrix[f, g] = left / matrix[g, g]
-            elif left > 0 and np.isfinite(left):
-                matrix[f, f] = np.sqrt(left)
-            else:
-                return False
-    for column in range(rank):
-        for f in range(rank):  # L y = e
-            left = 1.0 if f == column else 0.0
-            for h in range(f):
-                left -= matrix[f, h] * inverse[h, column]
-            inverse[f, column] = left / matrix[f, f]
-        for f in range(rank - 1, -1, -1):  # Lᵀ x = y
-            left = inverse[f, column]
-            for h in range(f + 1, rank):
-                left -= matrix[h, f] * inverse[h, column]
-            inverse[f, column] = left / matrix[f, f]
-    return True
 
 
 def reference_marginal_gradients(

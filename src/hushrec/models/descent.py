@@ -16,13 +16,13 @@ from functools import lru_cache
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.random import default_rng  # noqa: TID251  (initial values, the same for everybody: no release noise)
 from numpy.typing import NDArray
 
 from hushrec.arrays import Floats32, Ints, Ints32
 from hushrec.data.blocks import Blocks
 from hushrec.data.ratings import Ratings
 from hushrec.kernels.sgd import descend, padded
+from hushrec.models.posterior import fill
 from hushrec.privacy.checkpoint import Checkpoint
 
 Schedule = Literal["geometric", "inverse"]
@@ -30,7 +30,6 @@ SECONDS = 60.0
 """Between two snapshots, at least, unless an epoch ends."""
 
 _AHEAD = 2  # blocks
-_ROWS = 1 << 16  # rows started at once: bounds the memory
 _STATE = "descent"
 
 __all__ = ["SECONDS", "Factored", "Schedule", "Source", "Turn", "gradient_descent", "scheduled", "survey"]
@@ -100,7 +99,7 @@ class Factored:
         levels = (np.zeros(n if effects else 0, dtype=np.float32) for n in (n_people, n_items))
         people, items = np.empty((n_people, rank), dtype=np.float32), padded(n_items, rank)
         for side in (people, items):
-            _draw(side)
+            fill(side, 0.3)
         return cls(people, items, *levels)
 
     @classmethod
@@ -284,14 +283,6 @@ def _places(block: Ratings, first: int) -> slice | Ints:
     rows = np.flatnonzero(np.diff(block.roster_indptr()))
     whole = len(rows) > 0 and rows[-1] - rows[0] + 1 == len(rows)
     return slice(int(rows[0]), int(rows[-1]) + 1) if whole else rows
-
-
-def _draw(side: Floats32) -> None:
-    """0.3 · ``posterior.initial``, without holding it in double precision."""
-    stream = default_rng(side.shape[::-1])
-    for start in range(0, len(side), _ROWS):
-        rows = side[start : start + _ROWS]
-        rows[:] = 0.3 * (stream.standard_normal(rows.shape) / np.sqrt(side.shape[1]))
 
 
 def _penalty(counts: Ints, reg: float, power: float) -> Floats32:

@@ -8,8 +8,10 @@ from what is released anyway.
 import numpy as np
 from numpy.random import default_rng  # noqa: TID251  (initial values, the same for everybody: no release noise)
 
-from hushrec.arrays import Floats
+from hushrec.arrays import Floats, Floats32
 from hushrec.privacy.bounded import Noisy
+
+_ROWS = 1 << 16  # drawn at once: bounds the memory, changes nothing
 
 TASTE = 0.00375
 """Prior variance of p·q, in squared widths of the scale: (0.24 stars)² on one to five."""
@@ -19,7 +21,21 @@ RESIDUAL = 0.05
 
 def initial(n: int, rank: int) -> Floats:
     """Random factors to start from, shape (n, rank), rows of norm about 1. Privacy: public."""
-    return np.asarray(default_rng((rank, n)).standard_normal((n, rank)) / np.sqrt(rank), dtype=np.float64)
+    factors = np.empty((n, rank))
+    fill(factors)
+    return factors
+
+
+def fill(factors: Floats | Floats32, size: float = 1.0) -> None:
+    """``size`` · ``initial``, into an array of shape (n, rank) and any precision, which may be large.
+
+    Privacy: public.
+    """
+    n, rank = factors.shape
+    stream = default_rng((rank, n))
+    for start in range(0, n, _ROWS):
+        rows = factors[start : start + _ROWS]
+        rows[:] = size * (stream.standard_normal(rows.shape) / np.sqrt(rank))
 
 
 def uniform(n: int, rank: int) -> Floats:

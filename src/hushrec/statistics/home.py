@@ -15,6 +15,21 @@ _STRENGTH = 5.0  # fictitious ratings at the items' effects in a person's own le
 _STEP_BITS = 16  # below the clip, so that truncation drops little of a person who rated much
 
 
+def at_home(ratings: Ratings, item_effects: Floats) -> Floats:
+    """Every rating less its item's effect and its person's own level, which he takes at home.
+
+    Args:
+        ratings: private ratings, at least one.
+        item_effects: released, shape (n_items,).
+
+    Privacy: private; a map of each person's own ratings.
+    """
+    residuals = ratings.values() - item_effects[ratings.items]
+    sums = np.add.reduceat(residuals, ratings.indptr[:-1])
+    residuals -= np.repeat(sums / (ratings.counts + _STRENGTH), ratings.counts)
+    return residuals
+
+
 @dataclass(frozen=True)
 class HomeGradients:
     """Σ_u of every person's gradient of the item factors, made from a vector that he fits himself.
@@ -65,9 +80,6 @@ class HomeGradients:
         """
         if not ratings.n_users:
             return np.zeros((self.domain.n_items, self.rank), dtype=np.int64)
-        residuals = ratings.values() - item_effects[ratings.items]
-        sums = np.add.reduceat(residuals, ratings.indptr[:-1])
-        residuals -= np.repeat(sums / (ratings.counts + _STRENGTH), ratings.counts)
-        rows = (ratings.indptr, ratings.items, residuals, items)
+        rows = (ratings.indptr, ratings.items, at_home(ratings, item_effects), items)
         gradients: Ints = home_gradients(*rows, ridge, self.clip, self.contribution, self.step)
         return gradients

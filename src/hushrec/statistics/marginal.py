@@ -9,10 +9,10 @@ from hushrec.arrays import Floats, Ints
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.kernels.marginal import marginal_gradients
+from hushrec.statistics.home import at_home
 from hushrec.statistics.population import FULL
 from hushrec.statistics.query import Query
 
-_STRENGTH = 5.0  # fictitious ratings at the items' effects in a person's own level
 _STEP_BITS = 16  # below the clip, so that truncation drops little of a person who rated much
 _THREADS = 2
 
@@ -73,10 +73,7 @@ class MarginalGradients:
         """
         sums = np.zeros(item_factors.shape, dtype=np.int64)
         for ratings, weights in people():
-            residuals = ratings.values() - item_effects[ratings.items]
-            levels = np.add.reduceat(residuals, ratings.indptr[:-1]) / (ratings.counts + _STRENGTH)
-            residuals -= np.repeat(levels, ratings.counts)
-            rows = ratings.indptr, ratings.items, residuals, item_factors
+            rows = ratings.indptr, ratings.items, at_home(ratings, item_effects), item_factors
             clips = self.contribution * (weights / FULL)
             sums += marginal_gradients(*rows, self.noise, self.clip, clips, self.step, threads=_THREADS)
         return sums

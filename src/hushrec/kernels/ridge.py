@@ -1,0 +1,87 @@
+"""What one person fits at home: a ridge regression that never raises, for an error would tell of him."""
+
+import numba
+import numpy as np
+
+from hushrec.arrays import Floats, Ints32
+
+__all__ = ["fit_at_home", "invert"]
+
+
+@numba.njit(cache=True, nogil=True)
+def invert(matrix: Floats, inverse: Floats) -> bool:
+    """The inverse of a positive definite matrix, of which the lower triangle is read and overwritten.
+
+    By Cholesky's factors, for LAPACK raises where a matrix is singular, and an error would tell of a person.
+
+    Returns:
+        Whether there is one in floating point.
+    """
+    rank = len(matrix)
+    for f in range(rank):
+        for g in range(f + 1):
+            left = matrix[f, g]
+            for h in range(g):
+                left -= matrix[f, h] * matrix[g, h]
+            if f > g:
+                matrix[f, g] = left / matrix[g, g]
+            elif left > 0 and np.isfinite(left):
+                matrix[f, f] = np.sqrt(left)
+            else:
+                return False
+    for column in range(rank):
+        for f in range(rank):  # L y = e
+            left = 1.0 if f == column else 0.0
+            for h in range(f):
+                left -= matrix[f, h] * inverse[h, column]
+            inverse[f, column] = left / matrix[f, f]
+        for f in range(rank - 1, -1, -1):  # Lᵀ x = y
+            left = inverse[f, column]
+            for h in range(f + 1, rank):
+                left -= matrix[h, f] * inverse[h, column]
+            inverse[f, column] = left / matrix[f, f]
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def fit_at_home(
+    start: int,
+    stop: int,
+    items: Ints32,
+    values: Floats,
+    item_factors: Floats,
+    ridge: float,
+    normal: Floats,
+    inverse: Floats,
+    vector: Floats,
+) -> bool:
+    """p = (Σ q qᵀ + ridge · I)⁻¹ Σ x q over the ratings from ``start`` to below ``stop``.
+
+    Args:
+        start, stop: the person's ratings.
+        items: item of each rating.
+        values: x of each.
+        item_factors: q, shape (n_items, rank).
+        ridge: weight of the prior of p.
+        normal: overwritten, shape (rank, rank).
+        inverse: the inverse of the normal matrix, written, shape (rank, rank).
+        vector: p, written, shape (rank,).
+
+    Returns:
+        Whether there is one in floating point.
+    """
+    rank = len(vector)
+    right = np.zeros(rank)
+    normal[:] = 0.0
+    for place in range(start, stop):
+        row = item_factors[items[place]]
+        for f in range(rank):
+            right[f] += values[place] * row[f]
+            for g in range(f + 1):
+                normal[f, g] += row[f] * row[g]
+    for f in range(rank):
+        normal[f, f] += ridge
+    if not invert(normal, inverse):
+        return False
+    np.dot(inverse, right, vector)
+    return True
