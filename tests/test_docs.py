@@ -66,7 +66,7 @@ def models():
     for path in sorted((SOURCE / "models").glob("*.py")):
         for node in ast.parse(path.read_text("utf-8")).body:
             if isinstance(node, ast.ClassDef) and any(
-                getattr(base, "id", "") == "Model" for base in node.bases
+                getattr(base, "id", "") in ("Model", "Method") for base in node.bases
             ):
                 yield node.name, path.stem
 

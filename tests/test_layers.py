@@ -68,6 +68,7 @@ BANNED = {
     "import pyspark\n": "TID253",
 }
 DRAWING = {
+    "audit/linkage.py",
     "data/split.py",
     "data/synthetic.py",
     "experiments/reading.py",

@@ -18,13 +18,19 @@ if TYPE_CHECKING:
     from hushrec.evaluation.protocol import evaluate
     from hushrec.models.covariance_knn import CovarianceKNN
     from hushrec.models.covariance_svd import CovarianceSVD
+    from hushrec.models.distance_based import DistanceBased
     from hushrec.models.fitting import fit, plan
     from hushrec.models.global_effects import GlobalEffects
     from hushrec.models.input_perturbation_mf import InputPerturbationMF
+    from hushrec.models.item_knn import ItemKNN
     from hushrec.models.matrix_factorization import MatrixFactorization
     from hushrec.models.posterior_mf import PosteriorMF
     from hushrec.models.private_als import PrivateALS
     from hushrec.models.private_sgd import PrivateSGD
+    from hushrec.models.randomized_response import RandomizedResponse
+    from hushrec.models.released import ReleasedData
+    from hushrec.models.releasing import release_data
+    from hushrec.models.user_knn import UserKNN
     from hushrec.privacy.budget import Budget
     from hushrec.privacy.ledger import Ledger
     from hushrec.release.artefact import Release
@@ -39,21 +45,27 @@ _HOMES = {
     "Client": "hushrec.release.client",
     "CovarianceKNN": "hushrec.models.covariance_knn",
     "CovarianceSVD": "hushrec.models.covariance_svd",
+    "DistanceBased": "hushrec.models.distance_based",
     "Domain": "hushrec.data.domain",
     "GlobalEffects": "hushrec.models.global_effects",
     "InputPerturbationMF": "hushrec.models.input_perturbation_mf",
+    "ItemKNN": "hushrec.models.item_knn",
     "Ledger": "hushrec.privacy.ledger",
     "MatrixFactorization": "hushrec.models.matrix_factorization",
     "PosteriorMF": "hushrec.models.posterior_mf",
     "PrivateALS": "hushrec.models.private_als",
     "PrivateSGD": "hushrec.models.private_sgd",
+    "RandomizedResponse": "hushrec.models.randomized_response",
     "Ratings": "hushrec.data.ratings",
     "Release": "hushrec.release.artefact",
+    "ReleasedData": "hushrec.models.released",
+    "UserKNN": "hushrec.models.user_knn",
     "evaluate": "hushrec.evaluation.protocol",
     "fit": "hushrec.models.fitting",
     "load": "hushrec.data.load",
     "load_blocks": "hushrec.data.pack",
     "plan": "hushrec.models.fitting",
+    "release_data": "hushrec.models.releasing",
 }
 _MODULES = {
     "data": "hushrec.data",
@@ -69,16 +81,21 @@ __all__ = [
     "Client",
     "CovarianceKNN",
     "CovarianceSVD",
+    "DistanceBased",
     "Domain",
     "GlobalEffects",
     "InputPerturbationMF",
+    "ItemKNN",
     "Ledger",
     "MatrixFactorization",
     "PosteriorMF",
     "PrivateALS",
     "PrivateSGD",
+    "RandomizedResponse",
     "Ratings",
     "Release",
+    "ReleasedData",
+    "UserKNN",
     "data",
     "errors",
     "evaluate",
@@ -86,6 +103,7 @@ __all__ = [
     "load",
     "load_blocks",
     "plan",
+    "release_data",
     "synthetic",
     "testing",
 ]

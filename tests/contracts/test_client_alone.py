@@ -61,8 +61,21 @@ def releases():
             "user_factors": rng.normal(size=(2, 2)),
         },
     }
-    for kind, own in tensors.items():
-        arrays = {name: array.astype(np.float32) for name, array in {**common, **own}.items()}
+    arrays = {
+        kind: {name: array.astype(np.float32) for name, array in {**common, **own}.items()}
+        for kind, own in tensors.items()
+    }
+    arrays["item neighbours"] = {
+        "item_means": np.full(n, 3, np.float32),
+        "similarity": np.full(10, 0.5, np.float32),
+    }
+    arrays["people's rows"] = {
+        "row_starts": np.array([0, 2, 3]),
+        "row_items": np.array([0, 2, 1], np.int32),
+        "row_steps": np.array([4, 0, 2], np.uint8),
+    }
+    constants["distance"] = 1.0
+    for kind, own in arrays.items():
         yield Release(
             model="Any",
             config={},
@@ -70,7 +83,7 @@ def releases():
             items=("Alien", "Heat", "Tron", "Brazil"),
             scale=(1.0, 5.0, 1.0),
             constants=constants,
-            tensors=arrays,
+            tensors=own,
             statement=unwritten(),
             users=("ada", "bob") if kind == "factors and people" else (),
         )

@@ -1,12 +1,13 @@
 """Noise that is found by bisection: it spends the budget, no more, and the same on every machine."""
 
+import dataclasses
 import math
 import time
 
 import pytest
 
 from hushrec.errors import BudgetError
-from hushrec.privacy.accountant import spent_of
+from hushrec.privacy.accountant import price, spent_of
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.calibration import (
     Target,
@@ -14,11 +15,14 @@ from hushrec.privacy.calibration import (
     gaussians,
     laplace,
     posterior_sample,
+    published_responses,
+    responses,
     split_gaussian,
     split_laplace,
 )
 from hushrec.privacy.events import Gaussian, SubsampledGaussian, drawn_rate
 from hushrec.privacy.plan import Measurement, Plan
+from hushrec.privacy.randomizers import LARGEST
 from hushrec.privacy.subsampling import divergences
 
 
@@ -112,3 +116,37 @@ def test_a_posterior_sample_costs_its_part_and_no_more(epsilon: float) -> None:
 def test_laplace_noise_is_not_touched_by_samples() -> None:
     event = laplace("a", epsilon=split_laplace(budget(), {"a": 1.0})["a"], sensitivity=1.0, step=1.0, size=1)
     assert event.scale == 1.0
+
+
+@pytest.mark.parametrize("symbols", [2, 6, 257])
+@pytest.mark.parametrize("cells", [1, 30, 17_770])
+@pytest.mark.parametrize("epsilon", [0.1, 3.0, 500.0])
+@pytest.mark.parametrize("delta", [0.0, 1e-8])
+def test_responses_spend_the_budget_and_no_more(
+    symbols: int, cells: int, epsilon: float, delta: float
+) -> None:
+    event = responses("r", budget(epsilon, delta), symbols=symbols, cells=cells, size=17_770)
+    assert (event.symbols, event.cells, event.size) == (symbols, cells, 17_770)
+    spent = price(event)
+    if event.exponent == LARGEST:
+        return
+    assert 0 <= budget(epsilon).epsilon_units - spent.epsilon_units(delta) < 1000  # of 1e12
+    more = dataclasses.replace(event, exponent=event.exponent * (1 + 1e-7))
+    assert price(more).epsilon_units(delta) > budget(epsilon).epsilon_units
+    if delta == 0:
+        assert float(event.loss) * cells == pytest.approx(epsilon, rel=1e-9)
+
+
+def test_an_epsilon_too_little_for_so_many_cells_is_refused() -> None:
+    with pytest.raises(BudgetError, match="let people answer fewer"):
+        responses("r", budget(1e-9, 0.0), symbols=6, cells=10_000, size=10_000)
+
+
+def test_published_responses_lose_a_logarithm_more_than_they_say() -> None:
+    for epsilon in (0.0, 1.0, 40.0, 4000.0):
+        event = published_responses("r", epsilon, symbols=6, cells=400, size=1000)
+        assert event.noise == pytest.approx(1 / (1 + math.exp(epsilon / 1000)), rel=1e-14)
+        assert abs(float(event.loss) - (epsilon / 1000 + math.log(5))) < 1e-9
+    for nothing in (0.0, 1e9):
+        with pytest.raises(BudgetError, match="choose another ε"):
+            published_responses("r", nothing, symbols=2, cells=400, size=1000)

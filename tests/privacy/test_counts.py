@@ -5,11 +5,12 @@ from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from hushrec.errors import SamplerError
 from hushrec.privacy import counts
-from hushrec.privacy.counts import Count, excesses, gaps
+from hushrec.privacy.counts import Count, excesses, gaps, misses, passing
 from hushrec.privacy.laws import LAPLACE
 
 CASES = [(0.1, 1), (0.1, 30), (3.0, 2), (20.0, 50), (1e6, 2_000_000), (2.0**50, 1), (2.0**50, 2**31 - 1)]
@@ -148,3 +149,36 @@ def test_gaps_in_turn_make_independent_cells() -> None:
     for cells in ((False,) * 4, (True,) * 4, (True, False, False, True), (False, True, False, False)):
         expected = math.prod((p if survives else 1 - p) for survives in cells)
         assert abs(pattern(cells) - expected) < Fraction(1, 2**240)
+
+
+@pytest.mark.parametrize("far", [1e-9, 0.18232155679395, math.log(2), 4.6, 300.0])
+def test_cells_of_any_chance_are_told_by_their_gaps(far: float) -> None:
+    law = misses(Fraction(far), 2**31)
+    assert chance(law, 0) == pytest.approx(math.exp(-far), rel=1e-12)
+    with localcontext(prec=400):
+        missed = 1 - (-Decimal(far)).exp()
+        assert abs(1 + Decimal(law.scale) * missed.ln()) <= law.slack < 1e-12
+        for times in (0, 1, 1000, 2**31 - 1):
+            low, high = (Decimal(bound) / Decimal(2) ** BITS for bound in law.reaches(times, BITS))
+            assert low <= missed**times <= high
+
+
+@pytest.mark.parametrize("far", [Fraction(0), Fraction(-1), Fraction(3001, 10)])
+def test_a_chance_that_is_never_seen_or_certain_is_refused(far: Fraction) -> None:
+    with pytest.raises(SamplerError, match="choose one of"):
+        misses(far, 2**31)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 3.0, 1e6, 1e12])
+def test_gaps_are_drawn_until_they_pass_all_cells(scale: float) -> None:
+    """Whatever number is expected: gaps of 0, 1, 2, 0, 1, 2, … with signs that say nothing."""
+    law = Count(scale, 0.0, 2**31, lambda k, bits: (0, 0))
+
+    def draw(law: Count, sequence: tuple[int, int], start: int, size: int) -> np.ndarray:
+        assert (sequence, start % 512) == ((0, 4), 0)
+        numbers = np.arange(start, start + size)
+        return np.where(numbers % 2, ~(numbers % 3), numbers % 3)
+
+    for cells in (0, 1, 2, 6, 5000):
+        gaps, found = passing(draw, law, (0, 4), cells)
+        assert gaps[:found].sum() + found <= cells < gaps[: found + 1].sum() + found + 1

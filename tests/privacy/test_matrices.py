@@ -141,9 +141,9 @@ def test_gaps_that_run_out_are_drawn_on() -> None:
     def draw(_: counts.Count, *place: object) -> Ints:
         return sampling.count_draws(Seeded(3).key(), law, *place)  # type: ignore[arg-type]
 
-    enough, found = sparse._passing(draw, law, 0, 200_000)
+    enough, found = counts.passing(draw, law, (0, 0), 200_000)
     # An estimate of one survivor in a million cells: the first 512 gaps end long before the run does.
-    bit_by_bit, again = sparse._passing(draw, replace(law, scale=1e6), 0, 200_000)
+    bit_by_bit, again = counts.passing(draw, replace(law, scale=1e6), (0, 0), 200_000)
     assert found == again > 5 * 512
     np.testing.assert_array_equal(enough[: found + 1], bit_by_bit[: found + 1])
     assert enough[:found].sum() + found <= 200_000 < enough[: found + 1].sum() + found + 1

@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 
 import hushrec
 from hushrec.cli import data, ledger
+from hushrec.cli.collect import collect
 from hushrec.cli.demo import demo
 from hushrec.cli.doctor import doctor
 from hushrec.cli.domain import domain
@@ -19,6 +20,7 @@ from hushrec.cli.experiment import experiment
 from hushrec.cli.fit import fit
 from hushrec.cli.plan import plan
 from hushrec.cli.recommend import recommend
+from hushrec.cli.release_data import release_data
 from hushrec.cli.show import show
 from hushrec.errors import HushrecError
 
@@ -32,6 +34,8 @@ COMMANDS = (
     "domain",
     "plan",
     "fit",
+    "release-data",
+    "collect",
     "show",
     "recommend",
     "evaluate",
@@ -71,6 +75,8 @@ app.add_typer(data.app, name="data")
 app.command()(domain)
 app.command()(plan)
 app.command()(fit)
+app.command("release-data")(release_data)
+app.command()(collect)
 app.command()(show)
 app.command()(recommend)
 app.command()(evaluate)

@@ -1,15 +1,15 @@
-"""``hushrec fit``: private ratings in, one public release out, charged to a ledger."""
+"""``hushrec fit``: private ratings, or a released data set, in; one public release out."""
 
-import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from hushrec.cli import console, options
-from hushrec.errors import ReleaseError
+from hushrec.errors import ConfigError, ReleaseError
 
 if TYPE_CHECKING:
+    from hushrec.models.base import Model
     from hushrec.release.artefact import Release
 
 
@@ -17,18 +17,28 @@ def fit(
     ratings: Annotated[
         Path,
         typer.Argument(
-            help="The private ratings: user_id, item_id, rating[, timestamp][, epsilon], or a packed folder."
+            help="The private ratings: user_id, item_id, rating[, timestamp][, epsilon], or a packed folder; "
+            "or a released data set, which needs no domain, budget or ledger."
         ),
     ],
-    domain: options.DomainFile,
-    epsilon: options.Epsilon,
-    delta: options.Delta,
-    unit: options.Unit,
-    adjacency: options.Adjacency,
-    ledger: Annotated[
-        Path, typer.Option(help="The population's ledger; if new, this budget becomes its whole total.")
-    ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The release to write.")],
+    domain: Annotated[Path | None, typer.Option(help="The domain, as hushrec domain writes it.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="ε, the largest privacy loss.")] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="δ, below 1/(10 · users); 0 with Laplace noise.")
+    ] = None,
+    unit: Annotated[
+        Literal["user", "rating"] | None,
+        typer.Option(help="What is protected: all that a person gave, or one rating."),
+    ] = None,
+    adjacency: Annotated[
+        Literal["add-remove", "replace"] | None,
+        typer.Option(help="add-remove hides whether it is there at all, replace only its content."),
+    ] = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(help="The population's ledger; if new, this budget becomes its whole total."),
+    ] = None,
     slot: Annotated[
         int | None,
         typer.Option(
@@ -51,17 +61,31 @@ def fit(
     separator: options.Separator = None,
     decimal: options.Decimal = ".",
 ) -> None:
-    """Make a private release of ratings, charged to a ledger."""
-    from hushrec.data.domain import Domain
-    from hushrec.models.fitting import fit
-    from hushrec.privacy.budget import Budget
-    from hushrec.privacy.ledger import Ledger
+    """Make a private release of ratings, charged to a ledger, or one of a released data set."""
+    from hushrec.models.dataset_files import recognised
 
     config = options.model(model, analysis, noise, settings)
-    budget = Budget(epsilon=epsilon, delta=delta, unit=unit, adjacency=adjacency)
+    budget = options.budget(epsilon, delta, unit, adjacency)
+    if recognised(ratings):
+        given = (domain, budget, ledger, slot, checkpoint, column, format, separator)
+        if any(value is not None for value in given):
+            raise ConfigError(
+                f"{ratings} is a released data set: what is made from it costs nothing and needs no other "
+                "options than --model, --set and -o"
+            )
+        _train(ratings, config, out)
+        return
+    if domain is None or budget is None or ledger is None:
+        raise ConfigError(
+            "private ratings need --domain, --epsilon, --delta, --unit, --adjacency and --ledger"
+        )
+    from hushrec.data.domain import Domain
+    from hushrec.models.fitting import fit
+    from hushrec.privacy.ledger import Ledger
+
     declared = Domain.open(domain)
     config.plan(declared, budget)
-    _require_writable(out)
+    options.require_writable(out)
     with console.working("reading ratings"):
         private = options.packed_or_loaded(ratings, declared, column, format, separator, decimal)
     console.print_confidential(ratings.name, private)
@@ -70,15 +94,31 @@ def fit(
     _save(release, out)
     console.print_statement(release.statement)
     console.print_ledger(Ledger.open(ledger))
+    _print_next(out)
+
+
+def _train(source: Path, config: "Model", out: Path) -> None:
+    """A release of a data set that was paid for."""
+    from hushrec.models.fitting import fit
+    from hushrec.models.released import ReleasedData
+
+    options.require_writable(out)
+    with console.working("reading the data set"):
+        data = ReleasedData.open(source)
+    with console.working("learning from it"):
+        release = fit(data, config)
+    try:
+        release.save(out)
+    except OSError as error:
+        raise ReleaseError(
+            f"{out} cannot be written: {error.strerror}; choose another file with -o"
+        ) from None
+    console.print_statement(release.statement)
+    _print_next(out)
+
+
+def _print_next(out: Path) -> None:
     console.out().print(f"Wrote {out}. Next: hushrec recommend {out} --rating ITEM=STARS", soft_wrap=True)
-
-
-def _require_writable(out: Path) -> None:
-    """Refuse before anything is charged what would only fail afterwards."""
-    if out.exists():
-        raise ReleaseError(f"{out} exists; choose another file with -o")
-    if not (out.parent.is_dir() and os.access(out.parent, os.W_OK)):
-        raise ReleaseError(f"{out.parent} is no folder that can be written to; choose another file with -o")
 
 
 def _save(release: "Release", out: Path) -> None:

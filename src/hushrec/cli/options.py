@@ -1,19 +1,22 @@
 """Options that several commands share, with the same words as the library's."""
 
 import json
+import os
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from hushrec.errors import ConfigError, DataError, DomainError
+from hushrec.errors import ConfigError, DataError, DomainError, ReleaseError
 
 if TYPE_CHECKING:
     from hushrec.data.blocks import Blocks
     from hushrec.data.domain import Domain
     from hushrec.data.ratings import Ratings
     from hushrec.models.base import Model
+    from hushrec.models.method import Method
+    from hushrec.privacy.budget import Budget
 
 ModelName = Literal[
     "global-effects",
@@ -23,6 +26,9 @@ ModelName = Literal[
     "private-sgd",
     "private-als",
     "posterior-mf",
+    "matrix-factorization",
+    "user-knn",
+    "item-knn",
 ]
 _MODELS: dict[ModelName, str] = {
     "global-effects": "GlobalEffects",
@@ -32,7 +38,11 @@ _MODELS: dict[ModelName, str] = {
     "private-sgd": "PrivateSGD",
     "private-als": "PrivateALS",
     "posterior-mf": "PosteriorMF",
+    "matrix-factorization": "MatrixFactorization",
+    "user-knn": "UserKNN",
+    "item-knn": "ItemKNN",
 }
+MethodName = Literal["randomized-response", "distance-based"]
 
 DomainFile = Annotated[Path, typer.Option("--domain", help="The domain, as hushrec domain writes it.")]
 ModelOption = Annotated[ModelName, typer.Option("--model", help="The algorithm.")]
@@ -59,8 +69,11 @@ Unit = Annotated[
     typer.Option(help="What is protected: all that a person gave, or one rating."),
 ]
 Adjacency = Annotated[
-    Literal["add-remove", "replace"],
-    typer.Option(help="add-remove hides whether it is there at all, replace only its content."),
+    Literal["add-remove", "replace", "replace-items"],
+    typer.Option(
+        help="add-remove hides whether it is there at all, replace only its content, replace-items only "
+        "which items the ratings are of."
+    ),
 ]
 Columns = Annotated[
     list[str] | None,
@@ -82,7 +95,83 @@ def model(name: ModelName, analysis: str, noise: str | None, settings: list[str]
     Raises:
         ConfigError: A setting is unknown or wrong.
     """
-    chosen: dict[str, Any] = {"analysis": analysis, "noise": noise}
+    chosen = _chosen(settings, analysis=analysis, noise=noise)
+    made = getattr(import_module("hushrec"), _MODELS[name])(**chosen)
+    return made  # type: ignore[no-any-return]
+
+
+def method(
+    name: MethodName,
+    analysis: str,
+    settings: list[str] | None,
+    domain: "Domain",
+    features: Path | None,
+    groups_from: Path | None,
+) -> "Method":
+    """The way to release a data set that the options describe.
+
+    Raises:
+        ConfigError: A setting is unknown or wrong, or belongs to the other method.
+        DomainError: The file of features cannot be read.
+        ReleaseError: The file of the release cannot be read.
+    """
+    if name == "randomized-response":
+        if features or groups_from:
+            raise ConfigError("--features and --groups-from go with --method distance-based")
+        from hushrec.models.randomized_response import RandomizedResponse
+
+        return RandomizedResponse(**_chosen(settings, analysis=analysis))
+    if analysis != "corrected":
+        raise ConfigError("distance-based has one analysis, which is exact; leave --analysis out")
+    if features and groups_from:
+        raise ConfigError("groups are made from --features or from --groups-from; leave one of them out")
+    from hushrec.models.distance_based import DistanceBased
+
+    chosen = _chosen(settings)
+    if features:
+        from hushrec.data.features import read
+
+        chosen["groups"] = read(features, domain)
+    if groups_from:
+        from hushrec.release.artefact import Release
+
+        chosen["groups"] = Release.open(groups_from)
+    return DistanceBased(**chosen)
+
+
+def budget(
+    epsilon: float | None, delta: float | None, unit: str | None, adjacency: str | None
+) -> "Budget | None":
+    """The budget, all of it, or None where nothing of it is named.
+
+    Raises:
+        ConfigError: Only a part of it is named.
+    """
+    named = {"epsilon": epsilon, "delta": delta, "unit": unit, "adjacency": adjacency}
+    missing = [f"--{name}" for name, value in named.items() if value is None]
+    if len(missing) == len(named):
+        return None
+    if missing:
+        raise ConfigError(f"a budget names ε, δ, unit and adjacency; give {' and '.join(missing)} as well")
+    from hushrec.privacy.budget import Budget
+
+    return Budget(**named)  # type: ignore[arg-type]
+
+
+def require_writable(out: Path) -> None:
+    """Refuse before anything is charged what would only fail afterwards.
+
+    Raises:
+        ReleaseError: The file exists, or its folder cannot be written to.
+    """
+    if out.exists():
+        raise ReleaseError(f"{out} exists; choose another file with -o")
+    if not (out.parent.is_dir() and os.access(out.parent, os.W_OK)):
+        raise ReleaseError(f"{out.parent} is no folder that can be written to; choose another file with -o")
+
+
+def _chosen(settings: list[str] | None, **chosen: Any) -> dict[str, Any]:
+    """Settings of ``--set``, one inside another, beside those that options of their own give."""
     for setting in settings or []:
         path, value = _pair(setting, "--set")
         *outer, last = path.split(".")
@@ -92,8 +181,7 @@ def model(name: ModelName, analysis: str, noise: str | None, settings: list[str]
             if not isinstance(place, dict):
                 raise ConfigError(f"--set {path}: {part} holds one value and no settings of its own")
         place[last] = _value(value)
-    made = getattr(import_module("hushrec"), _MODELS[name])(**chosen)
-    return made  # type: ignore[no-any-return]
+    return chosen
 
 
 def load(

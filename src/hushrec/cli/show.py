@@ -1,23 +1,43 @@
 """``hushrec show``: what a release is and what it promises."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hushrec.cli import console
 
+if TYPE_CHECKING:
+    from hushrec.release.statement import Statement
 
-def show(release: Annotated[Path, typer.Argument(help="A release.")]) -> None:
+
+def show(release: Annotated[Path, typer.Argument(help="A release, or a released data set.")]) -> None:
     """Show a release's statement of privacy."""
+    about, statement = _data(release) if release.suffix in (".parquet", ".csv") else _model(release)
+    console.out().print(f"{release.name}: {about}", soft_wrap=True)
+    console.out().print()
+    console.print_statement(statement)
+
+
+def _model(path: Path) -> "tuple[str, Statement]":
     from hushrec.release.artefact import Release
 
-    opened = Release.open(release)
-    lo, hi, step = opened.scale
+    opened = Release.open(path)
     people = f"{len(opened.users):,} people listed, " if opened.users else ""
-    console.out().print(
-        f"{release.name}: {opened.model}, {len(opened.items):,} items, {people}"
-        f"scale {lo:g} to {hi:g} by {step:g}"
-    )
-    console.out().print()
-    console.print_statement(opened.statement)
+    return f"{opened.model}, {len(opened.items):,} items, {people}{_scale(opened.scale)}", opened.statement
+
+
+def _data(path: Path) -> "tuple[str, Statement]":
+    from hushrec.models.released import ReleasedData
+
+    opened = ReleasedData.open(path)
+    domain = opened.ratings.domain
+    return (
+        f"data set by {opened.method}, {opened.n_people:,} people, {opened.ratings.n_ratings:,} cells, "
+        f"{domain.n_items:,} items, {_scale(domain.scale)}"
+    ), opened.statement
+
+
+def _scale(scale: tuple[float, float, float]) -> str:
+    lo, hi, step = scale
+    return f"scale {lo:g} to {hi:g} by {step:g}"

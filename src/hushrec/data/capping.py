@@ -1,16 +1,18 @@
 """Which of a person's ratings count, where only so many do."""
 
 import hashlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from hushrec.arrays import Bools, Ints, Ints32, Words
+from hushrec.arrays import Bools, Bytes, Ints, Ints32, Words
 
+_ITEMS, _PLACES = b"hushrec cap", b"hushrec places"  # what a user's key is for
 _CHUNK = 1 << 23  # ratings hashed at once: bounds the memory, changes nothing
 
-__all__ = ["chosen"]
+__all__ = ["chosen", "chosen_slots"]
 
 
 def chosen(users: pl.Series, indptr: Ints, items: Ints32, cap: int) -> Bools | None:
@@ -28,29 +30,70 @@ def chosen(users: pl.Series, indptr: Ints, items: Ints32, cap: int) -> Bools | N
     Privacy: private; each user's choice looks at nothing but his own id and items.
     """
     counts = np.diff(indptr)
-    heavy = np.flatnonzero(counts > cap)
-    if len(heavy) == 0:
+    if counts.max(initial=0) <= cap:
         return None
     mask = np.ones(len(items), dtype=np.bool_)
+    for group, starts, where in _heavy(indptr, counts, cap):
+        keys = np.repeat(_keys(users.gather(group), _ITEMS), counts[group])
+        mask[where] = _smallest(_shuffled(items[where], keys), starts, cap)
+    return mask
+
+
+def chosen_slots(users: pl.Series, indptr: Ints, items: Ints32, steps: Bytes, cap: int) -> Bools | None:
+    """Which ratings stay, so that the stars of those that do tell nothing of the items.
+
+    A user's ratings are put in order by their stars, and by a hash of the item among equals. Which places of
+    that order stay is a matter of his id and of how many ratings he has. So whichever items they are of, the
+    same number of ratings stays, with the same stars.
+
+    Args:
+        users, indptr, items, cap: as for ``chosen``.
+        steps: stars of each rating.
+
+    Returns:
+        one boolean for each rating; None where nobody has more.
+
+    Privacy: private; each user's choice looks at nothing but his own id, items and stars.
+    """
+    counts = np.diff(indptr)
+    if counts.max(initial=0) <= cap:
+        return None
+    mask = np.ones(len(items), dtype=np.bool_)
+    for group, starts, where in _heavy(indptr, counts, cap):
+        keys, others = (
+            np.repeat(_keys(users.gather(group), use), counts[group]) for use in (_ITEMS, _PLACES)
+        )
+        owner = np.repeat(np.arange(len(group)), counts[group])
+        order = np.lexsort((_shuffled(items[where], keys), steps[where], owner))
+        places = (np.arange(len(where)) - starts[owner]).astype(np.int32)
+        mask[where[order]] = _smallest(_shuffled(places, others), starts, cap)
+    return mask
+
+
+def _heavy(indptr: Ints, counts: Ints, cap: int) -> Iterator[tuple[Ints, Ints, Ints]]:
+    """Users with more than ``cap`` ratings, some at a time, with where each one's begin among all of theirs,
+    and where those are among everybody's."""
+    heavy = np.flatnonzero(counts > cap)
     parts = np.cumsum(counts[heavy]) // _CHUNK
     for group in np.split(heavy, np.flatnonzero(np.diff(parts)) + 1):
         sizes = counts[group]
         starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        where = np.repeat(indptr[group] - starts, sizes) + np.arange(sizes.sum())
-        # One word a rating: user above, hash of the item below. Sorting the words sorts each user's own
-        # hashes, and the hash is a bijection of the item, so that there are no ties.
-        high = np.repeat(np.arange(len(group), dtype=np.uint64) << np.uint64(32), sizes)
-        words = high | _shuffled(items[where], np.repeat(_keys(users.gather(group)), sizes))
-        largest = np.sort(words)[starts + cap - 1]
-        mask[where] = words <= np.repeat(largest, sizes)
-    return mask
+        yield group, starts, np.repeat(indptr[group] - starts, sizes) + np.arange(sizes.sum())
 
 
-def _keys(users: pl.Series) -> Words:
-    """A 64-bit key for every user, from his id alone."""
-    digests = b"".join(
-        hashlib.blake2b(user.encode(), digest_size=8, person=b"hushrec cap").digest() for user in users
-    )
+def _smallest(hashes: Words, starts: Ints, cap: int) -> Bools:
+    """Which are among the ``cap`` smallest of their user's; no two of one user are equal.
+
+    One word each, the user above and the hash below: sorting the words sorts each user's own hashes.
+    """
+    sizes = np.diff(starts, append=len(hashes))
+    words = hashes | np.repeat(np.arange(len(starts), dtype=np.uint64) << np.uint64(32), sizes)
+    return np.asarray(words <= np.repeat(np.sort(words)[starts + cap - 1], sizes))
+
+
+def _keys(users: pl.Series, use: bytes) -> Words:
+    """A 64-bit key for every user, from his id alone, another for each use."""
+    digests = b"".join(hashlib.blake2b(user.encode(), digest_size=8, person=use).digest() for user in users)
     return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
 
 

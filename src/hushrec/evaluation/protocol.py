@@ -10,6 +10,7 @@ from hushrec.arrays import Floats, Ints
 from hushrec.data.ratings import Ratings
 from hushrec.errors import DataError
 from hushrec.evaluation.metrics import named
+from hushrec.evaluation.neighbours import predict_many
 from hushrec.release.artefact import Release
 from hushrec.release.fold_in import ListedPeople, predictor
 
@@ -116,6 +117,10 @@ def predictions(release: Release, *, train: Ratings, test: Ratings, at_home: boo
             "the release and the ratings have different catalogues or scales; load the ratings with the "
             "domain that the release was made under"
         )
+    lo, hi, _ = release.scale
+    rows = _rows(train, test)
+    if (at_once := predict_many(release, train, test, rows)) is not None:
+        return np.clip(at_once, lo, hi)
     predicted = np.empty(test.n_ratings)
     listed = np.full(test.n_users, -1, dtype=np.int64)
     if release.users and not at_home:
@@ -124,14 +129,13 @@ def predictions(release: Release, *, train: Ratings, test: Ratings, at_home: boo
         persons = listed[test.user_index()]
         known = persons >= 0
         predicted[known] = people.predict(persons[known], test.items[known].astype(np.int64))
-    predict, own_ratings, rows = predictor(release).predict, train.values(), _rows(train, test)
+    predict, own_ratings = predictor(release).predict, train.values()
     for user in np.flatnonzero(listed < 0):
         row = rows[user]
         own = slice(train.indptr[row], train.indptr[row + 1]) if row >= 0 else slice(0)
         held_out = slice(test.indptr[user], test.indptr[user + 1])
         rated, targets = train.items[own].astype(np.int64), test.items[held_out].astype(np.int64)
         predicted[held_out] = predict(rated, own_ratings[own], targets)
-    lo, hi, _ = release.scale
     return np.clip(predicted, lo, hi)
 
 

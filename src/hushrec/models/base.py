@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.errors import BudgetUnsupported, ConfigError
+from hushrec.models.settings import Settings
 from hushrec.privacy import units
 from hushrec.privacy.accountant import spent_of
 from hushrec.privacy.budget import Budget
@@ -34,7 +33,7 @@ Analysis = Literal["corrected", "published"]
 Noise = Literal["gaussian", "laplace"]
 
 
-class Model(BaseModel):
+class Model(Settings):
     """A recommender's settings.
 
     Args:
@@ -47,8 +46,6 @@ class Model(BaseModel):
     Privacy: public.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     analysis: Analysis = "corrected"
     noise: Noise | None = None
     shares: Mapping[str, float] = {}
@@ -58,16 +55,6 @@ class Model(BaseModel):
     """Whether it weighs people so that each loses no more ε than he asks for."""
     blockwise: ClassVar[bool] = False
     """Whether it goes over ratings block by block, so that they may exceed memory."""
-
-    def __init__(self, **settings: object) -> None:
-        try:
-            super().__init__(**settings)
-        except ValidationError as error:
-            parts = (f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-            known = ", ".join(type(self).model_fields)
-            raise ConfigError(
-                f"{type(self).__name__} cannot be set up so: {'; '.join(parts)}; its settings are {known}"
-            ) from None
 
     @property
     def law(self) -> Noise:

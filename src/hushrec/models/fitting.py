@@ -3,22 +3,26 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 from hushrec.data.blocks import Blocks
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
-from hushrec.errors import BudgetExceeded, CheckpointError, DataError, LedgerError
+from hushrec.errors import BudgetUnsupported, CheckpointError, DataError
+from hushrec.models.accounts import account_of
 from hushrec.models.base import Model
+from hushrec.models.released import ReleasedData
 from hushrec.models.statements import describe, not_private
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.checkpoint import Checkpoint
-from hushrec.privacy.entropy import Entropy, OperatingSystem
+from hushrec.privacy.entropy import Entropy
 from hushrec.privacy.ledger import Ledger
-from hushrec.privacy.plan import Plan, require_exact_noise, version
+from hushrec.privacy.plan import Plan, version
 from hushrec.privacy.unprotected import unprotected
 from hushrec.release.artefact import Release
+from hushrec.release.statement import Statement
 
 _ANY = -1  # stands for the slot of None: the checkpoint finds its charge by its commitment
 
@@ -37,7 +41,7 @@ def plan(config: Model, domain: Domain, budget: Budget) -> Plan:
 
 
 def fit(
-    ratings: Ratings | Blocks,
+    ratings: Ratings | Blocks | ReleasedData,
     config: Model,
     budget: Budget | None = None,
     *,
@@ -53,7 +57,9 @@ def fit(
     noise, whether it was killed, interrupted or ended by an error; only deleting the folder gives it up.
 
     Args:
-        ratings: private ratings, in memory or, for a model that goes over them so, in block files.
+        ratings: private ratings, in memory or, for a model that goes over them so, in block files; or a
+            released data set, which was paid for: then without budget and ledger, and the release says what
+            the data set says.
         config: a model's settings.
         budget: what may be spent; None gives the non-private baseline, whose statement says so.
         ledger: the population's ledger, or its path. One that never existed is started with this budget as
@@ -73,7 +79,8 @@ def fit(
         LedgerError: There is no ledger, or it cannot be relied on.
         CheckpointError: The checkpoint is in use, damaged, or of a fit of other ratings or settings; or there
             is ``entropy`` beside it.
-        BudgetUnsupported: The model states no such guarantee, or cannot give people the ε they ask for.
+        BudgetUnsupported: The model states no such guarantee, or cannot give people the ε they ask for; or
+            there is a budget for a released data set.
         DataError: The model cannot go over ratings in blocks, a block is damaged, or the domain has classes
             and the ratings do not say who is in which.
 
@@ -81,6 +88,14 @@ def fit(
     """
     if checkpoint is not None and entropy is not None:
         raise CheckpointError("a checkpoint has a noise key of its own; leave out checkpoint or entropy")
+    published: Statement | None = None
+    if isinstance(ratings, ReleasedData):
+        if budget is not None or ledger is not None or slot is not None:
+            raise BudgetUnsupported(
+                "a released data set is public, and what is made from it costs nothing: leave out budget, "
+                "ledger and slot"
+            )
+        published, ratings = ratings.statement, ratings.ratings
     config.require_heed(budget, asks=ratings.asks)
     if ratings.domain.levels and not ratings.asks:
         raise DataError(
@@ -96,9 +111,11 @@ def fit(
         with _going_on(checkpoint, ratings, _named(config)) as kept:
             stand_in = Budget(epsilon=1.0, delta=1e-9, unit="rating", adjacency="add-remove")
             release = config.release(ratings, stand_in, unprotected(kept))
-            return not_private(release, config, stand_in)
+            return (
+                replace(release, statement=published) if published else not_private(release, config, stand_in)
+            )
     planned = config.plan(ratings.domain, budget)
-    account = _account(ledger, planned, entropy)
+    account = account_of(ledger, planned, entropy)
     place = _ANY if slot is None else slot
     with _going_on(checkpoint, ratings, planned.key(account.id, place)) as kept:
         if (stored := account.stored(planned, slot, kept)) is not None:
@@ -146,28 +163,3 @@ def _charged(
         raise
     account.published(grant)
     return release
-
-
-def _account(ledger: Ledger | str | Path | None, planned: Plan, entropy: Entropy | None) -> Ledger:
-    if isinstance(ledger, Ledger):
-        return ledger
-    if ledger is not None:
-        if not Path(ledger).exists():
-            _require_payable(planned, entropy)
-        return Ledger.for_fit(ledger, planned.budget)
-    if entropy is None or isinstance(entropy, OperatingSystem):
-        raise LedgerError(
-            'a private release is charged to a ledger: pass ledger="ledger.db" (it is created if new)'
-        )
-    # A seeded experiment claims nothing, so a published plan may cost more than its budget here, or more than
-    # anybody can say: then the total covers the rest of it.
-    epsilon = max(planned.budget.epsilon, planned.spent.bounded.epsilon(planned.budget.delta))
-    return Ledger.ephemeral(planned.budget.model_copy(update={"epsilon": epsilon}))
-
-
-def _require_payable(planned: Plan, entropy: Entropy | None) -> None:
-    """Refuse before a ledger is started what it would refuse: else it would stay, with this budget in it."""
-    seeded = entropy is not None and not isinstance(entropy, OperatingSystem)
-    require_exact_noise(planned, "not private: seeded" if seeded else "")
-    if planned.spent.epsilon_units(planned.budget.delta) > planned.budget.epsilon_units:
-        raise BudgetExceeded(planned.epsilon, planned.budget.epsilon, planned.budget.unit)

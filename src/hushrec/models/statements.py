@@ -8,10 +8,11 @@ from collections.abc import Mapping
 
 from hushrec.data.domain import Domain
 from hushrec.models.base import Model
+from hushrec.models.method import Method
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.events import PosteriorSample, SubsampledGaussian
 from hushrec.privacy.mechanisms import Grant
-from hushrec.privacy.plan import Plan
+from hushrec.privacy.plan import Measurement, Plan
 from hushrec.release.artefact import Release
 from hushrec.release.statement import Measured, Promised, Statement
 
@@ -47,6 +48,32 @@ def describe(
         personal=personal,
     )
     return dataclasses.replace(release, statement=statement)
+
+
+def describe_data(method: Method, plan: Plan, grant: Grant, domain: Domain) -> Statement:
+    """The statement of a released data set.
+
+    Args:
+        method: how rows were randomized.
+        plan: what was charged.
+        grant: what was used.
+        domain: the public frame.
+
+    Privacy: public.
+    """
+    return Statement(
+        caveat=_caveat(grant.caveat),
+        unit=plan.budget.unit,
+        adjacency=plan.budget.adjacency,
+        epsilon=plan.epsilon,
+        delta=plan.budget.delta,
+        analysis=plan.analysis,
+        claimed_epsilon=plan.claimed_epsilon,
+        measurements=tuple(_line(m, plan) for m in plan.measurements),
+        assumes=(*_assumes(plan, domain, personal=False), *method.assumes()),
+        ledger=grant.ledger if grant.ledger.get("file") else {},
+        local=method.local(plan, domain),
+    )
 
 
 def not_private(release: Release, config: Model, budget: Budget) -> Release:
@@ -97,20 +124,22 @@ def measured(config: Model, plan: Plan, domain: Domain) -> tuple[Measured, ...]:
         if measurement is None:
             lines.append(Measured(query.name, "exact", 0.0, 0.0, query.size, 0.0, 0.0))
             continue
-        event = measurement.event
-        lines.append(
-            Measured(
-                event.name,
-                event.mechanism,
-                event.sensitivity,
-                event.noise,
-                event.size,
-                measurement.share,
-                plan.cost(event),
-                event.rate if isinstance(event, SubsampledGaussian) else 1.0,
-            )
-        )
+        lines.append(_line(measurement, plan))
     return tuple(lines)
+
+
+def _line(measurement: Measurement, plan: Plan) -> Measured:
+    event = measurement.event
+    return Measured(
+        event.name,
+        event.mechanism,
+        event.sensitivity,
+        event.noise,
+        event.size,
+        measurement.share,
+        plan.cost(event),
+        event.rate if isinstance(event, SubsampledGaussian) else 1.0,
+    )
 
 
 def _assumes(plan: Plan, domain: Domain, personal: bool) -> tuple[str, ...]:
@@ -139,6 +168,6 @@ def _assumes(plan: Plan, domain: Domain, personal: bool) -> tuple[str, ...]:
             f"the list of {domain.n_users:,} people who may take part is public: a list of accounts, not of "
             "those who rated",
         )
-    if plan.budget.adjacency == "replace":
+    if (plan.budget.unit, plan.budget.adjacency) == ("rating", "replace"):
         lines.insert(1, "who rated what is public; only the number of stars is protected")
     return tuple(lines)

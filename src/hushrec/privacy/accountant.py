@@ -15,6 +15,9 @@ everything, those of the other measurements being αρ; or from all but the pure
 
 Spherical noise on rows costs ε = Δ/s, a posterior sample Δ/T, and both min(ε²/2, ε) of zCDP like anything of
 that ε; where no bound Δ is known, no finite ε is, and the account says so for good.
+
+Local randomizers cost ε, and a zCDP loss, of as many cells as may differ. That loss of k-ary randomized
+response is well below ε²/2 (see ``randomizers.cell_rho``).
 """
 
 import math
@@ -28,6 +31,7 @@ from hushrec.errors import BudgetError
 from hushrec.privacy import units
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.events import Event, Gaussian, Laplace, PosteriorSample, Spherical, SubsampledGaussian
+from hushrec.privacy.randomizers import Responses, Substitutions, cell_rho
 from hushrec.privacy.subsampling import ORDERS, Curve, added, divergences, smallest
 
 _ROUNDING = 16 * 2.0**-52
@@ -234,7 +238,7 @@ def price(event: Event) -> Spent:
     convex and 0 at 0. Spherical: ε = Δ/s, for ‖b + Δ‖ ≤ ‖b‖ + ‖Δ‖; posterior samples: ε = Δ/T. For
     both min(ε²/2, ε) of zCDP: their divergences are at most αε²/2 (Bun & Steinke 2016, Proposition 1.4), and
     at most ε ≤ αε, as those of anything whose densities never differ by a factor above e^ε. Laplace's is
-    below ε by itself.
+    below ε by itself. Local randomizers: the loss of one cell times the number that may differ.
 
     Raises:
         BudgetError: The event is of a kind that has no price here.
@@ -247,6 +251,11 @@ def price(event: Event) -> Spent:
         return Spent(curve=divergences(Fraction(event.sensitivity) / Fraction(event.sigma), event.rate))
     if isinstance(event, Laplace):
         return _laplace_price(Fraction(event.sensitivity) / Fraction(event.scale))
+    if isinstance(event, Responses | Substitutions):
+        loss = event.loss
+        textbook = min(loss**2 / 2, loss)
+        rho = cell_rho(event.symbols, event.exponent) if isinstance(event, Responses) else textbook
+        return Spent(pure=units.cost(event.cells * loss), pure_rho=units.cost(event.cells * rho))
     if isinstance(event, Spherical | PosteriorSample):
         if event.sensitivity == math.inf:
             return Spent(endless=1)

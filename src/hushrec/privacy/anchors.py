@@ -2,13 +2,15 @@
 
 A ledger that is deleted, or put back from a backup, has forgotten what was spent since. The releases have
 not: each names the ledger's id, its file, and the head of its history. Only the JSON header of a release is
-read (8 bytes of length, little endian, then JSON: the safetensors format).
+read (8 bytes of length, little endian, then JSON: the safetensors format), and of a released data set the
+JSON file beside it.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hushrec.errors import LedgerMissing, LedgerStale
 from hushrec.privacy.chain import Head, History
@@ -36,7 +38,11 @@ def beside(ledger: Path) -> list[Anchor]:
 
     Privacy: public.
     """
-    return [anchor for path in sorted(ledger.parent.glob("*.safetensors")) for anchor in _anchor(path)]
+    files = [(path, _header) for path in ledger.parent.glob("*.safetensors")]
+    files += [(path, _text) for path in ledger.parent.glob("*.statement.json")]
+    return [
+        anchor for path, read in sorted(files, key=lambda found: found[0]) for anchor in _anchor(path, read)
+    ]
 
 
 def require_new(ledger: Path) -> None:
@@ -78,15 +84,26 @@ def require_known(found: list[Anchor], ledger: Path | None, history: History) ->
             )
 
 
-def _anchor(path: Path) -> Iterator[Anchor]:
+def _anchor(path: Path, read: Callable[[Path], Any]) -> Iterator[Anchor]:
     try:
-        with path.open("rb") as file:
-            length = int.from_bytes(file.read(8), "little")
-            if length > _LARGEST_HEADER:
-                return
-            header = json.loads(file.read(length))
-        ledger = json.loads(header["__metadata__"]["hushrec"])["statement"]["ledger"]
+        ledger = read(path)["statement"]["ledger"]
         # Strange values are kept: they match no history, and a ledger that they name stays closed.
         yield Anchor(path.name, ledger["id"], ledger["file"], Head(ledger["seq"], ledger["head"]))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return
+
+
+def _header(path: Path) -> Any:
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if length > _LARGEST_HEADER:
+            raise ValueError("no header is so long")
+        return json.loads(json.loads(file.read(length))["__metadata__"]["hushrec"])
+
+
+def _text(path: Path) -> Any:
+    with path.open("rb") as file:
+        text = file.read(_LARGEST_HEADER + 1)
+    if len(text) > _LARGEST_HEADER:
+        raise ValueError("no statement is so long")
+    return json.loads(text)

@@ -8,7 +8,7 @@ import numpy as np
 
 from hushrec.arrays import Floats, Ints, Ints32
 from hushrec.errors import GrantError
-from hushrec.privacy.events import Event
+from hushrec.privacy.events import EVERY_RATING, Event
 
 Norm = Literal["l1", "l2"]
 _CHUNK = 2**20  # entries converted at once: bounds memory, changes nothing
@@ -165,6 +165,29 @@ class NoisyMatrix:
     event: Event | None
 
 
+def require_booked(bounded: Bounded | BoundedMatrix, event: Event) -> None:
+    """Refuse a sum that is not what was booked.
+
+    Raises:
+        GrantError: Size, grid or norm differ, or its sensitivity is above the booked one.
+
+    Privacy: public.
+    """
+    if bounded.sensitivity > event.sensitivity:
+        raise GrantError(
+            f"{bounded.name}: its sensitivity {bounded.sensitivity:.6g} is above the booked "
+            f"{event.sensitivity:.6g}; plan and statistic must use the same bound"
+        )
+    each = event.size == EVERY_RATING and isinstance(bounded, Bounded)
+    for what, given, booked in (
+        ("size", bounded.size, bounded.size if each else event.size),
+        ("step", bounded.step, event.step),
+        ("norm", bounded.norm, event.norm),
+    ):
+        if given != booked:
+            raise GrantError(f"{bounded.name}: {what} is {given}, booked was {booked}")
+
+
 def require_range(name: str, threshold: int, limit: int) -> None:
     """Refuse bounds of listed cells that have no order.
 
@@ -177,7 +200,20 @@ def require_range(name: str, threshold: int, limit: int) -> None:
         raise GrantError(f"{name}: threshold and limit are grid steps with 1 ≤ threshold ≤ limit < 2^31")
 
 
-def require_rows(name: str, values: Floats, scales: Floats) -> None:
+def require_rows(event: Event, values: Floats, scales: Floats) -> None:
+    """Refuse rows of another size than was booked, or without a positive scale for each.
+
+    Raises:
+        GrantError: They are no such float64 of shape (n, d) with n scales.
+
+    Privacy: public.
+    """
+    if event.size not in (values.size, EVERY_RATING):
+        raise GrantError(f"{event.name}: size is {values.size}, booked was {event.size}")
+    require_scales(event.name, values, scales)
+
+
+def require_scales(name: str, values: Floats, scales: Floats) -> None:
     """Refuse rows without a positive scale for each.
 
     Raises:

@@ -9,7 +9,7 @@ from hushrec.errors import BudgetError
 from hushrec.privacy import units
 
 Unit = Literal["rating", "user"]
-Adjacency = Literal["add-remove", "replace"]
+Adjacency = Literal["add-remove", "replace", "replace-items"]
 
 
 class Budget(BaseModel):
@@ -21,7 +21,8 @@ class Budget(BaseModel):
             δ < 1/(10 · users).
         unit: ``"user"`` protects everything one person gave, ``"rating"`` each single rating.
         adjacency: ``"add-remove"`` hides whether the unit is there at all; ``"replace"`` hides only its
-            content (for unit ``"rating"``: who rated what is then public).
+            content (for unit ``"rating"``: who rated what is then public); ``"replace-items"`` hides only
+            which items the ratings are of: how many they are, and their stars, are then public.
 
     Raises:
         BudgetError: A field is missing or out of range.

@@ -12,11 +12,14 @@ from hushrec.privacy import units
 from hushrec.privacy.accountant import Spent, largest_pure, largest_rho, price
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.events import Gaussian, Laplace, PosteriorSample, SubsampledGaussian, drawn_rate
+from hushrec.privacy.randomizers import LARGEST, Responses
 
 _Event = TypeVar("_Event", Gaussian, Laplace, PosteriorSample)
 _WIDEST = 2.0**60
 _HALVINGS = 40
 """Bisections of the noise: what is left of the budget is below 1e-12 of it."""
+_FAINTEST = 1e-12
+"""ε of a response: what is below is lost in the rounding of its chances."""
 
 
 def split_gaussian(budget: Budget, shares: Mapping[str, float]) -> dict[str, int]:
@@ -182,6 +185,62 @@ def posterior_sample(
         temperature,
         lambda s: s.pure <= epsilon,
     )
+
+
+def responses(name: str, budget: Budget, *, symbols: int, cells: int, size: int) -> Responses:
+    """The randomized response of the largest ε a cell that fits the budget, found by bisection.
+
+    At δ = 0 that is ε/cells. At δ > 0 many cells may lose more, by their zCDP bound.
+
+    Args:
+        name: the measurement's name.
+        budget: any.
+        symbols, cells, size: of ``Responses``.
+
+    Raises:
+        BudgetError: ε is below what so many cells can show, or as ``Responses``.
+
+    Privacy: public.
+    """
+
+    def event(exponent: float) -> Responses:
+        return Responses(name, symbols, exponent, cells, size)
+
+    def fits(exponent: float) -> bool:
+        return price(event(exponent)).epsilon_units(budget.delta) <= budget.epsilon_units
+
+    # Where every symbol is as likely as every other; next to it nothing is told that a float could name.
+    low, high = _exponent(_FAINTEST, symbols), LARGEST
+    if not fits(low):
+        raise BudgetError(f"{name}: ε is too little for {cells} cells; raise it, or let people answer fewer")
+    if fits(high):
+        return event(high)
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return event(low)
+
+
+def published_responses(name: str, epsilon: float, *, symbols: int, cells: int, size: int) -> Responses:
+    """Randomized response as Du, Leighton & Patel 2019 publish it: not true with chance 1/(1 + e^(ε/size)).
+
+    That is the law of two symbols; where there are more, a cell's true loss is ε/size + ln(symbols − 1).
+
+    Args:
+        name: the measurement's name.
+        epsilon: the paper's, of a whole row.
+        symbols, cells, size: of ``Responses``.
+
+    Raises:
+        BudgetError: As ``Responses``.
+
+    Privacy: public.
+    """
+    return Responses(name, symbols, _exponent(epsilon / size, 2), cells, size)
+
+
+def _exponent(epsilon: float, symbols: int) -> float:
+    """−ln of the chance of an untrue answer at which true ones are e^ε times as likely as each other one."""
+    return math.log1p(math.exp(min(epsilon, 2 * LARGEST)) / (symbols - 1))
 
 
 def _widened(event: Callable[[float], _Event], noise: float, fits: Callable[[Spent], bool]) -> _Event:

@@ -1,6 +1,6 @@
 """What a release says that it cannot promise, or only on a condition: for what it is, and for its ledger."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from hushrec.privacy.chain import Entry
 from hushrec.privacy.events import PosteriorSample
@@ -10,6 +10,8 @@ UNPROTECTED = "not private"
 """How a caveat begins where nothing is promised."""
 CONDITIONAL = "conditional on convergence"
 """How a caveat begins where all hangs on a chain."""
+UNCOVERED = "groups not covered"
+"""How a caveat begins where groups of items were made from everybody's exact ratings."""
 
 
 def inherited(caveat: str, entries: Iterable[Entry]) -> str:
@@ -24,11 +26,15 @@ def inherited(caveat: str, entries: Iterable[Entry]) -> str:
     return caveat
 
 
-def conditional(caveat: str, plan: Plan, entries: Iterable[Entry]) -> str:
+def conditional(caveat: str, plan: Plan, entries: Sequence[Entry]) -> str:
     """A release's caveat, or the condition under which its plan and its ledger's total hold.
 
     Privacy: public.
     """
+    if not caveat and plan.uncovered:
+        return f"{UNCOVERED}: {plan.uncovered}"
+    if not caveat and any(entry.caveat.startswith(UNCOVERED) for entry in entries):
+        return f"{UNCOVERED}: this ledger holds a release whose groups of items were made from exact ratings"
     own = {event.name for event in plan.events if isinstance(event, PosteriorSample)}
     names = own | {e.measurement for e in entries if e.mechanism == PosteriorSample.mechanism}
     if caveat or not names:

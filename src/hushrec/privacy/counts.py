@@ -11,11 +11,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
+from hushrec.arrays import Ints
 from hushrec.errors import SamplerError
 from hushrec.privacy.laws import LAPLACE
 
 FARTHEST = 300.0
 """Largest (T − ½)/b: beyond, a cell would reach the threshold once in 1e130."""
+_BATCH = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,25 @@ def gaps(scale: float, threshold: int, cap: int) -> Count:
 
     Privacy: public.
     """
-    far = _far(scale, threshold)
+    return misses(_far(scale, threshold), cap)
+
+
+def misses(far: Fraction, cap: int) -> Count:
+    """How many independent cells pass before one whose chance is p = e^−far: q = 1 − p.
+
+    Args:
+        far: −ln p, above 0 and at most ``FARTHEST``.
+        cap: where to clamp.
+
+    Raises:
+        SamplerError: It is not, or the machine's arithmetic is off.
+
+    Privacy: public.
+    """
+    if not 0 < far <= FARTHEST:
+        raise SamplerError(
+            f"a chance of e^-{float(far):.6g} is none that is drawn; choose one of e^-300 to 1"
+        )
     x = float(far)
     # ln(1 − e^−x) without loss of digits: Mächler 2012.
     loss = -(math.log(-math.expm1(-x)) if x < math.log(2) else math.log1p(-math.exp(-x)))
@@ -75,6 +97,36 @@ def gaps(scale: float, threshold: int, cap: int) -> Count:
     if not _certified(count, far):
         raise SamplerError("this machine's floating-point functions are off; hushrec cannot draw noise on it")
     return count
+
+
+def passing(
+    draw: Callable[[Count, tuple[int, int], int, int], Ints],
+    law: Count,
+    sequence: tuple[int, int],
+    cells: int,
+) -> tuple[Ints, int]:
+    """Gaps that together pass so many cells, and how many of these they tell.
+
+    Args:
+        draw: ``sampling.count_draws`` with its key.
+        law: of a gap.
+        sequence: of the key's.
+        cells: how many there are.
+
+    Returns:
+        One gap more, at least, than cells that end one; and the number of these.
+
+    Privacy: private.
+    """
+    expected = cells * -math.expm1(-1 / law.scale)
+    batch = _BATCH * (1 + int((expected + 6 * math.sqrt(expected)) / _BATCH))
+    drawn = np.empty(0, np.int64)
+    while True:
+        more = draw(law, sequence, drawn.size, batch)
+        drawn = np.concatenate([drawn, np.maximum(more, ~more)])  # the sign says nothing
+        found = int(np.searchsorted(np.cumsum(drawn + 1), cells, side="right"))
+        if found < drawn.size:
+            return drawn, found
 
 
 def require_threshold(scale: float, threshold: int) -> None:

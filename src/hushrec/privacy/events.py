@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hushrec.errors import BudgetError
+from hushrec.privacy.randomizers import Responses, Substitutions
 
 FINEST, COARSEST = 0.1, 2.0**50
 """Width of noise, in grid steps, that the sampler draws exactly."""
@@ -238,7 +239,7 @@ class PosteriorSample:
         return self.temperature
 
 
-Event = Gaussian | SubsampledGaussian | Laplace | Spherical | PosteriorSample
+Event = Gaussian | SubsampledGaussian | Laplace | Spherical | PosteriorSample | Responses | Substitutions
 
 
 def drawn_rate(rate: float) -> float:

@@ -190,7 +190,7 @@ class Ledger:
             require_same_population(plan, history.total)
             caveat = inherited(caveat, history.entries())
             require_exact_noise(plan, caveat)
-            caveat = conditional(caveat, plan, history.entries())
+            caveat = conditional(caveat, plan, [*history.entries()])
             mark = _commitment(entropy)
             charge = resumed(session, plan, slot, mark) or entered(
                 session, plan, slot, caveat, mark, bounded=not self.path

@@ -19,6 +19,7 @@ from hushrec.privacy.bounded import (
     Noisy,
     NoisyMatrix,
     in_own_units,
+    require_booked,
     require_range,
     require_rows,
 )
@@ -26,7 +27,6 @@ from hushrec.privacy.checkpoint import Checkpoint
 from hushrec.privacy.counts import require_threshold
 from hushrec.privacy.entropy import Entropy
 from hushrec.privacy.events import (
-    EVERY_RATING,
     Event,
     Gaussian,
     Laplace,
@@ -35,6 +35,10 @@ from hushrec.privacy.events import (
     SubsampledGaussian,
 )
 from hushrec.privacy.failpoints import failpoint
+from hushrec.privacy.randomizers import Responses, Substitutions
+from hushrec.privacy.responding import ResponseLaw
+from hushrec.privacy.rows import RandomizedRows, Rows
+from hushrec.privacy.substituting import SubstitutionLaw
 
 _Released = TypeVar("_Released", Noisy, NoisyMatrix)
 SEAL = object()
@@ -173,8 +177,7 @@ class Grant:
     def release_rows(self, name: str, values: Floats, scales: Floats) -> Noisy:
         """Add noise of density ∝ exp(−‖b‖₂/s) to every row of a matrix, once. Never private.
 
-        ‖b‖ = Σ |Xⱼ| of as many Laplace variables as the row has entries; b/‖b‖ is the direction of that many
-        Gaussian ones. In floating point, so only for reproductions.
+        In floating point (see ``sampling.unit_rows``), so only for reproductions.
 
         Args:
             name: of a spherical measurement of the charged plan.
@@ -185,15 +188,12 @@ class Grant:
             The noisy rows; ``sigma`` is the root mean square of the standard deviations √(d + 1) · s.
 
         Raises:
-            GrantError: The grant could be private; nothing is booked under that name (any more), or what was
-                booked is of another size or mechanism; or the scales are not n positive numbers.
+            GrantError: As ``release``; the grant could be private; or the scales are not n positive numbers.
 
         Privacy: charged (the event booked under ``name``), and not private: its grant says so.
         """
-        require_rows(name, values, scales)
         event = self._booked(name, Spherical)
-        if event.size not in (values.size, EVERY_RATING):
-            raise GrantError(f"{name}: size is {values.size}, booked was {event.size}")
+        require_rows(event, values, scales)
         if self.private:
             raise GrantError(
                 f"{name}: spherical noise is drawn in floating point; published reproductions are seeded "
@@ -208,17 +208,42 @@ class Grant:
         deviation = math.sqrt((values.shape[1] + 1) * float(np.mean(scales**2)))
         return self._kept(Noisy(event.name, values + noise, deviation, event.step, event))
 
-    def sample(self, name: str, n_people: int) -> Bools:
-        """Draw who takes part in a measurement, once and before it is made.
-
-        Everybody does with exactly the booked probability, independently: see ``participation``.
+    def randomize(self, rows: Rows, law: ResponseLaw | SubstitutionLaw) -> RandomizedRows:
+        """Randomize every row by itself with the booked law, once.
 
         Args:
-            name: of a measurement of a sample of the charged plan.
-            n_people: how many there are to draw from.
+            rows: under the name of a local randomizer of the charged plan.
+            law: the randomizer; what it loses is at most what was booked.
 
         Returns:
-            Whether each takes part, shape (n_people,).
+            The reported rows, in the same order.
+
+        Raises:
+            GrantError: Nothing is booked under that name (any more); or the law loses more than was booked, a
+                row has more cells, or the rows are of another width.
+
+        Privacy: charged (the event booked under ``rows.name``).
+        """
+        event = self._booked(rows.name, Responses | Substitutions)
+        assert isinstance(event, Responses | Substitutions)
+        law.require_booked(rows, event)
+        self._use(event)
+        key = functools.partial(self._entropy.key, event.name)
+        reported = law.draw(rows, key, sampler().count_draws)
+        return RandomizedRows(rows.name, rows.width, *reported, event)
+
+    def order(self, n_people: int) -> Ints:
+        """A random permutation of 0 … n_people − 1, so that the place of a published row tells nothing.
+
+        Privacy: private; who knows it knows whose row is whose.
+        """
+        return np.asarray(sampler().permutation(n_people, self._entropy.key("", "order")))
+
+    def sample(self, name: str, n_people: int) -> Bools:
+        """Draw who takes part in a measurement of a sample, once, before it is made: see ``participation``.
+
+        Returns:
+            Whether each of ``n_people`` takes part, shape (n_people,).
 
         Raises:
             GrantError: No sample is booked under that name (any more), or it was drawn before.
@@ -235,13 +260,7 @@ class Grant:
         return participation.participants(n_people, event.rate, self._entropy.key(name, "sample"))
 
     def sample_key(self, name: str) -> bytes:
-        """The key that all randomness of a posterior sample is drawn from, once.
-
-        Args:
-            name: of a posterior sample of the charged plan; its one draw may then be published.
-
-        Returns:
-            32 bytes.
+        """The 32 bytes that all randomness of a posterior sample is drawn from, once; it may be published.
 
         Raises:
             GrantError: No posterior sample is booked under that name (any more).
@@ -256,26 +275,14 @@ class Grant:
         self._open.clear()
 
     def _booking(self, bounded: Bounded | BoundedMatrix) -> Event:
-        whole = isinstance(bounded, BoundedMatrix)
-        event = self._booked(bounded.name, Laplace if whole else Gaussian | SubsampledGaussian | Laplace)
-        if bounded.sensitivity > event.sensitivity:
-            raise GrantError(
-                f"{bounded.name}: its sensitivity {bounded.sensitivity:.6g} is above the booked "
-                f"{event.sensitivity:.6g}; plan and statistic must use the same bound"
-            )
+        kind = Laplace if isinstance(bounded, BoundedMatrix) else Gaussian | SubsampledGaussian | Laplace
+        event = self._booked(bounded.name, kind)
+        require_booked(bounded, event)
         if isinstance(event, SubsampledGaussian) and event.name not in self._drawn:
             raise GrantError(
                 f"{bounded.name}: booked was the sum over a sample of people; draw it with sample() and sum "
                 "over those who take part"
             )
-        size = bounded.size if event.size == EVERY_RATING and not whole else event.size
-        for what, given, booked in (
-            ("size", bounded.size, size),
-            ("step", bounded.step, event.step),
-            ("norm", bounded.norm, event.norm),
-        ):
-            if given != booked:
-                raise GrantError(f"{bounded.name}: {what} is {given}, booked was {booked}")
         return event
 
     def _booked(self, name: str, kind: type[Event] | UnionType) -> Event:

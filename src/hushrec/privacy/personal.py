@@ -15,9 +15,11 @@ from functools import lru_cache
 import numpy as np
 
 from hushrec.arrays import Floats
+from hushrec.errors import BudgetError
 from hushrec.privacy import units
 from hushrec.privacy.accountant import Spent, price
 from hushrec.privacy.events import Event
+from hushrec.privacy.randomizers import Responses, Substitutions
 
 GRID = 2**16
 """Weights are multiples of 1/GRID."""
@@ -131,6 +133,8 @@ def _spent(events: tuple[Event, ...], part: int) -> Spent:
 
 
 def _scaled(event: Event, part: int) -> Event:
+    if isinstance(event, Responses | Substitutions):
+        raise BudgetError(f"{event.name}: a row is randomized whole; nobody's part of it can be weighed")
     if event.sensitivity == float("inf"):
         return event
     return replace(event, sensitivity=units.float_above(Fraction(event.sensitivity) * part / GRID))

@@ -16,6 +16,7 @@ from hushrec.privacy.budget import Budget
 from hushrec.privacy.calibration import whole
 from hushrec.privacy.events import EVERY_RATING, Event, PosteriorSample, Spherical, SubsampledGaussian
 from hushrec.privacy.personal import Level, levels
+from hushrec.privacy.randomizers import Responses
 
 Analysis = Literal["corrected", "published"]
 _SYMBOLS = {
@@ -24,6 +25,8 @@ _SYMBOLS = {
     "laplace": ("b", "ε"),
     "spherical": ("s", "ε"),
     "posterior sample": ("T", "ε"),
+    "randomized response": ("flip", "ε"),
+    "item substitution": ("swap", "ε"),
 }
 """Of a mechanism's noise and of its cost."""
 
@@ -62,6 +65,8 @@ class Plan:
         claimed_epsilon: the paper's ε where the analysis is ``"published"``, else None.
         asked: classes of people by name, with the ε that their members ask for; empty where the model knows
             no personal ε.
+        uncovered: what is published that the measurements do not cover, as a caveat says it; empty where
+            nothing is.
 
     Raises:
         BudgetError: δ is not below 1/(10 · max_users); names repeat; shares exceed the whole; the number of
@@ -81,6 +86,7 @@ class Plan:
     measurements: tuple[Measurement, ...]
     claimed_epsilon: float | None = None
     asked: Mapping[str, float] = field(default_factory=dict)
+    uncovered: str = ""
 
     def __post_init__(self) -> None:
         # A copy through JSON is both a check that it can be stored and a guard against later changes.
@@ -176,6 +182,7 @@ class Plan:
             "measurements": [
                 [e.mechanism, e.name, _finite(e.sensitivity), float(e.noise), float(e.step), int(e.size)]
                 + ([float(e.rate)] if isinstance(e, SubsampledGaussian) else [])
+                + ([e.symbols, e.exponent] if isinstance(e, Responses) else [])
                 for e in self.events
             ],
         }

@@ -213,6 +213,30 @@ def exact_count(key: bytes, law: Count, sequence: tuple[int, int], number: int) 
     return ~count if negative else count
 
 
+def permutation(size: int, key: bytes) -> Ints:
+    """A uniform random order of 0 … size − 1: that of as many 64-bit words.
+
+    All orders are alike unless two words are the same, which happens with chance below size² / 2⁶⁵ (three in
+    a hundred million for a million), and then leaves these two in the order of their numbers.
+
+    Args:
+        size: how many, at most 2³².
+        key: 32 bytes that were never used before.
+
+    Returns:
+        Shape (size,).
+
+    Raises:
+        SamplerError: The key has another length.
+
+    Privacy: private; who knows it knows whose place is whose.
+    """
+    if len(key) != 32:
+        raise SamplerError("a key has 32 bytes; take it from entropy.OperatingSystem().key()")
+    calls = [_keystream(key, n * chacha.BLOCKS, (0, 0, 0)) for n in range(-(-size // chacha.WORDS))]
+    return np.argsort(np.concatenate([np.empty(0, np.uint64), *calls])[:size], kind="stable")
+
+
 def unit_rows(shape: tuple[int, int], direction: bytes, length: bytes) -> Floats:
     """Rows of density ∝ exp(−‖b‖₂), in floating point: for reproductions, never for a private release.
 

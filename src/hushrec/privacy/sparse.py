@@ -5,7 +5,6 @@ A cell that is there gets its own noise. The empty ones are taken in runs of who
 (see ``counts``). Runs depend on the shape alone, so the cells do not depend on the number of threads.
 """
 
-import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -13,7 +12,7 @@ import numpy as np
 
 from hushrec.arrays import Ints, Ints32
 from hushrec.kernels.sparse import merge
-from hushrec.privacy.counts import Count, excesses, gaps
+from hushrec.privacy.counts import Count, excesses, gaps, passing
 
 Draw = Callable[[Count, tuple[int, int], int, int], Ints]
 """``sampling.count_draws`` with its key."""
@@ -21,7 +20,6 @@ Draw = Callable[[Count, tuple[int, int], int, int], Ints]
 _RUN = 2**18  # cells, about
 _LONGEST = 2**31  # gap: no run has more cells
 _GAPS, _EXCESSES = 0, 1
-_BATCH = 512
 
 
 def reaching(
@@ -65,7 +63,7 @@ def reaching(
         there = slice(bounds[0], bounds[-1])
         row_counts = np.empty(bounds.size - 1, np.int64)
         empty = row_counts.size * n_columns - int(bounds[-1] - bounds[0])
-        between, found = _passing(draw, gap_law, number, empty)
+        between, found = passing(draw, gap_law, (_GAPS, number), empty)
         beyond = draw(excess_law, (_EXCESSES, number), 0, found)
         listed, cells = np.empty((2, found + columns[there].size), np.int32)
         size = merge(
@@ -92,16 +90,3 @@ def reaching(
     # One by one, so that no more than one of them is there twice.
     listed = np.concatenate(parts.pop(0))
     return starts, listed, np.concatenate(parts.pop(0))
-
-
-def _passing(draw: Draw, law: Count, run: int, empty: int) -> tuple[Ints, int]:
-    """Gaps that together pass so many empty cells, and how many of these reach the threshold."""
-    expected = empty / (law.scale + 1)
-    batch = _BATCH * (1 + int((expected + 6 * math.sqrt(expected)) / _BATCH))
-    drawn = np.empty(0, np.int64)
-    while True:
-        more = draw(law, (_GAPS, run), drawn.size, batch)
-        drawn = np.concatenate([drawn, np.maximum(more, ~more)])  # the sign says nothing
-        found = int(np.searchsorted(np.cumsum(drawn + 1), empty, side="right"))
-        if found < drawn.size:
-            return drawn, found

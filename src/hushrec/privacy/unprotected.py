@@ -10,7 +10,7 @@ from hushrec.privacy.bounded import (
     NoisyMatrix,
     in_own_units,
     require_range,
-    require_rows,
+    require_scales,
 )
 from hushrec.privacy.checkpoint import Checkpoint
 from hushrec.privacy.mechanisms import Grant
@@ -52,7 +52,7 @@ class _Unprotected(Grant):
 
         Privacy: private. ``sigma`` is 0 and ``event`` None.
         """
-        require_rows(name, values, scales)
+        require_scales(name, values, scales)
         return Noisy(name, values.copy(), 0.0, 0.0, None)
 
     def sample(self, name: str, n_people: int) -> Bools:

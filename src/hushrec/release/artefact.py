@@ -10,21 +10,28 @@ from typing import Any, Self
 
 import numpy as np
 import safetensors.numpy
+from numpy.typing import DTypeLike, NDArray
 
-from hushrec.arrays import Floats32
 from hushrec.errors import ReleaseError
 from hushrec.release.statement import Statement
 
 FORMAT = 1
 LARGEST_FILE = 4 * 2**30
 LARGEST_RANK = 2048
+LARGEST_COUNT = 10**6
+"""Of neighbours among people or items."""
+DISTANCES = ("squared", "cosine", "pearson")
+"""How far apart people are, ‖a − b‖², 1 − cos(a, b) or the same after centring; constant ``distance``."""
 _FACTORS = {"user_mean": (-1e30, 1e30), "user_variance": (1e-30, 1e30)}
 _NEIGHBOURS = {**_FACTORS, "level_noise": (1e-30, 1e30), "neighbours": (1.0, 1000.0)}
-CONSTANTS = {
+_COUNT = {"neighbours": (1.0, float(LARGEST_COUNT))}
+CONSTANTS: Mapping[str, Mapping[str, tuple[float, float]]] = {
     "factors": _FACTORS,
     "factors and people": _FACTORS,
     "neighbours": _NEIGHBOURS,
     "dense neighbours": _NEIGHBOURS,
+    "people's rows": {**_COUNT, "distance": (0.0, len(DISTANCES) - 1.0)},
+    "item neighbours": _COUNT,
 }
 """Kind of predictor → the constants that it needs, each with its least and largest value."""
 KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
@@ -48,8 +55,12 @@ KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "covariance": ("pairs",),
         "similarity": ("pairs",),
     },
+    "people's rows": {"row_starts": ("starts",), "row_items": ("ratings",), "row_steps": ("ratings",)},
+    "item neighbours": {"item_means": ("items",), "similarity": ("pairs",)},
 }
-"""Kind of predictor → its tensors, float32, with their dimensions; ``pairs`` is a packed upper triangle."""
+"""Kind of predictor → its tensors with their dimensions; ``pairs`` is a packed upper triangle."""
+DTYPES: Mapping[str, DTypeLike] = {"row_starts": np.int64, "row_items": np.int32, "row_steps": np.uint8}
+"""Types of the tensors that are not float32: compressed rows of ratings, each a number of steps above lo."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -63,7 +74,7 @@ class Release:
         items: item ids, in the order of the tensors' rows.
         scale: (lo, hi, step) of the ratings.
         constants: public numbers that the predictor needs.
-        tensors: name → float32 array.
+        tensors: name → array, float32 unless ``DTYPES`` says otherwise.
         statement: the statement of privacy.
         users: ids of the people whose effects and factors are among the tensors, in the order of the rows;
             empty for kinds without people.
@@ -80,7 +91,7 @@ class Release:
     items: tuple[str, ...]
     scale: tuple[float, float, float]
     constants: Mapping[str, float]
-    tensors: Mapping[str, Floats32]
+    tensors: Mapping[str, NDArray[Any]]
     statement: Statement
     users: tuple[str, ...] = ()
 
@@ -95,11 +106,12 @@ class Release:
         for name, dimensions in expected.items():
             tensor = self.tensors[name]
             shape = tuple(sizes.setdefault(d, m) for d, m in zip(dimensions, tensor.shape, strict=False))
-            if tensor.dtype != np.float32 or tensor.shape != shape or len(shape) != len(dimensions):
+            dtype = DTYPES.get(name, np.float32)
+            if tensor.dtype != dtype or tensor.shape != shape or len(shape) != len(dimensions):
                 raise ReleaseError(f"tensor {name} has not the type or shape that it should have")
             if not np.isfinite(tensor).all():
                 raise ReleaseError(f"tensor {name} holds numbers that are not finite")
-        if (self.tensors["item_noise"] <= 0).any():
+        if "item_noise" in expected and (self.tensors["item_noise"] <= 0).any():
             raise ReleaseError("tensor item_noise holds variances that are not positive")
         lo, hi, step = self.scale
         rank = max(sizes.get("rank", 0), sizes.get("similarity rank", 0))
@@ -108,6 +120,10 @@ class Release:
         for name, (least, most) in CONSTANTS[self.kind].items():
             if not least <= self.constants.get(name, math.nan) <= most:
                 raise ReleaseError(f"the constant {name} is missing, or is none that a release has")
+        if "row_starts" in expected and not _are_rows(self.tensors, n, (hi - lo) / step):
+            raise ReleaseError("the rows do not fit together, or hold an item or a rating that there is not")
+        if "distance" in CONSTANTS[self.kind] and self.constants["distance"] % 1:
+            raise ReleaseError("the constant distance is none that a release has")
         if not self.model.isprintable() or not all(map(_encodes, (*self.items, *self.users))):
             raise ReleaseError("the model's name or an id holds what is no character")
         if (
@@ -214,6 +230,21 @@ class Release:
         )
 
 
+def _are_rows(tensors: Mapping[str, NDArray[Any]], n_items: int, most: float) -> bool:
+    """Whether these are compressed rows of items, ascending in each, with ratings on the scale."""
+    starts, items, steps = (tensors[name] for name in ("row_starts", "row_items", "row_steps"))
+    if not len(starts) or starts[0] != 0 or starts[-1] != len(items) or starts.min() < 0:
+        return False
+    falls = np.flatnonzero(items[1:] <= items[:-1]) + 1  # any step that does not ascend leads to a new row
+    return bool(
+        (np.diff(starts) >= 0).all()
+        and items.min(initial=0) >= 0
+        and items.max(initial=-1) < n_items
+        and steps.max(initial=0) <= most + 1e-6
+        and np.isin(falls, starts).all()
+    )
+
+
 def _encodes(name: str) -> bool:
     try:
         return bool(name.encode())
@@ -221,7 +252,7 @@ def _encodes(name: str) -> bool:
         return False
 
 
-def _digest(facts: Mapping[str, Any], tensors: Mapping[str, Floats32]) -> str:
+def _digest(facts: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> str:
     """SHA-256 over everything in the file: finds damage and careless edits, not a forger, who updates it."""
     digest = hashlib.sha256(json.dumps(facts, sort_keys=True, ensure_ascii=True).encode())
     for name in sorted(tensors):

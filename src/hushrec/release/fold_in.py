@@ -1,10 +1,11 @@
 """Prediction for one person from a release: from his own ratings, at home, or from his vector that it holds.
 
-Own ratings go nowhere. All predictors from them share one model of a rating, r_i = μ_i + b + z_i + noise: the
+Own ratings go nowhere. The predictors from them share one model of a rating, r_i = μ_i + b + z_i + noise: the
 released item effect μ_i, the person's own level b ~ N(user_mean, user_variance), his taste z ~ N(0, C) with
 the released item covariance C, and independent noise of variance τ_i². They differ in how they hold C: as
 factors (C = F Fᵀ), or, for nearest neighbours, as factors or dense together with a similarity. A release of
-kind "factors and people" also holds a level and factors of every person on its list.
+kind "factors and people" also holds a level and factors of every person on its list. Those of plain nearest
+neighbours, which have no such model, are in ``hushrec.release.neighbours``.
 """
 
 from collections.abc import Iterable
@@ -15,6 +16,7 @@ import numpy as np
 from hushrec.arrays import Floats, Ints
 from hushrec.errors import ReleaseError
 from hushrec.release.artefact import Release
+from hushrec.release.neighbours import NearestPeople, SimilarItems
 
 _PAIRS = 1 << 14  # pairs predicted at once: bounds the memory, changes nothing
 
@@ -175,6 +177,10 @@ def predictor(release: Release) -> Predictor:
     try:
         if release.kind in ("factors", "factors and people"):
             return FactorPredictor(release)
+        if release.kind == "people's rows":
+            return NearestPeople(release)
+        if release.kind == "item neighbours":
+            return SimilarItems(release)
         return NeighbourPredictor(release)
     except KeyError as error:
         raise ReleaseError(f"the release lacks the constant {error}") from None

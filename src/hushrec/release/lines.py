@@ -1,4 +1,5 @@
-"""The lines of a statement of privacy: what was measured, and what each class of people is promised."""
+"""The lines of a statement of privacy: what was measured, what each class of people is promised, and what
+one answer of a person's own tells."""
 
 import math
 import sys
@@ -10,8 +11,12 @@ _SYMBOLS = {
     "laplace": ("b", "ε"),
     "spherical": ("s", "ε"),
     "posterior sample": ("T", "ε"),
+    "randomized response": ("flip", "ε"),
+    "item substitution": ("swap", "ε"),
 }
 """Of a mechanism's noise and of its cost."""
+RANDOMIZERS = {"cell": "randomized response", "slot": "item substitution"}
+"""What one answer is of, and the mechanism that gives it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +25,13 @@ class Measured:
 
     Attributes:
         name: what was measured.
-        mechanism: ``gaussian``, ``subsampled gaussian``, ``laplace``, ``spherical``, ``posterior sample``, or
-            ``exact`` where neighbouring data agree on it.
+        mechanism: ``gaussian``, ``subsampled gaussian``, ``laplace``, ``spherical``, ``posterior sample``,
+            ``randomized response``, ``item substitution``, or ``exact`` where neighbouring data agree on it.
         sensitivity: Δ in the quantity's own units, L1 for Laplace noise and L2 for other, of the loss for a
-            posterior sample; infinite where no bound is known (spherical only).
-        noise: σ (Gaussian), b (Laplace), s (spherical) or the temperature T (posterior sample).
+            posterior sample, in cells or slots for what people randomize themselves; infinite where no bound
+            is known (spherical only).
+        noise: σ (Gaussian), b (Laplace), s (spherical), the temperature T (posterior sample), or the chance
+            that a cell or a slot is not simply kept.
         entries: number of values; 0 for one for every rating.
         share: its part of the budget.
         cost: ρ (Gaussian; of a sample, its divergence D_α/α at the order that decides the release's ε) or ε
@@ -76,6 +83,7 @@ class Measured:
             and (self.rate < 1) == (self.mechanism == "subsampled gaussian")
             and all(map(finite, numbers))
             and (self.noise > 0 or self.mechanism == "exact")
+            and (self.noise <= 1 or self.mechanism not in RANDOMIZERS.values())
         )
 
 
@@ -113,6 +121,49 @@ class Promised:
             and (self.asked > 0 or self.weight == 0)
             and (self.weight > 0 or self.promised == 0)
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """What one randomized answer in a person's row or profile tells about the true one.
+
+    Attributes:
+        what: ``cell`` of a row, which has one for every item, or ``slot`` of a profile, which has one for
+            every rating.
+        epsilon: exact ε of one.
+        expected: mean privacy loss of one: the Kullback–Leibler divergence of the answers to two truths.
+        claimed: what the paper claims for one; None where it claims nothing.
+        count: in how many two people's may differ.
+        changed: chance that one is not the true one.
+
+    Privacy: public.
+    """
+
+    what: str
+    epsilon: float
+    expected: float
+    claimed: float | None
+    count: int
+    changed: float
+
+    @property
+    def sensible(self) -> bool:
+        """Whether such figures can be, whatever the release's ε."""
+        return (
+            self.what in RANDOMIZERS
+            and all(map(finite, (self.epsilon, self.expected, self.count, self.changed, self.claimed or 0)))
+            and self.epsilon > 0
+            and self.expected <= self.epsilon * (1 + 1e-9)
+            and isinstance(self.count, int)
+            and 1 <= self.count < 2**63
+            and 0 < self.changed <= 1
+        )
+
+    def costs(self, epsilon: float, delta: float) -> bool:
+        """Whether an ε at δ is that of a person's answers together: their sum, or less for some δ."""
+        total = self.count * self.epsilon
+        error = 1e-9 * (1 + total)
+        return epsilon <= total + error and (delta > 0 or epsilon >= total - error)
 
 
 def number(value: float | None, digits: int = 6) -> str:

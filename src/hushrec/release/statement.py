@@ -1,34 +1,20 @@
 """The statement of privacy that every release carries."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self
 
 from hushrec.errors import ReleaseError
-from hushrec.release.lines import Measured, Promised, finite, number
+from hushrec.release import wording
+from hushrec.release.lines import RANDOMIZERS, Local, Measured, Promised, finite, number
 
-__all__ = ["Measured", "Promised", "Statement"]
+__all__ = ["Local", "Measured", "Promised", "Statement"]
 
-_PLAIN = {
-    "user": (
-        "Whoever reads this file, and whatever else he knows, can hardly tell whether your ratings were used "
-        "at all: it makes anything he may conclude about you at most {odds} times as likely or as unlikely"
-    ),
-    "rating": (
-        "Whoever reads this file, and whatever else he knows, can hardly tell whether one particular rating "
-        "of yours was used: it makes anything he may conclude about that rating at most {odds} times as "
-        "likely or as unlikely (about all your ratings together it may tell far more)"
-    ),
-}
-_REPLACE = {
-    "user": "what your ratings were; that you took part may be known",
-    "rating": "how many stars one rating had; which items you rated may be known",
-}
-_OPTIONAL = frozenset({"diagnostics", "levels", "personal"})
+_OPTIONAL = frozenset({"diagnostics", "levels", "local", "personal"})
 """Fields that files have only where they say something."""
-_ENDLESS = "No finite ε is known for this noise."
 _UNPROTECTED, _CONDITIONAL = "NOT PRIVATE:", "CONDITIONAL ON CONVERGENCE:"
+_UNCOVERED = "GROUPS NOT COVERED:"
 """How caveats begin."""
 _REFUTED = "NOT CONVERGED"
 """Verdict of diagnostics that speak against convergence."""
@@ -42,9 +28,10 @@ class Statement:
 
     Attributes:
         caveat: why nothing is promised (``NOT PRIVATE: …``), or only on a condition (``CONDITIONAL ON
-            CONVERGENCE: …``); empty where the promise holds.
+            CONVERGENCE: …``), or only against somebody who learns nothing from groups that were made from
+            exact ratings (``GROUPS NOT COVERED: …``); empty where the promise holds.
         unit: ``user`` or ``rating``.
-        adjacency: ``add-remove`` or ``replace``.
+        adjacency: ``add-remove``, ``replace`` or ``replace-items``.
         epsilon: true ε at ``delta`` of this release by itself; infinite where no finite one is known.
         delta: δ.
         analysis: ``corrected`` or ``published``.
@@ -55,6 +42,7 @@ class Statement:
         diagnostics: of a chain, such as R̂ and effective sample size, by name; numbers are finite.
         levels: what each class of people is promised.
         personal: whether people asked for an ε of their own.
+        local: what one answer tells, where people's own rows were randomized; else None.
 
     Privacy: public.
     """
@@ -72,11 +60,32 @@ class Statement:
     diagnostics: Mapping[str, float | str] = field(default_factory=dict)
     levels: tuple[Promised, ...] = ()
     personal: bool = False
+    local: Local | None = None
 
     @property
     def private(self) -> bool:
         """Whether the release promises anything."""
         return not self.caveat
+
+    @property
+    def epsilon_per_cell(self) -> float | None:
+        """Exact ε of one cell of a person's row; None where no cells were randomized."""
+        return self._of_one("cell")
+
+    @property
+    def epsilon_per_slot(self) -> float | None:
+        """Exact ε of one slot of a person's profile; None where no slots were randomized."""
+        return self._of_one("slot")
+
+    @property
+    def epsilon_per_user(self) -> float | None:
+        """``epsilon`` where it is that of all of one person's answers or contributions; None for ratings."""
+        return self.epsilon if self.unit == "user" else None
+
+    @property
+    def expected_per_user(self) -> float | None:
+        """Mean privacy loss of all answers of one person that may differ; None where there are none."""
+        return None if self.local is None else self.local.count * self.local.expected
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values; what is infinite is null."""
@@ -106,6 +115,8 @@ class Statement:
             values["assumes"] = tuple(map(str, values["assumes"]))
             values["levels"] = tuple(Promised(**level) for level in values.get("levels", ()))
             values["epsilon"] = float(_or_infinite(values["epsilon"]))
+            if values.get("local") is not None:
+                values["local"] = Local(**values["local"])
             statement = cls(**values)
             statement._check()
             return statement
@@ -118,9 +129,8 @@ class Statement:
         """Refuse a statement that promises without grounds, or speaks of what does not exist."""
         known = (
             isinstance(self.caveat, str)
-            and (not self.caveat or self.caveat.startswith((_UNPROTECTED, _CONDITIONAL)))
-            and self.unit in ("rating", "user")
-            and self.adjacency in ("add-remove", "replace")
+            and (not self.caveat or self.caveat.startswith((_UNPROTECTED, _CONDITIONAL, _UNCOVERED)))
+            and (self.unit, self.adjacency) in wording.ADJACENCIES
             and self.analysis in ("corrected", "published")
             and (self.claimed_epsilon is None or (finite(self.claimed_epsilon) and self.claimed_epsilon > 0))
             and finite(self.delta)
@@ -140,6 +150,7 @@ class Statement:
             and all(level.sensible and self._keeps(level) for level in self.levels)
             and len({level.name for level in self.levels}) == len(self.levels)
             and ((self.unit, self.adjacency) == ("user", "add-remove") or not self._for_people())
+            and (self.local is None or self._answers(self.local))
             and all(text.isprintable() for text in self._texts())
         )
         if not known or not (self._grounded() or self.caveat.startswith(_UNPROTECTED)):
@@ -152,6 +163,18 @@ class Statement:
             and any(m.mechanism != "exact" for m in self.measurements)
             and (self.caveat.startswith(_CONDITIONAL) or not self._sampled())
         )
+
+    def _answers(self, local: Local) -> bool:
+        """Whether these are figures of what was measured, and the release's ε is that of all answers."""
+        return (
+            local.sensible
+            and self.unit == "user"
+            and {m.mechanism for m in self.measurements} - {"exact"} == {RANDOMIZERS[local.what]}
+            and local.costs(self.epsilon, self.delta)
+        )
+
+    def _of_one(self, what: str) -> float | None:
+        return self.local.epsilon if self.local is not None and self.local.what == what else None
 
     def _keeps(self, level: Promised) -> bool:
         """Whether a class is promised what goes with its weight: the release's own ε for who counts in full,
@@ -183,8 +206,10 @@ class Statement:
                 "The condition of this ε looks false: by its diagnostics the chain had NOT CONVERGED; do not "
                 "count on the ε below."
             ]
+        if self.caveat.startswith(_UNCOVERED):
+            lines += [wording.uncovered(self.local)]
         if self.analysis == "published":
-            lines += [self._claim()]
+            lines += [wording.claim(self.claimed_epsilon, self.epsilon, sampled=self._sampled())]
         if not self.measurements:
             return "\n".join([*lines, "The exact statistics were used: do not publish this file."])
         loss = "no finite ε" if math.isinf(self.epsilon) else f"ε = {number(self.epsilon)}"
@@ -194,57 +219,19 @@ class Statement:
             "",
         ]
         if self.private:
-            lines += [self._promise(), ""]
+            lines += [wording.promise(self.unit, self.adjacency, self.epsilon, self.delta), ""]
+        if self.local:
+            lines += wording.local(self.local, self.epsilon, self.claimed_epsilon)
         if self.personal:
-            lines += self._personal()
-        lines += _table(self.measurements)
+            sure = self.private and self.analysis == "corrected"
+            lines += wording.personal(self.levels, sure=sure)
+        lines += wording.measurements(self.measurements)
         if self.diagnostics:
             lines += ["", "The chain:", *(f"  · {name}: {_shown(v)}" for name, v in self.diagnostics.items())]
         lines += ["", "Assumed:", *(f"  · {line}" for line in self.assumes)]
         if self.ledger:
-            lines += ["", *_described(self.ledger)]
+            lines += ["", *wording.charged(self.ledger)]
         return "\n".join(lines)
-
-    def _personal(self) -> list[str]:
-        sure = self.private and self.analysis == "corrected"
-        lines = []
-        if self.levels:
-            heads = "class", "asks for", "is promised" if sure else "would be promised", "weight"
-            lines += [*_aligned([heads, *(level.cells() for level in self.levels)]), ""]
-        if not sure:
-            return lines
-        return [
-            *lines,
-            "Each person loses at most the ε that he asked for, at the same δ, and never more than the ε "
-            "above, by this release; several releases add. Who asked for 0 left no trace.",
-            "",
-        ]
-
-    def _claim(self) -> str:
-        claimed = self.claimed_epsilon or math.inf
-        text = f"Not a valid guarantee: the published analysis claims ε = {number(claimed)}, "
-        kept = self.epsilon <= claimed * (1 + 1e-9)
-        if kept and self._sampled():
-            text += (
-                "which rests on the chain having converged, and even so fails under some settings as printed "
-            )
-        elif kept:
-            text += "which the noise here keeps, but does not keep under every setting as printed "
-        else:
-            text += "but its proof does not hold as printed "
-        text += "(see the model's page in the documentation). "
-        if math.isinf(self.epsilon):
-            return text + _ENDLESS
-        true = "true cost if the chain had converged" if self._sampled() else "true cost of the noise"
-        return f"{text}The ε below is the {true}."
-
-    def _promise(self) -> str:
-        odds = math.exp(min(self.epsilon, 700.0))
-        text = _PLAIN[self.unit].format(odds=f"{odds:.3g}")
-        chance = f", but for an event of probability {self.delta:g}" if self.delta else ""
-        if self.adjacency == "replace":
-            return f"{text}{chance}. Protected is {_REPLACE[self.unit]}."
-        return f"{text}{chance}."
 
 
 def _measured(values: Mapping[str, Any]) -> Measured:
@@ -262,26 +249,3 @@ def _finite(value: float) -> float | None:
 
 def _or_infinite(value: Any) -> Any:
     return math.inf if value is None else value
-
-
-def _described(ledger: Mapping[str, Any]) -> list[str]:
-    file = ledger.get("file") or "a ledger in memory"
-    return [
-        f"Charged to {file}: release {ledger.get('slot', 0) + 1} of at most {ledger.get('horizon', 1)}, "
-        f"entry {ledger.get('seq')}",
-        f"  ledger {ledger.get('id')}",
-        f"  head   {ledger.get('head')}",
-    ]
-
-
-def _table(measurements: tuple[Measured, ...]) -> list[str]:
-    rows = [("measurement", "mechanism", "Δ", "noise", "entries", "share", "cost")]
-    rows += [m.cells() for m in measurements]
-    return _aligned(rows)
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]

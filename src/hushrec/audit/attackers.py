@@ -1,0 +1,153 @@
+"""Two who link published rows to people: one who knows nothing of how they were made, and one who does.
+
+Both turn a fact, an item and its step, into what it is worth for a row that has a given symbol there.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import expit, logit
+
+from hushrec.arrays import Bytes, Floats, Ints32
+from hushrec.data.ratings import Ratings
+from hushrec.errors import ConfigError
+
+_RHO = 1.5 / 4
+"""ρ0 of Narayanan & Shmatikov 2008, §5, 1.5 stars, as a share of the scale 1 to 5."""
+_DOUBT = 1e-9
+"""The informed attacker's doubt in everything that he assumes: one odd cell must not rule out a row."""
+_KINDS = 64
+"""Groups of rows by length that he tells apart."""
+_REACH = np.linspace(-30, 30, 601)
+"""Activities that he takes rows to have."""
+
+Tables = Callable[[Ints32, Bytes], Floats]
+"""Items and steps known, shape (targets, known), to the tables of ``kernels.linkage.standings``."""
+
+__all__ = ["Tables", "informed", "response_law", "scoreboard", "substitution_law"]
+
+
+def scoreboard(released: Ratings) -> tuple[Bytes, Tables]:
+    """Scoreboard-RH without dates (Narayanan & Shmatikov 2008, §5): wt(i) exp(−|ρ_i − ρ′_i|/ρ0), nothing 0.
+
+    Args:
+        released: the published rows.
+
+    Returns:
+        kind of each row, all of one, shape (released.n_users,); tables of what each fact is worth.
+
+    Privacy: post-processing of ``released``.
+    """
+    scale = released.domain.scale
+    support = np.bincount(released.items, minlength=released.domain.n_items)
+    weights: Floats = 1 / np.log(np.maximum(support, 2))
+    grid = np.arange(scale.levels)
+    apart = scale.step * np.abs(grid[:, None] - grid) / (_RHO * max(scale.span, scale.step))
+    similar = np.concatenate([np.zeros((scale.levels, 1)), np.exp(-apart)], axis=1)
+
+    def tables(items: Ints32, steps: Bytes) -> Floats:
+        worth: Floats = weights[items][..., None] * similar[steps]
+        return worth[:, :, None]
+
+    return np.zeros(released.n_users, np.uint8), tables
+
+
+def informed(released: Ratings, law: Floats, wrong: float) -> tuple[Bytes, Tables]:
+    """Log-likelihood ratios of a row to be the target's, ln(((1 − β) law[a, y] + β law[0, y])/π_ir(y)).
+
+    What somebody else's row would hold has the form of Rasch's model: π_ir(y) = σ(ℓ_i + α_r) times the share
+    of y among the item's published ratings, and π_ir(0) = 1 − σ(ℓ_i + α_r). ℓ_i is the logit of the share of
+    rows that hold the item, and α_r is such that Σ_i σ(ℓ_i + α_r) is the row's length: without it long rows
+    would fit everybody. Rows of about the same length are of one kind, and share their mean length's α. One
+    row more, of which each item holds one half and every rating alike, keeps all shares above 0.
+
+    Args:
+        released: the published rows, which tell the shares π.
+        law: P(y | a), shape (levels + 1, levels + 1).
+        wrong: β, share of the facts that are wrong: the target has not rated the item.
+
+    Returns:
+        kind of each row, shape (released.n_users,); tables of what each fact is worth.
+
+    Privacy: post-processing of ``released``.
+    """
+    levels, n_items, counts = len(law) - 1, released.domain.n_items, released.counts
+    codes = released.items.astype(np.int64) * levels + released.steps
+    cells = np.bincount(codes, minlength=n_items * levels).reshape(n_items, levels)
+    support = cells.sum(axis=1, keepdims=True)
+    stars = (cells + 1 / levels) / (support + 1)
+    edges = np.unique(np.quantile(counts, np.linspace(0, 1, _KINDS + 1)[1:-1], method="lower"))
+    kinds = np.searchsorted(edges, counts).astype(np.uint8)
+    sizes = np.bincount(kinds, minlength=len(edges) + 1)
+    lengths = np.bincount(kinds, counts, len(sizes)) / np.maximum(sizes, 1)
+    fame = logit((support[:, 0] + 0.5) / (released.n_users + 1))
+    activity = np.interp(lengths, [expit(fame + reach).sum() for reach in _REACH], _REACH)
+
+    facts = (1 - wrong) * law[1:] + wrong * law[0]
+
+    def tables(items: Ints32, steps: Bytes) -> Floats:
+        holds = fame[items][..., None] + activity
+        background = np.empty((*holds.shape, levels + 1))
+        background[..., 0] = expit(-holds)
+        background[..., 1:] = expit(holds)[..., None] * stars[items][:, :, None]
+        odds: Floats = np.log((1 - _DOUBT) * facts[steps][:, :, None] / background + _DOUBT)
+        return odds
+
+    return kinds, tables
+
+
+def response_law(levels: int, exponent: float, *, asked: float = 1.0) -> Floats:
+    """What k-ary randomized response makes of a cell, k = levels + 1 with the symbol for nothing.
+
+    Args:
+        levels: of the scale.
+        exponent: −ln of the chance that a cell is not answered truly; ∞ for rows published as they are.
+        asked: share of a row's cells that are answered; the others come out as nothing.
+
+    Returns:
+        P(y | a), shape (levels + 1, levels + 1): asked · (1 − e^−exponent) where y is a, asked ·
+        e^−exponent/levels elsewhere, and 1 − asked more for nothing.
+
+    Raises:
+        ConfigError: a number is out of range.
+
+    Privacy: public.
+    """
+    if not (levels >= 1 and exponent >= 0 and 0 <= asked <= 1):
+        raise ConfigError("a response has one level or more, an exponent ≥ 0 and a share from 0 to 1")
+    flipped = math.exp(-exponent)
+    law = np.full((levels + 1, levels + 1), asked * flipped / levels)
+    np.fill_diagonal(law, asked * (1 - flipped))
+    law[:, 0] += 1 - asked
+    return law
+
+
+def substitution_law(released: Ratings, keep_probability: float) -> Floats:
+    """What becomes of a cell where items are kept or replaced by others (Du, Leighton & Patel 2019, §III.C).
+
+    A replaced rating leaves its cell empty, unless another one of the same person lands there: with chance
+    λ = (1 − p*) m̄/n, for m̄ ratings a row and n items, and with stars as they are published. Where a replaced
+    item goes is not used: an attacker who follows it to similar items may find more.
+
+    Args:
+        released: the published rows.
+        keep_probability: p*, of an item to stay as it is.
+
+    Returns:
+        P(y | a), shape (levels + 1, levels + 1).
+
+    Raises:
+        ConfigError: p* is no probability.
+
+    Privacy: post-processing of ``released``.
+    """
+    if not 0 <= keep_probability <= 1:
+        raise ConfigError("keep_probability is a probability: from 0 to 1")
+    levels, gone = released.domain.scale.levels, 1 - keep_probability
+    lands = gone * released.n_ratings / max(released.n_users, 1) / released.domain.n_items
+    stars = (np.bincount(released.steps, minlength=levels) + 1 / levels) / (released.n_ratings + 1)
+    law = np.tile(np.concatenate([[1 - lands], lands * stars]), (levels + 1, 1))
+    law[1:] *= gone
+    law[np.arange(1, levels + 1), np.arange(1, levels + 1)] += keep_probability
+    return law

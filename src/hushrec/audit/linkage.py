@@ -1,0 +1,233 @@
+"""The linkage attack: whose row is it, given some ratings that somebody knows of a person?
+
+Narayanan & Shmatikov 2008, "Robust De-anonymization of Large Sparse Datasets". The attacker has the published
+rows without names and a few facts of his target, some of them wrong; he scores every row and names the best
+one if it stands out. The auditor holds the truth, so he can say how often that is right.
+
+Two attackers have the same facts of the same people. *Scoreboard-RH* is the one of the paper. The *informed*
+one also knows how the rows were randomized, and adds up log-likelihood ratios. No attack proves that there is
+no better one.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import default_rng  # noqa: TID251  (whom the auditor attacks, no release noise)
+
+from hushrec.arrays import Bytes, Floats, Ints, Ints32
+from hushrec.audit.attackers import informed, scoreboard
+from hushrec.data.ratings import Ratings
+from hushrec.errors import ConfigError, DataError
+from hushrec.kernels.linkage import standings
+from hushrec.kernels.normal import transpose
+
+WARNING = "NOT PRIVATE, not for publication: measured on private ratings, which no guarantee covers."
+
+ECCENTRICITY = 1.5
+"""φ of Narayanan & Shmatikov 2008, §5."""
+_AT_ONCE = 1 << 22
+"""Numbers in the tables of as many targets as are attacked at once."""
+
+__all__ = ["ECCENTRICITY", "Attack", "Linkage", "linkage"]
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """How one attacker fared.
+
+    Attributes:
+        name: of the attacker.
+        first: share of the targets whose own row scores highest; 1/t where t rows share that score.
+        named: share of the targets whom he names, and rightly, for the best row stands out far enough.
+        misnamed: share of the targets for whom he names somebody else's row.
+
+    Privacy: private.
+    """
+
+    name: str
+    first: float
+    named: float
+    misnamed: float
+
+
+@dataclass(frozen=True, slots=True)
+class Linkage:
+    """How well people are found again in published rows.
+
+    Attributes:
+        targets: number of people attacked.
+        known: facts known of each.
+        wrong: how many of these are wrong.
+        rows: number of published rows.
+        attacks: Scoreboard-RH, and the informed attacker if there is one.
+
+    Privacy: private. ``str`` says so.
+    """
+
+    targets: int
+    known: int
+    wrong: int
+    rows: int
+    attacks: tuple[Attack, ...]
+
+    @property
+    def worst(self) -> Attack:
+        """The attack that puts most people's own rows first."""
+        return max(self.attacks, key=lambda attack: attack.first)
+
+    @property
+    def first(self) -> float:
+        """``first`` of the worst attack."""
+        return self.worst.first
+
+    @property
+    def named(self) -> float:
+        """``named`` of the worst attack."""
+        return self.worst.named
+
+    @property
+    def misnamed(self) -> float:
+        """``misnamed`` of the worst attack."""
+        return self.worst.misnamed
+
+    @property
+    def known_by_chance(self) -> float:
+        """What ``first`` would be of somebody who picks a row blindly."""
+        return 1 / self.rows
+
+    def __str__(self) -> str:
+        lines = [["attacker", "first", "named", "misnamed"]]
+        for attack in self.attacks:
+            shares = attack.first, attack.named, attack.misnamed
+            lines.append([attack.name, *(f"{100 * share:.2f} %" for share in shares)])
+        lines.append(["by chance", f"{100 * self.known_by_chance:.2g} %", "", ""])
+        table = [f"{name:<13}  {a:>8}  {b:>8}  {c:>8}".rstrip() for name, a, b, c in lines]
+        facts = f"{self.known} ratings known of each, {self.wrong} of them wrong"
+        people = f"{self.targets:,} people among {self.rows:,} published rows; {facts}"
+        return "\n".join([WARNING, "", people, "", *table])
+
+
+def linkage(
+    released: Ratings,
+    truth: Ratings,
+    rows: Ints,
+    *,
+    law: Floats | None = None,
+    targets: int = 1000,
+    known: int = 8,
+    wrong: int = 2,
+    seed: int = 0,
+    eccentricity: float = ECCENTRICITY,
+) -> Linkage:
+    """Attack published rows as somebody would who knows some ratings of each person, dates apart.
+
+    Narayanan & Shmatikov 2008, Scoreboard-RH, §4, with the score of §5 without dates: over the known items i
+    that row r′ holds,
+
+        Score(aux, r′) = Σ_i wt(i) exp(−|ρ_i − ρ′_i|/ρ0),    wt(i) = 1/ln |supp(i)|,
+
+    with ρ0 = 1.5 stars, or as much of another scale, and the published ratings |supp(i)|, taken as 2 where
+    there are fewer. The best row is named if (max − max₂)/σ of all scores is ``eccentricity`` or more.
+
+    The informed attacker scores by log-likelihood ratio: for a known rating of symbol a and the symbol y that
+    row r′ has there, with the share β = wrong/known of wrong facts,
+
+        Σ_i ln(((1 − β) law[a, y] + β law[0, y])/π_ir′(y)),
+
+    where π_ir′(y) is how often somebody else's row would hold y, given how popular the item is and how long
+    the row, both as they are published. He names the best row if it is the target's with a chance above one
+    half, were all rows as likely beforehand.
+
+    A right fact is a rating of the person as he gave it. A wrong one is an item, drawn evenly from those that
+    he has not rated, with a rating drawn evenly from the scale. Time goes as targets × (rows + published
+    ratings of the known items); memory is 9 bytes a published rating, or 17 with the informed attacker, some
+    20 a row and 50 MB.
+
+    Args:
+        released: the published rows, by whatever names.
+        truth: the private ratings, as people gave them: before any cap.
+        rows: row in ``released`` of each user of ``truth``, −1 where it came out empty and is absent; int,
+            shape (truth.n_users,). Who has none cannot be found, and counts as not found.
+        law: P(y | a), what becomes of a cell with symbol a: 0 for nothing, s + 1 for step s; shape
+            (levels + 1, levels + 1). None leaves the informed attacker out.
+        targets: how many people to attack, drawn evenly from those with ``known`` ratings or more; all of
+            them where there are fewer.
+        known: how many ratings of each are known.
+        wrong: how many of these are wrong.
+        seed: of targets and facts, which depend on nothing else but ``truth``, ``known`` and ``wrong``.
+        eccentricity: φ > 0, from which on Scoreboard-RH names a row.
+
+    Returns:
+        how both attackers fared.
+
+    Raises:
+        ConfigError: a number is out of range, or the law is none.
+        DataError: the ratings have different catalogues or scales, ``rows`` does not fit, there are not two
+            published rows, or nobody has so many ratings.
+
+    Privacy: private.
+    """
+    if not (targets >= 1 and 0 <= wrong < known and 0 < eccentricity < math.inf):
+        raise ConfigError("attack one person or more, with more known than wrong ratings and a threshold > 0")
+    rows = _fitting(released, truth, np.asarray(rows))
+    k = released.domain.scale.levels + 1
+    if law is not None and not (
+        law.shape == (k, k) and bool((law >= 0).all()) and np.allclose(law.sum(axis=1), 1)
+    ):
+        raise ConfigError("a law has a row of chances for nothing and for each step of the scale, in order")
+    people, items, steps = _facts(truth, targets, known, wrong, seed)
+    attackers = {"Scoreboard-RH": scoreboard(released)}
+    if law is not None:
+        attackers["informed"] = informed(released, law, wrong / known)
+    starts, holders, order = transpose(released.indptr, released.items, released.domain.n_items)
+    published, own = released.steps[order], rows[people]
+    attacks = []
+    for name, (kinds, tables) in attackers.items():
+        block = max(1, _AT_ONCE // (known * (int(kinds.max()) + 1) * k))
+        parts = []
+        for at in range(0, len(people), block):
+            some = slice(at, at + block)
+            facts = items[some], tables(items[some], steps[some]), own[some]
+            parts.append(standings(starts, holders, published, kinds, *facts))
+        best, ties, standing, chance, behind = (np.concatenate(part) for part in zip(*parts, strict=True))
+        names = chance > 1 / 2 if name == "informed" else standing >= eccentricity
+        first = np.where(behind == 0, 1 / ties, 0.0).mean()
+        right, other = (names & (best == own)).mean(), (names & (best != own)).mean()
+        attacks.append(Attack(name, float(first), float(right), float(other)))
+    return Linkage(len(people), known, wrong, released.n_users, tuple(attacks))
+
+
+def _fitting(released: Ratings, truth: Ratings, rows: Ints) -> Ints:
+    """The rows as int64, if they lead from one set of ratings to the other."""
+    if released.domain.items != truth.domain.items or released.domain.scale != truth.domain.scale:
+        raise DataError("the published and the private ratings have different catalogues or scales")
+    if released.n_users < 2:
+        raise DataError("with fewer than two published rows there is nobody to be mistaken for")
+    if rows.shape != (truth.n_users,) or not np.issubdtype(rows.dtype, np.integer):
+        raise DataError("rows holds a whole number for each user of the private ratings")
+    present = rows[rows >= 0]
+    if rows.min(initial=-1) < -1 or rows.max(initial=-1) >= released.n_users:
+        raise DataError("rows names rows that are not there; −1 stands for none")
+    if len(np.unique(present)) != len(present):
+        raise DataError("rows gives one published row to several people")
+    return rows.astype(np.int64)
+
+
+def _facts(truth: Ratings, targets: int, known: int, wrong: int, seed: int) -> tuple[Ints, Ints32, Bytes]:
+    """Whom to attack, and the items and steps known of each, the wrong ones last."""
+    rng, n_items = default_rng(seed), truth.domain.n_items
+    able = np.flatnonzero((truth.counts >= known) & (n_items - truth.counts >= wrong))
+    if not len(able):
+        raise DataError("nobody has so many ratings as the attacker is to know; lower known")
+    people = rng.permutation(able)[:targets]
+    items = np.empty((len(people), known), np.int32)
+    steps = rng.integers(truth.domain.scale.levels, size=items.shape, dtype=np.uint8)
+    for target, person in enumerate(people):
+        start, stop = truth.indptr[person], truth.indptr[person + 1]
+        right = start + rng.choice(stop - start, known - wrong, replace=False)
+        strange = np.delete(np.arange(n_items, dtype=np.int32), truth.items[start:stop])
+        items[target, : known - wrong] = truth.items[right]
+        steps[target, : known - wrong] = truth.steps[right]
+        items[target, known - wrong :] = rng.choice(strange, wrong, replace=False)
+    return people, items, steps

@@ -1,0 +1,32 @@
+"""``hushrec collect``: reports of devices in, one data set out."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hushrec.cli import console, options
+from hushrec.errors import ReleaseError
+
+
+def collect(
+    reports: Annotated[list[Path], typer.Argument(help="Data sets of hushrec release-data, made alike.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The data set to write, .parquet or .csv.")],
+) -> None:
+    """Put data sets of many devices together. Charges nothing."""
+    from hushrec.models.released import ReleasedData
+
+    options.require_writable(out)
+    with console.working("reading reports"):
+        together = ReleasedData.collect(ReleasedData.open(path) for path in reports)
+    try:
+        together.save(out)
+    except OSError as error:
+        raise ReleaseError(
+            f"{out} cannot be written: {error.strerror}; choose another file with -o"
+        ) from None
+    console.print_statement(together.statement)
+    console.out().print(
+        f"Wrote {out}: {len(reports):,} reports of {together.n_people:,} people. Next: hushrec show {out}",
+        soft_wrap=True,
+    )

@@ -1,0 +1,124 @@
+"""``hushrec release-data``: private ratings in, a data set of randomized ones out, charged to a ledger."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from hushrec.cli import console, options
+from hushrec.errors import ConfigError, ReleaseError
+
+if TYPE_CHECKING:
+    from hushrec.data.domain import Domain
+    from hushrec.models.method import Method
+    from hushrec.models.released import ReleasedData
+    from hushrec.privacy.plan import Plan
+
+
+def release_data(
+    domain: options.DomainFile,
+    method: Annotated[
+        options.MethodName,
+        typer.Option(
+            help="randomized-response answers every cell of a person's row by chance; distance-based "
+            "replaces items by others, mostly near ones."
+        ),
+    ],
+    ratings: Annotated[
+        Path | None, typer.Argument(help="The private ratings: user_id, item_id, rating[, timestamp].")
+    ] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(help="The population's ledger; if new, this cost becomes its whole total.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The data set to write, .parquet or .csv.")
+    ] = None,
+    epsilon: Annotated[float | None, typer.Option(help="ε, the largest privacy loss of a person.")] = None,
+    delta: Annotated[float | None, typer.Option(help="δ; 0 for a pure ε.")] = None,
+    unit: Annotated[Literal["user"] | None, typer.Option(help="What is protected: a person's row.")] = None,
+    adjacency: Annotated[
+        Literal["replace", "replace-items"] | None,
+        typer.Option(help="replace hides all of a row; replace-items (distance-based) which items it is of."),
+    ] = None,
+    analysis: options.Analysis = "corrected",
+    settings: options.Settings = None,
+    features: Annotated[
+        Path | None,
+        typer.Option(help="Public features of items, to group them by: movies.dat, u.item, csv, …"),
+    ] = None,
+    groups_from: Annotated[
+        Path | None, typer.Option(help="A release whose item factors or covariance to group items by.")
+    ] = None,
+    slot: Annotated[
+        int | None,
+        typer.Option(help="Release slot. One that was released gives the same data again, free of charge."),
+    ] = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Show what it will cost, and open no ratings.")
+    ] = False,
+    column: options.Columns = None,
+    format: options.Format = None,
+    separator: options.Separator = None,
+    decimal: options.Decimal = ".",
+) -> None:
+    """Release a randomized data set, charged to a ledger."""
+    from hushrec.data.domain import Domain
+    from hushrec.models.releasing import release_data
+    from hushrec.privacy.ledger import Ledger
+
+    declared = Domain.open(domain)
+    config = options.method(method, analysis, settings, declared, features, groups_from)
+    budget = options.budget(epsilon, delta, unit, adjacency)
+    planned = config.plan(declared, budget)
+    if plan:
+        _print_plan(config, planned, declared)
+        return
+    if not (ratings and ledger and out):
+        raise ConfigError(
+            "a release needs RATINGS, --ledger and -o; with --plan alone it shows what it costs"
+        )
+    if out.suffix not in (".parquet", ".csv"):
+        raise ReleaseError(f"name it {out.name}.parquet or {out.name}.csv: a data set is one of these")
+    options.require_writable(out)
+    with console.working("reading ratings"):
+        private = options.load(ratings, declared, column, format, separator, decimal)
+    console.print_confidential(ratings.name, private)
+    with console.working("randomizing rows"):
+        data = release_data(private, config, budget, ledger=ledger, slot=slot)
+    _save(data, out)
+    console.print_statement(data.statement)
+    console.print_ledger(Ledger.open(ledger))
+    console.out().print(
+        f"Wrote {out}, and its statement beside it. Next: hushrec fit {out} --model item-knn "
+        "-o model.safetensors",
+        soft_wrap=True,
+    )
+
+
+def _print_plan(config: "Method", planned: "Plan", domain: "Domain") -> None:
+    from hushrec.release import wording
+
+    screen = console.out()
+    screen.print(str(planned), soft_wrap=True)
+    screen.print()
+    for line in wording.local(config.local(planned, domain), planned.epsilon, planned.claimed_epsilon):
+        screen.print(line, soft_wrap=True)
+    if planned.uncovered:
+        screen.print(f"GROUPS NOT COVERED: {planned.uncovered}", soft_wrap=True)
+
+
+def _save(data: "ReleasedData", out: Path) -> None:
+    from hushrec.models.released import LARGEST_STORED
+
+    try:
+        data.save(out)
+    except OSError as error:
+        kept = data.ratings.n_ratings <= LARGEST_STORED and data.statement.ledger
+        fix = (
+            "The data set is kept in the ledger: run the same command with "
+            f"--slot {data.statement.ledger['slot']} and another file"
+            if kept
+            else "It is too large for the ledger to keep, so it is lost and its charge stays spent: make "
+            "room, and release another one"
+        )
+        raise ReleaseError(f"{out} cannot be written: {error.strerror}. {fix}") from None

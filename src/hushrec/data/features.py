@@ -1,0 +1,165 @@
+"""Public features of items, from the lists that their publishers make: genres, years, tags.
+
+Privacy: public. A feature must not be made from ratings: how popular an item is tells of those who rated it.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+
+from hushrec.arrays import Floats
+from hushrec.data.catalogue import read_ids
+from hushrec.data.domain import Domain
+from hushrec.errors import DomainError
+
+_GENRES = (
+    *("unknown", "Action", "Adventure", "Animation", "Children's", "Comedy", "Crime", "Documentary"),
+    *("Drama", "Fantasy", "Film-Noir", "Horror", "Musical", "Mystery", "Romance", "Sci-Fi", "Thriller"),
+    *("War", "Western"),
+)
+"""Of MovieLens' ``u.item``, in the order of its last fields."""
+_NOTHING = ("", "(no genres listed)")
+_TITLE = "title"
+
+__all__ = ["ItemFeatures", "read"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ItemFeatures:
+    """A vector for every item of a catalogue; one of zeros says that nothing is known of the item.
+
+    Args:
+        matrix: finite numbers, sparse or dense, shape (n_items, n_features), in the order of the domain;
+            kept as a ``scipy.sparse.csr_array`` of float64.
+        names: of the features, shape (n_features,).
+
+    Raises:
+        DomainError: They are no such numbers, or the names are not as many.
+
+    Privacy: public.
+    """
+
+    matrix: Any
+    names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        matrix: Any = sparse.csr_array(self.matrix, dtype=np.float64, copy=True)
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+        if matrix.ndim != 2 or matrix.shape[1] != len(self.names) or not np.isfinite(matrix.data).all():
+            raise DomainError("features are finite numbers, a row for every item and a name for every column")
+        object.__setattr__(self, "matrix", matrix)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256, in hex, of names and numbers."""
+        total = hashlib.sha256("\0".join(("hushrec features", *self.names, "")).encode())
+        total.update(np.array(self.matrix.shape, "<i8").tobytes())
+        for array, kind in zip(
+            (self.matrix.indptr, self.matrix.indices, self.matrix.data), ("<i8", "<i8", "<f8"), strict=True
+        ):
+            total.update(array.astype(kind).tobytes())
+        return total.hexdigest()
+
+    def __repr__(self) -> str:
+        return "ItemFeatures({:,} items, {:,} features)".format(*self.matrix.shape)
+
+
+def read(
+    path: str | Path, domain: Domain, column: str | None = None, features: Sequence[str] | None = None
+) -> ItemFeatures:
+    """Features of the items of a domain.
+
+    Args:
+        path: MovieLens ``movies.dat`` (``id::title::genre|genre``) or ``u.item``; or ``.csv``, ``.tsv`` or
+            ``.parquet`` with a header, such as MovieLens' ``movies.csv``. There columns of numbers are taken
+            as they are, and columns of text are split at ``|`` into features of 0 and 1.
+        domain: says which items there are; those that the file does not have get zeros, and rows of others,
+            or of one item again, are passed over.
+        column: which holds the ids, for a file with a header; the first by default.
+        features: which columns to take, for a file with a header; by default all but ids and ``title``.
+
+    Raises:
+        DomainError: The file cannot be read so, with the fix.
+
+    Privacy: public.
+    """
+    path = Path(path)
+    ids = read_ids(path, column)
+    if path.name.startswith("movie_titles.") or path.suffix in (".txt", ".user"):
+        raise DomainError(f"{path} holds no features; give a list of items with genres, or with columns")
+    if path.suffix in (".dat", ".item"):
+        if features is not None:
+            raise DomainError(f"{path} has no header, so there are no columns to choose; leave features= out")
+        parts = [_listed(path)]
+    else:
+        parts = _columns(path, column, features)
+    rows = np.array([domain.positions.get(item, -1) for item in ids], dtype=np.int64)
+    known = np.flatnonzero(rows >= 0)
+    _, first = np.unique(rows[known], return_index=True)
+    known = known[first]
+    place = sparse.csr_array((np.ones(known.size), (rows[known], known)), shape=(domain.n_items, len(ids)))
+    matrices, names = [matrix for matrix, _ in parts], [name for _, own in parts for name in own]
+    return ItemFeatures(sparse.csr_array(place @ sparse.hstack(matrices, format="csr")), tuple(names))
+
+
+_Part = tuple[Any, list[str]]
+"""A sparse matrix, and the names of its columns."""
+
+
+def _listed(path: Path) -> _Part:
+    """Genres of a MovieLens list; only they are decoded, as titles are often not UTF-8."""
+    lines = [line for line in path.read_bytes().removeprefix(b"\xef\xbb\xbf").splitlines() if line]
+    try:
+        if path.suffix == ".dat":
+            return _indicators([line.rsplit(b"::", 1)[-1].decode() for line in lines], "")
+        flags = [line.split(b"|")[-len(_GENRES) :] for line in lines]
+        matrix = np.array(flags, dtype=np.float64).reshape(len(lines), len(_GENRES))
+    except (UnicodeError, ValueError):
+        raise DomainError(f"{path}: lines do not end in genres, as MovieLens' movies.dat or u.item") from None
+    return sparse.csr_array(matrix), list(_GENRES)
+
+
+def _columns(path: Path, column: str | None, features: Sequence[str] | None) -> list[_Part]:
+    table = (
+        pl.read_parquet(path)
+        if path.suffix == ".parquet"
+        else pl.read_csv(path, separator="\t" if path.suffix == ".tsv" else ",", infer_schema=False)
+    )
+    own = column or table.columns[0]
+    if features is None:
+        features = [name for name in table.columns if name != own and name.lower() != _TITLE]
+    if missing := sorted({*features} - {*table.columns}):
+        raise DomainError(f"{path} has no column {missing[0]!r}; it has {', '.join(table.columns)}")
+    if not features:
+        raise DomainError(f"{path} has no columns beside ids and titles; name some with features=")
+    return [_column(path, table[name]) for name in features]
+
+
+def _column(path: Path, column: pl.Series) -> _Part:
+    if column.dtype == pl.String:
+        numbers = column.cast(pl.Float64, strict=False)
+        if numbers.null_count() > column.is_in(_NOTHING).sum() + column.null_count():
+            return _indicators(column.fill_null("").to_list(), f"{column.name}=")
+        column = numbers
+    if not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
+        raise DomainError(f"{path}: column {column.name!r} is {column.dtype}; features are numbers or text")
+    values: Floats = column.cast(pl.Float64).fill_null(0.0).to_numpy()
+    return sparse.csr_array(values[:, None]), [column.name]
+
+
+def _indicators(cells: Sequence[str], prefix: str) -> _Part:
+    """A feature of 0 and 1 for every word that stands in a cell, between bars."""
+    words = [{word.strip() for word in cell.split("|")}.difference(_NOTHING) for cell in cells]
+    names = sorted(set().union(*words))
+    places = {name: place for place, name in enumerate(names)}
+    rows = np.repeat(np.arange(len(cells)), [len(own) for own in words])
+    columns = np.array([places[word] for own in words for word in own], dtype=np.int64)
+    matrix = sparse.csr_array((np.ones(rows.size), (rows, columns)), shape=(len(cells), len(names)))
+    return matrix, [f"{prefix}{name}" for name in names]

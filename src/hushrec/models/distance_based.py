@@ -1,0 +1,169 @@
+"""A data set in which items are kept, or replaced by others, mostly near ones."""
+
+import hashlib
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import Field, field_serializer
+
+from hushrec.data.capping import chosen_slots
+from hushrec.data.domain import Domain
+from hushrec.data.features import ItemFeatures
+from hushrec.data.ratings import Ratings
+from hushrec.errors import BudgetExceeded, BudgetUnsupported, ConfigError
+from hushrec.models.groups import Distance, Groups
+from hushrec.models.method import CELLS, Method
+from hushrec.privacy import units
+from hushrec.privacy.budget import Budget
+from hushrec.privacy.plan import Measurement, Plan
+from hushrec.privacy.randomizers import Substitutions
+from hushrec.privacy.substituting import SubstitutionLaw, worst_per_slot
+from hushrec.release.artefact import Release
+from hushrec.release.lines import Local
+
+_RAW = "the groups of items were made from everybody's exact ratings, and nothing was charged for them"
+_UNPROTECTED = "the groups of items were made from a release that promises nothing"
+_PAIRS = 2e9
+"""Of near items of one item, over all items: with more, D2P's own figure would take minutes."""
+_SO = "; the ε of a slot holds only against those who learn nothing from the groups"
+
+
+class DistanceBased(Method):
+    """AlterEgo profiles after D2P (Guerraoui et al. 2015; Du, Leighton & Patel 2019, §III.C).
+
+    Every rating of a person keeps its item i with ``keep_probability`` (p*, the profiler). Otherwise the item
+    is replaced: with ``group_probability`` (p, the selector) by one of its group G_i, the other items within
+    ``threshold`` of it, else by any of all m items; if G_i is empty, by any. So
+
+        P(j | i) = p* [j = i] + (1 − p*)(p [j ∈ G_i]/|G_i| + (1 − p)/m),
+
+    and a slot loses ε = max_j ln(max_i P(j | i)/min_i P(j | i)) of which item it holds. The stars stay.
+
+    Args:
+        keep_probability: p*, of an item to stay as it is.
+        group_probability: p, of a replacement to come from the item's group.
+        distance: ``squared``, ``cosine`` (1 − cos), ``pearson`` (1 − correlation) or ``d2p`` (1/cos − 1).
+        threshold: λ; items nearer than that are in each other's groups.
+        groups: what distances are measured between: public features of items
+            (``hushrec.data.features.read``), a release of a covariance model, which was charged when it was
+            made, or, as published, everybody's ``"ratings"``, for which nothing is charged, so that the
+            statement covers no groups.
+
+    Privacy: charged (one ``Substitutions`` event), unit ``user``, adjacency ``replace-items``: which items a
+    person's ratings are of is protected; how many they are and how many stars they have is published.
+    """
+
+    keep_probability: float = Field(gt=0, lt=1)
+    group_probability: float = Field(ge=0, lt=1)
+    threshold: float = Field(gt=0, allow_inf_nan=False)
+    distance: Distance = "squared"
+    groups: Literal["ratings"] | ItemFeatures | Release = "ratings"
+
+    @field_serializer("groups")
+    def _named(self, groups: str | ItemFeatures | Release) -> str:
+        """What was grouped by, such that other groups are another setting."""
+        if isinstance(groups, Release):
+            return f"release {hashlib.sha256(groups.to_bytes()).hexdigest()}"
+        return groups if isinstance(groups, str) else f"features {groups.digest}"
+
+    def plan(self, domain: Domain, budget: Budget | None = None) -> Plan:
+        """What the settings cost; a budget, if there is one, is a limit.
+
+        The exact ε of a slot is planned where the groups are public, and the largest that any groups could
+        have where they are made from ratings: there the exact one would tell of them.
+        """
+        if budget is not None and (budget.unit, budget.adjacency) != ("user", "replace-items"):
+            raise BudgetUnsupported(
+                "DistanceBased protects which items a user's ratings are of: leave the budget out, or give "
+                'unit "user" and adjacency "replace-items"'
+            )
+        if uncovered := self._uncovered():
+            per_slot = worst_per_slot(self.keep_probability, self.group_probability, domain.n_items)
+        else:
+            per_slot = self._law(self._groups(domain)).per_slot
+        cells = min(domain.cap, domain.n_items)
+        event = Substitutions(CELLS, per_slot, 1 - self.keep_probability, cells, domain.n_items)
+        cost = units.cost(cells * event.loss)
+        if budget is None:
+            budget = Budget(epsilon=units.shown(cost), delta=0.0, unit="user", adjacency="replace-items")
+        if cost > budget.epsilon_units:
+            raise BudgetExceeded(units.shown(cost), budget.epsilon, budget.unit)
+        return Plan(
+            model=type(self).__name__,
+            config=self.settings(),
+            domain_digest=domain.digest,
+            max_users=domain.max_users,
+            budget=budget,
+            analysis="corrected",
+            measurements=(Measurement(event, 1.0),),
+            uncovered=uncovered,
+        )
+
+    def law(self, plan: Plan, ratings: Ratings) -> SubstitutionLaw:
+        """That of the groups, which are made from the ratings if the settings say so."""
+        if self.groups == "ratings":
+            return self._law(Groups.of_ratings(self.kept(ratings), self.distance, self.threshold))
+        return self._law(self._groups(ratings.domain))
+
+    def kept(self, ratings: Ratings) -> Ratings:
+        """At most ``cap`` of each person's, such that the stars of those kept tell nothing of the items."""
+        parts = ratings.users, ratings.indptr, ratings.items, ratings.steps
+        mask = chosen_slots(*parts, ratings.domain.cap)
+        return ratings if mask is None else ratings.select(mask)
+
+    def local(self, plan: Plan, domain: Domain) -> Local:
+        """Of a slot: the mean loss and D2P's own figure are stated where the groups are public."""
+        (event,) = plan.events
+        assert isinstance(event, Substitutions)
+        law = None if self._uncovered() else self._law(self._groups(domain))
+        few = law is not None and float((np.diff(law.indptr).astype(float) ** 2).sum()) < _PAIRS
+        return Local(
+            what="slot",
+            epsilon=event.per_slot,
+            expected=law.expected if law else event.per_slot,
+            claimed=law.distance_epsilon if law and few else None,
+            count=event.cells,
+            changed=event.replaced,
+        )
+
+    def facts(self, plan: Plan, domain: Domain) -> Mapping[str, Any]:
+        """The settings, as they stand."""
+        return self.settings()
+
+    def assumes(self) -> tuple[str, ...]:
+        """What the groups rest on."""
+        lines = ["every row is randomized by itself, with randomness that nobody else knows"]
+        if isinstance(self.groups, Release):
+            made = self.groups.statement
+            at = f"ε = {made.epsilon:.6g} at δ = {made.delta:g}, unit {made.unit}, {made.adjacency}"
+            lines.append(f"the groups of items were made from a release of {self.groups.model}, {at}")
+        elif isinstance(self.groups, ItemFeatures):
+            lines.append("the features of items are public knowledge, not made from ratings")
+        return tuple(lines)
+
+    def _uncovered(self) -> str:
+        """Why nothing covers the groups; empty where they are public or were paid for."""
+        if isinstance(self.groups, str):
+            return _RAW + _SO
+        protected = isinstance(self.groups, ItemFeatures) or self.groups.statement.private
+        return "" if protected else _UNPROTECTED + _SO
+
+    def _groups(self, domain: Domain) -> Groups:
+        assert not isinstance(self.groups, str)
+        return _grouped(self.groups, domain, self.distance, self.threshold)
+
+    def _law(self, groups: Groups) -> SubstitutionLaw:
+        return SubstitutionLaw(self.keep_probability, self.group_probability, groups.indptr, groups.members)
+
+
+@lru_cache(maxsize=4)
+def _grouped(source: ItemFeatures | Release, domain: Domain, distance: Distance, threshold: float) -> Groups:
+    if isinstance(source, Release):
+        if source.items != domain.items:
+            raise ConfigError(
+                "groups: the release has another catalogue than the domain; make it under this one"
+            )
+        return Groups.of_release(source, distance, threshold)
+    return Groups.of_features(source, domain, distance, threshold)

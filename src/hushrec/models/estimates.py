@@ -1,0 +1,118 @@
+"""Counts and means of items, estimated without bias from answers of randomized response.
+
+A cell holds one of k symbols, of which 0 is "nothing" and b ≥ 1 the rating r_b. Each of n people's cells is
+answered with chance q, truly with keep = 1 − e^−x and by each other symbol with other = e^−x/(k − 1). So of
+N_b answers b of an item
+
+    E[N_b] = q·(keep·T_b + other·(n − T_b)),    T_b = (N_b/q − other·n)/(keep − other),
+
+and count = Σ T_b, mean = Σ r_b T_b / count. Given the true cells, answers are independent multinomial draws,
+one a person, whose chances depend on his symbol alone. So for any weights v_b (v_0 = 0)
+
+    Var[Σ v_b N_b] = Σ v_b² E[N_b] − Σ_{c ≥ 0} T_c s_c²,    s_c = q·(other·Σ v_b + (keep − other)·v_c),
+
+into which N_b and the estimated T_c go; errors are its root over q·(keep − other), with v = 1 for the count
+and v = (r − mean)/count for the mean (to first order in the errors). They are those of the answers, the
+people being given.
+
+Privacy: post-processing.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from hushrec.arrays import Floats
+from hushrec.data.ratings import Ratings
+from hushrec.errors import ReleaseError
+
+METHOD = "RandomizedResponse"
+_CELLS = 1 << 24  # counted at once
+_CLEAR = 2.0
+"""Standard errors that a count must be above, for its items' mean to be told."""
+
+
+def estimates(ratings: Ratings, n_people: int, method: str, settings: Mapping[str, Any]) -> pl.DataFrame:
+    """How many people rated each item, and their mean rating, with standard errors.
+
+    Args:
+        ratings: the answers.
+        n_people: how many people were asked.
+        method: how they answered.
+        settings: of the law of answers: ``symbols``, ``exponent``, ``asked`` (cells of a row that are
+            answered; None for all) and ``cells`` (of a row).
+
+    Returns:
+        ``item_id, count, count_error, mean, mean_error``, an item a row; mean and its error are null where
+        the count is not above two standard errors. A count may be negative: cut off, it would be biased.
+
+    Raises:
+        ReleaseError: The data were made by another method, or the settings are none of answers.
+    """
+    if method != METHOD:
+        raise ReleaseError(
+            f"counts are estimated from {METHOD} alone; data made by {method} are ratings as they stand: "
+            "read them with .ratings or .table"
+        )
+    scale = ratings.domain.scale
+    q, keep, other = _law(settings, scale.levels)
+    seen = _seen(ratings)
+    gain = q * (keep - other)
+    true = (seen - q * other * n_people) / gain
+    count = true.sum(axis=1)
+    count_error = _error(seen, true, n_people, np.ones_like(seen), (q, keep, other))
+    clear = count > _CLEAR * count_error
+    whole = np.where(clear, count, np.nan)
+    stars = scale.lo + scale.step * np.arange(scale.levels)
+    mean = true @ stars / whole
+    weights = (stars - mean[:, None]) / whole[:, None]
+    mean_error = _error(seen, true, n_people, weights, (q, keep, other))
+    return pl.DataFrame(
+        {
+            "item_id": pl.Series(ratings.domain.items, dtype=pl.String),
+            "count": count,
+            "count_error": count_error,
+            "mean": pl.Series(mean).fill_nan(None),
+            "mean_error": pl.Series(mean_error).fill_nan(None),
+        }
+    )
+
+
+def _law(settings: Mapping[str, Any], levels: int) -> tuple[float, float, float]:
+    """q, keep and other."""
+    try:
+        symbols, flip = int(settings["symbols"]), math.exp(-float(settings["exponent"]))
+        asked, cells = settings["asked"], int(settings["cells"])
+        q = 1.0 if asked is None else int(asked) / cells
+        keep, other = -math.expm1(-float(settings["exponent"])), flip / (symbols - 1)
+    except (LookupError, TypeError, ValueError, ArithmeticError):
+        q = keep = other = math.nan
+        symbols = 0
+    if not (symbols == levels + 1 and 0 < q <= 1 and 0 < other < keep <= 1):
+        raise ReleaseError("the settings describe no randomized response of this scale; make the data again")
+    return q, keep, other
+
+
+def _seen(ratings: Ratings) -> Floats:
+    """Answers by item and symbol, shape (n_items, levels)."""
+    n_items, levels = ratings.domain.n_items, ratings.domain.scale.levels
+    total = np.zeros(n_items * levels, dtype=np.int64)
+    for start in range(0, ratings.n_ratings, _CELLS):
+        part = slice(start, start + _CELLS)
+        cell = ratings.items[part].astype(np.int64) * levels + ratings.steps[part]
+        total += np.bincount(cell, minlength=len(total))
+    return total.reshape(n_items, levels).astype(np.float64)
+
+
+def _error(seen: Floats, true: Floats, n_people: int, v: Floats, law: tuple[float, float, float]) -> Floats:
+    """Standard error of Σ_b v_b T_b, by item."""
+    q, keep, other = law
+    gain = q * (keep - other)
+    base = q * other * v.sum(axis=1)
+    nothing = n_people - true.sum(axis=1)
+    variance = (v**2 * seen).sum(axis=1) - nothing * base**2
+    variance -= (true * (base[:, None] + gain * v) ** 2).sum(axis=1)
+    return np.asarray(np.sqrt(np.maximum(variance, 0)) / gain)

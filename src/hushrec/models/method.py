@@ -1,0 +1,65 @@
+"""What every way to release a data set has in common: settings, a plan from public facts, a law for rows."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+from hushrec.data.domain import Domain
+from hushrec.data.ratings import Ratings
+from hushrec.models.settings import Settings
+from hushrec.privacy.budget import Budget
+from hushrec.privacy.plan import Plan
+from hushrec.privacy.responding import ResponseLaw
+from hushrec.privacy.substituting import SubstitutionLaw
+from hushrec.release.lines import Local
+
+CELLS = "cells"
+"""Name of the one measurement of a data set: every person's row."""
+
+
+class Method(Settings):
+    """How every person's row is randomized, by itself, before anybody else sees it.
+
+    Privacy: public.
+    """
+
+    @abstractmethod
+    def plan(self, domain: Domain, budget: Budget | None = None) -> Plan:
+        """What a release of a data set costs, from public facts alone.
+
+        Raises:
+            BudgetUnsupported: The method states no guarantee in this unit or adjacency.
+            BudgetError: A budget is missing, or none that this method takes.
+
+        Privacy: public.
+        """
+
+    @abstractmethod
+    def law(self, plan: Plan, ratings: Ratings) -> ResponseLaw | SubstitutionLaw:
+        """The law of a row.
+
+        Args:
+            plan: what is charged.
+            ratings: read only where the method makes groups of items from them.
+
+        Privacy: public, but for groups made from ratings.
+        """
+
+    @abstractmethod
+    def kept(self, ratings: Ratings) -> Ratings:
+        """The ratings that count: at most the domain's cap of each person, and neighbours stay neighbours.
+
+        Privacy: private.
+        """
+
+    @abstractmethod
+    def local(self, plan: Plan, domain: Domain) -> Local:
+        """What one cell or slot of a row loses, for the statement. Privacy: public."""
+
+    @abstractmethod
+    def facts(self, plan: Plan, domain: Domain) -> Mapping[str, Any]:
+        """What a reader of the data set needs to know of its law, as JSON values. Privacy: public."""
+
+    def assumes(self) -> tuple[str, ...]:
+        """What its guarantee rests on beside what every statement says. Privacy: public."""
+        return ()

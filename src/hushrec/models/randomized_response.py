@@ -1,0 +1,123 @@
+"""A data set in which every cell of every row is answered by randomized response."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field
+
+from hushrec.data.domain import Domain
+from hushrec.data.ratings import Ratings
+from hushrec.errors import BudgetError, BudgetUnsupported, ConfigError
+from hushrec.models.base import Analysis
+from hushrec.models.method import CELLS, Method
+from hushrec.privacy.budget import Budget
+from hushrec.privacy.calibration import published_responses, responses
+from hushrec.privacy.plan import Measurement, Plan
+from hushrec.privacy.randomizers import Responses
+from hushrec.privacy.responding import ResponseLaw
+from hushrec.release.lines import Local
+
+
+class RandomizedResponse(Method):
+    """k-ary randomized response on every cell of a person's row (Du, Leighton & Patel 2019, §III.B).
+
+    A cell holds one of k symbols, "not rated" or a rating of the scale, and is answered
+
+        truly with chance e^ε_k/(e^ε_k + k − 1), else by each of the others alike,
+
+    which loses exactly ε_k. Two rows of at most ``cap`` ratings in m items differ in at most
+    d = min(m, 2 · cap) cells, so ε_k = ε/d; at δ > 0 it is larger, by the composition of d losses.
+
+    ``published`` keeps a cell with chance e^ε_k/(1 + e^ε_k), ε_k = ε/m, and spreads the rest over k − 1
+    others, which loses ε_k + ln(k − 1). The statement gives both, and the ledger is charged what is true.
+
+    With ``sample`` = s, each person answers for s cells only, drawn without looking, and the others are
+    reported as not rated. All s may be among those that differ, so ε_k = ε/min(s, d).
+
+    Args:
+        analysis: ``corrected`` or ``published``.
+        sample: how many cells of each row are answered; None for all of them.
+
+    Privacy: charged (one ``Responses`` event), unit ``user``, adjacency ``replace``: whoever took part is
+    public, and with him the number of rows; what he rated is not.
+    """
+
+    analysis: Analysis = "corrected"
+    sample: int | None = Field(default=None, ge=1)
+
+    def plan(self, domain: Domain, budget: Budget | None = None) -> Plan:
+        """The chance of a true answer that the budget buys."""
+        if budget is None:
+            raise BudgetError(
+                'RandomizedResponse needs a budget: Budget(epsilon=…, delta=0, unit="user", '
+                'adjacency="replace")'
+            )
+        if (budget.unit, budget.adjacency) != ("user", "replace"):
+            raise BudgetUnsupported(
+                "RandomizedResponse protects user under replace: every person sends a row, so who takes part "
+                "is known; change the budget's unit or adjacency"
+            )
+        asked = self.sample or domain.n_items
+        if asked > domain.n_items:
+            raise ConfigError(
+                f"sample = {asked:,} cells are more than the {domain.n_items:,} items; lower it"
+            )
+        symbols = domain.scale.levels + 1
+        cells = min(asked, 2 * domain.cap)
+        if self.analysis == "published":
+            event = published_responses(CELLS, budget.epsilon, symbols=symbols, cells=cells, size=asked)
+        else:
+            event = responses(CELLS, budget, symbols=symbols, cells=cells, size=asked)
+        return Plan(
+            model=type(self).__name__,
+            config=self.settings(),
+            domain_digest=domain.digest,
+            max_users=domain.max_users,
+            budget=budget,
+            analysis=self.analysis,
+            measurements=(Measurement(event, 1.0),),
+            claimed_epsilon=budget.epsilon if self.analysis == "published" else None,
+        )
+
+    def law(self, plan: Plan, ratings: Ratings) -> ResponseLaw:
+        """That of the planned event."""
+        event = _event(plan)
+        return ResponseLaw(event.symbols, event.exponent, self.sample)
+
+    def kept(self, ratings: Ratings) -> Ratings:
+        """At most ``cap`` of each person's, chosen by his id and his items alone."""
+        return ratings.capped(ratings.domain.cap)
+
+    def local(self, plan: Plan, domain: Domain) -> Local:
+        """Of a cell."""
+        event = _event(plan)
+        return Local(
+            what="cell",
+            epsilon=math.nextafter(float(event.loss), math.inf),
+            expected=event.expected,
+            claimed=plan.budget.epsilon / event.size if self.analysis == "published" else None,
+            count=event.cells,
+            changed=event.noise,
+        )
+
+    def facts(self, plan: Plan, domain: Domain) -> Mapping[str, Any]:
+        """Symbols, exponent, answered cells and width: all that unbiased estimates need."""
+        event = _event(plan)
+        return {
+            **self.settings(),
+            "symbols": event.symbols,
+            "exponent": event.exponent,
+            "asked": self.sample,
+            "cells": domain.n_items,
+        }
+
+    def assumes(self) -> tuple[str, ...]:
+        """That a device sees to its own randomness, where devices report."""
+        return ("every row is randomized by itself, with randomness that nobody else knows",)
+
+
+def _event(plan: Plan) -> Responses:
+    (event,) = plan.events
+    assert isinstance(event, Responses)
+    return event

@@ -1,0 +1,269 @@
+"""A released data set: ratings that people randomized themselves, with what that promises them."""
+
+import json
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+
+from hushrec.data.domain import Domain
+from hushrec.data.ratings import Ratings
+from hushrec.errors import HushrecError, ReleaseError
+from hushrec.models import dataset_files
+from hushrec.models.estimates import estimates
+from hushrec.release.statement import Statement
+
+LARGEST_STORED = 2**26
+"""Cells of the largest data set that a ledger keeps whole."""
+_DAMAGED = "this is no data set of hushrec, or it was damaged; fetch it again"
+_GRAVEST = "NOT PRIVATE"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ReleasedData:
+    """A data set in place of private ratings, for anybody and any algorithm.
+
+    Args:
+        method: name of the method that made it.
+        settings: the method's settings, as JSON values.
+        ratings: the released rows. People are numbered from "1", with zeros in front, and who comes out
+            without a cell is absent; the domain has no roster, and caps and bounds nothing beyond what there
+            is.
+        n_people: how many people there are, those without a cell included.
+        statement: the statement of privacy.
+
+    Raises:
+        ReleaseError: The parts do not fit together.
+
+    Privacy: public; post-processing of what the statement lists.
+    """
+
+    method: str
+    settings: Mapping[str, Any]
+    ratings: Ratings
+    n_people: int
+    statement: Statement
+
+    def __post_init__(self) -> None:
+        given = self.ratings
+        try:
+            settings = json.loads(json.dumps(dict(self.settings), allow_nan=False))
+        except (TypeError, ValueError):
+            raise ReleaseError("the settings of a data set are JSON values, all of them finite") from None
+        object.__setattr__(self, "settings", settings)
+        if not (
+            self.method.isprintable()
+            and self.n_people >= given.n_users
+            and given.timestamps is None
+            and given.asked is None
+            and _numbers(given.users, self.n_people)
+        ):
+            raise ReleaseError(
+                "the people of a data set are numbered: take their ids from dataset_files.numbered(n_people),"
+                " in order, and leave times and wishes out"
+            )
+        frame = _frame(given.domain.items, tuple(given.domain.scale), self.n_people)
+        if given.domain != frame:
+            object.__setattr__(self, "ratings", replace(given, domain=frame))
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """``user_id, item_id, rating``, one row a cell."""
+        return self.ratings.to_polars()
+
+    def estimates(self) -> pl.DataFrame:
+        """How many people rated each item, and their mean rating, without the bias of randomized response.
+
+        Returns:
+            ``item_id, count, count_error, mean, mean_error``: see ``hushrec.models.estimates``.
+
+        Raises:
+            ReleaseError: The data were made by another method, whose ratings are to be used as they stand.
+        """
+        return estimates(self.ratings, self.n_people, self.method, self.settings)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the data set, and its facts beside it as ``NAME.statement.json``.
+
+        Args:
+            path: ending in ``.parquet`` or ``.csv``. A CSV file is read again only with its facts beside it.
+
+        Returns:
+            The path.
+
+        Raises:
+            ReleaseError: The name has another ending.
+        """
+        path = Path(path)
+        dataset_files.write(path, self.ratings, self._facts())
+        return path
+
+    @classmethod
+    def open(cls, path: str | Path) -> Self:
+        """Read and check a data set.
+
+        Raises:
+            ReleaseError: The file is missing, no data set, or altered.
+        """
+        path = Path(path)
+        try:
+            return cls._of(dataset_files.read_facts(path), path)
+        except OSError as error:
+            raise ReleaseError(f"{path} cannot be read: {error.strerror}") from None
+
+    def to_bytes(self) -> bytes:
+        """The Parquet file's bytes; the same data give the same bytes."""
+        return dataset_files.to_parquet(self.ratings, self._facts())
+
+    def for_ledger(self) -> bytes:
+        """What a ledger keeps: the file, or of a data set of more than 2^26 cells the facts alone."""
+        if self.ratings.n_ratings <= LARGEST_STORED:
+            return self.to_bytes()
+        return dataset_files.text(self._facts()).encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """The data set that these bytes hold.
+
+        Raises:
+            ReleaseError: They are none, were altered, or are but the facts of a large one.
+        """
+        if data[:1] == b"{":
+            raise ReleaseError(
+                "the ledger keeps only the digest of a data set this large: open the file that was saved"
+            )
+        with tempfile.TemporaryDirectory(prefix="hushrec-") as folder:
+            file = Path(folder) / "data.parquet"
+            file.write_bytes(data)
+            try:
+                return cls.open(file)
+            except ReleaseError as error:
+                raise ReleaseError(str(error).replace(str(file), "this")) from None
+
+    @classmethod
+    def collect(cls, reports: Iterable[Self]) -> Self:
+        """One data set of the reports of many people, each made on a device of his own.
+
+        Args:
+            reports: with the same catalogue, scale, method and settings, in any order. People are numbered
+                anew, in the order of their reports' digests, which tells nothing of whose they are.
+
+        Returns:
+            All their rows, with the largest ε of any of them.
+
+        Raises:
+            ReleaseError: There are none, or they do not belong together.
+        """
+        given = sorted(reports, key=lambda report: str(report._facts()["sha256"]))
+        if not given:
+            raise ReleaseError("there is no report to collect; give one or more")
+        first = given[0]
+        if any(_sort(report) != _sort(first) for report in given):
+            raise ReleaseError(
+                "these reports differ in catalogue, scale, method, settings or kind of promise; collect those"
+                " that were made alike"
+            )
+        starts = np.cumsum([0, *(report.n_people for report in given)])
+        n_people = int(starts[-1])
+        each = [
+            report.ratings.users.cast(pl.Int64).to_numpy() - 1 + start
+            for report, start in zip(given, starts, strict=False)
+        ]
+        counts = np.concatenate([report.ratings.counts for report in given])
+        first_scale = tuple(first.ratings.domain.scale)
+        ratings = Ratings(
+            _frame(first.ratings.domain.items, first_scale, n_people),
+            dataset_files.numbered(n_people).gather(np.concatenate(each)),
+            np.concatenate([[0], np.cumsum(counts)]),
+            np.concatenate([report.ratings.items for report in given]),
+            np.concatenate([report.ratings.steps for report in given]),
+        )
+        return cls(first.method, first.settings, ratings, n_people, _together(given))
+
+    def _facts(self) -> dict[str, Any]:
+        facts: dict[str, Any] = {
+            "format": dataset_files.FORMAT,
+            "kind": dataset_files.KIND,
+            "method": self.method,
+            "settings": dict(self.settings),
+            "items": list(self.ratings.domain.items),
+            "scale": list(self.ratings.domain.scale),
+            "n_people": self.n_people,
+            "statement": self.statement.to_json(),
+        }
+        facts["sha256"] = dataset_files.digest(facts, self.ratings)
+        return facts
+
+    @classmethod
+    def _of(cls, facts: Any, path: Path) -> Self:
+        try:
+            if facts["kind"] != dataset_files.KIND:
+                raise ReleaseError(_DAMAGED)
+            if facts["format"] != dataset_files.FORMAT:
+                raise ReleaseError(f"{path} is of format {facts['format']!r}; upgrade hushrec to read it")
+            n_people = facts["n_people"]
+            lo, hi, step = map(float, facts["scale"])
+            if not isinstance(n_people, int) or not 0 <= n_people < 2**40:
+                raise ReleaseError(_DAMAGED)
+            domain = _frame(tuple(map(str, facts["items"])), (lo, hi, step), n_people)
+            statement = Statement.from_json(facts["statement"])
+            ratings = dataset_files.read_rows(path, domain)
+            if facts.pop("sha256") != dataset_files.digest(facts, ratings):
+                raise ReleaseError("the data set was altered after it was written; fetch it again")
+            return cls(str(facts["method"]), dict(facts["settings"]), ratings, n_people, statement)
+        except ReleaseError:
+            raise
+        except (HushrecError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError):
+            raise ReleaseError(_DAMAGED) from None
+
+    def __repr__(self) -> str:
+        about = str(self.statement).splitlines()[0]
+        return (
+            f"ReleasedData({self.method}, {self.n_people:,} people, {self.ratings.domain.n_items:,} items, "
+            f"{self.ratings.n_ratings:,} cells, {about})"
+        )
+
+
+@lru_cache(maxsize=8)
+def _frame(items: tuple[str, ...], scale: tuple[float, ...], n_people: int) -> Domain:
+    """The domain of a data set, which is public itself: nothing is capped."""
+    return Domain(items, scale=scale, max_users=max(n_people, 1), cap=len(items))
+
+
+def _numbers(users: pl.Series, n_people: int) -> bool:
+    """Whether the ids are numbers from 1 to ``n_people`` as ``numbered`` writes them, ascending."""
+    right = users.str.contains(rf"^[0-9]{{{len(str(n_people))}}}$")
+    if users.null_count() or not right.all():
+        return False
+    numbers = users.cast(pl.Int64).to_numpy()
+    return bool((np.diff(numbers, prepend=0) > 0).all()) and numbers.max(initial=0) <= n_people
+
+
+def _sort(report: ReleasedData) -> tuple[Any, ...]:
+    """What the reports that are collected must have in common."""
+    domain, said = report.ratings.domain, report.statement
+    promise = said.unit, said.adjacency, said.delta, said.analysis
+    return report.method, report.settings, domain.items, domain.scale, promise
+
+
+def _together(reports: Sequence[ReleasedData]) -> Statement:
+    """What all reports together promise to each of their people."""
+    said = [report.statement for report in reports]
+    caveats = sorted(
+        {one.caveat for one in said if one.caveat}, key=lambda text: not text.startswith(_GRAVEST)
+    )
+    alike = dict.fromkeys(line for one in said for line in one.assumes)
+    return replace(
+        max(said, key=lambda one: one.epsilon),
+        caveat=next(iter(caveats), ""),
+        assumes=(
+            *alike,
+            "each person's report was charged to a ledger of his own, on his device, and reported once",
+        ),
+        ledger={},
+    )

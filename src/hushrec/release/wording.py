@@ -1,0 +1,161 @@
+"""How a statement of privacy says in words and tables what its figures mean.
+
+Privacy: public.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hushrec.release.lines import Local, Measured, Promised, number
+
+_LARGEST_ODDS = 1e6
+"""Above these odds a bound protects nobody, and no sentence may sound as if it did."""
+_HIDDEN = {
+    ("user", "add-remove"): "your ratings were used at all",
+    ("user", "replace"): "your ratings were these or any others",
+    ("user", "replace-items"): "your ratings are of these items or of any others",
+    ("rating", "add-remove"): "one particular rating of yours was used",
+    ("rating", "replace"): "one particular rating of yours was used",
+}
+ADJACENCIES = tuple(_HIDDEN)
+"""Every unit with every adjacency that it goes with."""
+_SUBJECT = {
+    "user": ("you", ""),
+    "rating": ("that rating", " (about all your ratings together it may tell far more)"),
+}
+_PROTECTED = {
+    ("user", "replace"): "what your ratings were; that you took part may be known",
+    ("user", "replace-items"): (
+        "which items your ratings are of; how many they are, their stars, and that you took part may be known"
+    ),
+    ("rating", "replace"): "how many stars one rating had; which items you rated may be known",
+}
+_CONCLUDED = {
+    ("user", "add-remove"): "whether your ratings were used, and what they were",
+    ("user", "replace"): "what your ratings were",
+    ("user", "replace-items"): "which items your ratings are of",
+    ("rating", "add-remove"): "whether one particular rating of yours was used, and what it was",
+    ("rating", "replace"): "how many stars one rating of yours had",
+}
+
+
+def promise(unit: str, adjacency: str, epsilon: float, delta: float) -> str:
+    """What ε and δ mean to a person, in plain words."""
+    sort = unit, adjacency
+    if epsilon > math.log(_LARGEST_ODDS):
+        return (
+            f"Next to nothing is promised: an ε of {number(epsilon)} does not keep whoever reads this file "
+            f"from being practically certain {_CONCLUDED[sort]}."
+        )
+    subject, more = _SUBJECT[unit]
+    text = (
+        f"Whoever reads this file, and whatever else he knows, can hardly tell whether {_HIDDEN[sort]}: it "
+        f"makes anything he may conclude about {subject} at most {math.exp(epsilon):.3g} times as likely or "
+        f"as unlikely{more}"
+    )
+    if delta:
+        text += f", but for an event of probability {delta:g}"
+    return f"{text}. Protected is {_PROTECTED[sort]}." if sort in _PROTECTED else f"{text}."
+
+
+def uncovered(answer: Local | None) -> str:
+    """What an ε is worth where groups of items that no ε covers can be seen in what was published."""
+    what = f"ε per {answer.what}" if answer else "ε"
+    return (
+        f"The {what} below holds only against somebody who learns nothing from the groups, which can be seen "
+        "in what was published and which no ε covers: against anybody else nothing is promised."
+    )
+
+
+_CLAIMS = {"cell": "the paper claims", "slot": "as D2P counts, (ε, λ)"}
+
+
+def local(answer: Local, epsilon: float, claimed: float | None) -> list[str]:
+    """What one answer tells, and what all answers of one person tell.
+
+    Args:
+        answer: of one cell or slot.
+        epsilon: of one person.
+        claimed: what the paper claims for one person.
+    """
+    claims = answer.claimed, claimed
+    rows = [
+        ["", "exact ε", "expected loss", _CLAIMS[answer.what]],
+        [f"one {answer.what}", number(answer.epsilon), number(answer.expected)],
+        [
+            f"one user, {answer.count:,} {answer.what}{'s' if answer.count > 1 else ''}",
+            number(epsilon),
+            number(answer.count * answer.expected),
+        ],
+    ]
+    for row, claim in zip(rows[1:], claims, strict=True):
+        row.append("" if claim is None else number(claim))
+    if claims == (None, None):
+        rows = [row[:-1] for row in rows]
+    return [*aligned(rows), f"A {answer.what} is not the true one with chance {number(answer.changed)}.", ""]
+
+
+def personal(levels: Sequence[Promised], *, sure: bool) -> list[str]:
+    """What is promised to people who asked for an ε of their own."""
+    lines = []
+    if levels:
+        heads = "class", "asks for", "is promised" if sure else "would be promised", "weight"
+        lines += [*aligned([heads, *(level.cells() for level in levels)]), ""]
+    if not sure:
+        return lines
+    return [
+        *lines,
+        "Each person loses at most the ε that he asked for, at the same δ, and never more than the ε "
+        "above, by this release; several releases add. Who asked for 0 left no trace.",
+        "",
+    ]
+
+
+def claim(claimed: float | None, epsilon: float, *, sampled: bool) -> str:
+    """What a published analysis claims, and what is wrong with it.
+
+    Args:
+        claimed: the paper's ε.
+        epsilon: the true one.
+        sampled: whether a posterior sample was measured.
+    """
+    claimed = claimed or math.inf
+    text = f"Not a valid guarantee: the published analysis claims ε = {number(claimed)}, "
+    kept = epsilon <= claimed * (1 + 1e-9)
+    if kept and sampled:
+        text += "which rests on the chain having converged, and even so fails under some settings as printed "
+    elif kept:
+        text += "which the noise here keeps, but does not keep under every setting as printed "
+    else:
+        text += "but its proof does not hold as printed "
+    text += "(see the model's page in the documentation). "
+    if math.isinf(epsilon):
+        return f"{text}No finite ε is known for this noise."
+    true = "true cost if the chain had converged" if sampled else "true cost of the noise"
+    return f"{text}The ε below is the {true}."
+
+
+def measurements(listed: Sequence[Measured]) -> list[str]:
+    """Everything that was measured, as a table."""
+    heads = "measurement", "mechanism", "Δ", "noise", "entries", "share", "cost"
+    return aligned([heads, *(m.cells() for m in listed)])
+
+
+def charged(ledger: Mapping[str, Any]) -> list[str]:
+    """Which ledger paid, and for the how manieth release."""
+    file = ledger.get("file") or "a ledger in memory"
+    return [
+        f"Charged to {file}: release {ledger.get('slot', 0) + 1} of at most {ledger.get('horizon', 1)}, "
+        f"entry {ledger.get('seq')}",
+        f"  ledger {ledger.get('id')}",
+        f"  head   {ledger.get('head')}",
+    ]
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of a table as lines of text."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]

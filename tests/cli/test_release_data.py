@@ -1,0 +1,257 @@
+"""``hushrec release-data``, ``collect`` and ``show`` of data sets, with real ledgers."""
+
+import json
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import hushrec as hr
+from hushrec.models.released import ReleasedData
+
+BUDGET = "--epsilon 30 --delta 0 --unit user --adjacency replace"
+NEAR = "--set keep_probability=0.9 --set group_probability=0.9 --set threshold=0.5 --set distance=cosine"
+
+
+def command(method="randomized-response", source="train.csv", out="released.parquet", more=BUDGET):
+    return f"release-data {source} --domain domain.json --method {method} --ledger ledger.db -o {out} {more}"
+
+
+@pytest.fixture
+def features(here):
+    """Public genres of the films."""
+    catalogue = pl.read_csv("catalogue.csv", infer_schema=False)
+    genres = [("Drama", "Comedy|Drama", "War")[place % 3] for place in range(len(catalogue))]
+    catalogue.with_columns(genres=pl.Series(genres)).write_csv("features.csv")
+    return "features.csv"
+
+
+def test_a_data_set_its_statement_and_what_is_left(here, hushrec):
+    result = hushrec(command(more=f"{BUDGET} --set sample=10"))
+    data = ReleasedData.open("released.parquet")
+    assert data.statement.private
+    assert data.n_people == 120
+    assert data.settings["asked"] == data.settings["sample"] == 10
+    assert data.statement.epsilon_per_user == pytest.approx(30)
+    assert data.statement.epsilon_per_cell == pytest.approx(3)
+    shown = " ".join(result.out.split())
+    assert "one cell 3 " in shown
+    assert "one user, 10 cells 30 " in shown
+    assert "Left: ε = 0 " in shown
+    assert "Next: hushrec fit released.parquet" in shown
+    assert "Confidential" in result.err
+    facts = json.loads(Path("released.parquet.statement.json").read_text())
+    assert facts["statement"]["ledger"]["file"] == "ledger.db"
+    assert hr.Ledger.open("ledger.db").remaining < 1e-6
+
+
+def test_nobody_is_named_anywhere(here, hushrec):
+    result = hushrec(command(out="released.csv"))
+    assert "secret" not in result.out + result.err
+    assert "secret" not in Path("released.csv").read_text() + Path("released.csv.statement.json").read_text()
+
+
+def test_a_slot_that_was_released_gives_the_same_data(here, hushrec):
+    hushrec(command())
+    hushrec(command(out="again.parquet", more=f"{BUDGET} --slot 0"))
+    assert Path("again.parquet").read_bytes() == Path("released.parquet").read_bytes()
+
+
+def test_a_second_release_is_refused(here, hushrec, refused):
+    hushrec(command())
+    assert "hushrec ledger extend" in refused(command(out="second.parquet"))
+    assert not Path("second.parquet").exists()
+
+
+def test_a_lost_ledger_is_missed(here, hushrec, refused):
+    hushrec(command(out="released.csv"))
+    Path("ledger.db").unlink()
+    assert "released.csv.statement.json was charged to ledger.db" in refused(command(out="second.csv"))
+
+
+def test_distance_based_by_public_features_needs_no_budget(here, hushrec, features):
+    hushrec(command("distance-based", more=f"{NEAR} --features {features}"))
+    data = ReleasedData.open("released.parquet")
+    assert data.statement.private
+    assert data.statement.adjacency == "replace-items"
+    assert data.statement.epsilon_per_slot > 0
+    total = hr.Ledger.open("ledger.db").total
+    assert (total.unit, total.adjacency) == ("user", "replace-items")
+    limit = "--epsilon 1 --delta 0 --unit user --adjacency replace-items"
+    Path("ledger.db").rename(here / "away.db")
+    shown = hushrec(f"show {data.save('kept.csv')}").out
+    assert "adjacency replace-items" in shown
+    result = hushrec(command("distance-based", out="x.csv", more=f"{NEAR} --features {features} {limit}"), 2)
+    assert "ε = 1 " in result.err
+
+
+def test_groups_of_a_release_and_groups_of_the_ratings(here, hushrec, release):
+    hushrec(
+        f"release-data train.csv --domain domain.json --method distance-based {NEAR} "
+        f"--groups-from {release} --ledger two.db -o covered.parquet"
+    )
+    assert ReleasedData.open("covered.parquet").statement.private
+    shown = hushrec(
+        f"release-data train.csv --domain domain.json --method distance-based {NEAR} "
+        "--ledger three.db -o open.parquet"
+    ).out
+    assert shown.startswith("GROUPS NOT COVERED: ")
+    assert "holds only against somebody who learns nothing from the groups" in " ".join(shown.split())
+    assert not ReleasedData.open("open.parquet").statement.private
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (
+            f"--method randomized-response {BUDGET}",
+            ["one cell 1 ", "RandomizedResponse, corrected analysis"],
+        ),
+        (
+            f"--method randomized-response {BUDGET} --analysis published",
+            ["the paper claims", "one cell 2.60", " 1 ", "the paper claims ε = 30"],
+        ),
+        (f"--method distance-based {NEAR} --features features.csv", ["one slot", "item substitution"]),
+        (f"--method distance-based {NEAR}", ["one slot", "GROUPS NOT COVERED"]),
+    ],
+)
+def test_a_plan_opens_no_ratings(here, hushrec, features, line, expected):
+    for source in ("", "missing.csv"):
+        shown = " ".join(hushrec(f"release-data {source} --domain domain.json {line} --plan").out.split())
+        assert all(text in shown for text in expected), shown
+    assert not Path("ledger.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (command(more=""), "needs a budget"),
+        (command(more="--epsilon 1 --delta 0"), "give --unit and --adjacency as well"),
+        (command(more=BUDGET.replace("replace", "replace-items")), "under replace"),
+        (command(more=f"{BUDGET} --set nosuch=1"), "nosuch"),
+        (command(more=f"{BUDGET} --set sample=31"), "more than the 30 items"),
+        (command(more=f"{BUDGET} --features catalogue.csv"), "go with --method distance-based"),
+        (command("distance-based", more=f"{NEAR} --features a --groups-from b"), "leave one of them out"),
+        (command("distance-based", more=f"{NEAR} --analysis published"), "leave --analysis out"),
+        (command("distance-based", more=f"{NEAR} --groups-from no.safetensors"), "cannot be read"),
+        (command("distance-based", more=f"{NEAR} --features no.csv"), "no.csv"),
+        (command("distance-based", more=""), "keep_probability"),
+        (command(out="released.txt"), "released.txt.parquet or released.txt.csv"),
+        (command(out="no/released.csv"), "no folder that can be written to"),
+        (command(out="train.csv"), "exists; choose another file"),
+        (command(source="missing.csv"), "missing.csv does not exist"),
+        (
+            f"release-data train.csv --domain domain.json --method randomized-response {BUDGET}",
+            "--plan alone",
+        ),
+    ],
+)
+def test_refusals_charge_nothing(here, refused, line, message):
+    assert message in refused(line)
+    assert not Path("ledger.db").exists()
+
+
+def test_data_that_were_charged_are_not_lost_with_the_disk(here, hushrec, refused, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("hushrec.models.dataset_files.write", full)
+        assert "--slot 0 and another file" in refused(command())
+    assert "Wrote" in hushrec(command(more=f"{BUDGET} --slot 0")).out
+
+
+def test_large_data_that_could_not_be_written_are_lost_and_it_is_said(here, refused, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("hushrec.models.released.LARGEST_STORED", 10)
+    monkeypatch.setattr("hushrec.models.dataset_files.write", full)
+    assert "too large for the ledger to keep, so it is lost" in refused(command())
+
+
+def test_the_same_number_of_people_gives_the_same_public_output(here, hushrec):
+    """Somebody's ratings replaced by another's change no letter but random ids and hashes."""
+    table = pl.read_csv("train.csv", infer_schema=False)
+    person, other = table["user_id"].unique().sort()[:2].to_list()
+    own = table.filter(pl.col("user_id") != person)
+    copied = table.filter(pl.col("user_id") == other).with_columns(user_id=pl.lit(person))
+    pl.concat([own, copied]).write_csv("replaced.csv")
+
+    def public(source, folder):
+        Path(folder).mkdir()
+        line = command(source=source, out=f"{folder}/r.parquet").replace("ledger.db", f"{folder}/ledger.db")
+        return re.sub(r"\s+", " ", re.sub(r"[0-9a-f]{32,}", "…", hushrec(line).out)).replace(folder, "…")
+
+    assert public("train.csv", "first") == public("replaced.csv", "second")
+
+
+# -- collect ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def reports(here, hushrec):
+    """Reports of four devices, each of which holds one person's ratings and a ledger of its own."""
+    table = pl.read_csv("train.csv", infer_schema=False)
+    Path("reports").mkdir()
+    for number, person in enumerate(table["user_id"].unique().sort()[:4].to_list()):
+        Path(f"device{number}").mkdir()
+        table.filter(pl.col("user_id") == person).write_csv("own.csv")
+        hushrec(
+            f"release-data own.csv --domain domain.json --method randomized-response {BUDGET} "
+            f"--ledger device{number}/ledger.db -o reports/{number}.parquet"
+        )
+    return " ".join(f"reports/{number}.parquet" for number in range(4))
+
+
+def test_reports_are_put_together(reports, hushrec, refused):
+    shown = hushrec(f"collect {reports} -o all.parquet").out
+    assert "Wrote all.parquet: 4 reports of 4 people. Next: hushrec show all.parquet" in shown
+    together = ReleasedData.open("all.parquet")
+    assert together.statement.private
+    assert together.statement.epsilon == pytest.approx(30)
+    assert together.ratings.n_ratings == sum(
+        ReleasedData.open(report).ratings.n_ratings for report in reports.split()
+    )
+    assert "exists; choose another file" in refused(f"collect {reports} -o all.parquet")
+
+
+def test_what_is_no_report_is_refused(reports, hushrec, refused):
+    assert "no data set" in refused(f"collect {reports} domain.json -o all.parquet")
+    hushrec(
+        "release-data train.csv --domain domain.json --method randomized-response "
+        "--epsilon 20 --delta 0 --unit user --adjacency replace --ledger other.db -o other.parquet"
+    )
+    assert "reports differ" in refused(f"collect {reports} other.parquet -o all.parquet")
+    assert "name it all.txt.parquet" in refused(f"collect {reports} -o all.txt")
+
+
+# -- show -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_show_tells_people_cells_items_and_the_statement(here, hushrec, form):
+    hushrec(command(out=f"released.{form}"))
+    cells = ReleasedData.open(f"released.{form}").ratings.n_ratings
+    shown = hushrec(f"show released.{form}").out
+    assert shown.startswith(
+        f"released.{form}: data set by RandomizedResponse, 120 people, {cells:,} cells, 30 items, "
+        "scale 1 to 5 by 1\n"
+    )
+    assert "randomized response" in shown
+    assert "A cell is not the true one with chance" in shown
+
+
+def test_a_huge_epsilon_is_not_dressed_up(here, hushrec):
+    shown = " ".join(hushrec(command(more=BUDGET.replace("30", "900"))).out.split())
+    assert "Next to nothing is promised: an ε of 900 " in shown
+    assert "can hardly tell" not in shown
+
+
+def test_at_80_columns_nothing_is_cut(here, hushrec, monkeypatch):
+    hushrec(command())
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = hushrec("show released.parquet").out.splitlines()[1:]
+    assert max(map(len, lines)) <= 80
+    assert not any("…" in line for line in lines)

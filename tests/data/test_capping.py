@@ -1,0 +1,70 @@
+"""Which ratings stay where only so many count."""
+
+import numpy as np
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hushrec.data.capping import chosen, chosen_slots
+
+PROFILES = st.integers(1, 30).flatmap(
+    lambda n: st.tuples(
+        st.lists(st.integers(0, 4), min_size=n, max_size=n),
+        st.sets(st.integers(0, 60), min_size=n, max_size=n),
+        st.sets(st.integers(0, 60), min_size=n, max_size=n),
+        st.randoms(use_true_random=False),
+    )
+)
+
+
+def kept_stars(choose, items, stars, cap):
+    """Stars of one person's ratings that stay, sorted."""
+    order = np.argsort(items)
+    items = np.array(items, dtype=np.int32)[order]
+    stars = np.array(stars, dtype=np.uint8)[order]
+    mask = choose(pl.Series(["somebody"]), np.array([0, items.size]), items, stars, cap)
+    return sorted(stars[mask] if mask is not None else stars)
+
+
+@given(PROFILES, st.integers(1, 20))
+def test_stars_of_kept_slots_tell_nothing_of_the_items(profile, cap):
+    stars, items, others, random = profile
+    moved = random.sample(sorted(others), len(others))
+    here = kept_stars(chosen_slots, sorted(items), stars, cap)
+    assert here == kept_stars(chosen_slots, moved, stars, cap)
+    assert len(here) == min(len(stars), cap)
+
+
+def test_a_choice_by_items_alone_would_tell():
+    """The fault that the test above catches."""
+
+    def by_items(users, indptr, items, stars, cap):
+        return chosen(users, indptr, items, cap)
+
+    stars = [0, 0, 0, 4, 4, 4]
+    found = {
+        tuple(kept_stars(by_items, np.random.default_rng(seed).permutation(60)[:6], stars, 3))
+        for seed in range(20)
+    }
+    assert len(found) > 1
+
+
+def test_every_slot_is_as_likely_to_stay():
+    """Of 20,000 people with 8 ratings, cap 3: each place is kept by 3/8, within 6 standard deviations."""
+    n, each, cap = 20_000, 8, 3
+    users = pl.Series([f"u{i:05d}" for i in range(n)])
+    items = np.tile(np.arange(each, dtype=np.int32), n)
+    stars = np.tile(np.array([0, 1, 2, 2, 3, 3, 4, 4], dtype=np.uint8), n)
+    mask = chosen_slots(users, np.arange(n + 1) * each, items, stars, cap).reshape(n, each)
+    assert (mask.sum(axis=1) == cap).all()
+    error = np.sqrt(3 / 8 * 5 / 8 / n)
+    assert np.abs(mask.mean(axis=0) - 3 / 8).max() < 6 * error
+
+
+def test_light_people_keep_all_whoever_else_is_there():
+    users = pl.Series(["a", "b"])
+    items = np.array([0, 1, 0, 1, 2, 3], dtype=np.int32)
+    mask = chosen_slots(users, np.array([0, 2, 6]), items, np.zeros(6, np.uint8), 2)
+    assert mask[:2].all()
+    assert mask[2:].sum() == 2
+    assert chosen_slots(users, np.array([0, 2, 6]), items, np.zeros(6, np.uint8), 4) is None

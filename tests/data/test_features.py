@@ -1,0 +1,147 @@
+"""Features of items, read from the lists that publishers make."""
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import sparse
+
+from hushrec.data.domain import Domain
+from hushrec.data.features import ItemFeatures, read
+from hushrec.errors import DomainError
+
+DOMAIN = Domain(["1", "007", "3", "4"], scale=(1, 5, 1), max_users=10)
+
+
+def written(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    return tmp_path / name
+
+
+def dense(found):
+    return found.matrix.toarray().tolist()
+
+
+GENRES = ("Action", "Drama")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "prefix"),
+    [
+        (
+            "movies.dat",
+            b"007::Mis\xe9rables :: x::Action|Drama\n9::Other::War\n1::Bond::Action\n1::B::War\n\n3::No::\n",
+            "",
+        ),
+        (
+            "movies.csv",
+            'movieId,title,genres\n007,"x, y|z",Action|Drama\n9,Other,War\n1,Bond,Action\n1,Twice,War\n'
+            "3,None,(no genres listed)\n",
+            "genres=",
+        ),
+        (
+            "items.tsv",
+            "id\ttitle\tgenre\n007\tx\tAction| Drama \n9\tO\tWar\n1\tBond\tAction\n1\tB\tWar\n3\tNo\t\n",
+            "genre=",
+        ),
+    ],
+)
+def test_genres_of_published_lists(tmp_path, name, content, prefix):
+    found = read(written(tmp_path, name, content), DOMAIN)
+    assert found.names == (f"{prefix}Action", f"{prefix}Drama", f"{prefix}War")
+    # Of items that are there, in the order of the domain; of two lines of an item the first; 3 has none.
+    assert dense(found) == [[1, 0, 0], [1, 1, 0], [0, 0, 0], [0, 0, 0]]
+
+
+def test_flags_of_a_list_of_items(tmp_path):
+    flags = ["|".join("1" if k in own else "0" for k in range(19)) for own in ({1, 8}, {18}, set())]
+    lines = b"".join(
+        b"%s|Caf\xe9|01-Jan-1995||http://x|%s\n" % (item, own.encode())
+        for item, own in zip((b"007", b"4", b"1"), flags, strict=True)
+    )
+    found = read(written(tmp_path, "u.item", lines), DOMAIN)
+    assert len(found.names) == 19
+    assert [found.names[k] for k in (0, 1, 8, 18)] == ["unknown", "Action", "Drama", "Western"]
+    assert [np.flatnonzero(row).tolist() for row in dense(found)] == [[], [1, 8], [], [18]]
+
+
+def table():
+    return pl.DataFrame(
+        {
+            "year": [1994.0, None, 2001.0],
+            "title": ["a", "b", "c"],
+            "item": ["1", "3", "007"],
+            "adult": [True, False, True],
+            "tags": ["x|y", None, "y"],
+        }
+    )
+
+
+def test_tables_with_a_header(tmp_path):
+    table().write_parquet(tmp_path / "items.parquet")
+    found = read(tmp_path / "items.parquet", DOMAIN, column="item")
+    assert found.names == ("year", "adult", "tags=x", "tags=y")
+    assert dense(found) == [[1994, 1, 1, 1], [2001, 1, 0, 1], [0, 0, 0, 0], [0, 0, 0, 0]]
+    chosen = read(tmp_path / "items.parquet", DOMAIN, column="item", features=["tags", "year"])
+    assert chosen.names == ("tags=x", "tags=y", "year")
+
+
+def test_numbers_in_text_files_are_numbers(tmp_path):
+    file = written(tmp_path, "items.csv", "id,year,mixed\n1,1994,5\n007,,x\n3,2e3,\n")
+    found = read(file, DOMAIN)
+    assert found.names == ("year", "mixed=5", "mixed=x")
+    assert dense(found) == [[1994, 1, 0], [0, 0, 1], [2000, 0, 0], [0, 0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "message"),
+    [
+        ("none.csv", None, {}, "none.csv"),
+        ("ids.txt", "1\n2\n", {}, "no features"),
+        ("movie_titles.csv", "1,2003,x\n", {}, "no features"),
+        ("u.user", "1|24|M|x|y\n", {}, "no features"),
+        ("u.item", "1|Bond\n", {}, "do not end in genres"),
+        ("u.item", "|".join("1" + "x" * 22), {}, "do not end in genres"),
+        ("movies.dat", b"1::x::Dr\xffma\n", {}, "do not end in genres"),
+        ("movies.dat", "1::x::Drama\n", {"features": ["genres"]}, "no header"),
+        ("movies.csv", "id,title\n1,x\n", {}, "beside ids and titles"),
+        ("movies.csv", "id,title\n1,x\n", {"features": ["genre"]}, "no column 'genre'"),
+        ("movies.csv", "id,year\n1,inf\n", {}, "finite"),
+        ("movies.csv", "id,year\n1,nan\n", {}, "finite"),
+    ],
+)
+def test_what_cannot_be_read_is_explained(tmp_path, name, content, options, message):
+    if content is not None:
+        written(tmp_path, name, content)
+    with pytest.raises(DomainError, match=message):
+        read(tmp_path / name, DOMAIN, **options)
+
+
+def test_columns_of_other_types_are_refused(tmp_path):
+    pl.DataFrame({"id": ["1"], "when": [pl.Series([0]).cast(pl.Date)[0]]}).write_parquet(
+        tmp_path / "a.parquet"
+    )
+    with pytest.raises(DomainError, match="'when' is Date"):
+        read(tmp_path / "a.parquet", DOMAIN)
+
+
+def test_features_are_numbers_with_names():
+    for matrix, names in ((np.ones((2, 3)), ("a", "b")), (np.full((2, 1), np.nan), ("a",))):
+        with pytest.raises(DomainError, match="finite numbers"):
+            ItemFeatures(matrix, names)
+    found = ItemFeatures([[1, 0], [0, 2.5]], ("a", "b"))
+    assert (found.matrix.dtype, found.matrix.nnz) == (np.float64, 2)
+    assert repr(found) == "ItemFeatures(2 items, 2 features)"
+
+
+def test_digests_tell_features_apart():
+    given = [
+        ItemFeatures([[1.0, 0], [0, 2]], ("a", "b")),
+        ItemFeatures([[1.0, 0], [0, 3]], ("a", "b")),
+        ItemFeatures([[0, 1.0], [0, 2]], ("a", "b")),
+        ItemFeatures([[1.0, 0], [0, 2]], ("a", "c")),
+        ItemFeatures([[1.0, 0], [0, 2], [0, 0]], ("a", "b")),
+    ]
+    assert len({each.digest for each in given}) == len(given)
+    assert given[0].digest == ItemFeatures(given[0].matrix, ("a", "b")).digest
+    stored = sparse.coo_array(([1.0, 0.0, 1.5, 0.5], ([0, 0, 1, 1], [0, 1, 1, 1])))
+    assert given[0].digest == ItemFeatures(stored, ("a", "b")).digest

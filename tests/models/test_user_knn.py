@@ -1,0 +1,104 @@
+"""Nearest people: a world whose answer is known, many at once as one by one, and no privacy claimed."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hushrec as hr
+from hushrec.data.split import holdout
+from hushrec.errors import BudgetUnsupported, ConfigError
+from hushrec.evaluation import protocol
+from hushrec.evaluation.baselines import item_average
+from hushrec.evaluation.metrics import rmse as rmse_of
+from hushrec.models.user_knn import UserKNN
+
+DISTANCES = pytest.mark.parametrize("distance", ["squared", "cosine", "pearson"])
+
+
+@pytest.fixture(scope="module")
+def blocks():
+    """Four tastes that say nothing of each other; each person has one, and rates most items by it."""
+    rng = np.random.default_rng(0)
+    tastes = rng.integers(1, 6, (4, 40))
+    table = np.clip(tastes[np.arange(120) % 4] + rng.integers(-1, 2, (120, 40)), 1, 5)
+    users, items = np.nonzero(rng.random((120, 40)) < 0.9)
+    rows = {"user_id": users.astype(str), "item_id": items.astype(str), "rating": table[users, items]}
+    domain = hr.Domain(range(40), scale=(1, 5, 1), max_users=200)
+    return holdout(hr.load(pl.DataFrame(rows), domain), 0.2, seed=0)
+
+
+@DISTANCES
+def test_people_of_the_same_taste_are_found(blocks, distance):
+    """The mean of many errs by little more than the noise, √(2/3), and the item mean by far more."""
+    train, test = blocks
+    release = hr.fit(train, UserKNN(neighbours=15, distance=distance))
+    found = hr.evaluate(release, train=train, test=test)["rmse"]
+    assert found < 1.0
+    assert found < rmse_of(test.values(), item_average(train, test)) - 0.3
+
+
+@DISTANCES
+@pytest.mark.parametrize("k", [1, 7, 1000])
+def test_many_at_once_are_predicted_as_one_by_one(world, monkeypatch, distance, k):
+    """Also who is absent from the training part, and items that nobody rated there."""
+    train, test = world
+    train = train.select(np.isin(train.user_index(), np.arange(0, train.n_users, 2)))
+    train = train.select((train.items % 9 != 0) | (train.user_index() > 2))
+    test = test.slice(0, 150)
+    release = hr.fit(train, UserKNN(neighbours=k, distance=distance))
+    at_once = protocol.predictions(release, train=train, test=test)
+    monkeypatch.setattr(protocol, "predict_many", lambda *parts: None)
+    one_by_one = protocol.predictions(release, train=train, test=test)
+    np.testing.assert_allclose(at_once, one_by_one, rtol=0, atol=1e-6)
+    assert np.ptp(at_once) > 1
+
+
+def test_many_at_once_on_halves_of_stars(monkeypatch):
+    """On a scale that single precision does not hold, nor does every mean."""
+    rng = np.random.default_rng(1)
+    users, items = np.nonzero(rng.random((60, 30)) < 0.5)
+    ratings = rng.integers(0, 11, len(users)) / 10
+    rows = {"user_id": users.astype(str), "item_id": items.astype(str), "rating": ratings}
+    domain = hr.Domain(range(31), scale=(0, 1, 0.1), max_users=200)
+    train, test = holdout(hr.load(pl.DataFrame(rows), domain), 0.2, seed=0)
+    for distance in ("squared", "cosine", "pearson"):
+        release = hr.fit(train, UserKNN(neighbours=5, distance=distance))
+        at_once = protocol.predictions(release, train=train, test=test)
+        with monkeypatch.context() as patch:
+            patch.setattr(protocol, "predict_many", lambda *parts: None)
+            one_by_one = protocol.predictions(release, train=train, test=test)
+        np.testing.assert_allclose(at_once, one_by_one, rtol=0, atol=1e-6)
+
+
+def test_it_is_not_private_and_says_so(blocks, tmp_path):
+    train, _ = blocks
+    release = hr.fit(train, UserKNN())
+    assert str(release.statement).startswith("NOT PRIVATE")
+    assert release.users == ()
+    path = release.save(tmp_path / "rows.safetensors")
+    assert len(hr.Client(path).recommend({"3": 5}, n=5)) == 5
+
+
+def test_a_budget_is_refused_with_the_fix(blocks, budget):
+    train, _ = blocks
+    for verb in (
+        lambda: hr.fit(train, UserKNN(), budget(), ledger="never.db"),
+        lambda: hr.plan(UserKNN(), train.domain, budget()),
+    ):
+        with pytest.raises(BudgetUnsupported, match=r"release the data first with hushrec\.release_data"):
+            verb()
+
+
+def test_settings_out_of_range_are_refused():
+    for wrong in ({"neighbours": 0}, {"distance": "euclidean"}, {"weights": "distance"}):
+        with pytest.raises(ConfigError, match="UserKNN"):
+            UserKNN(**wrong)
+
+
+def test_nobody_at_all(blocks):
+    train, test = blocks
+    nobody = train.select(np.zeros(train.n_ratings, dtype=bool))
+    release = hr.fit(nobody, UserKNN())
+    assert hr.evaluate(release, train=nobody, test=test)["rmse"] == pytest.approx(
+        np.sqrt(np.mean((test.values() - 3) ** 2))
+    )

@@ -1,0 +1,252 @@
+"""Nearest neighbours at home: what their docstrings say, and rows that cannot be used are refused."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from hushrec.errors import ReleaseError
+from hushrec.release.artefact import DISTANCES, Release
+from hushrec.release.client import Client
+from hushrec.release.fold_in import predictor
+
+ITEMS = tuple("abcdef")
+TABLE = np.array(
+    [
+        [5, 4, 1, 0, 5, 0],
+        [5, 5, 0, 0, 1, 0],
+        [1, 2, 5, 4, 2, 0],
+        [0, 0, 0, 0, 0, 0],
+        [1, 1, 5, 5, 4, 0],
+        [3, 3, 3, 0, 3, 0],
+    ],
+    dtype=float,
+)
+"""Nobody rated the last item, and one row is empty."""
+
+
+def rows(table=TABLE):
+    rated = table > 0
+    starts = np.concatenate([[0], np.cumsum(rated.sum(axis=1))])
+    items, steps = np.nonzero(rated)[1], table[rated] - 1
+    return {
+        "row_starts": starts.astype(np.int64),
+        "row_items": items.astype(np.int32),
+        "row_steps": steps.astype(np.uint8),
+    }
+
+
+def planted(kind, statement):
+    facts = {"model": "Planted", "config": {}, "kind": kind, "items": ITEMS, "scale": (1.0, 5.0, 1.0)}
+    return facts | {"statement": statement()}
+
+
+@pytest.fixture
+def people(statement):
+    def make(k=2, distance="squared", table=TABLE, **changes):
+        facts = {
+            **planted("people's rows", statement),
+            "constants": {"neighbours": float(k), "distance": float(DISTANCES.index(distance))},
+            "tensors": rows(table),
+        }
+        return Release(**(facts | changes))
+
+    return make
+
+
+@pytest.fixture
+def alike(statement):
+    """Similarities 0.9 (a, b), 0.5 (a, c), −0.8 (a, d), 0.3 (b, c); of the others none."""
+
+    def make(k=2, **changes):
+        similarity = np.eye(6)
+        for (i, j), s in {(0, 1): 0.9, (0, 2): 0.5, (0, 3): -0.8, (1, 2): 0.3}.items():
+            similarity[i, j] = s
+        facts = {
+            **planted("item neighbours", statement),
+            "constants": {"neighbours": float(k)},
+            "tensors": {
+                "item_means": np.array([3, 2, 4, 3, 3.5, 3], np.float32),
+                "similarity": similarity[np.triu_indices(6)].astype(np.float32),
+            },
+        }
+        return Release(**(facts | changes))
+
+    return make
+
+
+KIND = pytest.mark.parametrize("kind", ["people", "alike"])
+
+
+# -- people -----------------------------------------------------------------------------------------------
+
+
+def similar(a, b, distance):
+    if distance == "squared":
+        return -((a - b) ** 2).sum()
+    if distance == "pearson":
+        a, b = (np.where(row > 0, row - row[row > 0].mean() if row.any() else 0, 0) for row in (a, b))
+    length = np.linalg.norm(a) * np.linalg.norm(b)
+    return round(a @ b / length, 6) if length > 1e-9 else 0.0
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+@pytest.mark.parametrize("k", [1, 2, 3, 10**6])
+def test_it_is_the_mean_of_the_nearest_who_rated_it(people, k, distance):
+    """The item asked about left out of everybody, so also of one's own row."""
+    own = np.array([4.5, 0, 2, 3, 0, 0])
+    rated = np.array([2, 0, 3])  # a client's order is anybody's
+    found = predictor(people(k, distance)).predict(rated, own[rated], np.arange(5))
+    for target in range(5):
+        without = np.arange(6) != target
+        raters = np.flatnonzero(TABLE[:, target])
+        nearness = [-similar(own * without, TABLE[u] * without, distance) for u in raters]
+        nearest = raters[np.argsort(nearness, kind="stable")][:k]
+        assert found[target] == pytest.approx(TABLE[nearest, target].mean())
+
+
+def test_distances_differ(people):
+    """Else the test before would not see which one is used."""
+    table = np.array([[2, 3, 1], [5, 5, 2], [4, 5, 3]], dtype=float)  # near, at an angle of 0, of one mind
+    found = [Client(people(1, d, items=("a", "b", "c"), tensors=rows(table))) for d in DISTANCES]
+    assert [client.predict({"a": 2, "b": 2}, "c")["c"] for client in found[:2]] == [1, 2]
+    assert [client.predict({"a": 2, "b": 2.5}, "c")["c"] for client in found[1:]] == [3, 1]
+
+
+def test_who_has_no_ratings_gets_the_mean_of_all_who_rated_it(people):
+    found = Client(people(1)).predict({})
+    assert found["a"] == 3
+    assert found["f"] == pytest.approx(TABLE[TABLE > 0].mean())  # nobody rated it
+
+
+def test_what_nobody_rated_is_predicted_by_ones_own_mean(people):
+    assert Client(people()).predict({"a": 4, "b": 3}, "f") == {"f": 3.5}
+
+
+def test_a_release_without_rows_knows_the_scale(people):
+    client = Client(people(table=TABLE[3:4]))
+    assert set(client.predict({}).values()) == {3}
+    assert client.predict({"a": 2}, "bf") == {"b": 2, "f": 2}
+    client = Client(people(table=TABLE[:0]))
+    assert set(client.predict({}).values()) == {3}
+
+
+# -- items ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("own", "k", "expected"),
+    [
+        ({"b": 4, "c": 1}, 2, 3 + (0.9 * 2 + 0.5 * -3) / 1.4),
+        ({"c": 1, "b": 4}, 2, 3 + (0.9 * 2 + 0.5 * -3) / 1.4),
+        ({"b": 4, "c": 1}, 1, 3 + 2),
+        ({"a": 1, "b": 4, "c": 1}, 1, 3 + 2),  # his own rating of a does not count
+        ({"c": 3}, 5, 3 - 1),
+        ({"d": 5, "c": 3}, 2, 3 - 1),  # unlike items do not count
+        ({"d": 5}, 2, 3),
+        ({"e": 5}, 2, 3),
+        ({}, 2, 3),
+    ],
+)
+def test_it_is_the_weighted_mean_around_the_means(alike, own, k, expected):
+    assert Client(alike(k)).predict(own, "a")["a"] == pytest.approx(expected)
+
+
+# -- the file ---------------------------------------------------------------------------------------------
+
+
+@KIND
+def test_it_comes_back_as_it_was(request, kind, used):
+    made = request.getfixturevalue(kind)()
+    assert used(made.to_bytes()) == made.to_bytes()
+    again = Release.from_bytes(made.to_bytes())
+    assert again.users == ()
+    for name, tensor in made.tensors.items():
+        np.testing.assert_array_equal(again.tensors[name], tensor, strict=True)
+
+
+@KIND
+def test_a_byte_changed_anywhere_is_refused(request, kind):
+    data = bytearray(request.getfixturevalue(kind)().to_bytes())
+    for place in range(len(data)):
+        data[place] ^= 0x10
+        with pytest.raises(ReleaseError):
+            Release.from_bytes(bytes(data))
+        data[place] ^= 0x10
+
+
+def changed(name, place, value):
+    def change(tensors):
+        tensor = tensors[name].copy()
+        tensor[place] = value
+        return tensors | {name: tensor}
+
+    return change
+
+
+FAULTS = {
+    "people": {
+        "no rows at all": lambda t: t | {"row_starts": np.zeros(0, np.int64)},
+        "a first row that starts late": changed("row_starts", 0, 1),
+        "rows that descend": changed("row_starts", 2, 2),
+        "rows before the first": changed("row_starts", 1, -(2**63)),
+        "a row beyond the last": changed("row_starts", 2, 2**62),
+        "rows that end early": changed("row_starts", -1, 20),
+        "an item too many": changed("row_items", 3, 6),
+        "an item before the first": changed("row_items", 0, -1),
+        "an item twice": changed("row_items", 1, 0),
+        "items that descend": changed("row_items", 2, 0),
+        "a rating above the scale": changed("row_steps", 0, 5),
+        "a rating too few": lambda t: t | {"row_steps": t["row_steps"][:-1]},
+        "wide rows": lambda t: t | {"row_starts": t["row_starts"].astype(np.int32)},
+        "wide items": lambda t: t | {"row_items": t["row_items"].astype(np.int64)},
+        "ratings of other types": lambda t: t | {"row_steps": t["row_steps"].astype(np.float32)},
+        "signed steps": lambda t: t | {"row_steps": t["row_steps"].astype(np.int8)},
+        "items in another order of bytes": lambda t: t | {"row_items": t["row_items"].astype(">i4")},
+        "no items": lambda t: {name: tensor for name, tensor in t.items() if name != "row_items"},
+        "effects beside them": lambda t: t | {"item_effects": np.zeros(6, np.float32)},
+    },
+    "alike": {
+        "means that are NaN": changed("item_means", 0, np.nan),
+        "endless similarities": changed("similarity", 3, np.inf),
+        "a pair too few": lambda t: t | {"similarity": t["similarity"][:-1]},
+        "doubles": lambda t: t | {"similarity": t["similarity"].astype(np.float64)},
+        "no means": lambda t: {"similarity": t["similarity"]},
+    },
+}
+
+
+@pytest.mark.parametrize(("kind", "fault"), [(kind, fault) for kind in FAULTS for fault in FAULTS[kind]])
+def test_tensors_that_cannot_be_used_are_refused(request, kind, fault):
+    made = request.getfixturevalue(kind)()
+    with pytest.raises(ReleaseError):
+        dataclasses.replace(made, tensors=FAULTS[kind][fault](dict(made.tensors)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value"),
+    [
+        ("people", "neighbours", None),
+        ("people", "neighbours", 0),
+        ("people", "neighbours", 1e7),
+        ("people", "distance", None),
+        ("people", "distance", 3),
+        ("people", "distance", -1),
+        ("people", "distance", 0.5),
+        ("alike", "neighbours", None),
+        ("alike", "neighbours", 0),
+    ],
+)
+def test_constants_that_cannot_be_used_are_refused(request, kind, name, value):
+    made = request.getfixturevalue(kind)()
+    constants = {**made.constants, name: value}
+    if value is None:
+        del constants[name]
+    with pytest.raises(ReleaseError, match=name):
+        dataclasses.replace(made, constants=constants)
+
+
+@KIND
+def test_neither_lists_people(request, kind):
+    with pytest.raises(ReleaseError, match="lists people"):
+        request.getfixturevalue(kind)(users=("somebody",))

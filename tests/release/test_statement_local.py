@@ -1,0 +1,189 @@
+"""What the statement says of data whose rows people randomized themselves."""
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+
+from hushrec.errors import ReleaseError
+from hushrec.release.statement import Local, Measured, Statement
+
+CELLS = 40
+CELL = Local("cell", 0.05, 0.00125, 0.02, CELLS, 0.8)
+SLOT = Local("slot", 11.5, 9.25, None, 3, 0.1)
+RESPONSES = Measured("responses", "randomized response", 40.0, 0.8, 60, 1.0, 2.0)
+SWAPS = Measured("profiles", "item substitution", 3.0, 0.1, 60, 1.0, 34.5)
+UNCOVERED = "GROUPS NOT COVERED: groups of items were made from exact ratings"
+ASSURING = "can hardly tell"
+
+
+@pytest.fixture
+def cells(statement):
+    facts = {
+        "adjacency": "replace",
+        "epsilon": 2.0,
+        "delta": 0.0,
+        "measurements": (RESPONSES,),
+        "local": CELL,
+    }
+    return lambda **changes: statement(**(facts | changes))
+
+
+@pytest.fixture
+def slots(statement):
+    facts = {
+        "adjacency": "replace-items",
+        "epsilon": 34.5,
+        "delta": 0.0,
+        "measurements": (SWAPS,),
+        "local": SLOT,
+    }
+    return lambda **changes: statement(**(facts | changes))
+
+
+def lines(statement):
+    return [" ".join(line.split()) for line in str(statement).splitlines()]
+
+
+# -- figures ----------------------------------------------------------------------------------------------
+
+
+def test_figures_of_one_answer_and_of_a_person(statement, cells, slots):
+    made = cells()
+    assert (made.epsilon_per_cell, made.epsilon_per_slot, made.epsilon_per_user) == (0.05, None, 2.0)
+    assert made.expected_per_user == pytest.approx(CELLS * 0.00125)
+    assert (slots().epsilon_per_cell, slots().epsilon_per_slot) == (None, 11.5)
+    other = statement()
+    assert (other.epsilon_per_cell, other.epsilon_per_slot, other.expected_per_user) == (None, None, None)
+    assert other.epsilon_per_user == other.epsilon
+    assert statement(unit="rating").epsilon_per_user is None
+
+
+def test_a_small_table_shows_them(cells, slots):
+    shown = lines(cells(analysis="published", claimed_epsilon=0.8))
+    at = shown.index("exact ε expected loss the paper claims")
+    assert shown[at + 1 : at + 4] == [
+        "one cell 0.05 0.00125 0.02",
+        "one user, 40 cells 2 0.05 0.8",
+        "A cell is not the true one with chance 0.8.",
+    ]
+    shown = lines(slots())
+    at = shown.index("exact ε expected loss")
+    assert shown[at + 1 : at + 4] == [
+        "one slot 11.5 9.25",
+        "one user, 3 slots 34.5 27.75",
+        "A slot is not the true one with chance 0.1.",
+    ]
+    assert "profiles item substitution 3 swap = 0.1 60 1.000 ε = 34.5" in shown
+    assert "responses randomized response 40 flip = 0.8 60 1.000 ε = 2" in lines(cells())
+
+
+# -- words ------------------------------------------------------------------------------------------------
+
+
+def test_the_promise_names_what_may_be_known(cells, slots):
+    (promise,) = [line for line in lines(cells()) if ASSURING in line]
+    assert "whether your ratings were these or any others" in promise
+    assert "7.39 times" in promise
+    assert promise.endswith("Protected is what your ratings were; that you took part may be known.")
+    small = slots(epsilon=1.5, local=replace(SLOT, epsilon=0.5, expected=0.1))
+    (promise,) = [line for line in lines(small) if ASSURING in line]
+    assert promise.endswith(
+        "Protected is which items your ratings are of; how many they are, their stars, and that you took "
+        "part may be known."
+    )
+
+
+@pytest.mark.parametrize(
+    ("unit", "adjacency"),
+    [("user", "add-remove"), ("user", "replace"), ("user", "replace-items"), ("rating", "replace")],
+)
+def test_a_huge_epsilon_does_not_sound_reassuring(statement, unit, adjacency):
+    """An odds bound of a million to one is no promise, and e^1609 is not even a number that prints."""
+    edge = math.log(1e6)
+    made = statement(unit=unit, adjacency=adjacency, epsilon=1609.4)
+    (line,) = [line for line in lines(made) if line.startswith("Next to nothing is promised")]
+    assert "an ε of 1609.4 does not keep whoever reads this file from being practically certain" in line
+    assert line.count(". ") == 0
+    for words in (ASSURING, "inf times", "as likely", "Protected is"):
+        assert words not in str(made)
+    assert ASSURING in str(statement(unit=unit, adjacency=adjacency, epsilon=edge * 0.999))
+    assert ASSURING not in str(statement(unit=unit, adjacency=adjacency, epsilon=edge * 1.001))
+
+
+def test_groups_that_nobody_paid_for_take_the_promise_away(statement, slots):
+    made = slots(caveat=UNCOVERED, epsilon=1.5, local=replace(SLOT, epsilon=0.5, expected=0.1))
+    assert not made.private
+    first, second, *_ = str(made).splitlines()
+    assert first == UNCOVERED
+    assert second.startswith(
+        "The ε per slot below holds only against somebody who learns nothing from the groups, which can be "
+        "seen in what was published"
+    )
+    assert ASSURING not in str(made)
+    assert "Next to nothing" not in str(made)
+    later = statement(caveat=UNCOVERED, adjacency="replace-items")  # another release of the same ledger
+    assert Statement.from_json(later.to_json()) == later
+    assert "The ε below holds only against somebody" in str(later)
+
+
+# -- JSON -------------------------------------------------------------------------------------------------
+
+
+def test_json_keeps_the_figures_and_old_files_have_none(statement, cells, slots):
+    for made in (cells(), slots(), slots(caveat=UNCOVERED), cells(caveat="NOT PRIVATE: seeded")):
+        text = json.dumps(made.to_json(), allow_nan=False)
+        assert Statement.from_json(json.loads(text)) == made
+    assert "local" not in statement().to_json()
+    assert cells(delta=1e-6, epsilon=1.9).private  # at some δ the sum is less
+    assert Statement.from_json(cells(delta=1e-6, epsilon=1.9).to_json()).local == CELL
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"local": replace(CELL, what="row")},
+        {"local": replace(CELL, what="slot")},
+        {"local": replace(CELL, epsilon=0.04)},
+        {"local": replace(CELL, epsilon=0.0, expected=0.0)},
+        {"local": replace(CELL, epsilon=math.nan)},
+        {"local": replace(CELL, count=39)},
+        {"local": replace(CELL, count=0)},
+        {"local": replace(CELL, count=40.0)},
+        {"local": replace(CELL, count=2**63)},
+        {"local": replace(CELL, expected=0.06)},
+        {"local": replace(CELL, expected=-1.0)},
+        {"local": replace(CELL, claimed=-0.1)},
+        {"local": replace(CELL, claimed=math.inf)},
+        {"local": replace(CELL, changed=0.0)},
+        {"local": replace(CELL, changed=1.01)},
+        {"epsilon": 1.9},
+        {"epsilon": 2.1},
+        {"epsilon": 2.1, "delta": 1e-6},
+        {"epsilon": math.inf},
+        {"unit": "rating"},
+        {"unit": "rating", "adjacency": "replace-items", "local": None},
+        {"measurements": (replace(RESPONSES, mechanism="laplace"),)},
+        {"measurements": (replace(RESPONSES, noise=1.5),)},
+        {"measurements": (RESPONSES, Measured("sums", "laplace", 1.0, 1.0, 4, 1.0, 1.0))},
+        {"measurements": ()},
+        {"caveat": "GROUPS NOT COVERED"},
+        {"caveat": "groups not covered: lower case"},
+    ],
+    ids=str,
+)
+def test_figures_that_do_not_hang_together_are_refused(cells, changes):
+    with pytest.raises(ReleaseError, match=r"without grounds|malformed"):
+        Statement.from_json(cells(**changes).to_json())
+
+
+def test_groups_do_not_excuse_an_unknown_epsilon(slots):
+    with pytest.raises(ReleaseError, match="without grounds"):
+        Statement.from_json(slots(caveat=UNCOVERED, epsilon=math.inf, local=None).to_json())
+
+
+@pytest.mark.parametrize("value", [7, [], {}, {"what": "cell"}, CELL.__class__.__name__])
+def test_what_are_no_figures_is_refused(cells, value):
+    with pytest.raises(ReleaseError, match=r"malformed|without grounds"):
+        Statement.from_json(cells().to_json() | {"local": value})

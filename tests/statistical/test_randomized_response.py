@@ -1,0 +1,95 @@
+"""How much does an answer tell? Likelihood ratios of real answers, against what is claimed of a cell.
+
+Fifty people hold every symbol in as many cells, and answer through a grant. For any two symbols and any
+answer the ratio of the two chances of it is at most e^ε. Each chance is replaced by Clopper–Pearson limits
+that it passes with chance 1e-9. A release has 72 of them, so what is found of one is above the truth with
+chance 7e-8 at most. The seeds are fixed.
+
+The randomized response of Du, Leighton & Patel 2019 keeps a symbol with chance e^ε/(1 + e^ε) and spreads the
+rest over five others, as if there were one: the ratio is 5 e^ε.
+"""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from hushrec.arrays import Ints
+from hushrec.privacy import responding
+from hushrec.privacy.budget import Budget
+from hushrec.privacy.calibration import _exponent, published_responses, responses
+from hushrec.privacy.entropy import Seeded
+from hushrec.privacy.ledger import Ledger
+from hushrec.privacy.plan import Measurement, Plan
+from hushrec.privacy.randomizers import Responses
+from hushrec.privacy.responding import ResponseLaw
+from hushrec.privacy.rows import Rows
+
+MISTAKEN = 1e-9
+SYMBOLS, PEOPLE, EACH = 6, 50, 50_000
+WIDTH = SYMBOLS * EACH
+EVERY = 10 * WIDTH  # more ε than any of these releases costs
+
+
+def table(event: Responses, seed: int = 0, analysis: str = "corrected") -> Ints:
+    """How often each symbol is answered by each: the last one is nothing."""
+    budget = Budget(epsilon=EVERY, delta=0.0, unit="user", adjacency="replace")
+    claim = None if analysis == "corrected" else 1.0
+    plan = Plan("toy", {}, "d" * 64, 1000, budget, analysis, (Measurement(event, 1.0),), claim)  # type: ignore[arg-type]
+    marked = WIDTH - EACH
+    rows = Rows(
+        event.name,
+        WIDTH,
+        np.arange(PEOPLE + 1) * marked,
+        np.tile(np.arange(marked, dtype=np.int32), PEOPLE),
+        np.tile(np.repeat(np.arange(SYMBOLS - 1, dtype=np.uint8), EACH), PEOPLE),
+    )
+    grant = Ledger.ephemeral(budget).charge(plan, entropy=Seeded(seed))
+    answers = grant.randomize(rows, ResponseLaw(event.symbols, event.exponent))
+    pairs = answers.columns // EACH * SYMBOLS + answers.marks
+    counts = np.bincount(pairs, minlength=SYMBOLS**2).reshape(SYMBOLS, SYMBOLS)
+    counts[:, -1] = PEOPLE * EACH - counts.sum(axis=1)
+    return counts
+
+
+def found(counts: Ints) -> float:
+    """Lower bound on the largest ln of a ratio of chances."""
+    total = PEOPLE * EACH
+    least = stats.beta.ppf(MISTAKEN, counts, total - counts + 1)
+    most = stats.beta.ppf(1 - MISTAKEN, counts + 1, total - counts)
+    pairs = itertools.permutations(range(SYMBOLS), 2)
+    return max(float(np.log(least[a] / most[b]).max()) for a, b in pairs)
+
+
+def corrected(epsilon: float) -> Responses:
+    """Of so much a cell, as a budget buys it."""
+    budget = Budget(epsilon=epsilon * WIDTH, delta=0.0, unit="user", adjacency="replace")
+    return responses("answers", budget, symbols=SYMBOLS, cells=WIDTH, size=WIDTH)
+
+
+@pytest.mark.parametrize("claimed", [0.0, 0.5, 2.0])
+def test_published_answers_tell_a_logarithm_more_than_they_claim(claimed: float) -> None:
+    event = published_responses("answers", claimed * WIDTH, symbols=SYMBOLS, cells=WIDTH, size=WIDTH)
+    proven = found(table(event, analysis="published"))
+    assert claimed + 1.5 < proven <= float(event.loss)
+    assert float(event.loss) == pytest.approx(claimed + math.log(5), abs=1e-9)
+
+
+@pytest.mark.parametrize(("claimed", "power"), [(1e-3, 0.0), (0.5, 0.95), (2.0, 0.95)])
+def test_corrected_answers_tell_what_they_claim_and_no_more(claimed: float, power: float) -> None:
+    event = corrected(claimed)
+    assert claimed * (1 - 1e-9) < float(event.loss) <= claimed * (1 + 1e-9)
+    proven = found(table(event))
+    print(f"proven ε = {proven:.4f} of {claimed}")
+    assert power * claimed <= max(proven, 0.0) <= float(event.loss)
+
+
+@pytest.mark.parametrize("claimed", [0.5, 2.0])
+def test_answers_that_are_true_too_often_are_found(claimed: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tenth of a cell's ε more than was booked: too few answers turned."""
+    right = responding.misses
+    truer = _exponent(1.1 * claimed, SYMBOLS) / _exponent(claimed, SYMBOLS)
+    monkeypatch.setattr(responding, "misses", lambda far, cap: right(far * type(far)(truer), cap))
+    assert found(table(corrected(claimed))) > claimed
