@@ -138,7 +138,7 @@ def hidden(ratings, seed):
 def released(train, run, entropy):
     """The rows that a recommender sees, whose they are, and the ε of a cell or slot and of a user."""
     if run["release"] == "raw":
-        return train, np.arange(train.n_users), {}
+        return train, np.arange(train.n_users), {}, None
     if run["release"] == "randomized response":
         budget = hr.Budget(epsilon=float(run["epsilon"]), **REPLACE)
         method = hr.RandomizedResponse(analysis=run["analysis"])
@@ -157,7 +157,7 @@ def released(train, run, entropy):
     slots = float(np.median(np.diff(train.indptr))) if run["release"] == "distance-based" else 1
     mine = said.local.epsilon * slots if run["release"] == "distance-based" else said.epsilon
     cost = {"cell_epsilon": said.local.epsilon, "user_epsilon": mine, "changed": said.local.changed}
-    return made.data.ratings, made.rows, cost
+    return made.data.ratings, made.rows, cost, made.data
 
 
 def grouped(train, run):
@@ -195,7 +195,27 @@ def measured(train, test, rows, own):
         for k, guess in zip(KS.tolist(), found.T, strict=True):
             yield {"by": "items", "by_distance": distance, "k": k, "query": "own"}, guess, truth
     model = hr.fit(rows, hr.MatrixFactorization(rank=8, reg=3.0, epochs=15))
-    yield {"by": "factors", "k": 8, "query": "own"}, predictions(model, train=train, test=test), truth
+    guess = predictions(model, train=train, test=test, at_home=True)
+    yield {"by": "factors", "k": 8, "query": "own"}, guess, truth
+
+
+def unbiased(data, train, test):
+    """Unbiased means of items, drawn to the overall one as far as they are noise, and people's own levels."""
+    found = data.estimates()
+    means, errors, counts = (found[name].to_numpy() for name in ("mean", "mean_error", "count"))
+    lo, hi, _ = train.domain.scale
+    known = np.isfinite(means) & np.isfinite(errors)
+    weights = np.where(known, np.maximum(counts, 0), 0)
+    overall = (
+        float(np.average(np.where(known, means, 0), weights=weights)) if weights.any() else (lo + hi) / 2
+    )
+    spread = ((hi - lo) / 8) ** 2
+    drawn = np.where(known, (means - overall) * spread / (spread + errors**2), 0)
+    effects = np.clip(np.clip(overall, lo, hi) + drawn, lo, hi)
+    residuals = train.values() - effects[train.items]
+    levels = np.add.reduceat(residuals, train.indptr[:-1]) / (np.diff(train.indptr) + 5)
+    asking = np.searchsorted(train.users.to_numpy(), test.users.to_numpy())
+    return np.clip(effects[test.items] + levels[asking], lo, hi)
 
 
 def as_queries(rows, values, own, asked):
@@ -238,8 +258,11 @@ def perform(folder, run):
         found = [({"by": "central"}, predictions(model, train=train, test=test), test.values())]
         cost = {"user_epsilon": model.statement.epsilon}
     else:
-        rows, own, cost = released(train, run, entropy)
+        rows, own, cost, data = released(train, run, entropy)
         found = list(measured(train, test, rows, own))
+        if run["release"] == "randomized response":
+            guess = unbiased(data, train, test)
+            found.append(({"by": "means", "query": "own"}, guess, test.values()))
         if run["data"] == FULL:
             found += [(by, guess, test.values()) for by, guess in holes(rows, own, train, test)]
     return [

@@ -130,6 +130,7 @@ def test_what_is_made_from_a_data_set_says_what_the_data_set_says(ratings, tmp_p
     for model in (hr.UserKNN(neighbours=5), hr.ItemKNN(), hr.MatrixFactorization(rank=2), hr.CovarianceSVD()):
         release = hr.fit(data, model)
         assert release.statement == data.statement
+        assert not release.users  # numbers, which could be somebody's id
         opened = hr.Release.from_bytes(release.to_bytes())
         assert opened.statement == data.statement
         predicted = hr.Client(opened).predict({data.ratings.domain.items[0]: 5.0})

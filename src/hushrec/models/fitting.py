@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -14,7 +13,7 @@ from hushrec.errors import BudgetUnsupported, CheckpointError, DataError
 from hushrec.models.accounts import account_of
 from hushrec.models.base import Model
 from hushrec.models.released import ReleasedData
-from hushrec.models.statements import describe, not_private
+from hushrec.models.statements import describe, from_data, not_private
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.checkpoint import Checkpoint
 from hushrec.privacy.entropy import Entropy
@@ -111,9 +110,7 @@ def fit(
         with _going_on(checkpoint, ratings, _named(config)) as kept:
             stand_in = Budget(epsilon=1.0, delta=1e-9, unit="rating", adjacency="add-remove")
             release = config.release(ratings, stand_in, unprotected(kept))
-            return (
-                replace(release, statement=published) if published else not_private(release, config, stand_in)
-            )
+            return from_data(release, published) if published else not_private(release, config, stand_in)
     planned = config.plan(ratings.domain, budget)
     account = account_of(ledger, planned, entropy)
     place = _ANY if slot is None else slot

@@ -92,6 +92,7 @@ class RandomizedResponse(Method):
     def local(self, plan: Plan, domain: Domain) -> Local:
         """Of a cell."""
         event = _event(plan)
+        differing = min(domain.n_items, 2 * domain.cap)
         return Local(
             what="cell",
             epsilon=math.nextafter(float(event.loss), math.inf),
@@ -99,6 +100,7 @@ class RandomizedResponse(Method):
             claimed=plan.budget.epsilon / event.size if self.analysis == "published" else None,
             count=event.cells,
             changed=event.noise,
+            drawn=event.size * differing / (domain.n_items * event.cells),
         )
 
     def facts(self, plan: Plan, domain: Domain) -> Mapping[str, Any]:

@@ -89,6 +89,23 @@ def not_private(release: Release, config: Model, budget: Budget) -> Release:
     return dataclasses.replace(release, statement=statement)
 
 
+def from_data(release: Release, statement: Statement) -> Release:
+    """A release that was made from a released data set, saying what that says.
+
+    People of a data set are numbers, so none of them is listed: somebody's real id could be one of them.
+
+    Args:
+        release: as the model made it.
+        statement: of the data set.
+
+    Privacy: post-processing.
+    """
+    if not release.users:
+        return dataclasses.replace(release, statement=statement)
+    kept = {name: tensor for name, tensor in release.tensors.items() if not name.startswith("user_")}
+    return dataclasses.replace(release, kind="factors", tensors=kept, users=(), statement=statement)
+
+
 def unwritten(diagnostics: Mapping[str, float | str] | None = None) -> Statement:
     """What a release says before its statement is written: that it promises nothing.
 

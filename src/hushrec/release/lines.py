@@ -135,6 +135,8 @@ class Local:
         claimed: what the paper claims for one; None where it claims nothing.
         count: in how many two people's may differ.
         changed: chance that one is not the true one.
+        drawn: part of ``count`` that is among the answered cells on average, where those are drawn at random;
+            1 where they are not.
 
     Privacy: public.
     """
@@ -145,6 +147,15 @@ class Local:
     claimed: float | None
     count: int
     changed: float
+    drawn: float = 1.0
+
+    @property
+    def expected_together(self) -> float:
+        """Mean loss of all answers of one person, where as many of his differ as may.
+
+        At worst all cells that are drawn are among those that differ; on average a share of them is.
+        """
+        return self.count * self.expected * self.drawn
 
     @property
     def sensible(self) -> bool:
@@ -157,6 +168,8 @@ class Local:
             and isinstance(self.count, int)
             and 1 <= self.count < 2**63
             and 0 < self.changed <= 1
+            and finite(self.drawn)
+            and 0 < self.drawn <= 1
         )
 
     def costs(self, epsilon: float, delta: float) -> bool:

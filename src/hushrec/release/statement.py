@@ -85,7 +85,7 @@ class Statement:
     @property
     def expected_per_user(self) -> float | None:
         """Mean privacy loss of all answers of one person that may differ; None where there are none."""
-        return None if self.local is None else self.local.count * self.local.expected
+        return None if self.local is None else self.local.expected_together
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values; what is infinite is null."""

@@ -86,7 +86,7 @@ def local(answer: Local, epsilon: float, claimed: float | None) -> list[str]:
         [
             f"one user, {answer.count:,} {answer.what}{'s' if answer.count > 1 else ''}",
             number(epsilon),
-            number(answer.count * answer.expected),
+            number(answer.expected_together),
         ],
     ]
     for row, claim in zip(rows[1:], claims, strict=True):
