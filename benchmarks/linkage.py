@@ -15,12 +15,8 @@ import numpy as np
 import polars as pl
 
 import hushrec as hr
-from hushrec.audit.attackers import response_law, substitution_law
-from hushrec.audit.linkage import linkage
+from hushrec.audit.rehearsal import rehearse
 from hushrec.models.groups import quantile_threshold
-from hushrec.models.releasing import reported
-from hushrec.privacy.ledger import Ledger
-from hushrec.testing import Seeded
 
 RESPONSES = {"corrected": (50, 500, 1000, 2000, 3000, 5000, 7000), "published": (50, 2000)}
 KEPT = 0.97, 0.95, 0.9, 0.8, 0.5, 0.2
@@ -35,29 +31,24 @@ def loaded(path):
 
 
 def releases(ratings):
-    """Name of each release, its rows, whose they are, the informed attacker's law, and ε of a person."""
-    yield "raw", ratings, np.arange(ratings.n_users), substitution_law(ratings, 0.999), None
+    """Name of each release, its method and budget, and ε of a person."""
+    yield "raw", None, None, "∞"
     at = quantile_threshold(ratings, "squared", 0.1)
     for p in KEPT:
-        method = hr.DistanceBased(keep_probability=p, group_probability=p, threshold=at)
-        made, plan = released(ratings, method, None)
-        rows = made.data.ratings
-        about = f"{plan.events[0].per_slot * np.median(ratings.counts):,.0f} (items only)"
-        yield f"distance-based, p = p* = {p:g}", rows, made.rows, substitution_law(rows, p), about
+        method = hr.DistanceBased(keep_probability=p, group_probability=p, threshold=at, groups="ratings")
+        each = method.plan(ratings.domain).events[0].per_slot
+        yield (
+            f"distance-based, p = p* = {p:g}",
+            method,
+            None,
+            f"{each * np.median(ratings.counts):,.0f} (items only)",
+        )
     for analysis, epsilons in RESPONSES.items():
         for epsilon in epsilons:
+            method = hr.RandomizedResponse(analysis=analysis)
             budget = hr.Budget(epsilon=float(epsilon), delta=0.0, unit="user", adjacency="replace")
-            made, plan = released(ratings, hr.RandomizedResponse(analysis=analysis), budget)
-            law = response_law(ratings.domain.scale.levels, plan.events[0].exponent)
-            name = f"randomised response, {analysis}, ε = {epsilon:,}"
-            yield name, made.data.ratings, made.rows, law, f"{plan.epsilon:,.0f}"
-
-
-def released(ratings, method, budget):
-    """A seeded release, whose rows it has, and its plan."""
-    plan = method.plan(ratings.domain, budget)
-    total = plan.budget.model_copy(update={"epsilon": max(plan.epsilon, plan.budget.epsilon)})
-    return reported(ratings, method, plan, Ledger.ephemeral(total).charge(plan, entropy=Seeded(1))), plan
+            true = method.plan(ratings.domain, budget).epsilon
+            yield f"randomised response, {analysis}, ε = {epsilon:,}", method, budget, f"{true:,.0f}"
 
 
 def main():
@@ -68,11 +59,11 @@ def main():
     asked = parser.parse_args()
     ratings = loaded(asked.ratings)
     with asked.out.open("w") as file:
-        for name, rows, whose, law, epsilon in releases(ratings):
-            found = linkage(rows, ratings, whose, law=law)
-            print(f"{name}, true ε {epsilon}, {rows.n_ratings:,} cells\n{found}\n", flush=True)
+        for name, method, budget, epsilon in releases(ratings):
+            found = rehearse(ratings, method, budget)
+            print(f"{name}, true ε {epsilon}\n{found}\n", flush=True)
             for attack in found.attacks:
-                line = {"release": name, "epsilon": epsilon or "∞", "attacker": attack.name}
+                line = {"release": name, "epsilon": epsilon, "attacker": attack.name}
                 shares = {key: 1000 * getattr(attack, key) for key in ("first", "named", "misnamed")}
                 file.write(json.dumps({**line, **shares}) + "\n")
 

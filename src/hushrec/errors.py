@@ -52,14 +52,17 @@ class BudgetExceeded(BudgetError):
         requested: ε that the population would have spent after this charge, at the ledger's δ.
         remaining: ε that is still unspent, at the ledger's δ.
         unit: the privacy unit that the ledger protects.
+        started: whether there is a ledger, and not only the budget that a new one would have.
     """
 
-    def __init__(self, requested: float, remaining: float, unit: str) -> None:
-        super().__init__(
-            f"this charge would bring the total to ε = {requested:.6g} per {unit}, but only "
-            f"ε = {remaining:.6g} of the ledger's total is unspent; lower the plan's budget, or let the "
-            "ledger's owner decide on a larger total (hushrec ledger extend)"
-        )
+    def __init__(self, requested: float, remaining: float, unit: str, *, started: bool = True) -> None:
+        total = f"this charge would bring the total to ε = {requested:.6g} per {unit}, but only "
+        total += f"ε = {remaining:.6g} of the ledger's total is unspent; lower the plan's budget, or let the "
+        total += "ledger's owner decide on a larger total (hushrec ledger extend)"
+        alone = f"this release costs ε = {requested:.6g} per {unit}, more than the budget of "
+        alone += f"ε = {remaining:.6g}; choose settings that cost less, or a larger budget (for a published "
+        alone += "analysis, start a ledger that can pay its true cost: hushrec ledger create)"
+        super().__init__(total if started else alone)
         self.requested, self.remaining, self.unit = requested, remaining, unit
 
 

@@ -83,7 +83,7 @@ def test_distance_based_by_public_features_needs_no_budget(here, hushrec, featur
     shown = hushrec(f"show {data.save('kept.csv')}").out
     assert "adjacency replace-items" in shown
     result = hushrec(command("distance-based", out="x.csv", more=f"{NEAR} --features {features} {limit}"), 2)
-    assert "ε = 1 " in result.err
+    assert "more than the budget of ε = 1;" in result.err
 
 
 def test_groups_of_a_release_and_groups_of_the_ratings(here, hushrec, release):
@@ -94,7 +94,7 @@ def test_groups_of_a_release_and_groups_of_the_ratings(here, hushrec, release):
     assert ReleasedData.open("covered.parquet").statement.private
     shown = hushrec(
         f"release-data train.csv --domain domain.json --method distance-based {NEAR} "
-        "--ledger three.db -o open.parquet"
+        "--set groups=ratings --ledger three.db -o open.parquet"
     ).out
     assert shown.startswith("GROUPS NOT COVERED: ")
     assert "holds only against somebody who learns nothing from the groups" in " ".join(shown.split())
@@ -113,7 +113,7 @@ def test_groups_of_a_release_and_groups_of_the_ratings(here, hushrec, release):
             ["the paper claims", "one cell 2.60", " 1 ", "the paper claims ε = 30"],
         ),
         (f"--method distance-based {NEAR} --features features.csv", ["one slot", "item substitution"]),
-        (f"--method distance-based {NEAR}", ["one slot", "GROUPS NOT COVERED"]),
+        (f"--method distance-based {NEAR} --set groups=ratings", ["one slot", "GROUPS NOT COVERED"]),
     ],
 )
 def test_a_plan_opens_no_ratings(here, hushrec, features, line, expected):
@@ -132,11 +132,15 @@ def test_a_plan_opens_no_ratings(here, hushrec, features, line, expected):
         (command(more=f"{BUDGET} --set nosuch=1"), "nosuch"),
         (command(more=f"{BUDGET} --set sample=31"), "more than the 30 items"),
         (command(more=f"{BUDGET} --features catalogue.csv"), "go with --method distance-based"),
-        (command("distance-based", more=f"{NEAR} --features a --groups-from b"), "leave one of them out"),
+        (
+            command("distance-based", more=f"{NEAR} --features a --groups-from b"),
+            "say what items are grouped by",
+        ),
+        (command("distance-based", more=NEAR), "say what items are grouped by"),
         (command("distance-based", more=f"{NEAR} --analysis published"), "leave --analysis out"),
         (command("distance-based", more=f"{NEAR} --groups-from no.safetensors"), "cannot be read"),
         (command("distance-based", more=f"{NEAR} --features no.csv"), "no.csv"),
-        (command("distance-based", more=""), "keep_probability"),
+        (command("distance-based", more="--set groups=ratings"), "keep_probability"),
         (command(out="released.txt"), "released.txt.parquet or released.txt.csv"),
         (command(out="no/released.csv"), "no folder that can be written to"),
         (command(out="train.csv"), "exists; choose another file"),
@@ -240,7 +244,7 @@ def test_show_tells_people_cells_items_and_the_statement(here, hushrec, form):
         "scale 1 to 5 by 1\n"
     )
     assert "randomized response" in shown
-    assert "A cell is not the true one with chance" in shown
+    assert "A cell that is answered is not answered truly with chance" in shown
 
 
 def test_a_huge_epsilon_is_not_dressed_up(here, hushrec):
@@ -255,3 +259,25 @@ def test_at_80_columns_nothing_is_cut(here, hushrec, monkeypatch):
     lines = hushrec("show released.parquet").out.splitlines()[1:]
     assert max(map(len, lines)) <= 80
     assert not any("…" in line for line in lines)
+
+
+def test_a_data_set_is_fitted_free_of_charge(here, hushrec, refused):
+    hushrec(command())
+    result = hushrec("fit released.parquet --model item-knn -o model.safetensors")
+    assert "Next: hushrec recommend model.safetensors" in result.out
+    assert hr.Release.open("model.safetensors").statement == ReleasedData.open("released.parquet").statement
+    assert "needs no other options" in refused(
+        f"fit released.parquet --model item-knn -o m.safetensors {BUDGET}"
+    )
+    assert "hushrec fit" in refused("recommend released.parquet")
+    Path("cut.parquet").write_bytes(Path("released.parquet").read_bytes()[:-9])
+    assert "or damaged: hushrec show tells" in refused("fit cut.parquet -o m.safetensors")
+
+
+def test_ctrl_c_says_what_became_of_the_charge(here, hushrec, monkeypatch):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("hushrec.models.releasing._numbered", stopped)
+    result = hushrec(command(), 130)
+    assert "hushrec: stopped.\nThe charge stays spent" in result.err

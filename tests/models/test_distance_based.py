@@ -9,7 +9,7 @@ from hushrec.errors import BudgetExceeded, ConfigError
 from hushrec.privacy.ledger import Ledger
 from hushrec.testing import Seeded
 
-ALTER = {"keep_probability": 0.8, "group_probability": 0.5, "threshold": 30.0}
+ALTER = {"keep_probability": 0.8, "group_probability": 0.5, "threshold": 30.0, "groups": "ratings"}
 
 
 @pytest.fixture(scope="module")
@@ -37,13 +37,13 @@ def test_published_groups_are_not_covered_and_the_ledger_remembers(ratings, tmp_
     assert said.caveat.startswith("GROUPS NOT COVERED")
     assert not said.private
     assert (said.unit, said.adjacency) == ("user", "replace-items")
-    covered = hr.DistanceBased(**{**ALTER, "threshold": 0.5}, groups=_features())
+    covered = hr.DistanceBased(**{**ALTER, "threshold": 0.5, "groups": _features()})
     later = hr.release_data(ratings, covered, ledger=ledger).statement
     assert later.caveat.startswith("GROUPS NOT COVERED")
 
 
 def test_public_features_are_covered_and_a_slot_costs_what_its_law_says(ratings, tmp_path):
-    method = hr.DistanceBased(**{**ALTER, "threshold": 0.5}, groups=_features())
+    method = hr.DistanceBased(**{**ALTER, "threshold": 0.5, "groups": _features()})
     plan = method.plan(ratings.domain)
     law = method.law(plan, ratings)
     assert plan.events[0].per_slot == law.per_slot
@@ -58,13 +58,16 @@ def test_public_features_are_covered_and_a_slot_costs_what_its_law_says(ratings,
 def test_groups_of_a_charged_release_are_covered_and_of_a_seeded_one_are_not(ratings, tmp_path):
     away = hr.Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
     paid = hr.fit(ratings, hr.CovarianceSVD(), away, ledger=tmp_path / "covariance.db")
-    method = hr.DistanceBased(**ALTER, groups=paid)
+    method = hr.DistanceBased(**{**ALTER, "groups": paid})
     said = hr.release_data(ratings, method, ledger=tmp_path / "l.db").statement
     assert said.private
-    assert any("a release of CovarianceSVD, ε = 4" in line for line in said.assumes)
+    assert said.beside == "a release of CovarianceSVD (ε = 4 at δ = 1e-06, unit user, add-remove)"
+    assert f"ε = {said.epsilon + 8:.6g} at δ = 5.56e-05 together" in str(said)
+    assert "beyond what that release tells" in str(said)
+    assert any(line.endswith(f"same ledger, but {said.beside}") for line in said.assumes)
     seeded = hr.fit(ratings, hr.CovarianceSVD(), away, entropy=Seeded(1))
     for free in (seeded, hr.fit(ratings, hr.CovarianceSVD())):
-        plan = hr.DistanceBased(**ALTER, groups=free).plan(ratings.domain)
+        plan = hr.DistanceBased(**{**ALTER, "groups": free}).plan(ratings.domain)
         assert "promises nothing" in plan.uncovered
     other = hr.Domain(range(20), scale=(1, 5, 1), max_users=200)
     with pytest.raises(ConfigError, match="another catalogue"):
@@ -73,7 +76,7 @@ def test_groups_of_a_charged_release_are_covered_and_of_a_seeded_one_are_not(rat
 
 def test_other_groups_are_another_key(ratings):
     def key(values):
-        method = hr.DistanceBased(**{**ALTER, "threshold": 0.5}, groups=_features(values))
+        method = hr.DistanceBased(**{**ALTER, "threshold": 0.5, "groups": _features(values)})
         return method.plan(ratings.domain).key("ledger", 0)
 
     assert key(2) == key(2) != key(3)

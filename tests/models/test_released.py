@@ -21,7 +21,7 @@ from hushrec.release.statement import Local, Measured, Statement
 
 ITEMS = ("Alien", "Am\u00e9lie, the", 'Say "Anything"', "007", " blank ", "two\nlines", "NA")
 SCALE = (0.5, 5.0, 0.5)
-SETTINGS = {"analysis": "corrected", "symbols": 11, "exponent": 0.25, "asked": None, "cells": len(ITEMS)}
+SETTINGS = {"analysis": "corrected", "symbols": 11, "exponent": 0.097, "asked": None, "cells": len(ITEMS)}
 FORMS = ("parquet", "csv")
 
 
@@ -435,18 +435,48 @@ def test_reports_are_collected_whatever_their_order(tmp_path):
     assert together.statement.private
     assert together.statement.local == statement(2.0).local
     assert together.statement.assumes[0] == "rows are randomized at home"
-    assert "a ledger of his own" in together.statement.assumes[-1]
+    assert not any("a ledger of his own" in line for line in together.statement.assumes)
     assert same(ReleasedData.open(together.save(tmp_path / "all.parquet")), together)
 
 
 def test_what_one_report_lacks_all_lack():
     seeded, groups = "NOT PRIVATE: seeded", "GROUPS NOT COVERED: made from exact ratings"
     ledger = {"id": "9f" * 16, "file": "ledger.db", "seq": 3, "head": "ab" * 32, "slot": 0, "horizon": 4}
-    parts = [data(3, statement=statement(caveat=caveat, ledger=ledger)) for caveat in ("", groups, seeded)]
+    parts = [
+        data(3, statement=statement(caveat=caveat, ledger={**ledger, "id": f"{n}f" * 16}))
+        for n, caveat in enumerate(("", groups, seeded))
+    ]
     assert ReleasedData.collect(parts).statement.caveat == seeded
     assert ReleasedData.collect(parts[:2]).statement.caveat == groups
     assert ReleasedData.collect(parts[:1]).statement.private
     assert ReleasedData.collect(parts).statement.ledger == {}
+
+
+def test_reports_of_devices_are_one_persons_each(tmp_path):
+    paths = [data(1, seed=n, density=0.9).save(tmp_path / f"{n}.parquet") for n in range(2)]
+    together = ReleasedData.collect(paths)
+    assert together.n_people == 2
+    assert "a ledger of his own" in together.statement.assumes[-1]
+
+
+def test_whoever_reports_twice_is_noticed():
+    ledger = {"id": "9f" * 16, "file": "ledger.db", "seq": 3, "head": "ab" * 32, "slot": 0, "horizon": 4}
+    twice = [data(3, seed=n, statement=statement(ledger={**ledger, "slot": n})) for n in range(2)]
+    for reports in (twice, [data(3), data(3)]):
+        with pytest.raises(ReleaseError, match="one report of each ledger"):
+            ReleasedData.collect(reports)
+
+
+def test_a_delta_that_is_too_large_for_all_is_refused():
+    parts = [data(20, seed=n, statement=statement(delta=0.003)) for n in range(2)]
+    assert ReleasedData.collect(parts[:1]).n_people == 20
+    with pytest.raises(ReleaseError, match="too large for 40 people"):
+        ReleasedData.collect(parts)
+
+
+def test_settings_that_tell_more_than_is_stated_are_refused():
+    with pytest.raises(ReleaseError, match="tell more of a cell"):
+        data(3, settings=SETTINGS | {"exponent": 0.25})
 
 
 def test_reports_that_do_not_belong_together_are_refused():
@@ -455,7 +485,7 @@ def test_reports_that_do_not_belong_together_are_refused():
     finer = Domain(ITEMS, scale=(0.5, 5.0, 0.25), max_users=3, cap=len(ITEMS))
     for other in (
         data(3, method="Other"),
-        data(3, settings=SETTINGS | {"exponent": 0.3}),
+        data(3, settings=SETTINGS | {"exponent": 0.0965}),
         data(3, ratings=replace(one.ratings, domain=frame)),
         data(3, ratings=replace(one.ratings, domain=finer)),
         data(3, statement=statement(delta=1e-6)),

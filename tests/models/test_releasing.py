@@ -12,7 +12,7 @@ from hushrec.privacy.ledger import Ledger
 from hushrec.testing import Seeded
 
 ITEMS = [f"i{n:02d}" for n in range(20)]
-ALTER = {"keep_probability": 0.8, "group_probability": 0.5, "threshold": 30.0}
+ALTER = {"keep_probability": 0.8, "group_probability": 0.5, "threshold": 30.0, "groups": "ratings"}
 
 
 @pytest.fixture(scope="module")

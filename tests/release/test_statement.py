@@ -237,7 +237,7 @@ def test_json_keeps_everything(statement, changes):
     assert (json.loads(text)["epsilon"] is None) == math.isinf(made.epsilon)
 
 
-OPTIONAL = {"diagnostics", "levels", "local", "personal"}
+OPTIONAL = {"beside", "diagnostics", "levels", "local", "personal"}
 
 
 @pytest.mark.parametrize("name", sorted({field.name for field in fields(Statement)} - OPTIONAL))

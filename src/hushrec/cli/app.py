@@ -24,8 +24,9 @@ from hushrec.cli.release_data import release_data
 from hushrec.cli.show import show
 from hushrec.errors import HushrecError
 
-REFUSED = 2
-"""Exit code for wrong usage and for errors whose message names the fix; others give 1 and a traceback."""
+REFUSED, STOPPED = 2, 130
+"""Exit codes for wrong usage and for errors whose message names the fix, and for Ctrl-C; others give 1 and a
+traceback."""
 
 
 COMMANDS = (
@@ -57,8 +58,16 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except HushrecError as error:
-            print(f"hushrec: {error}", file=sys.stderr)
+            print("\n".join([f"hushrec: {error}", *_notes(error)]), file=sys.stderr)
             raise typer.Exit(REFUSED) from None
+        except KeyboardInterrupt as error:
+            print("\n".join(["hushrec: stopped.", *_notes(error)]), file=sys.stderr)
+            raise typer.Exit(STOPPED) from None
+
+
+def _notes(error: BaseException) -> list[str]:
+    """What became of a charge."""
+    return list(getattr(error, "__notes__", []))
 
 
 # Rich's boxes would take longer to import than everything else. Tracebacks stay Python's own, which show no

@@ -61,7 +61,7 @@ def fit(
     separator: options.Separator = None,
     decimal: options.Decimal = ".",
 ) -> None:
-    """Make a private release of ratings, charged to a ledger, or one of a released data set."""
+    """Make a release of private ratings, or of released data."""
     from hushrec.models.dataset_files import recognised
 
     config = options.model(model, analysis, noise, settings)
@@ -77,7 +77,8 @@ def fit(
         return
     if domain is None or budget is None or ledger is None:
         raise ConfigError(
-            "private ratings need --domain, --epsilon, --delta, --unit, --adjacency and --ledger"
+            "private ratings need --domain, --epsilon, --delta, --unit, --adjacency and --ledger; a released "
+            f"data set needs none of them, but {ratings.name} is none, or damaged: hushrec show tells"
         )
     from hushrec.data.domain import Domain
     from hushrec.models.fitting import fit

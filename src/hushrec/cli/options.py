@@ -123,11 +123,14 @@ def method(
         return RandomizedResponse(**_chosen(settings, analysis=analysis))
     if analysis != "corrected":
         raise ConfigError("distance-based has one analysis, which is exact; leave --analysis out")
-    if features and groups_from:
-        raise ConfigError("groups are made from --features or from --groups-from; leave one of them out")
     from hushrec.models.distance_based import DistanceBased
 
     chosen = _chosen(settings)
+    if ("groups" in chosen) + bool(features) + bool(groups_from) != 1:
+        raise ConfigError(
+            "say what items are grouped by: --features FILE (public), --groups-from RELEASE (which was "
+            "charged), or --set groups=ratings (as published; no ε covers the groups then)"
+        )
     if features:
         from hushrec.data.features import read
 

@@ -41,7 +41,15 @@ def release_data(
         typer.Option(help="replace hides all of a row; replace-items (distance-based) which items it is of."),
     ] = None,
     analysis: options.Analysis = "corrected",
-    settings: options.Settings = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="A setting: sample=100 (randomized-response), keep_probability=0.9, group_probability=0.5, "
+            "threshold=1.5, distance=cosine, groups=ratings (distance-based); may be repeated.",
+        ),
+    ] = None,
     features: Annotated[
         Path | None,
         typer.Option(help="Public features of items, to group them by: movies.dat, u.item, csv, …"),
@@ -105,6 +113,14 @@ def _print_plan(config: "Method", planned: "Plan", domain: "Domain") -> None:
         screen.print(line, soft_wrap=True)
     if planned.uncovered:
         screen.print(f"GROUPS NOT COVERED: {planned.uncovered}", soft_wrap=True)
+    for line in (getattr(config, "groups_in", _nothing)(domain), config.beside()):
+        if line:
+            screen.print(line[0].upper() + line[1:] + ".", soft_wrap=True)
+    screen.print(wording.covered(planned.budget.unit, planned.budget.adjacency), soft_wrap=True)
+
+
+def _nothing(domain: "Domain") -> str:
+    return ""
 
 
 def _save(data: "ReleasedData", out: Path) -> None:

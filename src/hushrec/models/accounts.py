@@ -1,10 +1,13 @@
 """The ledger that a release is charged to: the owner's, or one in memory for seeded experiments."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from hushrec.errors import BudgetExceeded, LedgerError
 from hushrec.privacy.entropy import Entropy, OperatingSystem
 from hushrec.privacy.ledger import Ledger
+from hushrec.privacy.mechanisms import Grant
 from hushrec.privacy.plan import Plan, require_exact_noise
 
 
@@ -38,9 +41,33 @@ def account_of(ledger: Ledger | str | Path | None, planned: Plan, entropy: Entro
     return Ledger.ephemeral(planned.budget.model_copy(update={"epsilon": epsilon}))
 
 
+@contextmanager
+def spending(account: Ledger, grant: Grant) -> Iterator[None]:
+    """What is done under a charge: if it fails, the charge is given up, or kept open for its checkpoint.
+
+    Raises:
+        MemoryError: There is too little; without NumPy's words, which tell how many ratings there are.
+
+    Privacy: public.
+    """
+    try:
+        yield
+    except BaseException as error:
+        note = "The charge stays open: the same call with this checkpoint goes on under it."
+        if not grant.checkpoint:
+            account.burn(grant)
+            note = "The charge stays spent: noise is never drawn twice under one charge."
+        if isinstance(error, MemoryError):
+            error = MemoryError("there is too little memory for this release; make room for it")
+            error.add_note(note)
+            raise error from None
+        error.add_note(note)
+        raise
+
+
 def _require_payable(planned: Plan, entropy: Entropy | None) -> None:
     """Refuse before a ledger is started what it would refuse: else it would stay, with this budget in it."""
     seeded = entropy is not None and not isinstance(entropy, OperatingSystem)
     require_exact_noise(planned, "not private: seeded" if seeded else "")
     if planned.spent.epsilon_units(planned.budget.delta) > planned.budget.epsilon_units:
-        raise BudgetExceeded(planned.epsilon, planned.budget.epsilon, planned.budget.unit)
+        raise BudgetExceeded(planned.epsilon, planned.budget.epsilon, planned.budget.unit, started=False)

@@ -37,10 +37,15 @@ _LARGEST = 1 << 36  # bytes that a file may unpack to
 _LARGEST_FACTS = 1 << 27
 
 
-def numbered(n_people: int) -> pl.Series:
-    """Ids of people who are known by number alone: "0001", "0002", …, so that bytes ascend as numbers do."""
-    width = len(str(n_people))
-    return pl.Series([f"{number:0{width}d}" for number in range(1, n_people + 1)], dtype=pl.String)
+def numbered(n_people: int, numbers: Ints | None = None) -> pl.Series:
+    """Ids of people who are known by number alone: "0001", "0002", …, so that bytes ascend as numbers do.
+
+    Args:
+        n_people: how many there are, which says how wide a number is.
+        numbers: of those whose ids are wanted, from 1; all of them by default.
+    """
+    wanted = np.arange(1, n_people + 1) if numbers is None else numbers
+    return pl.Series(wanted, dtype=pl.Int64).cast(pl.String).str.zfill(len(str(n_people)))
 
 
 def digest(facts: Mapping[str, Any], ratings: Ratings) -> str:

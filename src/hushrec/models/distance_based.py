@@ -1,6 +1,7 @@
 """A data set in which items are kept, or replaced by others, mostly near ones."""
 
 import hashlib
+import math
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Literal
@@ -17,11 +18,13 @@ from hushrec.models.groups import Distance, Groups
 from hushrec.models.method import CELLS, Method
 from hushrec.privacy import units
 from hushrec.privacy.budget import Budget
+from hushrec.privacy.events import drawn_rate
 from hushrec.privacy.plan import Measurement, Plan
 from hushrec.privacy.randomizers import Substitutions
 from hushrec.privacy.substituting import SubstitutionLaw, worst_per_slot
 from hushrec.release.artefact import Release
 from hushrec.release.lines import Local
+from hushrec.release.statement import Statement
 
 _RAW = "the groups of items were made from everybody's exact ratings, and nothing was charged for them"
 _UNPROTECTED = "the groups of items were made from a release that promises nothing"
@@ -59,7 +62,7 @@ class DistanceBased(Method):
     group_probability: float = Field(ge=0, lt=1)
     threshold: float = Field(gt=0, allow_inf_nan=False)
     distance: Distance = "squared"
-    groups: Literal["ratings"] | ItemFeatures | Release = "ratings"
+    groups: Literal["ratings"] | ItemFeatures | Release
 
     @field_serializer("groups")
     def _named(self, groups: str | ItemFeatures | Release) -> str:
@@ -84,12 +87,12 @@ class DistanceBased(Method):
         else:
             per_slot = self._law(self._groups(domain)).per_slot
         cells = min(domain.cap, domain.n_items)
-        event = Substitutions(CELLS, per_slot, 1 - self.keep_probability, cells, domain.n_items)
+        event = Substitutions(CELLS, per_slot, 1 - drawn_rate(self.keep_probability), cells, domain.n_items)
         cost = units.cost(cells * event.loss)
         if budget is None:
             budget = Budget(epsilon=units.shown(cost), delta=0.0, unit="user", adjacency="replace-items")
         if cost > budget.epsilon_units:
-            raise BudgetExceeded(units.shown(cost), budget.epsilon, budget.unit)
+            raise BudgetExceeded(units.shown(cost), budget.epsilon, budget.unit, started=False)
         return Plan(
             model=type(self).__name__,
             config=self.settings(),
@@ -132,16 +135,30 @@ class DistanceBased(Method):
         """The settings, as they stand."""
         return self.settings()
 
-    def assumes(self) -> tuple[str, ...]:
-        """What the groups rest on."""
-        lines = ["every row is randomized by itself, with randomness that nobody else knows"]
-        if isinstance(self.groups, Release):
-            made = self.groups.statement
-            at = f"ε = {made.epsilon:.6g} at δ = {made.delta:g}, unit {made.unit}, {made.adjacency}"
-            lines.append(f"the groups of items were made from a release of {self.groups.model}, {at}")
-        elif isinstance(self.groups, ItemFeatures):
-            lines.append("the features of items are public knowledge, not made from ratings")
-        return tuple(lines)
+    def assumes(self, plan: Plan) -> tuple[str, ...]:
+        """What the groups rest on, and what they and the rows cost together."""
+        lines = super().assumes(plan)
+        if isinstance(self.groups, ItemFeatures):
+            lines += ("the features of items are public knowledge, not made from ratings",)
+        if self.beside():
+            assert isinstance(self.groups, Release)
+            lines += (_together(self.groups.statement, plan.epsilon),)
+        return lines
+
+    def beside(self) -> str:
+        """The release that the groups were made from, if it promises anything."""
+        if not isinstance(self.groups, Release) or not self.groups.statement.private:
+            return ""
+        made = self.groups.statement
+        at = f"ε = {made.epsilon:.6g} at δ = {made.delta:g}, unit {made.unit}, {made.adjacency}"
+        return f"a release of {self.groups.model} ({at})"
+
+    def groups_in(self, domain: Domain) -> str:
+        """How large the groups are, for people to read; empty where they would be made from ratings.
+
+        Privacy: public.
+        """
+        return "" if isinstance(self.groups, str) else self._groups(domain).summary
 
     def _uncovered(self) -> str:
         """Why nothing covers the groups; empty where they are public or were paid for."""
@@ -156,6 +173,23 @@ class DistanceBased(Method):
 
     def _law(self, groups: Groups) -> SubstitutionLaw:
         return SubstitutionLaw(self.keep_probability, self.group_probability, groups.indptr, groups.members)
+
+
+def _together(made: Statement, epsilon: float) -> str:
+    """What the rows and the release that grouped their items cost together."""
+    if made.unit == "rating":
+        return (
+            "the release that the groups were made from protects single ratings; what it tells of all of a "
+            "person's is bounded by no ε here"
+        )
+    # Ratings of other items are a row that goes and a row that comes.
+    twice = made.adjacency == "add-remove"
+    delta = made.delta * (1 + math.exp(min(made.epsilon, 700.0))) if twice else made.delta
+    total = epsilon + made.epsilon * (2 if twice else 1)
+    return (
+        "if the release that the groups were made from is of the same people, it and this one cost a person "
+        f"ε = {total:.6g} at δ = {min(delta, 1.0):.3g} together, for which items his ratings are of"
+    )
 
 
 @lru_cache(maxsize=4)

@@ -9,8 +9,8 @@ from typing import cast
 from hushrec.data.blocks import Blocks
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
-from hushrec.errors import BudgetUnsupported, CheckpointError, DataError
-from hushrec.models.accounts import account_of
+from hushrec.errors import BudgetUnsupported, CheckpointError, ConfigError, DataError
+from hushrec.models.accounts import account_of, spending
 from hushrec.models.base import Model
 from hushrec.models.released import ReleasedData
 from hushrec.models.statements import describe, from_data, not_private
@@ -87,6 +87,10 @@ def fit(
     """
     if checkpoint is not None and entropy is not None:
         raise CheckpointError("a checkpoint has a noise key of its own; leave out checkpoint or entropy")
+    if not isinstance(config, Model):
+        raise ConfigError(
+            f"{type(config).__name__} is no model; to release data, call hushrec.release_data with it"
+        )
     published: Statement | None = None
     if isinstance(ratings, ReleasedData):
         if budget is not None or ledger is not None or slot is not None:
@@ -147,16 +151,9 @@ def _charged(
     budget = planned.budget
     grant = account.charge(planned, slot, entropy)
     population = ratings.capped(ratings.domain.cap) if budget.unit == "user" else ratings
-    try:
+    with spending(account, grant):
         made = config.release(population, budget, grant)
         release = describe(made, config, planned, grant, ratings.domain, personal=ratings.asks)
         account.sampled(grant, release.to_bytes())
-    except BaseException as error:
-        if grant.checkpoint:
-            error.add_note("The charge stays open: the same call with this checkpoint goes on under it.")
-        else:
-            account.burn(grant)
-            error.add_note("The charge stays spent: noise is never drawn twice under one charge.")
-        raise
     account.published(grant)
     return release

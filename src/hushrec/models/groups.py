@@ -222,6 +222,11 @@ def _products(source: ItemFeatures | Release | Ratings) -> _Products:
 def _of_covariance(release: Release) -> _Products:
     n = len(release.items)
     packed = release.tensors.get("covariance")
+    if packed is None and "item_factors" not in release.tensors:
+        raise ConfigError(
+            f"a release of {release.model} holds no covariance of items; take one of CovarianceSVD or "
+            "CovarianceKNN"
+        )
     if packed is None:
         factors = release.tensors["item_factors"].astype(np.float64)
         squares = np.einsum("ik,ik->i", factors, factors)
@@ -248,8 +253,9 @@ def _distances(products: _Products, distance: Distance, items: Ints) -> Floats:
     dots, squares = products.rows(items), products.squares
     known = squares > 0
     if distance == "pearson":
-        dots -= products.sums[items, None] * (products.sums / products.length)
-        squares = squares - products.sums**2 / products.length
+        length = max(products.length, 1)
+        dots -= products.sums[items, None] * (products.sums / length)
+        squares = squares - products.sums**2 / length
         known &= squares > 1e-12 * products.squares  # else constant, but for rounding
     if distance == "squared":
         found = squares[items, None] + squares - 2 * dots

@@ -60,6 +60,10 @@ class Method(Settings):
     def facts(self, plan: Plan, domain: Domain) -> Mapping[str, Any]:
         """What a reader of the data set needs to know of its law, as JSON values. Privacy: public."""
 
-    def assumes(self) -> tuple[str, ...]:
+    def assumes(self, plan: Plan) -> tuple[str, ...]:
         """What its guarantee rests on beside what every statement says. Privacy: public."""
-        return ()
+        return ("every row is randomized by itself, with randomness that nobody else knows",)
+
+    def beside(self) -> str:
+        """Another release that can be told from this one, and has an ε of its own. Privacy: public."""
+        return ""

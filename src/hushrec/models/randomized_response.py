@@ -114,10 +114,6 @@ class RandomizedResponse(Method):
             "cells": domain.n_items,
         }
 
-    def assumes(self) -> tuple[str, ...]:
-        """That a device sees to its own randomness, where devices report."""
-        return ("every row is randomized by itself, with randomness that nobody else knows",)
-
 
 def _event(plan: Plan) -> Responses:
     (event,) = plan.events

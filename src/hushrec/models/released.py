@@ -16,12 +16,15 @@ from hushrec.data.ratings import Ratings
 from hushrec.errors import HushrecError, ReleaseError
 from hushrec.models import dataset_files
 from hushrec.models.estimates import estimates
+from hushrec.privacy.randomizers import cell_loss
 from hushrec.release.statement import Statement
 
 LARGEST_STORED = 2**26
 """Cells of the largest data set that a ledger keeps whole."""
 _DAMAGED = "this is no data set of hushrec, or it was damaged; fetch it again"
 _GRAVEST = "NOT PRIVATE"
+_MOST = 2**33
+"""More people than there are."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -67,6 +70,8 @@ class ReleasedData:
                 "the people of a data set are numbered: take their ids from dataset_files.numbered(n_people),"
                 " in order, and leave times and wishes out"
             )
+        if not self._keeps_its_word():
+            raise ReleaseError("the settings tell more of a cell than the statement says")
         frame = _frame(given.domain.items, tuple(given.domain.scale), self.n_people)
         if given.domain != frame:
             object.__setattr__(self, "ratings", replace(given, domain=frame))
@@ -146,20 +151,26 @@ class ReleasedData:
                 raise ReleaseError(str(error).replace(str(file), "this")) from None
 
     @classmethod
-    def collect(cls, reports: Iterable[Self]) -> Self:
+    def collect(cls, reports: Iterable[Self | str | Path]) -> Self:
         """One data set of the reports of many people, each made on a device of his own.
 
         Args:
-            reports: with the same catalogue, scale, method and settings, in any order. People are numbered
-                anew, in the order of their reports' digests, which tells nothing of whose they are.
+            reports: data sets or their files, with the same catalogue, scale, method and settings, in any
+                order. People are numbered anew, in the order of their reports' digests, which tells nothing
+                of whose they are.
 
         Returns:
             All their rows, with the largest ε of any of them.
 
         Raises:
-            ReleaseError: There are none, or they do not belong together.
+            ReleaseError: There are none; they do not belong together; two are of one ledger, or the same one
+                twice; or δ is too large for so many people.
         """
-        given = sorted(reports, key=lambda report: str(report._facts()["sha256"]))
+        opened = (cls.open(report) if isinstance(report, str | Path) else report for report in reports)
+        found = sorted(
+            ((str(report._facts()["sha256"]), report) for report in opened), key=lambda one: one[0]
+        )
+        given = [report for _, report in found]
         if not given:
             raise ReleaseError("there is no report to collect; give one or more")
         first = given[0]
@@ -168,8 +179,19 @@ class ReleasedData:
                 "these reports differ in catalogue, scale, method, settings or kind of promise; collect those"
                 " that were made alike"
             )
+        ledgers = [report.statement.ledger["id"] for report in given if "id" in report.statement.ledger]
+        if len(set(ledgers)) < len(ledgers) or len({digest for digest, _ in found}) < len(found):
+            raise ReleaseError(
+                "two of these are of one ledger, or one is given twice: the same people would count as "
+                "others, and their losses would not be added; give one report of each ledger"
+            )
         starts = np.cumsum([0, *(report.n_people for report in given)])
         n_people = int(starts[-1])
+        if n_people > _MOST or first.statement.delta * 10 * n_people >= 1:
+            raise ReleaseError(
+                f"δ = {first.statement.delta:g} is too large for {n_people:,} people, or they are too many "
+                "to be true; a device's domain declares max_users of all people, and a δ that goes with it"
+            )
         each = [
             report.ratings.users.cast(pl.Int64).to_numpy() - 1 + start
             for report, start in zip(given, starts, strict=False)
@@ -178,12 +200,23 @@ class ReleasedData:
         first_scale = tuple(first.ratings.domain.scale)
         ratings = Ratings(
             _frame(first.ratings.domain.items, first_scale, n_people),
-            dataset_files.numbered(n_people).gather(np.concatenate(each)),
+            dataset_files.numbered(n_people, np.concatenate(each) + 1),
             np.concatenate([[0], np.cumsum(counts)]),
             np.concatenate([report.ratings.items for report in given]),
             np.concatenate([report.ratings.steps for report in given]),
         )
         return cls(first.method, first.settings, ratings, n_people, _together(given))
+
+    def _keeps_its_word(self) -> bool:
+        """Whether a cell's answer, by the settings, loses no more than the statement says."""
+        law = [self.settings.get(name) for name in ("symbols", "exponent")]
+        local = self.statement.local
+        if self.method != "RandomizedResponse" or local is None or None in law:
+            return True
+        try:
+            return float(cell_loss(*law)) <= local.epsilon * (1 + 1e-9)
+        except (HushrecError, TypeError, ValueError, ArithmeticError):
+            return False
 
     def _facts(self) -> dict[str, Any]:
         facts: dict[str, Any] = {
@@ -208,7 +241,7 @@ class ReleasedData:
                 raise ReleaseError(f"{path} is of format {facts['format']!r}; upgrade hushrec to read it")
             n_people = facts["n_people"]
             lo, hi, step = map(float, facts["scale"])
-            if not isinstance(n_people, int) or not 0 <= n_people < 2**40:
+            if not isinstance(n_people, int) or not 0 <= n_people <= _MOST:
                 raise ReleaseError(_DAMAGED)
             domain = _frame(tuple(map(str, facts["items"])), (lo, hi, step), n_people)
             statement = Statement.from_json(facts["statement"])
@@ -251,6 +284,9 @@ def _sort(report: ReleasedData) -> tuple[Any, ...]:
     return report.method, report.settings, domain.items, domain.scale, promise
 
 
+_ONCE = "each person's report was charged to a ledger of his own, on his device, and reported once"
+
+
 def _together(reports: Sequence[ReleasedData]) -> Statement:
     """What all reports together promise to each of their people."""
     said = [report.statement for report in reports]
@@ -261,9 +297,6 @@ def _together(reports: Sequence[ReleasedData]) -> Statement:
     return replace(
         max(said, key=lambda one: one.epsilon),
         caveat=next(iter(caveats), ""),
-        assumes=(
-            *alike,
-            "each person's report was charged to a ledger of his own, on his device, and reported once",
-        ),
+        assumes=(*alike, *([_ONCE] if all(report.n_people <= 1 for report in reports) else [])),
         ledger={},
     )

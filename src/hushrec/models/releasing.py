@@ -4,17 +4,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 
 from hushrec.arrays import Ints
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
-from hushrec.errors import DataError
-from hushrec.models.accounts import account_of
+from hushrec.errors import CheckpointError, DataError
+from hushrec.models.accounts import account_of, spending
+from hushrec.models.dataset_files import numbered
 from hushrec.models.method import CELLS, Method
 from hushrec.models.released import ReleasedData
 from hushrec.models.statements import describe_data
 from hushrec.privacy.budget import Budget
+from hushrec.privacy.checkpoint import Checkpoint
 from hushrec.privacy.entropy import Entropy
 from hushrec.privacy.ledger import Ledger
 from hushrec.privacy.mechanisms import Grant
@@ -55,11 +56,20 @@ def release_data(
         BudgetExceeded: The ledger has less left than the plan costs.
         LedgerError: There is no ledger, or it cannot be relied on.
         BudgetUnsupported: The method states no such guarantee.
-        DataError: People ask for an ε of their own, which no method here can give them.
+        DataError: People ask for an ε of their own, which no method here can give them; or these are no
+            ratings in memory.
+        CheckpointError: ``entropy`` is a checkpoint.
         ReleaseError: The slot's data set was too large for the ledger to keep.
 
     Privacy: charged (the one event of the plan).
     """
+    if not isinstance(ratings, Ratings) or not isinstance(method, Method):
+        raise DataError(
+            "release_data takes ratings in memory, as hushrec.load makes them, and RandomizedResponse or "
+            "DistanceBased; to train a model, call hushrec.fit"
+        )
+    if isinstance(entropy, Checkpoint):
+        raise CheckpointError("a released data set has no checkpoint to go on from; leave entropy out")
     if ratings.asks or ratings.domain.levels:
         raise DataError(
             "people ask for an ε of their own in these ratings, which a released data set cannot give them; "
@@ -70,13 +80,9 @@ def release_data(
     if slot is not None and (stored := account.stored(planned, slot)) is not None:
         return ReleasedData.from_bytes(stored)
     grant = account.charge(planned, slot, entropy)
-    try:
+    with spending(account, grant):
         data = reported(ratings, method, planned, grant).data
         account.sampled(grant, data.for_ledger())
-    except BaseException as error:
-        account.burn(grant)
-        error.add_note("The charge stays spent: noise is never drawn twice under one charge.")
-        raise
     account.published(grant)
     return data
 
@@ -137,8 +143,6 @@ def _numbered(rows: RandomizedRows, listed: np.ndarray, domain: Domain) -> Ratin
     """Reported rows as a table of numbered people; empty ones are not in it."""
     n = listed.size
     frame = Domain(domain.items, scale=domain.scale, cap=domain.n_items, max_users=max(n, 1))
-    numbers = np.flatnonzero(listed) + 1
-    width = len(str(n))
-    users = pl.Series(numbers).cast(pl.String).str.zfill(width)
+    users = numbered(n, np.flatnonzero(listed) + 1)
     indptr = np.concatenate([rows.indptr[:1], rows.indptr[1:][listed]])
     return Ratings(frame, users, indptr, rows.columns, rows.marks)

@@ -70,9 +70,10 @@ def describe_data(method: Method, plan: Plan, grant: Grant, domain: Domain) -> S
         analysis=plan.analysis,
         claimed_epsilon=plan.claimed_epsilon,
         measurements=tuple(_line(m, plan) for m in plan.measurements),
-        assumes=(*_assumes(plan, domain, personal=False), *method.assumes()),
+        assumes=(*_assumes(plan, domain, personal=False, beside=method.beside()), *method.assumes(plan)),
         ledger=grant.ledger if grant.ledger.get("file") else {},
         local=method.local(plan, domain),
+        beside=method.beside(),
     )
 
 
@@ -159,13 +160,14 @@ def _line(measurement: Measurement, plan: Plan) -> Measured:
     )
 
 
-def _assumes(plan: Plan, domain: Domain, personal: bool) -> tuple[str, ...]:
+def _assumes(plan: Plan, domain: Domain, personal: bool, beside: str = "") -> tuple[str, ...]:
     lo, hi, step = domain.scale
     lines = [
         f"the catalogue of {domain.n_items:,} items, the scale {lo:g} to {hi:g} by {step:g} and the bound of "
         f"{domain.max_users:,} users are public knowledge, not read off the ratings",
         "the settings were chosen without looking at these ratings, or the looking was charged",
-        "nothing else made from these ratings is published without being charged to the same ledger",
+        "nothing else made from these ratings is published without being charged to the same ledger"
+        + (f", but {beside}" if beside else ""),
         "what a person does with recommendations is new data and is not covered",
     ]
     if personal:
@@ -179,6 +181,11 @@ def _assumes(plan: Plan, domain: Domain, personal: bool) -> tuple[str, ...]:
         ]
     if plan.budget.unit == "user":
         lines.insert(1, f"one person is one user id; at most {domain.cap:,} of his ratings are used")
+    if plan.budget.unit == "user" and plan.budget.adjacency != "add-remove" and domain.users is None:
+        lines.insert(
+            1,
+            "everybody who is counted has at least one rating of the catalogue; that he has is not protected",
+        )
     if domain.users is not None:
         lines.insert(
             1,

@@ -34,7 +34,7 @@ def conditional(caveat: str, plan: Plan, entries: Sequence[Entry]) -> str:
     if not caveat and plan.uncovered:
         return f"{UNCOVERED}: {plan.uncovered}"
     if not caveat and any(entry.caveat.startswith(UNCOVERED) for entry in entries):
-        return f"{UNCOVERED}: this ledger holds a release whose groups of items were made from exact ratings"
+        return f"{UNCOVERED}: this ledger holds a release whose groups of items no ε covers"
     own = {event.name for event in plan.events if isinstance(event, PosteriorSample)}
     names = own | {e.measurement for e in entries if e.mechanism == PosteriorSample.mechanism}
     if caveat or not names:

@@ -202,6 +202,11 @@ class Release:
         except ReleaseError:
             raise
         except Exception:  # whatever a crafted file makes the parsers say, the answer is the same
+            if data[:4] == b"PAR1":
+                raise ReleaseError(
+                    "this is a table, and no release; if it is a released data set, fit a model on it first "
+                    "(hushrec fit)"
+                ) from None
             raise ReleaseError("this is not a hushrec release, or it was damaged; fetch it again") from None
         if not intact:
             raise ReleaseError("the release was altered after it was written; fetch it again")

@@ -11,7 +11,7 @@ from hushrec.release.lines import RANDOMIZERS, Local, Measured, Promised, finite
 
 __all__ = ["Local", "Measured", "Promised", "Statement"]
 
-_OPTIONAL = frozenset({"diagnostics", "levels", "local", "personal"})
+_OPTIONAL = frozenset({"beside", "diagnostics", "levels", "local", "personal"})
 """Fields that files have only where they say something."""
 _UNPROTECTED, _CONDITIONAL = "NOT PRIVATE:", "CONDITIONAL ON CONVERGENCE:"
 _UNCOVERED = "GROUPS NOT COVERED:"
@@ -43,6 +43,8 @@ class Statement:
         levels: what each class of people is promised.
         personal: whether people asked for an ε of their own.
         local: what one answer tells, where people's own rows were randomized; else None.
+        beside: the release that groups of items were made from, which can be told from this one; empty where
+            there is none. All that is stated holds beyond what it tells.
 
     Privacy: public.
     """
@@ -61,6 +63,7 @@ class Statement:
     levels: tuple[Promised, ...] = ()
     personal: bool = False
     local: Local | None = None
+    beside: str = ""
 
     @property
     def private(self) -> bool:
@@ -194,6 +197,7 @@ class Statement:
 
     def _texts(self) -> Iterator[str]:
         yield self.caveat
+        yield self.beside
         yield from self.assumes
         yield from map(str, self.ledger.values())
         for name, value in self.diagnostics.items():
@@ -218,6 +222,8 @@ class Statement:
             f"adjacency {self.adjacency}, {self.analysis} analysis",
             "",
         ]
+        if self.beside:
+            lines += [wording.beyond(self.beside), ""]
         if self.private:
             lines += [wording.promise(self.unit, self.adjacency, self.epsilon, self.delta), ""]
         if self.local:

@@ -46,7 +46,7 @@ def promise(unit: str, adjacency: str, epsilon: float, delta: float) -> str:
     if epsilon > math.log(_LARGEST_ODDS):
         return (
             f"Next to nothing is promised: an ε of {number(epsilon)} does not keep whoever reads this file "
-            f"from being practically certain {_CONCLUDED[sort]}."
+            f"from being practically certain {_CONCLUDED[sort]}.{_open(sort)}"
         )
     subject, more = _SUBJECT[unit]
     text = (
@@ -56,7 +56,25 @@ def promise(unit: str, adjacency: str, epsilon: float, delta: float) -> str:
     )
     if delta:
         text += f", but for an event of probability {delta:g}"
-    return f"{text}. Protected is {_PROTECTED[sort]}." if sort in _PROTECTED else f"{text}."
+    return f"{text}.{_open(sort)}"
+
+
+def covered(unit: str, adjacency: str) -> str:
+    """What an adjacency protects, and what it leaves open."""
+    found = _PROTECTED.get((unit, adjacency), "")
+    return found and f"Protected is {found}."
+
+
+def _open(sort: tuple[str, str]) -> str:
+    return f" {covered(*sort)}" if sort in _PROTECTED else ""
+
+
+def beyond(beside: str) -> str:
+    """Of which other release a file shows something."""
+    return (
+        f"The groups of items were made from {beside}, and can be told from this file. What follows holds "
+        "beyond what that release tells, which has an ε of its own."
+    )
 
 
 def uncovered(answer: Local | None) -> str:
@@ -64,10 +82,15 @@ def uncovered(answer: Local | None) -> str:
     what = f"ε per {answer.what}" if answer else "ε"
     return (
         f"The {what} below holds only against somebody who learns nothing from the groups, which can be seen "
-        "in what was published and which no ε covers: against anybody else nothing is promised."
+        "in what was published and which no ε covers: against anybody else nothing is promised. How many "
+        "ratings a person gave, and their stars, are published as they are."
     )
 
 
+_CHANGED = {
+    "cell": "A cell that is answered is not answered truly with chance {chance}.",
+    "slot": "A slot's item is drawn anew with chance {chance}; it may be drawn again.",
+}
 _CLAIMS = {"cell": "the paper claims", "slot": "as D2P counts, (ε, λ)"}
 
 
@@ -80,8 +103,9 @@ def local(answer: Local, epsilon: float, claimed: float | None) -> list[str]:
         claimed: what the paper claims for one person.
     """
     claims = answer.claimed, claimed
+    mean = {"cell": "expected loss", "slot": "expected loss, at most"}[answer.what]
     rows = [
-        ["", "exact ε", "expected loss", _CLAIMS[answer.what]],
+        ["", "exact ε", mean, _CLAIMS[answer.what]],
         [f"one {answer.what}", number(answer.epsilon), number(answer.expected)],
         [
             f"one user, {answer.count:,} {answer.what}{'s' if answer.count > 1 else ''}",
@@ -93,7 +117,7 @@ def local(answer: Local, epsilon: float, claimed: float | None) -> list[str]:
         row.append("" if claim is None else number(claim))
     if claims == (None, None):
         rows = [row[:-1] for row in rows]
-    return [*aligned(rows), f"A {answer.what} is not the true one with chance {number(answer.changed)}.", ""]
+    return [*aligned(rows), _CHANGED[answer.what].format(chance=number(answer.changed)), ""]
 
 
 def personal(levels: Sequence[Promised], *, sure: bool) -> list[str]:
