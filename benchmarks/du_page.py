@@ -363,7 +363,7 @@ def main():
     }
     part["linkage"] = attacks(pl.read_ndjson(source / "linkage.jsonl"))
     part["likelihood"] = (source / "likelihood.txt").read_text().strip() + "\n"
-    part["million"] = f"```text\n{(source / 'million.txt').read_text().strip()}\n```\n"
+    part["million"] = f"```text\n{(source / 'million.txt').read_text().strip(chr(10))}\n```\n"
     page = (HERE / "du_page.md").read_text()
     for name, text in part.items():
         page = page.replace(f"{{{{ {name} }}}}\n", text)
