@@ -23,6 +23,7 @@ PAPER = {0.8: 49.1, 0.9: 14.6, 0.95: 5.06, 0.97: 1.66}
 STUDENT = {2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
 COLOURS = {
     "randomised response, corrected": "#0072B2",
+    "the same, 50 ratings of each": "#CC79A7",
     "randomised response, published": "#56B4E9",
     "distance-based (which items, only)": "#D55E00",
     "MM's SVD, central": "#009E73",
@@ -222,7 +223,10 @@ def curves(rows, data):
     mine = among(rows, data=data).filter((pl.col("query") == "own") | pl.col("query").is_null())
     mine = mine.filter(~(pl.col("by") == "users, holes as 0"))
     picks = {
-        "randomised response, corrected": among(mine, release="randomized response", analysis="corrected"),
+        "randomised response, corrected": among(
+            mine, release="randomized response", analysis="corrected", cap=None
+        ),
+        "the same, 50 ratings of each": among(mine, release="randomized response", cap=50),
         "randomised response, published": among(mine, release="randomized response", analysis="published"),
         "distance-based (which items, only)": among(mine, release="distance-based").filter(
             pl.col("slot").is_not_null() & (pl.col("group") == 0)
@@ -293,7 +297,7 @@ def figures(rows, folder):
         mine = among(rows, data=ML, by="users", by_distance="squared", query="own", k=30)
         base = mean(among(mine, release="raw")["loss"])[0]
         for analysis, colour in (("corrected", "#0072B2"), ("published", "#56B4E9")):
-            made = among(mine, release="randomized response", analysis=analysis)
+            made = among(mine, release="randomized response", analysis=analysis, cap=None)
             points = [
                 (e, *mean(among(made, epsilon=e)["loss"])) for e in sorted(made["epsilon"].unique().to_list())
             ]
@@ -371,7 +375,7 @@ def main():
         raise SystemExit("the template names a part that is not made: " + page[page.index("{{") :][:60])
     (folder / "du.md").write_text(page)
     keys = ["data", "release", "analysis", "epsilon", "keep", "group", "share", "distance", "groups", "slot"]
-    keys += ["by", "by_distance", "k", "query"]
+    keys += ["cap", "by", "by_distance", "k", "query"]
     summed = rows.group_by(keys, maintain_order=True).agg(
         seeds=pl.len(),
         loss=pl.col("loss").mean(),

@@ -18,6 +18,7 @@ import json
 import math
 import os
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -49,6 +50,8 @@ RESPONSES = {
     "corrected": (50, 500, 1000, 2000, 3000, 5000, 7000, 10000),
     "published": (50, 500, 2000, 5000, 8000),
 }
+CAP, CAPPED = 50, (50, 100, 200, 300, 500, 1000)
+"""A release of at most so many ratings of each user, whose rows differ in at most twice as many cells."""
 CENTRAL = 0.5, 1, 2, 4, 8, 20
 FEW = 5
 """Seeds of all but the paper's own table."""
@@ -70,6 +73,11 @@ def runs(seeds):
         for analysis, epsilons in RESPONSES.items():
             for epsilon in epsilons:
                 yield {**about, "release": "randomized response", "analysis": analysis, "epsilon": epsilon}
+        for epsilon in CAPPED:
+            yield {
+                **{**about, "release": "randomized response", "analysis": "corrected"},
+                **{"epsilon": epsilon, "cap": CAP},
+            }
         for epsilon in CENTRAL:
             yield {**about, "release": "central", "epsilon": epsilon}
         for keep, group in itertools.product(PAPER, (0.0, 0.5, 0.9)):
@@ -142,6 +150,8 @@ def released(train, run, entropy):
     if run["release"] == "randomized response":
         budget = hr.Budget(epsilon=float(run["epsilon"]), **REPLACE)
         method = hr.RandomizedResponse(analysis=run["analysis"])
+        frame, cap = train.domain, run.get("cap", SIDE)
+        train = replace(train, domain=hr.Domain(frame.items, scale=frame.scale, cap=cap, max_users=SIDE))
     else:
         budget, method = (
             None,

@@ -19,6 +19,7 @@ from hushrec.models.matrix_factorization import MatrixFactorization
 from hushrec.models.posterior_mf import PosteriorMF
 from hushrec.models.private_als import PrivateALS
 from hushrec.models.private_sgd import PrivateSGD
+from hushrec.models.randomized_response import RandomizedResponse
 from hushrec.privacy.accountant import (
     Spent,
     gaussian_delta,
@@ -28,6 +29,7 @@ from hushrec.privacy.accountant import (
 )
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.calibration import Target, gaussians
+from hushrec.privacy.substituting import worst_per_slot
 from hushrec.statistics import sensitivity
 from hushrec.statistics.covariance import CovarianceSums
 
@@ -279,3 +281,46 @@ def test_what_a_weekly_release_may_cost(total, each):
     part = Spent(rho=largest_rho(budget(total)) // 52)
     assert part.epsilon(1e-6) == pytest.approx(each, abs=0.005)
     assert f"0{each:.2f}"[1:] in text("promise.md")
+
+
+# -- released data ------------------------------------------------------------------------------------------
+
+
+def answered(epsilon, delta=0.0):
+    """What the budget of a person buys for a cell, of 1,000."""
+    paid = Budget(epsilon=epsilon, delta=delta, unit="user", adjacency="replace")
+    (event,) = RandomizedResponse().plan(of(1_000), paid).events
+    return event
+
+
+def test_what_a_cell_may_have_at_a_delta():
+    page = text("models/randomized_response.md")
+    for epsilon, shown in ((50.0, "0.32 in place of 0.05"), (8.0, "0.078 in place of 0.008")):
+        loose, pure = (float(answered(epsilon, delta).loss) for delta in (1e-6, 0.0))
+        assert shown == f"{loose:.2g} in place of {pure:.1g}"
+        assert shown in page
+    assert f"true with chance {1 - answered(50.0).noise:.3f}" in page.replace("truly", "true")
+
+
+def test_what_published_answers_cost():
+    published = RandomizedResponse(analysis="published")
+    paid = Budget(epsilon=1e-9, delta=0.0, unit="user", adjacency="replace")
+    loss = published.plan(of(1_000), paid).epsilon
+    start = "true ε of a person, m = 1,000 cells, five stars, ε = 0 claimed"
+    assert f"**{loss:,.0f}**" in row("models/randomized_response.md", start)
+    assert f"**{loss / 1000:.3f}**, also at ε_k = 0" in text("models/errata.md")
+    assert f"**{loss:.0f}** more than is claimed" in text("models/errata.md")
+
+
+@pytest.mark.parametrize("p", [0.8, 0.9, 0.95, 0.97])
+def test_what_a_slot_costs(p):
+    loss = worst_per_slot(p, p, 1_000)
+    assert row("models/distance_based.md", f"{p:g}")[-1] == f"{loss:.1f}"
+    if p in (0.9, 0.97):
+        assert f"**{loss:.1f}**" in text("models/distance_based.md")
+        assert f"**{loss:.1f}**" in text("models/errata.md")
+
+
+def test_what_a_group_costs():
+    assert worst_per_slot(0.989, 0.0, 1_000) == pytest.approx(worst_per_slot(0.9, 0.9, 1_000), abs=0.01)
+    assert "p* = 0.989 with p = 0" in text("models/distance_based.md")
