@@ -15,7 +15,7 @@ from hushrec.data.features import ItemFeatures
 from hushrec.data.ratings import Ratings
 from hushrec.errors import BudgetExceeded, BudgetUnsupported, ConfigError
 from hushrec.models.groups import Distance, Groups
-from hushrec.models.method import CELLS, Method
+from hushrec.models.method import SLOTS, Method
 from hushrec.privacy import units
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.events import drawn_rate
@@ -87,7 +87,7 @@ class DistanceBased(Method):
         else:
             per_slot = self._law(self._groups(domain)).per_slot
         cells = min(domain.cap, domain.n_items)
-        event = Substitutions(CELLS, per_slot, 1 - drawn_rate(self.keep_probability), cells, domain.n_items)
+        event = Substitutions(SLOTS, per_slot, 1 - drawn_rate(self.keep_probability), cells, domain.n_items)
         cost = units.cost(cells * event.loss)
         if budget is None:
             budget = Budget(epsilon=units.shown(cost), delta=0.0, unit="user", adjacency="replace-items")

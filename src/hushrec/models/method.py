@@ -13,8 +13,8 @@ from hushrec.privacy.responding import ResponseLaw
 from hushrec.privacy.substituting import SubstitutionLaw
 from hushrec.release.lines import Local
 
-CELLS = "cells"
-"""Name of the one measurement of a data set: every person's row."""
+CELLS, SLOTS = "cells", "slots"
+"""Names of the one measurement of a data set: every person's row, or profile."""
 
 
 class Method(Settings):

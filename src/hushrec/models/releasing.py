@@ -11,7 +11,7 @@ from hushrec.data.ratings import Ratings
 from hushrec.errors import CheckpointError, DataError
 from hushrec.models.accounts import account_of, spending
 from hushrec.models.dataset_files import numbered
-from hushrec.models.method import CELLS, Method
+from hushrec.models.method import Method
 from hushrec.models.released import ReleasedData
 from hushrec.models.statements import describe_data
 from hushrec.privacy.budget import Budget
@@ -116,7 +116,7 @@ def reported(ratings: Ratings, method: Method, planned: Plan, grant: Grant) -> R
     """
     kept = method.kept(ratings)
     order = grant.order(kept.domain.n_users or kept.n_users)
-    shuffled = grant.randomize(_rows(kept, order), method.law(planned, ratings))
+    shuffled = grant.randomize(_rows(planned.events[0].name, kept, order), method.law(planned, ratings))
     listed = np.diff(shuffled.indptr) > 0
     rows = np.full(order.size, -1)
     rows[order[listed]] = np.arange(np.count_nonzero(listed))
@@ -130,13 +130,13 @@ def reported(ratings: Ratings, method: Method, planned: Plan, grant: Grant) -> R
     return Reported(data, rows)
 
 
-def _rows(ratings: Ratings, order: Ints) -> Rows:
+def _rows(name: str, ratings: Ratings, order: Ints) -> Rows:
     """Everybody's rows, in another order."""
     indptr = ratings.roster_indptr() if ratings.domain.users else ratings.indptr
     counts = np.diff(indptr)[order]
     starts = np.concatenate([[0], np.cumsum(counts)])
     places = np.repeat(indptr[:-1][order] - starts[:-1], counts) + np.arange(starts[-1])
-    return Rows(CELLS, ratings.domain.n_items, starts, ratings.items[places], ratings.steps[places])
+    return Rows(name, ratings.domain.n_items, starts, ratings.items[places], ratings.steps[places])
 
 
 def _numbered(rows: RandomizedRows, listed: np.ndarray, domain: Domain) -> Ratings:

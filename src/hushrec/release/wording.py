@@ -25,12 +25,14 @@ _SUBJECT = {
     "rating": ("that rating", " (about all your ratings together it may tell far more)"),
 }
 _PROTECTED = {
-    ("user", "replace"): "what your ratings were; that you took part may be known",
+    ("user", "replace"): ("what your ratings were", "that you took part may be known"),
     ("user", "replace-items"): (
-        "which items your ratings are of; how many they are, their stars, and that you took part may be known"
+        "which items your ratings are of",
+        "how many they are, their stars, and that you took part may be known",
     ),
-    ("rating", "replace"): "how many stars one rating had; which items you rated may be known",
+    ("rating", "replace"): ("how many stars one rating had", "which items you rated may be known"),
 }
+"""What an adjacency protects, and what it leaves open."""
 _CONCLUDED = {
     ("user", "add-remove"): "whether your ratings were used, and what they were",
     ("user", "replace"): "what your ratings were",
@@ -46,7 +48,7 @@ def promise(unit: str, adjacency: str, epsilon: float, delta: float) -> str:
     if epsilon > math.log(_LARGEST_ODDS):
         return (
             f"Next to nothing is promised: an ε of {number(epsilon)} does not keep whoever reads this file "
-            f"from being practically certain {_CONCLUDED[sort]}.{_open(sort)}"
+            f"from being practically certain {_CONCLUDED[sort]}.{_anyhow(sort)}"
         )
     subject, more = _SUBJECT[unit]
     text = (
@@ -56,17 +58,19 @@ def promise(unit: str, adjacency: str, epsilon: float, delta: float) -> str:
     )
     if delta:
         text += f", but for an event of probability {delta:g}"
-    return f"{text}.{_open(sort)}"
+    return f"{text}. {covered(*sort)}".rstrip()
 
 
 def covered(unit: str, adjacency: str) -> str:
-    """What an adjacency protects, and what it leaves open."""
-    found = _PROTECTED.get((unit, adjacency), "")
-    return found and f"Protected is {found}."
+    """What an adjacency protects, and what it leaves open; empty where it leaves nothing open."""
+    what, left = _PROTECTED.get((unit, adjacency), ("", ""))
+    return what and f"Protected is {what}; {left}."
 
 
-def _open(sort: tuple[str, str]) -> str:
-    return f" {covered(*sort)}" if sort in _PROTECTED else ""
+def _anyhow(sort: tuple[str, str]) -> str:
+    """What is left open whatever ε is."""
+    left = _PROTECTED.get(sort, ("", ""))[1]
+    return left and f" Whatever ε is, {left}."
 
 
 def beyond(beside: str) -> str:
