@@ -86,6 +86,14 @@ def test_distance_based_by_public_features_needs_no_budget(here, hushrec, featur
     assert "more than the budget of ε = 1;" in result.err
 
 
+def test_a_plan_shows_the_groups_of_the_columns_that_are_taken(here, hushrec, refused, features):
+    line = f"release-data --domain domain.json --method distance-based {NEAR} --features {features} --plan"
+    assert "30 groups of 9 to" in hushrec(f"{line} --feature genres").out
+    assert "no column 'year'" in refused(f"{line} --feature year")
+    Path("strange.csv").write_text("id,genres\nnobody,Drama\n")
+    assert "none of the catalogue's items" in refused(line.replace(features, "strange.csv"))
+
+
 def test_groups_of_a_release_and_groups_of_the_ratings(here, hushrec, release):
     hushrec(
         f"release-data train.csv --domain domain.json --method distance-based {NEAR} "

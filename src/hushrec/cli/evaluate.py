@@ -41,6 +41,8 @@ def evaluate(
         known, held_out = (
             options.load(path, declared, column, format, separator, decimal) for path in (train, test)
         )
+    console.print_confidential(train.name, known)
+    console.print_confidential(test.name, held_out)
     with console.working("predicting"):
         guesses = [predictions(opened, train=known, test=held_out, at_home=at_home) for opened in releases]
     listed = console.table("", *METRICS, "rmse on rare items")

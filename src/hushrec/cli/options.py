@@ -106,6 +106,7 @@ def method(
     settings: list[str] | None,
     domain: "Domain",
     features: Path | None,
+    feature: list[str] | None,
     groups_from: Path | None,
 ) -> "Method":
     """The way to release a data set that the options describe.
@@ -116,7 +117,7 @@ def method(
         ReleaseError: The file of the release cannot be read.
     """
     if name == "randomized-response":
-        if features or groups_from:
+        if features or feature or groups_from:
             raise ConfigError("--features and --groups-from go with --method distance-based")
         from hushrec.models.randomized_response import RandomizedResponse
 
@@ -134,7 +135,7 @@ def method(
     if features:
         from hushrec.data.features import read
 
-        chosen["groups"] = read(features, domain)
+        chosen["groups"] = read(features, domain, features=feature or None)
     if groups_from:
         from hushrec.release.artefact import Release
 

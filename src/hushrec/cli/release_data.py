@@ -54,6 +54,12 @@ def release_data(
         Path | None,
         typer.Option(help="Public features of items, to group them by: movies.dat, u.item, csv, …"),
     ] = None,
+    feature: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN", help="A column of --features to take; all but ids and title without it."
+        ),
+    ] = None,
     groups_from: Annotated[
         Path | None, typer.Option(help="A release whose item factors or covariance to group items by.")
     ] = None,
@@ -75,7 +81,7 @@ def release_data(
     from hushrec.privacy.ledger import Ledger
 
     declared = Domain.open(domain)
-    config = options.method(method, analysis, settings, declared, features, groups_from)
+    config = options.method(method, analysis, settings, declared, features, feature, groups_from)
     budget = options.budget(epsilon, delta, unit, adjacency)
     planned = config.plan(declared, budget)
     if plan:

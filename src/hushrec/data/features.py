@@ -104,6 +104,10 @@ def read(
     known = np.flatnonzero(rows >= 0)
     _, first = np.unique(rows[known], return_index=True)
     known = known[first]
+    if not known.size:
+        raise DomainError(
+            f"{path} lists none of the catalogue's items; is it of another, or the ids elsewhere?"
+        )
     place = sparse.csr_array((np.ones(known.size), (rows[known], known)), shape=(domain.n_items, len(ids)))
     matrices, names = [matrix for matrix, _ in parts], [name for _, own in parts for name in own]
     return ItemFeatures(sparse.csr_array(place @ sparse.hstack(matrices, format="csr")), tuple(names))

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from hushrec.arrays import Floats, Ints
 from hushrec.data.blocks import Blocks
@@ -37,6 +37,9 @@ _AVERAGED = 0.3
 """Share of the rounds whose states are averaged."""
 _BASELINE = Budget(epsilon=100.0, delta=1e-9, unit="user", adjacency="add-remove")
 """Stands in where nothing is charged and no noise added: clips are then wide."""
+_CERTIFIED = {"rounds", "sample_rate", "clip", "contribution", "taste", "effects"}
+_POSTERIOR = {"loss_bound", "margin", "out_of_range", "chain"}
+"""Settings of one method alone."""
 _SAMPLE = "posterior sample"
 _SAMPLED_NOISE = 0.11
 """Variance of a rating around what a sample predicts, in squared widths of the scale."""
@@ -85,6 +88,13 @@ class PosteriorMF(Model):
     margin: float = Field(default=0.25, ge=0, le=10, allow_inf_nan=False)
     out_of_range: Literal["clamp", "reject"] = "clamp"
     chain: ChainSettings = ChainSettings()
+
+    @model_validator(mode="after")
+    def _of_one_method(self) -> Self:
+        other = _POSTERIOR if self.method == "certified" else _CERTIFIED
+        if foreign := sorted(other & self.model_fields_set):
+            raise ValueError(f"{foreign[0]} does nothing with method={self.method!r}; leave it out")
+        return self
 
     @property
     def factors(self) -> int:
