@@ -134,7 +134,8 @@ def test_a_plan_opens_no_ratings(here, hushrec, features, line, expected):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (command(more=""), "needs a budget"),
+        (command(more=""), "give --epsilon, --delta"),
+        (command(more=BUDGET.replace("replace", "add-remove")), "so who takes part is known"),
         (command(more="--epsilon 1 --delta 0"), "give --unit and --adjacency as well"),
         (command(more=BUDGET.replace("replace", "replace-items")), "under replace"),
         (command(more=f"{BUDGET} --set nosuch=1"), "nosuch"),

@@ -57,8 +57,9 @@ def domain(
     except OSError as error:
         raise DomainError(f"{out} cannot be written: {error.strerror}; choose another file with -o") from None
     console.out().print(f"Wrote {out}: {declared}")
+    delta = min(1e-2 / max_users, 1e-6)
     console.out().print(
-        f"Next: hushrec plan --domain {out} --epsilon 1 --delta {1e-2 / max_users:.0e} --unit user "
+        f"Next: hushrec plan --domain {out} --epsilon 1 --delta {delta:.0e} --unit user "
         "--adjacency add-remove",
         soft_wrap=True,
     )

@@ -35,9 +35,11 @@ def release_data(
     ] = None,
     epsilon: Annotated[float | None, typer.Option(help="ε, the largest privacy loss of a person.")] = None,
     delta: Annotated[float | None, typer.Option(help="δ; 0 for a pure ε.")] = None,
-    unit: Annotated[Literal["user"] | None, typer.Option(help="What is protected: a person's row.")] = None,
+    unit: Annotated[
+        Literal["user", "rating"] | None, typer.Option(help="What is protected: user, a person's row.")
+    ] = None,
     adjacency: Annotated[
-        Literal["replace", "replace-items"] | None,
+        Literal["add-remove", "replace", "replace-items"] | None,
         typer.Option(help="replace hides all of a row; replace-items (distance-based) which items it is of."),
     ] = None,
     analysis: options.Analysis = "corrected",
@@ -83,6 +85,11 @@ def release_data(
     declared = Domain.open(domain)
     config = options.method(method, analysis, settings, declared, features, feature, groups_from)
     budget = options.budget(epsilon, delta, unit, adjacency)
+    if budget is None and method == "randomized-response":
+        raise ConfigError(
+            "randomized-response needs a budget: give --epsilon, --delta (0 for a pure ε), --unit user and "
+            "--adjacency replace"
+        )
     planned = config.plan(declared, budget)
     if plan:
         _print_plan(config, planned, declared)

@@ -46,8 +46,8 @@ class Budget(BaseModel):
                 # Pydantic's text is long; the names of the fields are enough to mend the call.
                 wrong = ", ".join(sorted({str(part["loc"][0]) for part in error.errors() if part["loc"]}))
                 raise BudgetError(
-                    "a budget needs epsilon, delta, unit ('rating' or 'user') and adjacency ('add-remove' or "
-                    f"'replace'), and nothing else; correct: {wrong}"
+                    "a budget needs epsilon, delta, unit ('rating' or 'user') and adjacency ('add-remove', "
+                    f"'replace' or, for released data, 'replace-items'), and nothing else; correct: {wrong}"
                 ) from None
             if not 0 < self.epsilon < math.inf or units.allowance(self.epsilon) < 1:
                 raise BudgetError("epsilon must be a finite number, at least 1e-12")
