@@ -38,9 +38,9 @@ class DistanceBased(Method):
 
     Every rating of a person keeps its item i with ``keep_probability`` (p*, the profiler). Otherwise the item
     is replaced: with ``group_probability`` (p, the selector) by one of its group G_i, the other items within
-    ``threshold`` of it, else by any of all m items; if G_i is empty, by any. So
+    ``threshold`` of it, else by any of all m items; if G_i is empty, by any. So, with g_i items in G_i,
 
-        P(j | i) = p* [j = i] + (1 − p*)(p [j ∈ G_i]/|G_i| + (1 − p)/m),
+        P(j | i) = p* [j = i] + (1 − p*)(p [j ∈ G_i]/g_i + (1 − p)/m),
 
     and a slot loses ε = max_j ln(max_i P(j | i)/min_i P(j | i)) of which item it holds. The stars stay.
 
