@@ -16,6 +16,7 @@ GUARDED = ("data", "privacy", "statistics", "models", "release")
 """The packages in which everything public says on which side of the privacy line it is."""
 SIDES = re.compile(r"Privacy: .*(public|private|bounded|charged|post-processing|unit)", re.IGNORECASE)
 NOT_A_MODEL = {"index", "errata"}
+BASES = {"Model", "Method", "Noiseless"}
 
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -65,9 +66,8 @@ def snake(name):
 def models():
     for path in sorted((SOURCE / "models").glob("*.py")):
         for node in ast.parse(path.read_text("utf-8")).body:
-            if isinstance(node, ast.ClassDef) and any(
-                getattr(base, "id", "") in ("Model", "Method") for base in node.bases
-            ):
+            parents = {getattr(base, "id", "") for base in getattr(node, "bases", ())}
+            if BASES & parents and node.name not in BASES:
                 yield node.name, path.stem
 
 

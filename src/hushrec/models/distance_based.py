@@ -19,7 +19,7 @@ from hushrec.models.method import SLOTS, Method
 from hushrec.privacy import units
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.events import drawn_rate
-from hushrec.privacy.plan import Measurement, Plan
+from hushrec.privacy.plan import Plan
 from hushrec.privacy.randomizers import Substitutions
 from hushrec.privacy.substituting import SubstitutionLaw, worst_per_slot
 from hushrec.release.artefact import Release
@@ -93,16 +93,7 @@ class DistanceBased(Method):
             budget = Budget(epsilon=units.shown(cost), delta=0.0, unit="user", adjacency="replace-items")
         if cost > budget.epsilon_units:
             raise BudgetExceeded(units.shown(cost), budget.epsilon, budget.unit, started=False)
-        return Plan(
-            model=type(self).__name__,
-            config=self.settings(),
-            domain_digest=domain.digest,
-            max_users=domain.max_users,
-            budget=budget,
-            analysis="corrected",
-            measurements=(Measurement(event, 1.0),),
-            uncovered=uncovered,
-        )
+        return self.planned(domain, budget, event, uncovered=uncovered)
 
     def law(self, plan: Plan, ratings: Ratings) -> SubstitutionLaw:
         """That of the groups, which are made from the ratings if the settings say so."""

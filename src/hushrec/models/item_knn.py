@@ -1,27 +1,23 @@
 """Similar items, without noise: for data that was randomized when it was released, and as a baseline."""
 
-from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
-from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
-from hushrec.errors import BudgetUnsupported, ConfigError
+from hushrec.errors import ConfigError
 from hushrec.kernels.similarities import similarities
-from hushrec.models.base import Model
+from hushrec.models.noiseless import Noiseless
 from hushrec.models.statements import unwritten
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.mechanisms import Grant
-from hushrec.privacy.plan import Plan
 from hushrec.release.artefact import DISTANCES, LARGEST_COUNT, Release
-from hushrec.statistics.query import Query
 
 _LARGEST = 40_000  # 3.2 GB of similarities
 
 
-class ItemKNN(Model):
+class ItemKNN(Noiseless):
     """Ratings of the K most similar items that a person rated (Sarwar et al. 2001, §3.2.1).
 
     mean_i + Σ_j s_ij (r_j − mean_j) / Σ_j s_ij over those with s_ij > 0. An item is the vector of its
@@ -35,29 +31,13 @@ class ItemKNN(Model):
     Privacy: private. Of a data set that was released before, post-processing.
     """
 
-    supports: ClassVar = frozenset()
+    instead: ClassVar = (
+        "release the data first with hushrec.release_data and fit on that, or choose a private model, such "
+        "as CovarianceKNN"
+    )
 
     neighbours: int = Field(default=20, ge=1, le=LARGEST_COUNT)
     distance: Literal["squared", "cosine", "pearson"] = "pearson"
-
-    def plan(self, domain: Domain, budget: Budget) -> Plan:
-        """There is none.
-
-        Raises:
-            BudgetUnsupported: Always.
-        """
-        raise BudgetUnsupported(
-            "ItemKNN adds no noise, so it takes no budget: release the data first with hushrec.release_data "
-            "and fit on that, or choose a private model, such as CovarianceKNN"
-        )
-
-    def queries(self, domain: Domain, budget: Budget) -> Sequence[tuple[Query, float]]:
-        """None: everything is exact."""
-        return []
-
-    def own_shares(self, budget: Budget) -> Mapping[str, float]:
-        """None."""
-        return {}
 
     def release(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
         """Every item's mean, the mean of all where there is none, and all similarities.

@@ -1,6 +1,5 @@
 """Matrix factorisation without privacy: what the private models are measured against."""
 
-from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -10,25 +9,23 @@ from hushrec.arrays import Ints
 from hushrec.data.blocks import Blocks
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
-from hushrec.errors import BudgetUnsupported, ConfigError
+from hushrec.errors import ConfigError
 from hushrec.kernels.sgd import LARGEST_RANK
 from hushrec.models.averages import Averages, require_rank
-from hushrec.models.base import Model
 from hushrec.models.descent import Factored, Schedule, Source, gradient_descent, scheduled, survey
 from hushrec.models.effects import Baseline
 from hushrec.models.factorizers import Factors, Sparse, least_squares
+from hushrec.models.noiseless import Noiseless
 from hushrec.models.predictors import factor_release, people_release
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.mechanisms import Grant
-from hushrec.privacy.plan import Plan
 from hushrec.release.artefact import Release
-from hushrec.statistics.query import Query
 
 _ALS_RANK = 120
 _ROWS = 1 << 16  # people squared at once: bounds the memory
 
 
-class MatrixFactorization(Model):
+class MatrixFactorization(Noiseless):
     """Factors and effects of exact ratings, by alternating least squares or by gradient descent.
 
     Koren, Bell & Volinsky 2009; for ALS, weighted-λ-regularisation after Zhou et al. 2008 with any power of
@@ -52,7 +49,7 @@ class MatrixFactorization(Model):
     Privacy: private. It takes no budget, adds no noise, and its statement says so.
     """
 
-    supports: ClassVar = frozenset()
+    instead: ClassVar = "with one, take InputPerturbationMF, PrivateSGD or PrivateALS"
     blockwise: ClassVar = True
 
     rank: int = Field(default=16, ge=1, le=LARGEST_RANK)
@@ -72,25 +69,6 @@ class MatrixFactorization(Model):
         if self.solver == "als" and self.rank > _ALS_RANK:
             raise ValueError(f'solver="als" takes a rank of up to {_ALS_RANK}; set solver="sgd"')
         return self
-
-    def plan(self, domain: Domain, budget: Budget) -> Plan:
-        """There is none.
-
-        Raises:
-            BudgetUnsupported: Always.
-        """
-        raise BudgetUnsupported(
-            "MatrixFactorization adds no noise, so it takes no budget; with one, take InputPerturbationMF, "
-            "PrivateSGD or PrivateALS"
-        )
-
-    def queries(self, domain: Domain, budget: Budget) -> Sequence[tuple[Query, float]]:
-        """None: everything is exact."""
-        return []
-
-    def own_shares(self, budget: Budget) -> Mapping[str, float]:
-        """None."""
-        return {}
 
     def release(self, ratings: Ratings | Blocks, budget: Budget, grant: Grant) -> Release:
         """The mean, then factors and effects of what is left.

@@ -8,7 +8,8 @@ from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.models.settings import Settings
 from hushrec.privacy.budget import Budget
-from hushrec.privacy.plan import Plan
+from hushrec.privacy.plan import Measurement, Plan
+from hushrec.privacy.randomizers import Responses, Substitutions
 from hushrec.privacy.responding import ResponseLaw
 from hushrec.privacy.substituting import SubstitutionLaw
 from hushrec.release.lines import Local
@@ -33,6 +34,38 @@ class Method(Settings):
 
         Privacy: public.
         """
+
+    def planned(
+        self,
+        domain: Domain,
+        budget: Budget,
+        event: Responses | Substitutions,
+        *,
+        claimed: float | None = None,
+        uncovered: str = "",
+    ) -> Plan:
+        """A plan of one event.
+
+        Args:
+            domain: the public frame.
+            budget: what may be spent.
+            event: what every person's row is randomized by.
+            claimed: the paper's ε, of a published analysis.
+            uncovered: what the event does not cover.
+
+        Privacy: public.
+        """
+        return Plan(
+            model=type(self).__name__,
+            config=self.settings(),
+            domain_digest=domain.digest,
+            max_users=domain.max_users,
+            budget=budget,
+            analysis="corrected" if claimed is None else "published",
+            measurements=(Measurement(event, 1.0),),
+            claimed_epsilon=claimed,
+            uncovered=uncovered,
+        )
 
     @abstractmethod
     def law(self, plan: Plan, ratings: Ratings) -> ResponseLaw | SubstitutionLaw:

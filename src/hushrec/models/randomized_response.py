@@ -13,7 +13,7 @@ from hushrec.models.base import Analysis
 from hushrec.models.method import CELLS, Method
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.calibration import published_responses, responses
-from hushrec.privacy.plan import Measurement, Plan
+from hushrec.privacy.plan import Plan
 from hushrec.privacy.randomizers import Responses
 from hushrec.privacy.responding import ResponseLaw
 from hushrec.release.lines import Local
@@ -63,22 +63,11 @@ class RandomizedResponse(Method):
             raise ConfigError(
                 f"sample = {asked:,} cells are more than the {domain.n_items:,} items; lower it"
             )
-        symbols = domain.scale.levels + 1
-        cells = min(asked, 2 * domain.cap)
+        sort = {"symbols": domain.scale.levels + 1, "cells": min(asked, 2 * domain.cap), "size": asked}
         if self.analysis == "published":
-            event = published_responses(CELLS, budget.epsilon, symbols=symbols, cells=cells, size=asked)
-        else:
-            event = responses(CELLS, budget, symbols=symbols, cells=cells, size=asked)
-        return Plan(
-            model=type(self).__name__,
-            config=self.settings(),
-            domain_digest=domain.digest,
-            max_users=domain.max_users,
-            budget=budget,
-            analysis=self.analysis,
-            measurements=(Measurement(event, 1.0),),
-            claimed_epsilon=budget.epsilon if self.analysis == "published" else None,
-        )
+            event = published_responses(CELLS, budget.epsilon, **sort)
+            return self.planned(domain, budget, event, claimed=budget.epsilon)
+        return self.planned(domain, budget, responses(CELLS, budget, **sort))
 
     def law(self, plan: Plan, ratings: Ratings) -> ResponseLaw:
         """That of the planned event."""

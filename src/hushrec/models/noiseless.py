@@ -1,0 +1,38 @@
+"""What models that add no noise have in common: no plan, no measurements, no budget."""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from hushrec.data.domain import Domain
+from hushrec.errors import BudgetUnsupported
+from hushrec.models.base import Model
+from hushrec.privacy.budget import Budget
+from hushrec.privacy.plan import Plan
+from hushrec.statistics.query import Query
+
+
+class Noiseless(Model):
+    """A model for data that was released before, and a baseline on data that was not.
+
+    Privacy: private. Of a data set that was released before, post-processing.
+    """
+
+    supports: ClassVar = frozenset()
+    instead: ClassVar[str]
+    """What to do where there is a budget."""
+
+    def plan(self, domain: Domain, budget: Budget) -> Plan:
+        """There is none.
+
+        Raises:
+            BudgetUnsupported: Always.
+        """
+        raise BudgetUnsupported(f"{type(self).__name__} adds no noise, so it takes no budget; {self.instead}")
+
+    def queries(self, domain: Domain, budget: Budget) -> Sequence[tuple[Query, float]]:
+        """None: everything is exact."""
+        return []
+
+    def own_shares(self, budget: Budget) -> Mapping[str, float]:
+        """None."""
+        return {}
