@@ -11,6 +11,12 @@ def world():
     return holdout(ratings, 0.1, seed=0)
 
 
+@pytest.fixture(scope="session")
+def ratings():
+    """Some people's ratings of few items, to be released as data."""
+    return hr.synthetic.netflix_like(users=120, items=20, ratings=1_000, seed=3)
+
+
 @pytest.fixture
 def budget():
     return lambda epsilon=4.0, unit="rating", adjacency="add-remove", delta=1e-6: hr.Budget(

@@ -15,11 +15,6 @@ ITEMS = [f"i{n:02d}" for n in range(20)]
 ALTER = {"keep_probability": 0.8, "group_probability": 0.5, "threshold": 30.0, "groups": "ratings"}
 
 
-@pytest.fixture(scope="module")
-def ratings():
-    return hr.synthetic.netflix_like(users=120, items=20, ratings=1_000, seed=3)
-
-
 def budget(epsilon=20.0, delta=0.0, **others):
     return hr.Budget(**{"epsilon": epsilon, "delta": delta, "unit": "user", "adjacency": "replace", **others})
 
