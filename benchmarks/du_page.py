@@ -186,8 +186,11 @@ def trade(rows):
                 found = made.group_by("by", "by_distance", "k").agg(pl.col("loss").mean()).sort("loss")
                 by, distance, k, _ = found.row(0)
                 chosen = among(made, by=by, k=k, by_distance=distance)
-                cells.append(f"p* = {keep:.4f}: {shown(chosen['loss'], 0)}")
-            body.append([data, f"{slot:g}", *cells, f"{WHO[by]}, {distance}, K = {k}"])
+                more = made["cell_epsilon"][0]
+                note = f" (ε = {more:.1f})" if more > slot + 0.05 else ""
+                cells.append(f"p* = {keep:.4f}{note}: {shown(chosen['loss'], 0)}")
+            found = f"{WHO[by]}, rank {k}" if distance is None else f"{WHO[by]}, {distance}, K = {k}"
+            body.append([data, f"{slot:g}", *cells, found])
     return markdown(["", "ε of a slot", "p = 0", "p = 0.5", "p = 0.9", "recommender at p = 0.9"], body)
 
 

@@ -106,13 +106,9 @@ def alter_ego(keep, group):
 
 
 def kept_at(slot, group):
-    """The p* at which a slot among SIDE items loses ε = ``slot``: p* = x(1 + …)/…, by bisection."""
-    low, high = 0.0, 1.0
-    for _ in range(60):
-        keep = (low + high) / 2
-        base = (1 - keep) * (1 - group) / SIDE
-        low, high = (keep, high) if math.log((keep + base) / base) < slot else (low, keep)
-    return low
+    """The p* at which a slot among SIDE items loses ε = ``slot``; more where (1 − p*) p is above p*."""
+    odds = (math.exp(slot) - 1) * (1 - group) / SIDE
+    return odds / (1 + odds)
 
 
 @cache

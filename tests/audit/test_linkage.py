@@ -47,7 +47,7 @@ def test_rows_without_names_are_named_again(truth):
     assert better.named > 0.9
     assert better.misnamed < 0.02
     assert (result.first, result.named, result.misnamed) == (better.first, better.named, better.misnamed)
-    assert (result.targets, result.known, result.wrong, result.known_by_chance) == (1000, 8, 2, 1 / N)
+    assert (result.targets, result.known, result.wrong, result.first_by_chance) == (1000, 8, 2, 1 / N)
     assert not at_chance(result)
 
 
@@ -195,7 +195,6 @@ def test_the_result_says_that_it_is_private(truth):
         ({"known": 2}, ConfigError),
         ({"wrong": -1}, ConfigError),
         ({"targets": 0}, ConfigError),
-        ({"eccentricity": 0.0}, ConfigError),
         ({"law": RAW[:, 1:]}, ConfigError),
         ({"law": RAW * 2}, ConfigError),
         ({"law": 2 * RAW - response_law(LEVELS, 1.0)}, ConfigError),

@@ -220,7 +220,7 @@ def reports(here, hushrec):
 
 def test_reports_are_put_together(reports, hushrec, refused):
     shown = hushrec(f"collect {reports} -o all.parquet").out
-    assert "Wrote all.parquet: 4 reports of 4 people. Next: hushrec show all.parquet" in shown
+    assert "Wrote all.parquet: 4 people. Next: hushrec show all.parquet" in shown
     together = ReleasedData.open("all.parquet")
     assert together.statement.private
     assert together.statement.epsilon == pytest.approx(30)
@@ -278,6 +278,7 @@ def test_a_data_set_is_fitted_free_of_charge(here, hushrec, refused):
     assert "needs no other options" in refused(
         f"fit released.parquet --model item-knn -o m.safetensors {BUDGET}"
     )
+    assert "needs no other options" in refused("fit released.parquet -o m.safetensors --epsilon 1")
     assert "hushrec fit" in refused("recommend released.parquet")
     Path("cut.parquet").write_bytes(Path("released.parquet").read_bytes()[:-9])
     assert "or damaged: hushrec show tells" in refused("fit cut.parquet -o m.safetensors")

@@ -15,11 +15,13 @@ from hushrec.models.covariance_svd import CovarianceSVD
 from hushrec.models.effects import EffectSettings
 from hushrec.models.global_effects import GlobalEffects
 from hushrec.models.input_perturbation_mf import InputPerturbationMF
+from hushrec.models.item_knn import ItemKNN
 from hushrec.models.matrix_factorization import MatrixFactorization
 from hushrec.models.posterior_mf import PosteriorMF
 from hushrec.models.private_als import PrivateALS
 from hushrec.models.private_sgd import PrivateSGD
 from hushrec.models.randomized_response import RandomizedResponse
+from hushrec.models.user_knn import UserKNN
 from hushrec.privacy.accountant import (
     Spent,
     gaussian_delta,
@@ -122,6 +124,8 @@ def test_sensitivities_of_the_defaults(unit, adjacency):
         PrivateALS,
         PosteriorMF,
         MatrixFactorization,
+        UserKNN,
+        ItemKNN,
     ],
 )
 def test_defaults_of_settings(model):
@@ -299,7 +303,7 @@ def test_what_a_cell_may_have_at_a_delta():
         loose, pure = (float(answered(epsilon, delta).loss) for delta in (1e-6, 0.0))
         assert shown == f"{loose:.2g} in place of {pure:.1g}"
         assert shown in page
-    assert f"true with chance {1 - answered(50.0).noise:.3f}" in page.replace("truly", "true")
+    assert f"answered truly with chance {1 - answered(50.0).noise:.3f}" in page
 
 
 def test_what_published_answers_cost():

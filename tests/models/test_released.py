@@ -415,7 +415,10 @@ def test_a_ledger_keeps_small_data_whole_and_of_large_ones_the_digest(tmp_path, 
 
 
 def test_reports_are_collected_whatever_their_order(tmp_path):
-    parts = [data(n, seed=n, statement=statement(epsilon)) for n, epsilon in ((3, 1.0), (120, 2.0), (5, 1.5))]
+    parts = [
+        data(n, seed=n, statement=statement(epsilon, ledger=ledger(n)))
+        for n, epsilon in ((3, 1.0), (120, 2.0), (5, 1.5))
+    ]
     together = ReleasedData.collect(iter(parts))
     assert together.to_bytes() == ReleasedData.collect(parts[::-1]).to_bytes()
     parts.sort(key=lambda part: part._facts()["sha256"])
@@ -441,9 +444,8 @@ def test_reports_are_collected_whatever_their_order(tmp_path):
 
 def test_what_one_report_lacks_all_lack():
     seeded, groups = "NOT PRIVATE: seeded", "GROUPS NOT COVERED: made from exact ratings"
-    ledger = {"id": "9f" * 16, "file": "ledger.db", "seq": 3, "head": "ab" * 32, "slot": 0, "horizon": 4}
     parts = [
-        data(3, statement=statement(caveat=caveat, ledger={**ledger, "id": f"{n}f" * 16}))
+        data(3, statement=statement(caveat=caveat, ledger=ledger(n)))
         for n, caveat in enumerate(("", groups, seeded))
     ]
     assert ReleasedData.collect(parts).statement.caveat == seeded
@@ -452,23 +454,50 @@ def test_what_one_report_lacks_all_lack():
     assert ReleasedData.collect(parts).statement.ledger == {}
 
 
+def ledger(number, slot=0):
+    """What a report says of its ledger."""
+    sort = {"file": "ledger.db", "seq": 3, "head": "ab" * 32, "slot": slot, "horizon": 4}
+    return {"id": f"{number:02x}" * 16, **sort}
+
+
+def test_an_id_that_no_csv_keeps_is_refused_there(tmp_path):
+    frame = Domain(("a\r\nb", "c"), scale=SCALE, max_users=1, cap=2)
+    rows = Ratings(frame, pl.Series(["1"]), np.array([0, 1]), np.array([0]), np.array([3]))
+    made = data(1, ratings=rows)
+    with pytest.raises(ReleaseError, match=r"name it x\.parquet"):
+        made.save(tmp_path / "x.csv")
+    assert same(ReleasedData.open(made.save(tmp_path / "x.parquet")), made)
+
+
+def test_what_was_collected_is_not_collected_again():
+    one, two, three = (data(3, seed=n, statement=statement(ledger=ledger(n))) for n in range(3))
+    once = ReleasedData.collect([one, two])
+    assert ReleasedData.collect([once]).n_people == 6
+    for again in ([once, one], [once, three], [once, once]):
+        with pytest.raises(ReleaseError, match="collected before"):
+            ReleasedData.collect(again)
+
+
 def test_reports_of_devices_are_one_persons_each(tmp_path):
-    paths = [data(1, seed=n, density=0.9).save(tmp_path / f"{n}.parquet") for n in range(2)]
+    paths = [
+        data(1, seed=n, density=0.9, statement=statement(ledger=ledger(n))).save(tmp_path / f"{n}.parquet")
+        for n in range(2)
+    ]
     together = ReleasedData.collect(paths)
     assert together.n_people == 2
     assert "a ledger of his own" in together.statement.assumes[-1]
 
 
 def test_whoever_reports_twice_is_noticed():
-    ledger = {"id": "9f" * 16, "file": "ledger.db", "seq": 3, "head": "ab" * 32, "slot": 0, "horizon": 4}
-    twice = [data(3, seed=n, statement=statement(ledger={**ledger, "slot": n})) for n in range(2)]
-    for reports in (twice, [data(3), data(3)]):
+    twice = [data(3, seed=n, statement=statement(ledger=ledger(7, slot=n))) for n in range(2)]
+    seeded = data(3, statement=statement(caveat="NOT PRIVATE: seeded"))
+    for reports in (twice, [seeded, seeded]):
         with pytest.raises(ReleaseError, match="one report of each ledger"):
             ReleasedData.collect(reports)
 
 
 def test_a_delta_that_is_too_large_for_all_is_refused():
-    parts = [data(20, seed=n, statement=statement(delta=0.003)) for n in range(2)]
+    parts = [data(20, seed=n, statement=statement(delta=0.003, ledger=ledger(n))) for n in range(2)]
     assert ReleasedData.collect(parts[:1]).n_people == 20
     with pytest.raises(ReleaseError, match="too large for 40 people"):
         ReleasedData.collect(parts)

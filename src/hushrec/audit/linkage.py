@@ -9,7 +9,6 @@ one also knows how the rows were randomized, and adds up log-likelihood ratios. 
 no better one.
 """
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -92,7 +91,7 @@ class Linkage:
         return self.worst.misnamed
 
     @property
-    def known_by_chance(self) -> float:
+    def first_by_chance(self) -> float:
         """What ``first`` would be of somebody who picks a row blindly."""
         return 1 / self.rows
 
@@ -101,7 +100,7 @@ class Linkage:
         for attack in self.attacks:
             shares = attack.first, attack.named, attack.misnamed
             lines.append([attack.name, *(f"{100 * share:.2f} %" for share in shares)])
-        lines.append(["by chance", f"{100 * self.known_by_chance:.2g} %", "", ""])
+        lines.append(["by chance", f"{100 * self.first_by_chance:.2g} %", "", ""])
         table = [f"{name:<13}  {a:>8}  {b:>8}  {c:>8}".rstrip() for name, a, b, c in lines]
         facts = f"{self.known} ratings known of each, {self.wrong} of them wrong"
         people = f"{self.targets:,} people among {self.rows:,} published rows; {facts}"
@@ -118,7 +117,6 @@ def linkage(
     known: int = 8,
     wrong: int = 2,
     seed: int = 0,
-    eccentricity: float = ECCENTRICITY,
 ) -> Linkage:
     """Attack published rows as somebody would who knows some ratings of each person, dates apart.
 
@@ -128,7 +126,7 @@ def linkage(
         Score(aux, r′) = Σ_i wt(i) exp(−|ρ_i − ρ′_i|/ρ0),    wt(i) = 1/ln |supp(i)|,
 
     with ρ0 = 1.5 stars, or as much of another scale, and the published ratings |supp(i)|, taken as 2 where
-    there are fewer. The best row is named if (max − max₂)/σ of all scores is ``eccentricity`` or more.
+    there are fewer. The best row is named if (max − max₂)/σ of all scores is ``ECCENTRICITY`` or more.
 
     The informed attacker scores by log-likelihood ratio: for a known rating of symbol a and the symbol y that
     row r′ has there, with the share β = wrong/known of wrong facts,
@@ -156,7 +154,6 @@ def linkage(
         known: how many ratings of each are known.
         wrong: how many of these are wrong.
         seed: of targets and facts, which depend on nothing else but ``truth``, ``known`` and ``wrong``.
-        eccentricity: φ > 0, from which on Scoreboard-RH names a row.
 
     Returns:
         how both attackers fared.
@@ -168,7 +165,7 @@ def linkage(
 
     Privacy: private.
     """
-    if not (targets >= 1 and 0 <= wrong < known and 0 < eccentricity < math.inf):
+    if not (targets >= 1 and 0 <= wrong < known):
         raise ConfigError("attack one person or more, with more known than wrong ratings and a threshold > 0")
     rows = _fitting(released, truth, np.asarray(rows))
     k = released.domain.scale.levels + 1
@@ -191,7 +188,7 @@ def linkage(
             facts = items[some], tables(items[some], steps[some]), own[some]
             parts.append(standings(starts, holders, published, kinds, *facts))
         best, ties, standing, chance, behind = (np.concatenate(part) for part in zip(*parts, strict=True))
-        names = chance > 1 / 2 if name == "informed" else standing >= eccentricity
+        names = chance > 1 / 2 if name == "informed" else standing >= ECCENTRICITY
         first = np.where(behind == 0, 1 / ties, 0.0).mean()
         right, other = (names & (best == own)).mean(), (names & (best != own)).mean()
         attacks.append(Attack(name, float(first), float(right), float(other)))

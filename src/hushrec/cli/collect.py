@@ -27,6 +27,6 @@ def collect(
         ) from None
     console.print_statement(together.statement)
     console.out().print(
-        f"Wrote {out}: {len(reports):,} reports of {together.n_people:,} people. Next: hushrec show {out}",
+        f"Wrote {out}: {together.n_people:,} people. Next: hushrec show {out}",
         soft_wrap=True,
     )

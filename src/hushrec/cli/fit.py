@@ -65,9 +65,9 @@ def fit(
     from hushrec.models.dataset_files import recognised
 
     config = options.model(model, analysis, noise, settings)
-    budget = options.budget(epsilon, delta, unit, adjacency)
     if recognised(ratings):
-        given = (domain, budget, ledger, slot, checkpoint, column, format, separator)
+        paid = (epsilon, delta, unit, adjacency)
+        given = (domain, *paid, ledger, slot, checkpoint, column, format, separator)
         if any(value is not None for value in given):
             raise ConfigError(
                 f"{ratings} is a released data set: what is made from it costs nothing and needs no other "
@@ -75,6 +75,7 @@ def fit(
             )
         _train(ratings, config, out)
         return
+    budget = options.budget(epsilon, delta, unit, adjacency)
     if domain is None or budget is None or ledger is None:
         raise ConfigError(
             "private ratings need --domain, --epsilon, --delta, --unit, --adjacency and --ledger; a released "

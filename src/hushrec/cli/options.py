@@ -127,7 +127,8 @@ def method(
     from hushrec.models.distance_based import DistanceBased
 
     chosen = _chosen(settings)
-    if ("groups" in chosen) + bool(features) + bool(groups_from) != 1:
+    named = chosen.get("groups")
+    if (named == "ratings") + bool(features) + bool(groups_from) != 1 or named not in (None, "ratings"):
         raise ConfigError(
             "say what items are grouped by: --features FILE (public), --groups-from RELEASE (which was "
             "charged), or --set groups=ratings (as published; no ε covers the groups then)"

@@ -79,6 +79,7 @@ def release_data(
 ) -> None:
     """Release a randomized data set, charged to a ledger."""
     from hushrec.data.domain import Domain
+    from hushrec.models.dataset_files import require_lines
     from hushrec.models.releasing import release_data
     from hushrec.privacy.ledger import Ledger
 
@@ -101,6 +102,7 @@ def release_data(
     if out.suffix not in (".parquet", ".csv"):
         raise ReleaseError(f"name it {out.name}.parquet or {out.name}.csv: a data set is one of these")
     options.require_writable(out)
+    require_lines(out, declared.items)
     with console.working("reading ratings"):
         private = options.load(ratings, declared, column, format, separator, decimal)
     console.print_confidential(ratings.name, private)
@@ -126,14 +128,10 @@ def _print_plan(config: "Method", planned: "Plan", domain: "Domain") -> None:
         screen.print(line, soft_wrap=True)
     if planned.uncovered:
         screen.print(f"GROUPS NOT COVERED: {planned.uncovered}", soft_wrap=True)
-    for line in (getattr(config, "groups_in", _nothing)(domain), config.beside()):
+    for line in (config.groups_in(domain), config.beside()):
         if line:
             screen.print(line[0].upper() + line[1:] + ".", soft_wrap=True)
     screen.print(wording.covered(planned.budget.unit, planned.budget.adjacency), soft_wrap=True)
-
-
-def _nothing(domain: "Domain") -> str:
-    return ""
 
 
 def _save(data: "ReleasedData", out: Path) -> None:

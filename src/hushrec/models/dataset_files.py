@@ -11,7 +11,7 @@ Privacy: public; rows that a grant reported, and facts about them.
 import errno
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -68,6 +68,18 @@ def beside(path: Path) -> Path:
     return path.with_name(path.name + ".statement.json")
 
 
+def require_lines(path: Path, items: Iterable[str]) -> None:
+    """Refuse to write as CSV what readers of CSV would not give back.
+
+    Raises:
+        ReleaseError: An id holds a line's end of two characters, of which they make one.
+
+    Privacy: public.
+    """
+    if path.suffix == ".csv" and any("\r\n" in item for item in items):
+        raise ReleaseError(f"an id holds a line's end, which no CSV keeps; name it {path.stem}.parquet")
+
+
 def recognised(path: Path) -> bool:
     """Whether a file says that it is a released data set; it may still be damaged.
 
@@ -85,11 +97,12 @@ def write(path: Path, ratings: Ratings, facts: Mapping[str, Any]) -> None:
     """Write rows and facts; the facts first, so that there is no data set that its ledger does not know.
 
     Raises:
-        ReleaseError: The name ends in neither ``.parquet`` nor ``.csv``.
+        ReleaseError: The name ends in neither ``.parquet`` nor ``.csv``, or see ``require_lines``.
         OSError: There is no room, or no such folder.
     """
     if path.suffix not in SUFFIXES:
         raise ReleaseError(f"name it {path.name}.parquet or {path.name}.csv: a data set is one of these")
+    require_lines(path, ratings.domain.items)
     part, note = path.with_name(path.name + ".part"), beside(path)
     note_part = note.with_name(note.name + ".part")
     try:

@@ -27,7 +27,7 @@ from hushrec.release.lines import Local
 from hushrec.release.statement import Statement
 
 _RAW = "the groups of items were made from everybody's exact ratings, and nothing was charged for them"
-_UNPROTECTED = "the groups of items were made from a release that promises nothing"
+_UNPROTECTED = "the groups of items were made from a release whose promise does not hold by itself"
 _PAIRS = 2e9
 """Of near items of one item, over all items: with more, D2P's own figure would take minutes."""
 _SO = "; the ε of a slot holds only against those who learn nothing from the groups"
@@ -128,7 +128,8 @@ class DistanceBased(Method):
 
     def assumes(self, plan: Plan) -> tuple[str, ...]:
         """What the groups rest on, and what they and the rows cost together."""
-        lines = super().assumes(plan)
+        near = f"items nearer than {self.threshold:g} ({self.distance} distance of {self._compared()})"
+        lines = (*super().assumes(plan), f"{near} are in each other's groups")
         if isinstance(self.groups, ItemFeatures):
             lines += ("the features of items are public knowledge, not made from ratings",)
         if self.beside():
@@ -144,11 +145,13 @@ class DistanceBased(Method):
         at = f"ε = {made.epsilon:.6g} at δ = {made.delta:g}, unit {made.unit}, {made.adjacency}"
         return f"a release of {self.groups.model} ({at})"
 
-    def groups_in(self, domain: Domain) -> str:
-        """How large the groups are, for people to read; empty where they would be made from ratings.
+    def _compared(self) -> str:
+        if isinstance(self.groups, Release):
+            return f"the released covariance of {self.groups.model}"
+        return "everybody's exact ratings" if isinstance(self.groups, str) else "public features"
 
-        Privacy: public.
-        """
+    def groups_in(self, domain: Domain) -> str:
+        """How large the groups are; empty where they would be made from ratings. Privacy: public."""
         return "" if isinstance(self.groups, str) else self._groups(domain).summary
 
     def _uncovered(self) -> str:

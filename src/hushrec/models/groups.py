@@ -5,7 +5,6 @@ a block of rows is made at a time. Items whose vector is zero, or does not vary 
 near to none.
 """
 
-import hashlib
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -23,7 +22,6 @@ from hushrec.kernels.rows import frozen
 from hushrec.release.artefact import Release
 
 Distance = Literal["squared", "cosine", "pearson", "d2p"]
-Origin = Literal["features", "release", "ratings"]
 
 _CELLS = 2**21  # of a block
 _ROUNDING = 1e-9
@@ -31,7 +29,7 @@ _ROUNDING = 1e-9
 _FILLED, _DENSE = 1 / 8, 2**27
 """Vectors filled to this part are multiplied faster as dense ones; if they have no more entries than that."""
 
-__all__ = ["Distance", "Groups", "Origin", "quantile_threshold"]
+__all__ = ["Distance", "Groups", "quantile_threshold"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,18 +39,12 @@ class Groups:
     Attributes:
         indptr: where each item's group begins and the last one's ends, shape (n_items + 1,).
         members: ascending in a group.
-        origin: what the distances were made from; groups from ratings are private.
-        about: one line for a statement.
-        digest: SHA-256, in hex, of all that.
 
     Privacy: public from features, post-processing of a release, private from ratings. In no repr.
     """
 
     indptr: Ints = field(repr=False)
     members: Ints32 = field(repr=False)
-    origin: Origin
-    about: str
-    digest: str = field(repr=False)
 
     @classmethod
     def of_features(
@@ -74,7 +66,7 @@ class Groups:
         """
         if features.matrix.shape[0] != domain.n_items:
             raise ConfigError("the features are of another catalogue; read them with this domain")
-        return cls._of(features, distance, threshold, "features", "their features")
+        return cls._of(features, distance, threshold)
 
     @classmethod
     def of_release(cls, release: Release, distance: Distance, threshold: float) -> Self:
@@ -92,8 +84,7 @@ class Groups:
 
         Privacy: post-processing of the release.
         """
-        about = f"the covariance of a released {release.model}"
-        return cls._of(release, distance, threshold, "release", about)
+        return cls._of(release, distance, threshold)
 
     @classmethod
     def of_ratings(cls, ratings: Ratings, distance: Distance, threshold: float) -> Self:
@@ -108,12 +99,7 @@ class Groups:
 
         Privacy: private, and nothing is charged: for reproductions, whose statement says so.
         """
-        return cls._of(ratings, distance, threshold, "ratings", "everybody's exact ratings")
-
-    @property
-    def private(self) -> bool:
-        """Whether they were made from private things. Privacy: public."""
-        return self.origin == "ratings"
+        return cls._of(ratings, distance, threshold)
 
     @property
     def sizes(self) -> Ints:
@@ -130,17 +116,9 @@ class Groups:
         )
 
     @classmethod
-    def _of(
-        cls,
-        source: ItemFeatures | Release | Ratings,
-        distance: Distance,
-        threshold: float,
-        origin: Origin,
-        what: str,
-    ) -> Self:
+    def _of(cls, source: ItemFeatures | Release | Ratings, distance: Distance, threshold: float) -> Self:
         if not threshold > 0:
             raise ConfigError("threshold is a distance below which items are near: a positive number")
-        about = f"groups of items within {threshold:g} by {_NAMES[distance]} of {what}"
         counts, members = [np.zeros(1, np.int64)], [np.empty(0, np.int32)]
         products = _products(source)
         for block in _blocks(products, distance, np.arange(products.squares.size)):
@@ -149,18 +127,7 @@ class Groups:
             members.append(np.nonzero(near)[1].astype(np.int32))
         indptr = frozen(np.cumsum(np.concatenate(counts)), np.int64)
         listed = frozen(np.concatenate(members), np.int32)
-        total = hashlib.sha256(f"hushrec groups {origin} {about}\0".encode())
-        total.update(indptr.astype("<i8", copy=False).data)
-        total.update(listed.astype("<i4", copy=False).data)
-        return cls(indptr, listed, origin, about, total.hexdigest())
-
-
-_NAMES = {
-    "squared": "squared distance",
-    "cosine": "cosine distance",
-    "pearson": "Pearson distance",
-    "d2p": "D2P distance",
-}
+        return cls(indptr, listed)
 
 
 def quantile_threshold(source: ItemFeatures | Release | Ratings, distance: Distance, share: float) -> float:

@@ -32,8 +32,8 @@ class ItemKNN(Noiseless):
     """
 
     instead: ClassVar = (
-        "release the data first with hushrec.release_data and fit on that, or choose a private model, such "
-        "as CovarianceKNN"
+        "release the data first (release_data, hushrec release-data) and fit on that, or choose a private "
+        "model, such as CovarianceKNN"
     )
 
     neighbours: int = Field(default=20, ge=1, le=LARGEST_COUNT)

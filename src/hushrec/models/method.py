@@ -97,6 +97,10 @@ class Method(Settings):
         """What its guarantee rests on beside what every statement says. Privacy: public."""
         return ("every row is randomized by itself, with randomness that nobody else knows",)
 
+    def groups_in(self, domain: Domain) -> str:
+        """How large the groups of items are, where there are public ones. Privacy: public."""
+        return ""
+
     def beside(self) -> str:
         """Another release that can be told from this one, and has an ε of its own. Privacy: public."""
         return ""

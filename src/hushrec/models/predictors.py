@@ -57,7 +57,10 @@ def people_release(
     baseline = Baseline(averages.item_effects, averages.item_variance, averages.item_counts, user_mean)
     noise = FACTOR_NOISE if people.shape[1] else LEVEL_NOISE
     names = tuple(users) or domain.users or ()
-    return _release(model, domain, "factors and people", baseline, noise, constants, tensors, names)
+    if not names:  # nobody rated
+        tensors = {name: tensor for name, tensor in tensors.items() if not name.startswith("user_")}
+    kind = "factors and people" if names else "factors"
+    return _release(model, domain, kind, baseline, noise, constants, tensors, names)
 
 
 def neighbour_release(

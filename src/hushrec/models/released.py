@@ -72,7 +72,7 @@ class ReleasedData:
             )
         if not self._keeps_its_word():
             raise ReleaseError("the settings tell more of a cell than the statement says")
-        frame = _frame(given.domain.items, tuple(given.domain.scale), self.n_people)
+        frame = frame_of(given.domain.items, tuple(given.domain.scale), self.n_people)
         if given.domain != frame:
             object.__setattr__(self, "ratings", replace(given, domain=frame))
 
@@ -164,7 +164,7 @@ class ReleasedData:
 
         Raises:
             ReleaseError: There are none; they do not belong together; two are of one ledger, or the same one
-                twice; or δ is too large for so many people.
+                twice; one was collected before; or δ is too large for so many people.
         """
         opened = (cls.open(report) if isinstance(report, str | Path) else report for report in reports)
         found = sorted(
@@ -178,6 +178,11 @@ class ReleasedData:
             raise ReleaseError(
                 "these reports differ in catalogue, scale, method, settings or kind of promise; collect those"
                 " that were made alike"
+            )
+        if len(given) > 1 and any(r.statement.private and not r.statement.ledger for r in given):
+            raise ReleaseError(
+                "one of these was collected before, and does not say from whom: collect the reports "
+                "themselves, all at once"
             )
         ledgers = [report.statement.ledger["id"] for report in given if "id" in report.statement.ledger]
         if len(set(ledgers)) < len(ledgers) or len({digest for digest, _ in found}) < len(found):
@@ -197,9 +202,8 @@ class ReleasedData:
             for report, start in zip(given, starts, strict=False)
         ]
         counts = np.concatenate([report.ratings.counts for report in given])
-        first_scale = tuple(first.ratings.domain.scale)
         ratings = Ratings(
-            _frame(first.ratings.domain.items, first_scale, n_people),
+            frame_of(first.ratings.domain.items, tuple(first.ratings.domain.scale), n_people),
             dataset_files.numbered(n_people, np.concatenate(each) + 1),
             np.concatenate([[0], np.cumsum(counts)]),
             np.concatenate([report.ratings.items for report in given]),
@@ -243,7 +247,7 @@ class ReleasedData:
             lo, hi, step = map(float, facts["scale"])
             if not isinstance(n_people, int) or not 0 <= n_people <= _MOST:
                 raise ReleaseError(_DAMAGED)
-            domain = _frame(tuple(map(str, facts["items"])), (lo, hi, step), n_people)
+            domain = frame_of(tuple(map(str, facts["items"])), (lo, hi, step), n_people)
             statement = Statement.from_json(facts["statement"])
             ratings = dataset_files.read_rows(path, domain)
             if facts.pop("sha256") != dataset_files.digest(facts, ratings):
@@ -263,8 +267,8 @@ class ReleasedData:
 
 
 @lru_cache(maxsize=8)
-def _frame(items: tuple[str, ...], scale: tuple[float, ...], n_people: int) -> Domain:
-    """The domain of a data set, which is public itself: nothing is capped."""
+def frame_of(items: tuple[str, ...], scale: tuple[float, ...], n_people: int) -> Domain:
+    """The domain of a data set, which is public itself: nothing is capped. Privacy: public."""
     return Domain(items, scale=scale, max_users=max(n_people, 1), cap=len(items))
 
 
@@ -284,6 +288,8 @@ def _sort(report: ReleasedData) -> tuple[Any, ...]:
     return report.method, report.settings, domain.items, domain.scale, promise
 
 
+_LISTED = "the list of "
+"""How the assumption begins that a roster is public: here of one person each."""
 _ONCE = "each person's report was charged to a ledger of his own, on his device, and reported once"
 
 
@@ -293,7 +299,7 @@ def _together(reports: Sequence[ReleasedData]) -> Statement:
     caveats = sorted(
         {one.caveat for one in said if one.caveat}, key=lambda text: not text.startswith(_GRAVEST)
     )
-    alike = dict.fromkeys(line for one in said for line in one.assumes)
+    alike = dict.fromkeys(line for one in said for line in one.assumes if not line.startswith(_LISTED))
     return replace(
         max(said, key=lambda one: one.epsilon),
         caveat=next(iter(caveats), ""),

@@ -12,7 +12,7 @@ from hushrec.errors import CheckpointError, DataError
 from hushrec.models.accounts import account_of, spending
 from hushrec.models.dataset_files import numbered
 from hushrec.models.method import Method
-from hushrec.models.released import ReleasedData
+from hushrec.models.released import ReleasedData, frame_of
 from hushrec.models.statements import describe_data
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.checkpoint import Checkpoint
@@ -142,7 +142,7 @@ def _rows(name: str, ratings: Ratings, order: Ints) -> Rows:
 def _numbered(rows: RandomizedRows, listed: np.ndarray, domain: Domain) -> Ratings:
     """Reported rows as a table of numbered people; empty ones are not in it."""
     n = listed.size
-    frame = Domain(domain.items, scale=domain.scale, cap=domain.n_items, max_users=max(n, 1))
+    frame = frame_of(domain.items, tuple(domain.scale), n)
     users = numbered(n, np.flatnonzero(listed) + 1)
     indptr = np.concatenate([rows.indptr[:1], rows.indptr[1:][listed]])
     return Ratings(frame, users, indptr, rows.columns, rows.marks)

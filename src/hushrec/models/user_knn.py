@@ -27,8 +27,8 @@ class UserKNN(Noiseless):
     """
 
     instead: ClassVar = (
-        "release the data first with hushrec.release_data and fit on that, or choose a private model, such "
-        "as CovarianceKNN"
+        "release the data first (release_data, hushrec release-data) and fit on that, or choose a private "
+        "model, such as CovarianceKNN"
     )
 
     neighbours: int = Field(default=50, ge=1, le=LARGEST_COUNT)

@@ -171,7 +171,7 @@ def measurements(listed: Sequence[Measured]) -> list[str]:
 
 
 def charged(ledger: Mapping[str, Any]) -> list[str]:
-    """Which ledger paid, and for the how manieth release."""
+    """Which ledger paid, and which of its releases this is."""
     file = ledger.get("file") or "a ledger in memory"
     return [
         f"Charged to {file}: release {ledger.get('slot', 0) + 1} of at most {ledger.get('horizon', 1)}, "
