@@ -278,7 +278,8 @@ def test_a_data_set_is_fitted_free_of_charge(here, hushrec, refused):
     assert "needs no other options" in refused(
         f"fit released.parquet --model item-knn -o m.safetensors {BUDGET}"
     )
-    assert "needs no other options" in refused("fit released.parquet -o m.safetensors --epsilon 1")
+    for more in ("--epsilon 1", "--noise laplace", "--analysis published"):
+        assert "needs no other options" in refused(f"fit released.parquet -o m.safetensors {more}")
     assert "hushrec fit" in refused("recommend released.parquet")
     Path("cut.parquet").write_bytes(Path("released.parquet").read_bytes()[:-9])
     assert "or damaged: hushrec show tells" in refused("fit cut.parquet -o m.safetensors")

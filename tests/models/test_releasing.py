@@ -1,5 +1,7 @@
 """Releasing data: what is charged, whose rows come out, what is refused, and what may be made from it."""
 
+import traceback
+
 import numpy as np
 import polars as pl
 import pytest
@@ -110,12 +112,13 @@ def test_what_cannot_be_promised_is_refused_before_a_ledger_starts(ratings, tmp_
 
 def test_a_release_that_fails_burns_its_charge(ratings, tmp_path, monkeypatch):
     def fail(*_):
-        raise MemoryError
+        raise MemoryError("unable to allocate an array of shape (2999983,)")  # as NumPy says it
 
     monkeypatch.setattr(releasing, "_numbered", fail)
     with pytest.raises(MemoryError) as caught:
         hr.release_data(ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "l.db")
     assert "stays spent" in caught.value.__notes__[0]
+    assert "2999983" not in "".join(traceback.format_exception(caught.value))  # how many ratings there are
     (entry,) = Ledger.open(tmp_path / "l.db").entries()
     assert entry.state == "burnt"
 

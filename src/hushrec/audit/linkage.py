@@ -166,7 +166,7 @@ def linkage(
     Privacy: private.
     """
     if not (targets >= 1 and 0 <= wrong < known):
-        raise ConfigError("attack one person or more, with more known than wrong ratings and a threshold > 0")
+        raise ConfigError("attack one person or more, and know more ratings than are wrong")
     rows = _fitting(released, truth, np.asarray(rows))
     k = released.domain.scale.levels + 1
     if law is not None and not (

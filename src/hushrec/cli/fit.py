@@ -67,8 +67,8 @@ def fit(
     config = options.model(model, analysis, noise, settings)
     if recognised(ratings):
         paid = (epsilon, delta, unit, adjacency)
-        given = (domain, *paid, ledger, slot, checkpoint, column, format, separator)
-        if any(value is not None for value in given):
+        given = (domain, *paid, ledger, slot, checkpoint, noise, column, format, separator)
+        if any(value is not None for value in given) or analysis != "corrected":
             raise ConfigError(
                 f"{ratings} is a released data set: what is made from it costs nothing and needs no other "
                 "options than --model, --set and -o"

@@ -98,7 +98,7 @@ class DistanceBased(Method):
     def law(self, plan: Plan, ratings: Ratings) -> SubstitutionLaw:
         """That of the groups, which are made from the ratings if the settings say so."""
         if self.groups == "ratings":
-            return self._law(Groups.of_ratings(self.kept(ratings), self.distance, self.threshold))
+            return self._law(Groups.of_ratings(ratings, self.distance, self.threshold))
         return self._law(self._groups(ratings.domain))
 
     def kept(self, ratings: Ratings) -> Ratings:

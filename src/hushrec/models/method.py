@@ -73,7 +73,7 @@ class Method(Settings):
 
         Args:
             plan: what is charged.
-            ratings: read only where the method makes groups of items from them.
+            ratings: those that count, read only where the method makes groups of items from them.
 
         Privacy: public, but for groups made from ratings.
         """

@@ -116,7 +116,7 @@ def reported(ratings: Ratings, method: Method, planned: Plan, grant: Grant) -> R
     """
     kept = method.kept(ratings)
     order = grant.order(kept.domain.n_users or kept.n_users)
-    shuffled = grant.randomize(_rows(planned.events[0].name, kept, order), method.law(planned, ratings))
+    shuffled = grant.randomize(_rows(planned.events[0].name, kept, order), method.law(planned, kept))
     listed = np.diff(shuffled.indptr) > 0
     rows = np.full(order.size, -1)
     rows[order[listed]] = np.arange(np.count_nonzero(listed))

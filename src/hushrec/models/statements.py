@@ -32,17 +32,10 @@ def describe(
 
     Privacy: public.
     """
-    statement = Statement(
-        caveat=_caveat(grant.caveat),
-        unit=plan.budget.unit,
-        adjacency=plan.budget.adjacency,
-        epsilon=plan.epsilon,
-        delta=plan.budget.delta,
-        analysis=plan.analysis,
-        claimed_epsilon=plan.claimed_epsilon,
+    statement = dataclasses.replace(
+        _charged(plan, grant),
         measurements=measured(config, plan, domain),
         assumes=_assumes(plan, domain, personal),
-        ledger=grant.ledger if grant.ledger.get("file") else {},  # one in memory nobody can look up
         diagnostics=release.statement.diagnostics,
         levels=tuple(Promised(*dataclasses.astuple(level)) for level in plan.levels if personal),
         personal=personal,
@@ -61,17 +54,10 @@ def describe_data(method: Method, plan: Plan, grant: Grant, domain: Domain) -> S
 
     Privacy: public.
     """
-    return Statement(
-        caveat=_caveat(grant.caveat),
-        unit=plan.budget.unit,
-        adjacency=plan.budget.adjacency,
-        epsilon=plan.epsilon,
-        delta=plan.budget.delta,
-        analysis=plan.analysis,
-        claimed_epsilon=plan.claimed_epsilon,
+    return dataclasses.replace(
+        _charged(plan, grant),
         measurements=tuple(_line(m, plan) for m in plan.measurements),
         assumes=(*_assumes(plan, domain, personal=False, beside=method.beside()), *method.assumes(plan)),
-        ledger=grant.ledger if grant.ledger.get("file") else {},
         local=method.local(plan, domain),
         beside=method.beside(),
     )
@@ -122,6 +108,20 @@ def unwritten(diagnostics: Mapping[str, float | str] | None = None) -> Statement
         delta=0.0,
         analysis="corrected",
         diagnostics=diagnostics or {},
+    )
+
+
+def _charged(plan: Plan, grant: Grant) -> Statement:
+    """What a statement says whatever was measured."""
+    return Statement(
+        caveat=_caveat(grant.caveat),
+        unit=plan.budget.unit,
+        adjacency=plan.budget.adjacency,
+        epsilon=plan.epsilon,
+        delta=plan.budget.delta,
+        analysis=plan.analysis,
+        claimed_epsilon=plan.claimed_epsilon,
+        ledger=grant.ledger if grant.ledger.get("file") else {},  # one in memory nobody can look up
     )
 
 

@@ -11,7 +11,7 @@ UNPROTECTED = "not private"
 CONDITIONAL = "conditional on convergence"
 """How a caveat begins where all hangs on a chain."""
 UNCOVERED = "groups not covered"
-"""How a caveat begins where groups of items were made from everybody's exact ratings."""
+"""How a caveat begins where no ε covers the groups that items were replaced by."""
 
 
 def inherited(caveat: str, entries: Iterable[Entry]) -> str:
