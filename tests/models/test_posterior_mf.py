@@ -10,6 +10,7 @@ from hushrec.data.blocks import Blocks
 from hushrec.errors import BudgetUnsupported, DataError
 from hushrec.models.dynamics import langevin_step
 from hushrec.privacy.accountant import gaussian_epsilon, gaussian_mu
+from hushrec.privacy.mechanisms import Grant
 
 
 def user(budget, epsilon=4.0):
@@ -50,6 +51,33 @@ def test_every_round_is_one_measurement_and_all_cost_the_budget(world, budget):
 def test_a_sample_of_people_learns_too(rmse, budget):
     config = hr.PosteriorMF(rank=3, sample_rate=0.5, rounds=40)
     assert rmse(config, user(budget, 50.0)) < rmse(hr.GlobalEffects(), user(budget, 50.0)) - 0.005
+
+
+@pytest.mark.parametrize("source", ["memory", "blocks"])
+def test_the_gradients_are_of_those_whom_the_grant_has_drawn(world, budget, tmp_path, monkeypatch, source):
+    """Nobody drawn: sums of zero, in every round. One person drawn: what moves are the items they rated."""
+    ratings = world[0] if source == "memory" else Blocks.write(world[0], tmp_path / "blocks")
+    model, release, summed = hr.PosteriorMF(rank=3, rounds=3, sample_rate=0.4), Grant.release, {}
+
+    def watched(grant, bounded):
+        summed[bounded.name] = bounded.values.copy()
+        return release(grant, bounded)
+
+    monkeypatch.setattr(Grant, "release", watched)
+    found = []
+    for drawn in ([], [0], [world[0].n_users - 1]):
+        monkeypatch.setattr(
+            Grant,
+            "sample",
+            lambda grant, name, n, drawn=drawn: grant._drawn.add(name) or np.isin(np.arange(n), drawn),
+        )
+        fitted(ratings, model, user(budget))
+        found.append([summed[f"items, round {t}"] for t in (1, 2, 3)])
+    nobody, first, last = found
+    assert not any(sums.any() for sums in nobody)
+    for sums, person in ((first, 0), (last, world[0].n_users - 1)):
+        own = world[0].items[world[0].indptr[person] : world[0].indptr[person + 1]]
+        assert [sorted(np.flatnonzero(one.any(axis=1))) for one in sums] == [sorted(own)] * 3
 
 
 def test_it_protects_people_where_they_come_and_go(world, budget):

@@ -14,7 +14,7 @@ from scipy.integrate import quad
 from scipy.special import log_ndtr
 
 from hushrec.errors import BudgetError
-from hushrec.privacy import units
+from hushrec.privacy import subsampling, units
 from hushrec.privacy.accountant import Spent, price, spent_of
 from hushrec.privacy.events import ODDS, Gaussian, Laplace, SubsampledGaussian, drawn_rate
 from hushrec.privacy.subsampling import ORDERS, Curve, added, divergences, smallest
@@ -73,6 +73,44 @@ FAULTS: dict[str, Solve] = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_the_check_of_divergences_finds_a_planted_fault(fault: str) -> None:
     assert not safe_and_tight(FAULTS[fault])
+
+
+GREAT = [
+    (1 / Fraction(z), rate, order)
+    for z in (0.001, 0.003, 0.01, 0.03)
+    for rate in (1 / ODDS, 1e-5, 0.001, 0.02, 0.3, 0.5, 0.9, 1 - 1 / ODDS)
+    for order in (2, 3, 4, 7, 16, 33)
+]
+"""Losses so great that the last bit of a float is more than the unit that they are rounded up to."""
+
+
+def never_below(solve: Solve) -> bool:
+    return all(
+        solve(ratio, rate)[ORDERS.index(order)] >= exact(order, float(1 / ratio), rate) * units.PER_ONE
+        for ratio, rate, order in GREAT
+    )
+
+
+def test_great_divergences_are_never_below_the_true_ones_and_would_be_unrounded(monkeypatch) -> None:
+    assert never_below(divergences)
+    monkeypatch.setattr(subsampling, "_ROUNDING", 0.0)
+    assert not never_below(divergences.__wrapped__)
+
+
+def test_what_an_order_adds_is_never_below_the_truth_and_would_be_unrounded(monkeypatch) -> None:
+    """A unit is so much more than the last bit of a float that one sum in 30,000 is rounded down."""
+    convert, allowed = subsampling._conversion.__wrapped__, [k * 1e-6 for k in range(1, 2000)]
+    with localcontext() as context:
+        context.prec = 50
+        ln = {order: Decimal(order).ln() for order in range(1, max(ORDERS) + 1)}
+        true = {
+            (order, delta): (ln[order - 1] - ln[order] - (log + ln[order]) / (order - 1)) * units.PER_ONE
+            for delta, log in ((delta, Decimal(delta).ln()) for delta in allowed)
+            for order in ORDERS
+        }
+    assert all(0 <= convert(*case) - least < 2 for case, least in true.items())
+    monkeypatch.setattr(subsampling, "_ROUNDING", 0.0)
+    assert any(convert(*case) < least for case, least in true.items())
 
 
 def by_definition(order: int, z: float, rate: float, *, removed: bool) -> float:

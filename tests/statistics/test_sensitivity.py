@@ -5,6 +5,7 @@ are the integers that enter the grant. Users contribute independently once item 
 of its own below), so the exhaustive search moves one user and holds two others fixed.
 """
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -151,10 +152,12 @@ def climbed(sums, released, start, rng, rounds=300):
     def ratio(row, where, value):
         fuller = (*row[:where], value, *row[where + 1 :])
         without, with_one = measured(sums, [row], *released), measured(sums, [fuller], *released)
-        return max(
-            distance(q, with_one[name][1], without[name][1]) / q.sensitivity
+        found = {
+            name: distance(q, with_one[name][1], without[name][1]) / q.sensitivity
             for name, (q, _) in without.items()
-        )
+        }
+        assert found["co-rating weights"] <= 1, "they reach their Δ with any row: not what is climbed"
+        return found["covariance"]
 
     row, where, value = list(start), 0, 5
     row[0] = None
@@ -172,13 +175,59 @@ def climbed(sums, released, start, rng, rounds=300):
 
 @pytest.mark.parametrize("norm", ["l2", "l1"])
 @pytest.mark.parametrize("published", [False, True])
-@pytest.mark.parametrize("effect", [1.0, 3.0, 5.0])
-def test_no_heavy_user_moves_a_covariance_by_more_than_its_sensitivity(norm, published, effect):
+@pytest.mark.parametrize("item_effects", [[1.0] * 40, [3.0] * 40, [5.0] * 40, [1.0, 5.0] * 20])
+def test_no_heavy_user_moves_a_covariance_by_more_than_its_sensitivity(norm, published, item_effects):
     sums = covariance_sums(domain_of(40), "rating", "add-remove", norm, published=published, strength=20)
-    released = (np.full(40, effect), 0.0)
+    released = (np.array(item_effects), 0.0)
     rng = np.random.default_rng(7)
     best = max(climbed(sums, released, start, rng, rounds=60) for start in ([1] * 40, [5] * 40, [1, 5] * 20))
-    assert 0.3 < best <= 1
+    assert 0.2 < best <= 1
+
+
+def far_from_the_others(sums, effects_of):
+    """Largest distance/Δ where somebody who gave the lowest rating to c items gives the highest to another.
+
+    What they gave to the others is as far below the others' effects as can be, and what is new above its own:
+    their mean moves by all that the bound on residuals allows.
+    """
+    n, worst = sums.domain.n_items, 0.0
+    for c in (1, 2, 3, 6, 12, n - 1):
+        rows = [(new, *[1] * c, *[None] * (n - 1 - c)) for new in (None, 5)]
+        one, other = (measured(sums, [row], effects_of(n), 0.0)["covariance"] for row in rows)
+        worst = max(worst, distance(one[0], one[1], other[1]) / one[0].sensitivity)
+    return worst
+
+
+def one_against_all(n):
+    return np.array([1.0, *[5.0] * (n - 1)])
+
+
+@pytest.mark.parametrize("norm", ["l2", "l1"])
+@pytest.mark.parametrize("published", [False, True])
+@pytest.mark.parametrize("effects_of", [one_against_all, lambda n: np.tile([1.0, 5.0], n)[:n]])
+def test_no_rating_far_from_the_others_moves_a_covariance_by_more(norm, published, effects_of):
+    for strength, clip in itertools.product((0, 1, 5, 20), (0.1, 0.3, 0.65)):
+        chosen = {"strength": strength, "clip": clip, "published": published}
+        sums = covariance_sums(domain_of(40), "rating", "add-remove", norm, **chosen)
+        assert far_from_the_others(sums, effects_of) <= 1
+
+
+def test_residuals_that_reach_twice_as_far_are_found():
+    """The planted fault: ratings are clamped to twice the limit that Δ is computed from."""
+
+    class Wider(CovarianceSums):
+        def queries(self):
+            return CovarianceSums(
+                **{f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+            ).queries()
+
+        @property
+        def limit(self):
+            return 2 * super().limit
+
+    honest = covariance_sums(domain_of(40), "rating", "add-remove", "l1", strength=1, clip=0.3)
+    wider = Wider(**{f.name: getattr(honest, f.name) for f in dataclasses.fields(honest)})
+    assert far_from_the_others(honest, one_against_all) <= 1 < far_from_the_others(wider, one_against_all)
 
 
 STARS = st.one_of(st.none(), st.integers(1, 5))

@@ -30,24 +30,24 @@ def person(rng, n_items, n_ratings, high=5):
     return row
 
 
-def measured(search, gradients, rows, weights, effects, factors):
+def measured(search, gradients, rows, weights, drawn, effects, factors):
+    """The sum of a round over those of these people who were drawn."""
     ratings = search.ratings(gradients.domain, rows)
-    kept = np.array([w for w, row in zip(weights, rows, strict=True) if set(row) != {None}], dtype=np.int64)
-    return gradients.measure(lambda: [(ratings, kept)] if len(kept) else [], effects, factors)
+    there = np.array([set(row) != {None} for row in rows])
+    people = Population(ratings.with_asked(np.array(weights, float)[there]), lambda asked: asked.astype(int))
+    return gradients.measure(partial(people.sampled, np.array(drawn)[there]), effects, factors)
 
 
-def gave(search, gradients, row, weight, factors, effects, rng):
-    """What the sum moves by when this person comes to two others, in what his weight leaves him."""
+def gave(search, gradients, row, weight, factors, effects, rng, drawn=(True, True, True)):
+    """What the sum moves by when a person comes to two others, in what their weight leaves them if drawn."""
     n = gradients.domain.n_items
     company = [person(rng, n, 5), person(rng, n, 1)]
     here, there = (
-        measured(search, gradients, [mine, *company], [weight, FULL, 9], effects, factors)
+        measured(search, gradients, [mine, *company], [weight, FULL, 9], drawn, effects, factors)
         for mine in (row, [None] * n)
     )
-    query = gradients.query(1)
-    return search.exceeds(
-        dataclasses.replace(query, sensitivity=query.sensitivity * weight / FULL), here, there
-    )
+    query, part = gradients.query(1), weight / FULL if drawn[0] else 0.0
+    return search.exceeds(dataclasses.replace(query, sensitivity=query.sensitivity * part), here, there)
 
 
 @settings(max_examples=150, derandomize=True, deadline=None)
@@ -61,9 +61,10 @@ def gave(search, gradients, row, weight, factors, effects, rng):
     contribution=st.sampled_from([0.1, 1.5, 3.0, 100.0]),
     weight=st.sampled_from(WEIGHTS),
     scale=st.sampled_from(SCALES),
+    drawn=st.tuples(*[st.booleans()] * 3),
 )
-def test_nobody_moves_the_sum_by_more_than_his_weight_of_delta(
-    search, seed, n_ratings, rank, size, noise, clip, contribution, weight, scale
+def test_nobody_moves_the_sum_by_more_than_their_weight_of_delta_and_not_at_all_undrawn(
+    search, seed, n_ratings, rank, size, noise, clip, contribution, weight, scale, drawn
 ):
     rng = np.random.default_rng(seed)
     domain = search.domain(200, 3, scale)
@@ -71,10 +72,31 @@ def test_nobody_moves_the_sum_by_more_than_his_weight_of_delta(
     factors = size * rng.standard_normal((200, rank))
     effects = rng.uniform(scale[0] - 1, scale[1] + 1, 200)
     row = person(rng, 200, n_ratings, high=domain.scale.levels)
-    assert gave(search, gradients, row, weight, factors, effects, rng) <= 1
+    assert gave(search, gradients, row, weight, factors, effects, rng, drawn) <= 1
 
 
 HEAVY = [0, 4] * 100
+
+
+def test_whoever_was_not_drawn_gives_nothing_and_the_search_would_notice(search, monkeypatch):
+    """Exhaustive over who is drawn of three. The planted fault: everybody has their weight all the same."""
+    rng = np.random.default_rng(1)
+    gradients = MarginalGradients(search.domain(200, 3), 4, 1, 0.5, 0.8, 0.8, 1.5)
+    factors, effects = rng.standard_normal((200, 4)), np.full(200, 3.0)
+    rows, weights = [HEAVY, person(rng, 200, 5), person(rng, 200, 1)], [FULL, FULL // 3, FULL]
+    alone = [
+        measured(search, gradients, rows, weights, np.arange(3) == k, effects, factors) for k in range(3)
+    ]
+    assert all(part.any() for part in alone)
+    for drawn in itertools.product([False, True], repeat=3):
+        found = measured(search, gradients, rows, weights, drawn, effects, factors)
+        np.testing.assert_array_equal(
+            found, sum(part for part, there in zip(alone, drawn, strict=True) if there)
+        )
+        assert gave(search, gradients, HEAVY, FULL, factors, effects, rng, drawn) <= 1
+    monkeypatch.setattr(Population, "sampled", lambda self, chosen: self.blocks())
+    with pytest.raises(AssertionError, match="neighbours differ"):
+        gave(search, gradients, HEAVY, FULL, factors, effects, rng, (False, True, True))
 
 
 def test_who_rated_much_gives_what_he_may_and_no_more(search):
