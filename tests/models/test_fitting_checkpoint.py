@@ -112,7 +112,7 @@ def test_a_digest_that_looks_at_nothing_would_let_them_pass(call, small, tmp_pat
 )
 def test_other_settings_are_refused(call, change, tmp_path):
     stopped(call)
-    with pytest.raises(CheckpointError, match=r"other settings \(ledger, slot and version too\)"):
+    with pytest.raises(CheckpointError, match=r"other settings \(slot and version too\)"):
         call(**change)
     call()
     assert len({entry.charge for entry in hr.Ledger.open(tmp_path / "ledger.db").entries()}) == 1
@@ -120,9 +120,10 @@ def test_other_settings_are_refused(call, change, tmp_path):
 
 def test_another_ledger_or_version_is_refused(call, budget, tmp_path, monkeypatch):
     stopped(call)
-    hr.Ledger.create(tmp_path / "other.db", budget(9.0))
-    with pytest.raises(CheckpointError, match="other settings"):
-        call(ledger="other.db")
+    (tmp_path / "elsewhere").mkdir()
+    hr.Ledger.create(tmp_path / "elsewhere" / "other.db", budget(9.0))
+    with pytest.raises(CheckpointError, match="other ledger and settings"):
+        call(ledger="elsewhere/other.db")
     later = f"{version()} and later"
     monkeypatch.setattr("hushrec.privacy.plan.metadata.version", lambda name: later)
     with pytest.raises(CheckpointError, match="other settings"):
@@ -178,6 +179,51 @@ def test_a_baseline_goes_on_without_a_ledger(small, tmp_path):
     assert not (tmp_path / "checkpoint").exists()
     plain = hr.fit(small, hr.MatrixFactorization(rank=2, epochs=2))
     np.testing.assert_array_equal(release.tensors["item_factors"], plain.tensors["item_factors"])
+
+
+def test_a_checkpoint_is_no_entropy(call, small, budget, tmp_path):
+    """It would claim privacy, bound to nothing that a fit knows: two ledgers could draw the same noise."""
+    with Checkpoint(tmp_path / "own") as checkpoint:
+        checkpoint.bind({"ratings": "any"}, hr.Ledger.open(tmp_path / "ledger.db").id)
+        with pytest.raises(CheckpointError, match="pass its folder as checkpoint="):
+            call(checkpoint=None, entropy=checkpoint)
+        with pytest.raises(CheckpointError, match="pass its folder as checkpoint="):
+            hr.fit(small, GlobalEffects(), entropy=checkpoint)
+    assert hr.Ledger.open(tmp_path / "ledger.db").entries() == ()
+
+
+def killed_before_the_mark(monkeypatch, make):
+    """What a call leaves that ends between storing the artefact and saying that it is published."""
+
+    def end(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(hr.Ledger, "published", end)
+        with pytest.raises(KeyboardInterrupt):
+            make()
+
+
+@pytest.mark.parametrize("slot", [None, 2])
+def test_a_resumed_fit_whose_release_is_handed_out_is_published(call, tmp_path, monkeypatch, slot):
+    killed_before_the_mark(monkeypatch, lambda: call(slot=slot))
+    ledger = hr.Ledger.open(tmp_path / "ledger.db")
+    assert {entry.state for entry in ledger.entries()} == {"sampled"}
+    call(slot=slot)
+    assert {entry.state for entry in ledger.entries()} == {"published"}
+
+
+def test_a_slot_whose_data_are_handed_out_is_published(small, tmp_path, monkeypatch):
+    limit = hr.Budget(epsilon=50.0, delta=0.0, unit="user", adjacency="replace")
+    ledger = hr.Ledger.create(tmp_path / "ledger.db", limit)
+
+    def release():
+        return hr.release_data(small, hr.RandomizedResponse(), limit, ledger=ledger, slot=0)
+
+    killed_before_the_mark(monkeypatch, release)
+    assert {entry.state for entry in ledger.entries()} == {"sampled"}
+    release()
+    assert {entry.state for entry in ledger.entries()} == {"published"}
 
 
 def test_a_held_checkpoint_charges_nothing(call, tmp_path):

@@ -189,10 +189,10 @@ def test_the_key_of_a_plan_names_the_rate() -> None:
 
 def test_a_fit_that_goes_on_draws_the_same_people_again(path, tmp_path) -> None:
     samples, released = [], []
-    Ledger.create(path, BUDGET)
+    ledger = Ledger.create(path, BUDGET)
     for _ in range(2):
         with Checkpoint(tmp_path / "kept") as checkpoint:
-            checkpoint.bind({"fit": "this"})
+            checkpoint.bind({"fit": "this"}, ledger.id)
             grant = Ledger.open(path).charge(plan(0.25, 0.25), entropy=checkpoint)
             samples.append(grant.sample("round 0", 500))
             released.append(grant.release(sums("round 0")).values)

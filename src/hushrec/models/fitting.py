@@ -76,8 +76,8 @@ def fit(
     Raises:
         BudgetExceeded: The ledger has less left than the plan costs.
         LedgerError: There is no ledger, or it cannot be relied on.
-        CheckpointError: The checkpoint is in use, damaged, or of a fit of other ratings or settings; or there
-            is ``entropy`` beside it.
+        CheckpointError: The checkpoint is in use, damaged, or of a fit of other ratings, settings or ledger;
+            or there is ``entropy`` beside it; or ``entropy`` is one.
         BudgetUnsupported: The model states no such guarantee, or cannot give people the ε they ask for; or
             there is a budget for a released data set.
         DataError: The model cannot go over ratings in blocks, a block is damaged, or the domain has classes
@@ -87,6 +87,11 @@ def fit(
     """
     if checkpoint is not None and entropy is not None:
         raise CheckpointError("a checkpoint has a noise key of its own; leave out checkpoint or entropy")
+    if isinstance(entropy, Checkpoint):
+        raise CheckpointError(
+            "a fit binds its checkpoint to its ratings, plan and ledger itself: close this one, and pass its "
+            "folder as checkpoint= in place of entropy="
+        )
     if not isinstance(config, Model):
         raise ConfigError(
             f"{type(config).__name__} is no model; to release data, call hushrec.release_data with it"
@@ -111,27 +116,31 @@ def fit(
         ratings.verify()  # before anything is charged that a damaged file would waste
     ratings = cast(Ratings, ratings)  # those that go over blocks take either
     if budget is None:
-        with _going_on(checkpoint, ratings, _named(config)) as kept:
+        with _going_on(checkpoint, ratings, _named(config), "") as kept:
             stand_in = Budget(epsilon=1.0, delta=1e-9, unit="rating", adjacency="add-remove")
             release = config.release(ratings, stand_in, unprotected(kept))
             return from_data(release, published) if published else not_private(release, config, stand_in)
     planned = config.plan(ratings.domain, budget)
     account = account_of(ledger, planned, entropy)
     place = _ANY if slot is None else slot
-    with _going_on(checkpoint, ratings, planned.key(account.id, place)) as kept:
+    with _going_on(checkpoint, ratings, planned.key(account.id, place), account.id) as kept:
         if (stored := account.stored(planned, slot, kept)) is not None:
-            return Release.from_bytes(stored)
+            release = Release.from_bytes(stored)
+            account.handed_out(planned, slot, kept)
+            return release
         return _charged(ratings, config, planned, account, slot, kept or entropy)
 
 
 @contextmanager
-def _going_on(folder: str | Path | None, ratings: Ratings, settings: str) -> Iterator[Checkpoint | None]:
+def _going_on(
+    folder: str | Path | None, ratings: Ratings, settings: str, ledger: str
+) -> Iterator[Checkpoint | None]:
     """The checkpoint of this very fit, if it is to have one; forgotten once the release is made."""
     if folder is None:
         yield None
         return
     with Checkpoint(folder) as checkpoint:
-        checkpoint.bind({"ratings": ratings.digest(), "settings (ledger, slot and version too)": settings})
+        checkpoint.bind({"ratings": ratings.digest(), "settings (slot and version too)": settings}, ledger)
         yield checkpoint
         checkpoint.forget()
 

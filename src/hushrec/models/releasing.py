@@ -78,7 +78,9 @@ def release_data(
     planned = method.plan(ratings.domain, budget)
     account = account_of(ledger, planned, entropy)
     if slot is not None and (stored := account.stored(planned, slot)) is not None:
-        return ReleasedData.from_bytes(stored)
+        data = ReleasedData.from_bytes(stored)
+        account.handed_out(planned, slot)
+        return data
     grant = account.charge(planned, slot, entropy)
     with spending(account, grant):
         data = reported(ratings, method, planned, grant).data

@@ -4,9 +4,42 @@ from typing import Any
 
 from hushrec.errors import BudgetError, BudgetExceeded, CheckpointError, GrantError
 from hushrec.privacy import units
-from hushrec.privacy.chain import Charge, booking
+from hushrec.privacy.chain import Charge, History, booking
+from hushrec.privacy.checkpoint import Checkpoint
+from hushrec.privacy.entropy import Entropy
 from hushrec.privacy.plan import Plan
 from hushrec.privacy.store import Session
+
+
+def commitment(entropy: Entropy | None, ledger: str) -> str:
+    """What a ledger records of a checkpoint; empty for any other source of noise.
+
+    Args:
+        entropy: where the noise comes from.
+        ledger: id of the ledger.
+
+    Raises:
+        CheckpointError: The checkpoint is bound to another ledger.
+
+    Privacy: public.
+    """
+    return entropy.commitment_to(ledger) if isinstance(entropy, Checkpoint) else ""
+
+
+def finished(history: History, plan: Plan, slot: int | None, checkpoint: str) -> Charge | None:
+    """The charge whose stored artefact answers for a plan; None if there is none.
+
+    Args:
+        history: of the ledger.
+        plan: what was measured.
+        slot: the release slot; None for the one that a checkpoint was charged in.
+        checkpoint: the commitment; empty for none.
+
+    Privacy: public.
+    """
+    charge = history.under(checkpoint) if slot is None else history.latest(slot)
+    answers = charge and charge.finished and charge.key == plan.key(history.id, charge.slot)
+    return charge if answers else None
 
 
 def resumed(session: Session, plan: Plan, slot: int | None, checkpoint: str) -> Charge | None:

@@ -5,7 +5,8 @@ Why a fit that went on promises what an uninterrupted one does:
 1. Noise keys are HMAC(master key, commitment, measurement): a measurement made again is the same bits, so
    there is no second noise to compare with the first.
 2. The commitment binds ratings, plan, ledger, slot and version and is part of every key, so that other
-   ratings never meet the same noise; the ledger's record of the charge holds it too.
+   ratings never meet the same noise; the ledger's record of the charge holds it too, and no other ledger
+   takes it.
 3. A released value is on disk before anything is made from it, and is from then on what every run is given.
 4. The ledger takes one artefact a charge: of two runs, or of two copies of the folder, one publishes.
 5. The master key never leaves the folder, and is overwritten once the release is published. So all that ever
@@ -75,7 +76,7 @@ class Checkpoint:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self._folder = Folder(Path(folder).absolute(), _KNOWN)
-        self._commitment = b""
+        self._commitment, self._ledger = b"", ""
         try:
             self._master = self._key()
         except BaseException:
@@ -93,18 +94,20 @@ class Checkpoint:
         """
         return self._bound().hex()
 
-    def bind(self, facts: Mapping[str, str]) -> None:
+    def bind(self, facts: Mapping[str, str], ledger: str = "") -> None:
         """Say what the fit is of: all that must be the same when it goes on.
 
         Args:
             facts: whatever decides which sums are measured, by the name that an error calls it.
+            ledger: id of the ledger that is charged; bound to none, it is refused by every ledger.
 
         Raises:
             CheckpointError: It was bound to something else.
 
         Privacy: public; only HMACs are kept.
         """
-        marks = {name: self._mac("fact", name, value).hex() for name, value in facts.items()}
+        known = {**facts, "ledger": ledger}
+        marks = {name: self._mac("fact", name, value).hex() for name, value in known.items()}
         text = json.dumps(marks, sort_keys=True).encode()
         with self._folder.translated():
             files = self._folder.files()
@@ -116,7 +119,29 @@ class Checkpoint:
             kept = (self._folder.path / _COMMITMENT).read_bytes()
         if kept != text:
             raise self._other(kept, marks)
-        self._commitment = self._mac("commitment", text)
+        self._commitment, self._ledger = self._mac("commitment", text), ledger
+
+    def commitment_to(self, ledger: str) -> str:
+        """The commitment, for the ledger that it was bound to and for no other.
+
+        The commitment, and so every key, depends on the ledger's id: charged to a second ledger, the same
+        noise could meet other sums.
+
+        Args:
+            ledger: id of the ledger that is to be charged.
+
+        Raises:
+            CheckpointError: It is bound to another ledger, or to none.
+
+        Privacy: public.
+        """
+        commitment = self.commitment
+        if not ledger or ledger != self._ledger:
+            raise CheckpointError(
+                f"{self._folder.path.name}: this checkpoint is bound to another ledger, or to none; charge "
+                "the one that it was started with, or delete the folder, which gives its charge up"
+            )
+        return commitment
 
     def key(self, name: str = "", purpose: str = "noise") -> bytes:
         """32 bytes, always the same for the same fit, name and purpose.

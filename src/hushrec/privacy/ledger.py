@@ -18,7 +18,7 @@ from hushrec.privacy.accountant import Spent
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.caveats import conditional, inherited
 from hushrec.privacy.chain import Charge, Entry, Head, History
-from hushrec.privacy.charging import entered, resumed, stamp
+from hushrec.privacy.charging import commitment, entered, finished, resumed, stamp
 from hushrec.privacy.checkpoint import Checkpoint
 from hushrec.privacy.entropy import Entropy, OperatingSystem
 from hushrec.privacy.failpoints import failpoint
@@ -149,11 +149,31 @@ class Ledger:
             LedgerDamaged: The bytes are not those that were stored.
         """
         with self._reading() as session:
-            history = session.history
-            charge = history.under(_commitment(entropy)) if slot is None else history.latest(slot)
-            if charge is None or not charge.finished or charge.key != plan.key(self.id, charge.slot):
-                return None
-            return session.kept(charge)
+            charge = finished(session.history, plan, slot, commitment(entropy, self.id))
+            return None if charge is None else session.kept(charge)
+
+    def handed_out(self, plan: Plan, slot: int | None, entropy: Entropy | None = None) -> None:
+        """Record that what ``stored`` answered has left the building, if that is not recorded yet.
+
+        A fit that was killed after its artefact was stored has not told the ledger what became of it.
+
+        Args:
+            plan: what was measured.
+            slot: as for ``stored``.
+            entropy: as for ``stored``.
+
+        Raises:
+            LedgerError: It could not be written.
+        """
+        mark = commitment(entropy, self.id)
+        with self._reading() as session:
+            charge = finished(session.history, plan, slot, mark)
+        if charge is None or charge.state == "published":
+            return
+        with self._writing() as session:
+            charge = finished(session.history, plan, slot, mark)
+            if charge is not None and charge.state == "sampled":
+                session.append(kind="published", charge=charge.number)
 
     def charge(self, plan: Plan, slot: int | None = None, entropy: Entropy | None = None) -> Grant:
         """Pay for a plan, durably, and get the right to make its measurements.
@@ -166,7 +186,7 @@ class Ledger:
             plan: what will be measured.
             slot: the release slot, 0 ≤ slot < horizon; None for the next free one, or the checkpoint's.
             entropy: where the noise comes from; the operating system unless told otherwise. A checkpoint is
-                bound to its fit before.
+                bound to its fit and to this ledger before.
 
         Returns:
             The grant, once the charge is on disk.
@@ -176,12 +196,14 @@ class Ledger:
             BudgetError: Unit, adjacency, δ or slot do not fit this ledger, or the plan's noise is for seeded
                 experiments alone; nothing was charged.
             GrantError: The slot holds a finished release; nothing was charged.
-            CheckpointError: The checkpoint's charge was given up; nothing was charged.
+            CheckpointError: The checkpoint's charge was given up, or it is bound to another ledger; nothing
+                was charged.
             LedgerError: The ledger cannot be relied on, or could not be written; nothing is granted.
 
         Privacy: charged (every event of the plan).
         """
         entropy = entropy or OperatingSystem()
+        mark = commitment(entropy, self.id)
         caveat = self._caveat(entropy)
         sampler()
         failpoint("before-charge")
@@ -191,7 +213,6 @@ class Ledger:
             caveat = inherited(caveat, history.entries())
             require_exact_noise(plan, caveat)
             caveat = conditional(caveat, plan, [*history.entries()])
-            mark = _commitment(entropy)
             charge = resumed(session, plan, slot, mark) or entered(
                 session, plan, slot, caveat, mark, bounded=not self.path
             )
@@ -308,10 +329,6 @@ def _opening(total: Budget, horizon: int) -> dict[str, object]:
     if horizon < 1:
         raise BudgetError("a horizon is at least one release")
     return {"kind": "opened", "id": secrets.token_hex(16), "total": total.model_dump(), "horizon": horizon}
-
-
-def _commitment(entropy: Entropy | None) -> str:
-    return entropy.commitment if isinstance(entropy, Checkpoint) else ""
 
 
 def _kind(budget: Budget) -> tuple[object, ...]:
