@@ -11,13 +11,15 @@
     │   ├── BudgetExceeded     the ledger has less left than was asked for
     │   └── BudgetUnsupported  this model offers no guarantee in that unit, adjacency or noise
     ├── LedgerError
-    │   ├── LedgerMissing      a ledger that existed is gone
+    │   ├── LedgerMissing      there is no such ledger, or one that existed is gone
     │   ├── LedgerDamaged      unreadable, altered, of unknown schema
     │   └── LedgerStale        older than a release that names it
     ├── CheckpointError        a fit that cannot go on where it was stopped
     ├── SamplerError           noise that cannot be drawn exactly here
     ├── GrantError             a measurement that was not booked, or was booked and is used again
     └── ReleaseError           an artefact that cannot be trusted
+
+``LedgerWarning`` is a warning: it refuses nothing.
 """
 
 
@@ -75,7 +77,7 @@ class LedgerError(HushrecError, RuntimeError):
 
 
 class LedgerMissing(LedgerError):
-    """A ledger that a release names no longer exists."""
+    """There is no ledger of this name, or one that a release names no longer exists."""
 
 
 class LedgerDamaged(LedgerError):
@@ -84,6 +86,10 @@ class LedgerDamaged(LedgerError):
 
 class LedgerStale(LedgerError):
     """The ledger is older than a release that names it: a backup was restored, say."""
+
+
+class LedgerWarning(UserWarning):
+    """Something beside a ledger that its owner should look at; nothing is refused."""
 
 
 class CheckpointError(HushrecError, RuntimeError):

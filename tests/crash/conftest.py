@@ -1,5 +1,6 @@
 """Real processes, really killed."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -13,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hushrec.errors import LedgerError
 from hushrec.privacy.bounded import Bounded
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.calibration import gaussian, split_gaussian
@@ -65,9 +67,17 @@ def run_until(name: str | None, work: Callable[[], object]) -> int:
     return status(fork(armed))
 
 
+def started(path: Path) -> Ledger:
+    """The ledger, whichever process was first to start it."""
+    if not path.exists():
+        with contextlib.suppress(LedgerError):  # another process was first
+            return Ledger.create(path, TOTAL)
+    return Ledger.open(path)
+
+
 def publish(path: Path, slot: int) -> None:
     """A whole release, as a model makes it: look up, or charge, draw, store; then the file; then the mark."""
-    ledger = Ledger.for_fit(path, TOTAL) if slot == 0 else Ledger.open(path)
+    ledger = started(path) if slot == 0 else Ledger.open(path)
     target = path.with_name(f"release{slot}.safetensors")
     artefact = ledger.stored(PLAN, slot)
     grant = None
@@ -112,6 +122,7 @@ class Crash:
     of_checkpoints = ("after-key", "after-bind", "inside-keep", "after-keep", "after-shred")
     fork, status = staticmethod(fork), staticmethod(status)
     run_until, publish, check = staticmethod(run_until), staticmethod(publish), staticmethod(check)
+    started = staticmethod(started)
 
     @staticmethod
     def digest(file: Path) -> str:

@@ -92,7 +92,7 @@ def test_rubbish_is_refused(path: Path, crash) -> None:
         with pytest.raises(LedgerError):
             Ledger.open(path)
         with pytest.raises(LedgerError):
-            Ledger.for_fit(path, crash.total)
+            Ledger.create(path, crash.total)
         assert path.read_bytes() == content
 
 

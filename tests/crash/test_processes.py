@@ -23,7 +23,7 @@ def spend(path: Path, crash, attempts: int) -> int:
     """Eight processes charge as often as they can; returns how many charges were granted."""
 
     def work() -> None:
-        ledger = Ledger.for_fit(path, crash.total)
+        ledger = Ledger.open(path)
         for _ in range(attempts):
             try:
                 grant = ledger.charge(crash.plan)
@@ -48,7 +48,7 @@ def test_eight_processes_spend_one_budget_exactly(path: Path, crash) -> None:
 
 def test_eight_processes_start_one_ledger(path: Path, crash) -> None:
     def work() -> None:
-        path.with_name(f"id{Ledger.for_fit(path, crash.total).id}").touch()
+        path.with_name(f"id{crash.started(path).id}").touch()
 
     children = [crash.fork(work) for _ in range(8)]
     assert [crash.status(child) for child in children] == [0] * 8

@@ -68,6 +68,7 @@ def test_a_charge_books_every_measurement_and_outlives_the_process(path: Path, m
         "head": ledger.head.hash,
         "slot": 0,
         "horizon": 3,
+        "domain": "d" * 64,
     }
 
 
@@ -104,7 +105,9 @@ def test_a_stored_or_burnt_grant_releases_nothing_more(
 
 
 def test_a_grant_belongs_to_its_ledger(tmp_path: Path, make_plan: MakePlan) -> None:
-    one, two = (Ledger.create(tmp_path / name, TOTAL) for name in ("one.db", "two.db"))
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    one, two = (Ledger.create(tmp_path / name / "ledger.db", TOTAL) for name in ("one", "two"))
     grant = one.charge(make_plan())
     two.charge(make_plan())
     with pytest.raises(GrantError, match="another ledger"):

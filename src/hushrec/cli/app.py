@@ -4,7 +4,8 @@ Nothing heavy is imported before a command runs: ``hushrec --help`` is there at 
 """
 
 import sys
-from typing import Annotated, Any
+import warnings
+from typing import Annotated, Any, TextIO
 
 import typer
 from typer.core import TyperGroup
@@ -22,7 +23,7 @@ from hushrec.cli.plan import plan
 from hushrec.cli.recommend import recommend
 from hushrec.cli.release_data import release_data
 from hushrec.cli.show import show
-from hushrec.errors import HushrecError
+from hushrec.errors import HushrecError, LedgerWarning
 
 REFUSED, STOPPED = 2, 130
 """Exit codes for wrong usage and for errors whose message names the fix, and for Ctrl-C; others give 1 and a
@@ -56,13 +57,28 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.simplefilter("default", LedgerWarning)
+                warnings.showwarning = _warn
+                return super().invoke(ctx)
         except HushrecError as error:
             print("\n".join([f"hushrec: {error}", *_notes(error)]), file=sys.stderr)
             raise typer.Exit(REFUSED) from None
         except KeyboardInterrupt as error:
             print("\n".join(["hushrec: stopped.", *_notes(error)]), file=sys.stderr)
             raise typer.Exit(STOPPED) from None
+
+
+def _warn(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """A warning as a line of its own, without a line of source."""
+    print(f"hushrec: warning: {message}", file=sys.stderr)
 
 
 def _notes(error: BaseException) -> list[str]:

@@ -1,5 +1,6 @@
 """Printing: results on standard output; progress, warnings and what is confidential on standard error."""
 
+import os
 from contextlib import AbstractContextManager
 from textwrap import fill
 from typing import TYPE_CHECKING
@@ -74,6 +75,9 @@ def print_ledger(ledger: "Ledger") -> None:
     console = out()
     console.print(f"Ledger {name}: {total}; releases charged {made}, horizon {ledger.horizon}")
     console.print(f"Left: ε = {left:g}")
+    mode = ledger.path.stat().st_mode & 0o777 if ledger.path and os.name == "posix" else 0
+    if mode & 0o077:
+        console.print(f"Others than its owner may use {name} (mode {mode:o}): chmod 600, unless they should")
 
 
 def print_confidential(name: str, ratings: "Ratings | Blocks") -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hushrec.cli import console, options
+from hushrec.cli import account, console, options
 from hushrec.errors import ConfigError, ReleaseError
 
 if TYPE_CHECKING:
@@ -37,8 +37,9 @@ def fit(
     ] = None,
     ledger: Annotated[
         Path | None,
-        typer.Option(help="The population's ledger; if new, this budget becomes its whole total."),
+        typer.Option(help="The population's ledger."),
     ] = None,
+    new_ledger: account.NewLedger = False,
     slot: Annotated[
         int | None,
         typer.Option(
@@ -68,7 +69,7 @@ def fit(
     if recognised(ratings):
         paid = (epsilon, delta, unit, adjacency)
         given = (domain, *paid, ledger, slot, checkpoint, noise, column, format, separator)
-        if any(value is not None for value in given) or analysis != "corrected":
+        if any(value is not None for value in given) or analysis != "corrected" or new_ledger:
             raise ConfigError(
                 f"{ratings} is a released data set: what is made from it costs nothing and needs no other "
                 "options than --model, --set and -o"
@@ -83,19 +84,20 @@ def fit(
         )
     from hushrec.data.domain import Domain
     from hushrec.models.fitting import fit
-    from hushrec.privacy.ledger import Ledger
 
     declared = Domain.open(domain)
-    config.plan(declared, budget)
+    planned = config.plan(declared, budget)
     options.require_writable(out)
+    account.require(ledger, planned, new_ledger)
     with console.working("reading ratings"):
         private = options.packed_or_loaded(ratings, declared, column, format, separator, decimal)
     console.print_confidential(ratings.name, private)
+    charged = account.opened(ledger, planned, new_ledger)
     with console.working("measuring under noise"):
-        release = fit(private, config, budget, ledger=ledger, slot=slot, checkpoint=checkpoint)
+        release = fit(private, config, budget, ledger=charged, slot=slot, checkpoint=checkpoint)
     _save(release, out)
     console.print_statement(release.statement)
-    console.print_ledger(Ledger.open(ledger))
+    console.print_ledger(charged)
     _print_next(out)
 
 

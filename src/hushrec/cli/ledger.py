@@ -43,13 +43,19 @@ def create(
     unit: options.Unit,
     adjacency: options.Adjacency,
     horizon: _Horizon = 1,
+    domain: Annotated[
+        Path | None,
+        typer.Option(help="The domain that will be charged: a second ledger for its people is refused."),
+    ] = None,
 ) -> None:
     """Start a population's ledger with its owner's total over all releases."""
+    from hushrec.data.domain import Domain
     from hushrec.privacy.budget import Budget
     from hushrec.privacy.ledger import Ledger
 
     total = Budget(epsilon=epsilon, delta=delta, unit=unit, adjacency=adjacency)
-    console.print_ledger(Ledger.create(path, total, horizon))
+    people = None if domain is None else Domain.open(domain).digest
+    console.print_ledger(Ledger.create(path, total, horizon, domain=people))
 
 
 @app.command()

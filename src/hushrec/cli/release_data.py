@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hushrec.cli import console, options
+from hushrec.cli import account, console, options
 from hushrec.errors import ConfigError, ReleaseError
 
 if TYPE_CHECKING:
@@ -27,9 +27,8 @@ def release_data(
     ratings: Annotated[
         Path | None, typer.Argument(help="The private ratings: user_id, item_id, rating[, timestamp].")
     ] = None,
-    ledger: Annotated[
-        Path | None, typer.Option(help="The population's ledger; if new, this cost becomes its whole total.")
-    ] = None,
+    ledger: Annotated[Path | None, typer.Option(help="The population's ledger.")] = None,
+    new_ledger: account.NewLedger = False,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The data set to write, .parquet or .csv.")
     ] = None,
@@ -81,7 +80,6 @@ def release_data(
     from hushrec.data.domain import Domain
     from hushrec.models.dataset_files import require_lines
     from hushrec.models.releasing import release_data
-    from hushrec.privacy.ledger import Ledger
 
     declared = Domain.open(domain)
     config = options.method(method, analysis, settings, declared, features, feature, groups_from)
@@ -103,14 +101,16 @@ def release_data(
         raise ReleaseError(f"name it {out.name}.parquet or {out.name}.csv: a data set is one of these")
     options.require_writable(out)
     require_lines(out, declared.items)
+    account.require(ledger, planned, new_ledger)
     with console.working("reading ratings"):
         private = options.load(ratings, declared, column, format, separator, decimal)
     console.print_confidential(ratings.name, private)
+    charged = account.opened(ledger, planned, new_ledger)
     with console.working("randomizing rows"):
-        data = release_data(private, config, budget, ledger=ledger, slot=slot)
+        data = release_data(private, config, budget, ledger=charged, slot=slot)
     _save(data, out)
     console.print_statement(data.statement)
-    console.print_ledger(Ledger.open(ledger))
+    console.print_ledger(charged)
     console.out().print(
         f"Wrote {out}, and its statement beside it. Next: hushrec fit {out} --model item-knn "
         "-o model.safetensors",

@@ -15,6 +15,7 @@ from hushrec.models.covariance_svd import CovarianceSVD
 from hushrec.models.fitting import fit
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.entropy import Seeded
+from hushrec.privacy.ledger import Ledger
 from hushrec.release.artefact import Release
 
 DATA_SEED = 7
@@ -85,7 +86,8 @@ def real_release(ratings: Ratings, folder: Path) -> Release:
 
     Privacy: charged (every event of the plan).
     """
-    release = fit(ratings, CovarianceSVD(), budget(1), ledger=folder / LEDGER)
+    ledger = Ledger.create(folder / LEDGER, budget(1), domain=ratings.domain.digest)
+    release = fit(ratings, CovarianceSVD(), budget(1), ledger=ledger)
     release.save(folder / RELEASE)
     return release
 

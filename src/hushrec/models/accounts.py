@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hushrec.errors import BudgetExceeded, LedgerError
+from hushrec.privacy import surroundings
 from hushrec.privacy.entropy import Entropy, OperatingSystem
 from hushrec.privacy.ledger import Ledger
 from hushrec.privacy.mechanisms import Grant
@@ -12,7 +13,7 @@ from hushrec.privacy.plan import Plan, require_exact_noise
 
 
 def account_of(ledger: Ledger | str | Path | None, planned: Plan, entropy: Entropy | None) -> Ledger:
-    """Open the ledger, or start one with the plan's budget as its whole total where there never was one.
+    """Open the ledger. A path that leads to none starts none: else a typo would be a fresh budget.
 
     Args:
         ledger: the population's ledger, or its path; None only for seeded experiments.
@@ -21,24 +22,59 @@ def account_of(ledger: Ledger | str | Path | None, planned: Plan, entropy: Entro
 
     Raises:
         LedgerError: There is no ledger, or it cannot be relied on.
-        BudgetExceeded: A new ledger could not pay for the plan.
 
     Privacy: public.
     """
     if isinstance(ledger, Ledger):
         return ledger
     if ledger is not None:
-        if not Path(ledger).exists():
-            _require_payable(planned, entropy)
-        return Ledger.for_fit(ledger, planned.budget)
+        return Ledger.open(ledger)
     if entropy is None or isinstance(entropy, OperatingSystem):
         raise LedgerError(
-            'a private release is charged to a ledger: pass ledger="ledger.db" (it is created if new)'
+            'a private release is charged to a ledger: pass ledger="ledger.db", which '
+            "hushrec.Ledger.create(path, total) starts, once"
         )
     # A seeded experiment claims nothing, so a published plan may cost more than its budget here, or more than
     # anybody can say: then the total covers the rest of it.
     epsilon = max(planned.budget.epsilon, planned.spent.bounded.epsilon(planned.budget.delta))
     return Ledger.ephemeral(planned.budget.model_copy(update={"epsilon": epsilon}))
+
+
+def start(ledger: str | Path, planned: Plan) -> Ledger:
+    """Start a ledger for a plan and those like it, with the plan's budget as the population's whole total.
+
+    Args:
+        ledger: a path where there is none.
+        planned: what will be charged.
+
+    Raises:
+        LedgerError: There is a ledger already, or another one of the same people in the folder.
+        BudgetError: It could not pay for the plan, whose noise may be for seeded experiments alone.
+
+    Privacy: public.
+    """
+    require_startable(ledger, planned)
+    return Ledger.create(ledger, planned.budget, domain=planned.domain_digest)
+
+
+def require_startable(path: str | Path, planned: Plan) -> None:
+    """Refuse before a ledger is started what it would refuse: else it would stay, with this budget in it.
+
+    Args:
+        path: where it is to be.
+        planned: what will be charged.
+
+    Raises:
+        LedgerError: There is a ledger already, or another one of the same people in the folder.
+        BudgetExceeded: It could not pay for the plan.
+        BudgetError: The plan's noise is for seeded experiments alone.
+
+    Privacy: public.
+    """
+    require_exact_noise(planned, "")
+    if planned.spent.epsilon_units(planned.budget.delta) > planned.budget.epsilon_units:
+        raise BudgetExceeded(planned.epsilon, planned.budget.epsilon, planned.budget.unit, started=False)
+    surroundings.require_startable(Path(path).resolve(), planned.budget, planned.domain_digest)
 
 
 @contextmanager
@@ -63,11 +99,3 @@ def spending(account: Ledger, grant: Grant) -> Iterator[None]:
             raise error from None
         error.add_note(note)
         raise
-
-
-def _require_payable(planned: Plan, entropy: Entropy | None) -> None:
-    """Refuse before a ledger is started what it would refuse: else it would stay, with this budget in it."""
-    seeded = entropy is not None and not isinstance(entropy, OperatingSystem)
-    require_exact_noise(planned, "not private: seeded" if seeded else "")
-    if planned.spent.epsilon_units(planned.budget.delta) > planned.budget.epsilon_units:
-        raise BudgetExceeded(planned.epsilon, planned.budget.epsilon, planned.budget.unit, started=False)

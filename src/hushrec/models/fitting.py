@@ -61,8 +61,8 @@ def fit(
             the data set says.
         config: a model's settings.
         budget: what may be spent; None gives the non-private baseline, whose statement says so.
-        ledger: the population's ledger, or its path. One that never existed is started with this budget as
-            its whole total. Only seeded experiments and baselines do without.
+        ledger: the population's ledger, or the path of one that ``Ledger.create`` started. Only seeded
+            experiments and baselines do without.
         slot: release slot. None always charges for the next free one; a slot that was released before gives
             back the same bytes and charges nothing.
         entropy: the operating system's by default; ``hushrec.testing.Seeded`` for experiments and tests,
@@ -75,7 +75,8 @@ def fit(
 
     Raises:
         BudgetExceeded: The ledger has less left than the plan costs.
-        LedgerError: There is no ledger, or it cannot be relied on.
+        LedgerError: There is no ledger, it cannot be relied on, or it would be a second one of the same
+            people.
         CheckpointError: The checkpoint is in use, damaged, or of a fit of other ratings, settings or ledger;
             or there is ``entropy`` beside it; or ``entropy`` is one.
         BudgetUnsupported: The model states no such guarantee, or cannot give people the ε they ask for; or

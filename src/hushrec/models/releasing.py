@@ -54,7 +54,7 @@ def release_data(
 
     Raises:
         BudgetExceeded: The ledger has less left than the plan costs.
-        LedgerError: There is no ledger, or it cannot be relied on.
+        LedgerError: As for ``fit``.
         BudgetUnsupported: The method states no such guarantee.
         DataError: People ask for an ε of their own, which no method here can give them; or these are no
             ratings in memory.

@@ -7,12 +7,13 @@ reordering one changes every hash after it. All that the ledger knows is replaye
 import hashlib
 import json
 import math
+import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
-from hushrec.errors import LedgerDamaged
+from hushrec.errors import BudgetError, LedgerDamaged
 from hushrec.privacy import units
 from hushrec.privacy.accountant import Spent, price
 from hushrec.privacy.budget import Budget
@@ -51,6 +52,7 @@ class Charge:
         model: name of its model.
         state: charged → sampled → published | burnt; a charge is never taken back.
         sha256: digest of the stored artefact, hex; empty before it is sampled.
+        domain: digest of the public domain that it is of.
         checkpoint: commitment of the checkpoint that may go on under it, hex; empty where there is none.
 
     Privacy: public.
@@ -60,6 +62,7 @@ class Charge:
     slot: int
     key: str
     model: str
+    domain: str
     state: State = "charged"
     sha256: str = ""
     checkpoint: str = ""
@@ -109,9 +112,7 @@ class Entry:
         return Spent(self.rho, self.pure, self.pure_rho, self.endless, self.curve)
 
 
-def booking(
-    charge: int, slot: int, key: str, model: str, caveat: str, event: Event, checkpoint: str = ""
-) -> dict[str, Any]:
+def booking(charge: Charge, caveat: str, event: Event) -> dict[str, Any]:
     """The record that books one measurement of a charge.
 
     Privacy: public.
@@ -119,10 +120,11 @@ def booking(
     loss = price(event)
     facts = {
         "kind": "charged",
-        "charge": charge,
-        "slot": slot,
-        "key": key,
-        "model": model,
+        "charge": charge.number,
+        "slot": charge.slot,
+        "key": charge.key,
+        "model": charge.model,
+        "domain": charge.domain,
         "caveat": caveat,
         "measurement": event.name,
         "mechanism": event.mechanism,
@@ -136,9 +138,22 @@ def booking(
     }
     if isinstance(event, SubsampledGaussian):
         facts |= {"rate": float(event.rate), "curve": list(loss.curve)}
-    if checkpoint:
-        facts["checkpoint"] = checkpoint
+    if charge.checkpoint:
+        facts["checkpoint"] = charge.checkpoint
     return facts | {"endless": loss.endless} if loss.endless else facts
+
+
+def opening(total: Budget, horizon: int) -> dict[str, Any]:
+    """The first record of a ledger.
+
+    Raises:
+        BudgetError: There is no release in the horizon.
+
+    Privacy: public.
+    """
+    if horizon < 1:
+        raise BudgetError("a horizon is at least one release")
+    return {"kind": "opened", "id": secrets.token_hex(16), "total": total.model_dump(), "horizon": horizon}
 
 
 class History:
@@ -181,7 +196,13 @@ class History:
 
     def holds(self, head: Head) -> bool:
         """Whether a head is part of this history."""
-        return head.seq in range(len(self._hashes)) and self._hashes[head.seq].hex() == head.hash
+        # Of a file that somebody wrote: 1.0 and True are in the range, and no numbers of a record.
+        known = type(head.seq) is int and head.seq in range(len(self._hashes))
+        return known and self._hashes[head.seq].hex() == head.hash
+
+    def covers(self, domain: str) -> bool:
+        """Whether anything was charged for a domain, by its digest."""
+        return any(charge.domain == domain for charge in self.charges.values())
 
     def at(self, seq: int) -> Head:
         """Where the history ended when it had this record last."""
@@ -249,7 +270,7 @@ class History:
         elif kind == "charged":
             number = facts["charge"]
             if number == seq:
-                about = facts["slot"], facts["key"], facts["model"]
+                about = facts["slot"], facts["key"], facts["model"], facts["domain"]
                 self.charges[number] = Charge(number, *about, checkpoint=facts.get("checkpoint", ""))
             self.spent += _spent(facts)
             self._measurements.append((seq, facts))

@@ -113,8 +113,9 @@ def entered(
             "to charge it anew, or let the ledger's owner extend the horizon"
         )
     number, key = history.head.seq + 1, plan.key(history.id, slot)
+    charge = Charge(number, slot, key, plan.model, plan.domain_digest, checkpoint=checkpoint)
     for event in plan.events:
-        session.append(**booking(number, slot, key, plan.model, caveat, event, checkpoint))
+        session.append(**booking(charge, caveat, event))
     return history.charges[number]
 
 
@@ -138,6 +139,7 @@ def stamp(session: Session, charge: Charge, file: str | None, size: int) -> dict
         "head": head.hash,
         "slot": charge.slot,
         "horizon": history.horizon,
+        "domain": charge.domain,
     }
 
 

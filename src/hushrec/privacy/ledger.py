@@ -7,17 +7,17 @@ grants nothing. Nothing here reads a clock.
 
 import hashlib
 import os
-import secrets
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hushrec.errors import BudgetError, GrantError, LedgerError, LedgerMissing, LedgerStale
-from hushrec.privacy import anchors
+from hushrec.errors import BudgetError, GrantError, LedgerStale, LedgerWarning
+from hushrec.privacy import anchors, surroundings
 from hushrec.privacy.accountant import Spent
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.caveats import conditional, inherited
-from hushrec.privacy.chain import Charge, Entry, Head, History
+from hushrec.privacy.chain import Charge, Entry, Head, History, opening
 from hushrec.privacy.charging import commitment, entered, finished, resumed, stamp
 from hushrec.privacy.checkpoint import Checkpoint
 from hushrec.privacy.entropy import Entropy, OperatingSystem
@@ -30,7 +30,7 @@ from hushrec.privacy.store import Session, Store
 class Ledger:
     """An append-only, durable account of one population's privacy budget.
 
-    Open one with ``create``, ``open``, ``for_fit`` or ``ephemeral``. It may be used from several threads and
+    Start one with ``create``, once; ``open`` it from then on. It may be used from several threads and
     processes at once.
 
     Attributes:
@@ -48,21 +48,34 @@ class Ledger:
             self.id = session.history.id
 
     @classmethod
-    def create(cls, path: str | os.PathLike[str], total: Budget, horizon: int = 1) -> "Ledger":
-        """Start a population's ledger.
+    def create(
+        cls, path: str | os.PathLike[str], total: Budget, horizon: int = 1, *, domain: str | None = None
+    ) -> "Ledger":
+        """Start a population's ledger: once, and on purpose, for nothing else does.
 
         Args:
-            path: a file that does not exist, on a local disk.
+            path: a file that does not exist, on a local disk. Only its owner may read it (0600).
             total: what the population may lose over all releases.
             horizon: how many releases the owner means to make.
+            domain: ``Domain.digest`` of what will be charged. Without it nobody can tell whose the ledgers
+                and releases in the same folder are: they are named in a ``LedgerWarning``, and the first
+                charge is refused if they are of the same people.
 
         Raises:
-            LedgerError: There is a ledger already.
+            LedgerError: There is a ledger already, or a ledger or release of the same people beside it.
             LedgerMissing: A release beside it names a ledger of this file name: it was lost, not never made.
         """
         where = Path(path).resolve()
-        anchors.require_new(where)
-        Store.create(where, _opening(total, horizon))
+        first = opening(total, horizon)
+        surroundings.require_startable(where, total, domain)
+        if domain is None and (beside := surroundings.beside(where)):
+            warnings.warn(
+                f"a new ledger {where.name} is started beside {beside}. One population has one ledger: if "
+                "these are of the same people, charge that of theirs, and delete the new one",
+                LedgerWarning,
+                stacklevel=2,
+            )
+        Store.create(where, first)
         return cls.open(where)
 
     @classmethod
@@ -70,36 +83,24 @@ class Ledger:
         """Open a ledger and verify all of it.
 
         Raises:
-            LedgerMissing: There is no file, or a release beside it names a ledger that this is not.
+            LedgerMissing: There is no file, and none is started; or a release beside it names a ledger that
+                this is not.
             LedgerDamaged: It is unreadable, altered, or of an unknown schema.
             LedgerStale: A release beside it names a later state: a backup was restored.
         """
-        store = Store(Path(path).resolve())
+        where = Path(path).resolve()
+        if not where.exists():
+            anchors.require_new(where)
+            raise surroundings.missing(where)
+        store = Store(where)
         store.inspect()
         return cls(store)
-
-    @classmethod
-    def for_fit(cls, path: str | os.PathLike[str], budget: Budget) -> "Ledger":
-        """Open a ledger; if it never existed, start it with this budget as the population's whole total.
-
-        Raises:
-            LedgerError: As ``create`` and ``open``.
-        """
-        if not Path(path).exists():
-            try:
-                return cls.create(path, budget)
-            except LedgerMissing:
-                raise
-            except LedgerError:
-                if not Path(path).exists():  # otherwise another process was first
-                    raise
-        return cls.open(path)
 
     @classmethod
     def ephemeral(cls, total: Budget, horizon: int = 1_000_000) -> "Ledger":
         """A ledger in memory, for experiments. It is forgotten, so its releases claim nothing."""
         store = Store(None)
-        store.fill(_opening(total, horizon))
+        store.fill(opening(total, horizon))
         return cls(store)
 
     @property
@@ -196,6 +197,9 @@ class Ledger:
             BudgetError: Unit, adjacency, δ or slot do not fit this ledger, or the plan's noise is for seeded
                 experiments alone; nothing was charged.
             GrantError: The slot holds a finished release; nothing was charged.
+            LedgerError: This would be the ledger's first charge for a domain for which another ledger, or a
+                release of another ledger, in its folder was charged; nothing was charged. Seeded charges,
+                which claim nothing, are not refused.
             CheckpointError: The checkpoint's charge was given up, or it is bound to another ledger; nothing
                 was charged.
             LedgerError: The ledger cannot be relied on, or could not be written; nothing is granted.
@@ -212,6 +216,8 @@ class Ledger:
             require_same_population(plan, history.total)
             caveat = inherited(caveat, history.entries())
             require_exact_noise(plan, caveat)
+            if self.path and not caveat and not history.covers(plan.domain_digest):
+                surroundings.require_alone(self.path, self.id, plan.domain_digest, history.total)
             caveat = conditional(caveat, plan, [*history.entries()])
             charge = resumed(session, plan, slot, mark) or entered(
                 session, plan, slot, caveat, mark, bounded=not self.path
@@ -323,12 +329,6 @@ class Ledger:
             raise LedgerStale(
                 "the ledger was put back to an earlier state while it was open; put the latest copy back"
             )
-
-
-def _opening(total: Budget, horizon: int) -> dict[str, object]:
-    if horizon < 1:
-        raise BudgetError("a horizon is at least one release")
-    return {"kind": "opened", "id": secrets.token_hex(16), "total": total.model_dump(), "horizon": horizon}
 
 
 def _kind(budget: Budget) -> tuple[object, ...]:

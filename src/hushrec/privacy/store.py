@@ -8,6 +8,7 @@ import functools
 import hashlib
 import os
 import sqlite3
+import stat
 import tempfile
 import threading
 import weakref
@@ -19,7 +20,10 @@ from hushrec.errors import LedgerDamaged, LedgerError, LedgerMissing
 from hushrec.privacy.chain import Charge, History
 from hushrec.privacy.failpoints import failpoint
 
-_APPLICATION, _VERSION = 0x68757368, 1
+APPLICATION = 0x68757368
+"""By which a file of SQLite is known for a ledger."""
+TAKEN = "there is a ledger already; open it (without --new-ledger)"
+_VERSION = 2
 _PATIENCE = 60.0  # seconds that one process waits for another's transaction
 
 _SCHEMA = """
@@ -145,7 +149,7 @@ class Store:
                 os.link(draft, path)  # unlike a rename, this never replaces a ledger
                 _sync(path.parent)
         except FileExistsError:
-            raise LedgerError(f"{path.name}: there is a ledger already; open it") from None
+            raise LedgerError(f"{path.name}: {TAKEN}") from None
         except OSError as error:
             raise LedgerError(
                 f"{path.name}: no ledger can be made here ({error.strerror}); choose an existing folder on a "
@@ -211,6 +215,8 @@ class Store:
             raise LedgerMissing(
                 f"{self.path.name}: there is no ledger here; create one, or put it back"
             ) from None
+        if not stat.S_ISREG(status.st_mode):
+            raise LedgerError(f"{self.path.name} is not a regular file, and so no ledger; correct the path")
         return status.st_dev, status.st_ino
 
 
@@ -233,6 +239,9 @@ def _connect(where: str) -> sqlite3.Connection:
 
 
 def _draft(path: Path, first: dict[str, object]) -> None:
+    # Its owner's alone, whatever the umask; SQLite gives the files beside it the same rights.
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    path.chmod(0o600)
     with _translated():
         database = _connect(str(path))
         try:
@@ -247,7 +256,7 @@ def _fill(database: sqlite3.Connection, first: dict[str, object]) -> None:
     history = History()
     record = history.append(first)
     database.executescript(
-        f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {_VERSION}; {_SCHEMA}"
+        f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {_VERSION}; {_SCHEMA}"
     )
     with _transaction(database, "BEGIN"):
         database.execute("INSERT INTO log VALUES (?, ?, ?)", record)
@@ -263,11 +272,12 @@ def _totals(history: History) -> tuple[object, ...]:
 def _recognise(database: sqlite3.Connection) -> None:
     (application,) = database.execute("PRAGMA application_id").fetchone()
     (version,) = database.execute("PRAGMA user_version").fetchone()
-    if application != _APPLICATION:
+    if application != APPLICATION:
         raise LedgerDamaged("this file is not a ledger of hushrec")
     if version != _VERSION:
         raise LedgerDamaged(
-            f"the ledger's schema is version {version}, this hushrec knows {_VERSION}; upgrade it"
+            f"the ledger's schema is version {version}, this hushrec knows {_VERSION}; use the hushrec that "
+            "wrote it"
         )
     if _schema(database) != _expected_schema():
         raise LedgerDamaged("the ledger's tables were altered; restore it and release nothing until then")
