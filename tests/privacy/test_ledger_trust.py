@@ -2,7 +2,9 @@
 
 import contextlib
 import json
+import os
 import sqlite3
+import stat
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -59,6 +61,33 @@ def test_there_is_one_ledger_under_a_name(path: Path) -> None:
     with pytest.raises(LedgerError, match="open it"):
         Ledger.create(path, TOTAL)
     assert [file.name for file in path.parent.iterdir()] == ["ledger.db"]
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o022, 0o077, 0o777])
+def test_a_ledger_is_its_owners_alone(path: Path, make_plan: MakePlan, mask: int) -> None:
+    """The file, what SQLite keeps beside it, and the draft that a kill may leave."""
+    before, drafts = os.umask(mask), []
+
+    def look(name: str) -> None:
+        if name == "inside-create":
+            drafts.extend(path.parent.glob(".ledger.db.*/*"))
+            modes.extend(stat.S_IMODE(file.stat().st_mode) for file in drafts)
+
+    modes: list[int] = []
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(store, "failpoint", look)
+            ledger = Ledger.create(path, TOTAL)
+        reader = sqlite3.connect(path)  # holds the log back, as a crash would
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM log").fetchone()
+        ledger.charge(make_plan())
+        beside = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
+        reader.close()
+    finally:
+        os.umask(before)
+    assert beside == dict.fromkeys(["ledger.db", "ledger.db-wal", "ledger.db-shm"], 0o600)
+    assert modes == [0o600] * len(drafts) != []
 
 
 def test_a_ledger_needs_a_folder(tmp_path: Path) -> None:
