@@ -59,6 +59,11 @@ class Scale(NamedTuple):
         """Width of the scale, hi − lo."""
         return self.hi - self.lo
 
+    @property
+    def unit(self) -> float:
+        """A quarter of the width, one star of one to five: what constants of algorithms are in."""
+        return self.span / 4
+
     def nearest(self, ratings: Floats) -> Bytes:
         """Number of steps above ``lo`` of the nearest rating on the scale; halves go up.
 

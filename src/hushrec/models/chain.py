@@ -6,7 +6,8 @@ against all b_i, that leave every prediction
 
     r̂_ui = b_0 + b_u + b_i + ⟨p_u, q_i⟩
 
-as it is.
+as it is. Ratings and effects are in units of the scale here (``Scale.unit``), so that a step is as long on
+one scale as on another.
 """
 
 import hmac
@@ -82,13 +83,13 @@ class Chain:
         self._source, self._target, self._settings, self._kept = source, target, settings, kept
         self._name, self._released = f"chain {number}", number == 0
         self._key = hmac.digest(key, self._name.encode(), "sha256")
-        domain = source.domain
-        square = domain.scale.span**2
+        domain, unit = source.domain, source.domain.scale.unit
+        square = (domain.scale.span / unit) ** 2
         self._precisions = 1 / (settings.user_variance * square), 1 / (settings.item_variance * square)
         self._level_precision = 1 / (settings.level_variance * square)
         self._hyper_rate = settings.shape / math.sqrt(target.rank / (settings.taste * square))
-        self._curvature = 2 * target.scale * target.bound / target.largest(domain)
-        self._reach = domain.scale.span / 2 + target.margin
+        self._curvature = 2 * (target.scale * unit**2) * target.bound / target.largest(domain)
+        self._reach = (domain.scale.span / 2 + target.margin) / unit
         places = np.linspace(0, domain.n_items - 1, min(_WATCHED, domain.n_items))
         self._watched: Ints = places.astype(np.int64)
 

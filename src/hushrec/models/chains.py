@@ -77,10 +77,10 @@ def sample(
     chains = [Chain(source, target, settings, key, number, kept) for number in range(settings.chains)]
     with ThreadPoolExecutor(max(1, min(threads, settings.chains))) as pool:
         states = list(pool.map(Chain.run, chains))
-    first = states[0]
+    first, scale = states[0], ratings.domain.scale
     return Sample(
-        item_effects=ratings.domain.scale.mid + first.level[0] + first.item_effects.astype(np.float64),
-        item_factors=first.item_factors.astype(np.float64),
+        item_effects=scale.mid + scale.unit * (first.level[0] + first.item_effects.astype(np.float64)),
+        item_factors=scale.unit * first.item_factors.astype(np.float64),
         user_precision=first.user_precision,
         item_precision=first.item_precision,
         diagnostics=diagnose(np.stack([state.draws for state in states])),

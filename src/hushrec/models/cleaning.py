@@ -1,5 +1,8 @@
 """From a noisy covariance and noisy weights to item factors.
 
+Covariances are in squared units of the scale (``Scale.unit``), so that no constant here depends on how people
+count their stars.
+
 Privacy: post-processing, all of it.
 
 Three ways, from none to all of what the known noise variance allows:
@@ -31,9 +34,12 @@ _MOST_COMPONENTS = 60
 _TINY = 1e-3
 
 
-def full(matrix: Noisy, n: int) -> Floats32:
-    """The symmetric float32 matrix of a released upper triangle, shape (n, n)."""
-    return unpack(matrix.values, n, np.float32)
+def full(matrix: Noisy, n: int, unit: float = 1.0) -> Floats32:
+    """The symmetric float32 matrix of a released upper triangle, in units of ``unit``, shape (n, n)."""
+    found: Floats32 = unpack(matrix.values, n, np.float32)
+    if unit != 1:
+        found /= np.float32(unit)
+    return found
 
 
 def leading(matrix: Floats32, rank: int) -> tuple[Floats, Floats]:

@@ -120,16 +120,16 @@ class CovarianceSettings(BaseModel):
 
         Privacy: post-processing.
         """
-        n = sums.domain.n_items
-        covariance = cleaning.full(matrices.covariance, n)
+        n, unit = sums.domain.n_items, sums.domain.scale.unit
+        covariance = cleaning.full(matrices.covariance, n, unit**2)
         weights = cleaning.full(matrices.weights, n)
         way = self.way(published=sums.published)
         if way == "shrink":
             average = cleaning.shrunk_average(covariance, weights, self.shrinkage)
-            return cleaning.low_rank(average, counts, rank)
+            return unit * cleaning.low_rank(average, counts, rank)
         if way == "none":
             average = cleaning.shrunk_average(covariance, weights, (0.0, 0.0))
-            return cleaning.low_rank(average, np.ones(n), rank)
+            return unit * cleaning.low_rank(average, np.ones(n), rank)
         weight_sum = max(float(np.trace(weights, dtype=np.float64)), 1e-3)
         variance = max(float(np.trace(covariance, dtype=np.float64)) / weight_sum, 0.0)
         if matrices.weights.sigma:
@@ -138,8 +138,9 @@ class CovarianceSettings(BaseModel):
         np.maximum(weights, 1e-3, out=weights)
         # Twice what independent products would give: those of one person are correlated.
         kappa = 2 * variance**2 * min(1.0, weight_sum / max(float(counts.sum()), 1.0))
-        factors = cleaning.weighted_factors(covariance, weights, matrices.covariance.sigma, kappa, rank)
-        return factors * cleaning.unclipped(variance, sums.clip)
+        sigma = matrices.covariance.sigma / unit**2
+        factors = cleaning.weighted_factors(covariance, weights, sigma, kappa, rank)
+        return unit * factors * cleaning.unclipped(variance, sums.clip / unit)
 
     def similarity(self, matrices: Matrices, n: int) -> Floats:
         """Factors of the cleaned co-rating weights, the similarity of nearest neighbours; (n_items, any).

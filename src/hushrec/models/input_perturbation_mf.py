@@ -110,7 +110,7 @@ class InputPerturbationMF(Model):
             noisy, weights = plausible(
                 noisy, averages.user_counts, averages.item_counts, cells.clip, cells.domain.scale.span
             )
-        unit = cells.domain.scale.span / 4  # the settings are for one to five stars
+        unit = cells.domain.scale.unit  # the settings are for one to five stars
         values = noisy.values / np.float32(unit)
         known = Sparse(noisy.indptr, noisy.columns, values, cells.domain.n_items, weights)
         solver = self.solver or ("sgd" if self.published else "als")

@@ -16,7 +16,7 @@ from hushrec.models.descent import Factored, Schedule, Source, gradient_descent,
 from hushrec.models.effects import Baseline
 from hushrec.models.factorizers import Factors, Sparse, least_squares
 from hushrec.models.noiseless import Noiseless
-from hushrec.models.predictors import factor_release, people_release
+from hushrec.models.predictors import factor_release, people_release, second_moment_root
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.mechanisms import Grant
 from hushrec.release.artefact import Release
@@ -84,7 +84,7 @@ class MatrixFactorization(Noiseless):
         """
         domain = ratings.domain
         require_rank(self.rank, domain)
-        unit = domain.scale.span / 4  # the settings are for one to five stars
+        unit = domain.scale.unit
         if self.solver == "als":
             level, person_counts, item_counts, found = self._least_squares(ratings, unit)
         else:
@@ -124,7 +124,7 @@ class MatrixFactorization(Noiseless):
         parts = (found.people[at : at + _ROWS].astype(np.float64) for at in range(0, len(weights), _ROWS))
         squares = sum((part.T @ part for part in parts), np.zeros((self.rank, self.rank)))
         squares *= unit**2 / max(len(weights), 1)
-        root = np.linalg.cholesky(squares + 1e-12 * np.eye(self.rank))
+        root = second_moment_root(squares, unit)
         item_effects = level + unit * (found.item_effects if self.effects else np.zeros(domain.n_items))
         baseline = Baseline(
             item_effects.astype(np.float64),

@@ -11,6 +11,7 @@ from numpy.random import default_rng  # noqa: TID251  (initial values, the same 
 from hushrec.arrays import Floats, Floats32
 from hushrec.privacy.bounded import Noisy
 
+_EPS = float(np.finfo(np.float64).eps)
 _ROWS = 1 << 16  # drawn at once: bounds the memory, changes nothing
 
 TASTE = 0.00375
@@ -64,7 +65,10 @@ def solve(sums: Noisy, counts: Floats, others: Floats, other_counts: Floats, spa
     prior = TASTE * span**2 / max(float(np.trace(moment)), 1e-12)
     curvature = np.maximum(counts, 1e-3)[:, None, None] * moment
     total = prior * curvature @ curvature + RESIDUAL * span**2 * curvature
-    total += (sums.sigma**2 + 1e-12) * np.eye(others.shape[1])
+    rank, unit = others.shape[1], span / 4
+    rounding = 4 * rank * _EPS * np.einsum("nii->n", total)  # of a row that is known but for some directions
+    ridge = np.maximum(sums.sigma**2 + 1e-12 * unit**2, rounding)
+    total += ridge[:, None, None] * np.eye(rank)
     shares = np.linalg.solve(total, sums.values[:, :, None])
     return np.asarray(prior * (curvature @ shares)[:, :, 0], dtype=np.float64)
 
@@ -102,7 +106,7 @@ def step(
     """
     rank = factors.shape[1]
     moment = width**2 * float(other_counts @ (others**2).sum(axis=1) / other_counts.sum()) / rank
-    prior = TASTE * span**2 / max(moment * rank, 1e-12)
+    prior = TASTE * span**2 / max(moment * rank, 1e-12 * (span / 4) ** 2)
     ridge = RESIDUAL * span**2 / prior
     curvature = np.maximum(counts, 1e-3) * moment + ridge
     rate = curvature * prior * left / (curvature**2 * prior * left + (width * sums.sigma) ** 2)
@@ -115,7 +119,8 @@ def filled(factors: Floats) -> Floats:
     Privacy: post-processing.
     """
     norms = np.sqrt((factors**2).sum(axis=1))
-    return np.asarray(factors / max(float(np.quantile(norms, 0.95)), 1e-12), dtype=np.float64)
+    least = max(1e-12 * float(norms.max()), float(np.finfo(np.float64).tiny))
+    return np.asarray(factors / max(float(np.quantile(norms, 0.95)), least), dtype=np.float64)
 
 
 def home_ridge(items: Floats, counts: Floats) -> float:

@@ -40,11 +40,11 @@ def people_release(
         model: whose release it is.
         domain: the public frame, with a roster.
         averages: of items and people.
-        people, items: factors, shapes (n_users, rank) and (n_items, rank), such that p·q is in rating units.
+        people, items: factors, shapes (n_users, rank) and (n_items, rank), the former in rating units.
         users: ids of the people, where the domain has no roster.
     """
     # Turned so that people's vectors have unit covariance, which is the prior of those who fold in.
-    root = np.linalg.cholesky(people.T @ people / max(len(people), 1) + 1e-12 * np.eye(people.shape[1]))
+    root = second_moment_root(people.T @ people / max(len(people), 1), domain.scale.unit)
     span = domain.scale.span
     weights = averages.user_counts + 1e-9
     user_mean = float(np.average(averages.user_effects, weights=weights)) if len(weights) else 0.0
@@ -61,6 +61,19 @@ def people_release(
         tensors = {name: tensor for name, tensor in tensors.items() if not name.startswith("user_")}
     kind = "factors and people" if names else "factors"
     return _release(model, domain, kind, baseline, noise, constants, tensors, names)
+
+
+def second_moment_root(moment: Floats, unit: float) -> Floats:
+    """Cholesky's factor of a second moment of people's factors, of any rank.
+
+    Args:
+        moment: shape (rank, rank), in squared rating units.
+        unit: of the scale.
+    """
+    rank = len(moment)
+    rounding = 16 * rank * float(np.finfo(np.float64).eps * np.trace(moment))
+    ridge = max(1e-12 * unit**2, rounding)
+    return np.asarray(np.linalg.cholesky(moment + ridge * np.eye(rank)), dtype=np.float64)
 
 
 def neighbour_release(

@@ -101,7 +101,7 @@ class PrivateALS(Model):
             people = sums.in_ball(posterior.filled(people))
             noisy = sums.query("items", epoch).release(grant, sums.items(residuals, people, absent[1]))
             items = posterior.solve(noisy, rated, people, users, span)
-        return people, items
+        return people * domain.scale.unit, items / domain.scale.unit
 
     def _sums(self, domain: Domain, budget: Budget) -> FactorSums:
         clip = self.clip * domain.scale.span
@@ -111,7 +111,7 @@ class PrivateALS(Model):
         self, ratings: Ratings, averages: Averages, budget: Budget, grant: Grant
     ) -> tuple[Floats, Floats]:
         """Algorithm 6: solve, add noise of density ∝ exp(−‖b‖/s) to each vector, bound its norm."""
-        domain, unit = ratings.domain, ratings.domain.scale.span / 4  # its settings are for one to five stars
+        domain, unit = ratings.domain, ratings.domain.scale.unit  # its settings are for one to five stars
         residuals = Residuals(domain, budget.adjacency, self.clip * domain.scale.span)
         entries = residuals.entries(ratings, averages.item_effects, averages.user_effects)
         by_user = Sparse.of(entries, domain.n_items, residuals.grid.step / unit)

@@ -37,8 +37,8 @@ class PrivateSGD(Model):
         radius: bound on the factors' norms; p·q is in widths of the scale.
         averages: how the averages are measured (unit ``rating``).
         effects: how the item effects are measured (unit ``user``).
-        contribution: bound on the norm of a person's whole gradient, as a fraction of the scale's width (unit
-            ``user``).
+        contribution: bound on the norm of a person's whole gradient, errors times own vector, in widths times
+            quarters of the width of the scale (unit ``user``).
         learning_rate, reg: γ and λ (published analysis).
         error_bound: e_max of Algorithm 4, as a fraction of the scale's width (published analysis).
         user_norm, item_norm: p_max and q_max, where p·q is in quarters of the scale's width (published
@@ -135,7 +135,7 @@ class PrivateSGD(Model):
         """As published for ``replace``: step 4's noise on an error is noise on the rating in it."""
         domain, residuals = ratings.domain, self._residuals(ratings.domain, budget)
         entries = residuals.entries(ratings, averages.item_effects, averages.user_effects)
-        unit = domain.scale.span / 4  # the paper's settings are for one to five stars
+        unit = domain.scale.unit  # the paper's settings are for one to five stars
         rated = Sparse.of(entries, domain.n_items, residuals.grid.step / unit)
         people, items = self._start(domain)
         for epoch in range(1, self.epochs + 1):
@@ -151,7 +151,7 @@ class PrivateSGD(Model):
         """As published for add-remove, ``max`` in its step 6 read as clamp."""
         domain, residuals = ratings.domain, self._residuals(ratings.domain, budget)
         entries = residuals.entries(ratings, averages.item_effects, averages.user_effects)
-        unit = domain.scale.span / 4  # the paper's settings are for one to five stars
+        unit = domain.scale.unit  # the paper's settings are for one to five stars
         rated = Sparse.of(entries, domain.n_items, residuals.grid.step / unit)
         people, items = self._start(domain)
         bound = residuals.change / unit + self.user_norm * self.item_norm
@@ -199,7 +199,7 @@ class PrivateSGD(Model):
 
     def _home(self, domain: Domain) -> HomeGradients:
         clip = self.clip * domain.scale.span
-        contribution = self.contribution * domain.scale.span
+        contribution = self.contribution * domain.scale.span * domain.scale.unit
         return HomeGradients(domain, self.rank, self.epochs, clip, contribution)
 
     def _printed(self, domain: Domain, budget: Budget) -> Iterator[Query]:

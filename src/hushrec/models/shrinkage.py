@@ -18,6 +18,9 @@ from hushrec.privacy.bounded import Noisy
 
 _RATING_VARIANCE = 0.05
 """Variance of a rating around its item's mean, in squared widths of the scale: 0.8 on one to five stars."""
+_EPS = float(np.finfo(np.float64).eps)
+_LEAST = 1e-3
+"""Number of ratings that an item without any is taken to have."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +66,7 @@ def damped(sums: Noisy, counts: Noisy, level: float, strength: float) -> ItemEff
     Privacy: post-processing.
     """
     n = np.maximum(counts.values, 0.0)
-    mean = (sums.values + strength * level) / (n + strength)
+    mean = (sums.values + strength * level) / np.maximum(n + strength, _LEAST)
     return ItemEffects(mean, np.zeros_like(mean), n)
 
 
@@ -74,7 +77,7 @@ def denoised_counts(counts: Noisy) -> Floats:
     """
     observed, sigma = counts.values, counts.sigma
     if sigma == 0:
-        return np.maximum(observed, 1e-3)
+        return np.maximum(observed, _LEAST)
     top = max(float(observed.max()), 4 * sigma, 10.0) * 1.2
     grid = np.concatenate([[0.0], np.geomspace(min(1.0, sigma), top, 200)])
     distance = np.minimum(((observed[:, None] - grid) / sigma) ** 2, 1400.0)
@@ -87,7 +90,7 @@ def denoised_counts(counts: Noisy) -> Floats:
     # Where the grid is coarser than the noise, the observation says all there is to say.
     smooth = likelihood * prior
     smooth /= smooth.sum(axis=1, keepdims=True)
-    return np.maximum(np.where(observed > 6 * sigma, observed, smooth @ grid), 1e-3)
+    return np.maximum(np.where(observed > 6 * sigma, observed, smooth @ grid), _LEAST)
 
 
 def _prior(sums: Floats, n: Floats, noise: Floats, span: float) -> tuple[Floats, float]:
@@ -96,7 +99,9 @@ def _prior(sums: Floats, n: Floats, noise: Floats, span: float) -> tuple[Floats,
     variance = 0.0125 * span**2
     for _ in range(10):
         weights = 1 / (noise + variance * n * n)
-        normal = design.T @ (design * weights[:, None]) + 1e-9 * np.eye(2)
+        normal = design.T @ (design * weights[:, None])
+        # In units of the scale, and above what rounding makes of two columns that are one.
+        normal += max(1e-9 / (span / 4) ** 2, 4 * _EPS * float(np.trace(normal))) * np.eye(2)
         trend = np.linalg.solve(normal, design.T @ (weights * sums))
         residuals = sums - design @ trend
         moment = weights**2 * n**2

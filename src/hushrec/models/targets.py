@@ -110,8 +110,8 @@ class Part(NamedTuple):
     first: int  # number of the first person among all
     indptr: Ints
     items: Ints32
-    values: Floats32  # less the middle of the scale
-    scales: Floats32
+    values: Floats32  # less the middle of the scale, in its units
+    scales: Floats32  # s w_u, for errors in units of the scale
 
     @property
     def people(self) -> slice:
@@ -149,7 +149,7 @@ class Source:
             if not (weights > 0).all():
                 block = block.select(np.repeat(weights > 0, block.counts))
                 weights = weights[weights > 0]
-            scales = (target.scale * weights).astype(np.float32)
+            scales = (target.scale * self.domain.scale.unit**2 * weights).astype(np.float32)
             self._blocks.append(_Block(self.n_users, block.indptr, block.items, block.steps, scales))
             self.n_users += len(weights)
 
@@ -170,6 +170,6 @@ class Source:
         counts, items, steps, scales = (
             rows[0] if len(rows) == 1 else map(np.concatenate, zip(*rows, strict=True))
         )
-        lo, _, step = self.domain.scale
-        values = steps * np.float32(step) + np.float32(lo - self.domain.scale.mid)
+        scale = self.domain.scale
+        values = steps * np.float32(scale.step / scale.unit) + np.float32((scale.lo - scale.mid) / scale.unit)
         return Part(start, np.concatenate([[0], np.cumsum(counts)]), items, values, scales)

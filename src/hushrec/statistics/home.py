@@ -42,7 +42,7 @@ class HomeGradients:
         rank: number of factors.
         rounds: how often the gradients are measured.
         clip: bound on a rating's error, in rating units.
-        contribution: bound on the L2 norm of all that one person gives.
+        contribution: bound on the L2 norm of all that one person gives, in squared rating units.
 
     Privacy: public.
     """

@@ -1,0 +1,121 @@
+"""People who count their stars in other units get the same release in those units.
+
+Ratings times 4^k lie on a grid times 4^k under noise times 4^k, without any rounding, so with the same noise
+a release is the same to the last bit, in other units, unless somewhere a constant was taken for a number of
+stars.
+"""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hushrec as hr
+from hushrec.models.covariance import CovarianceSettings
+from hushrec.models.targets import ChainSettings
+
+RATING, STARS, USER = ("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")
+POWERS = {  # of the unit that a part of a release is in
+    "item_effects": 1,
+    "item_noise": 2,
+    "item_factors": 1,
+    "similarity_factors": 0,
+    "covariance": 2,
+    "similarity": 0,
+    "user_effects": 1,
+    "user_factors": 0,
+    "item_means": 1,
+    "user_mean": 1,
+    "user_variance": 2,
+    "level_noise": 2,
+    "neighbours": 0,
+}
+MODELS = {
+    "effects": hr.GlobalEffects(),
+    "levels": hr.GlobalEffects(levels="released"),
+    "knn": hr.CovarianceKNN(rank=3),
+    "knn, as it is": hr.CovarianceKNN(covariance=CovarianceSettings(cleaning="none")),
+    "svd": hr.CovarianceSVD(rank=3),
+    "svd, shrunk": hr.CovarianceSVD(rank=3, covariance=CovarianceSettings(cleaning="shrink")),
+    "input": hr.InputPerturbationMF(rank=3),
+    "input, sgd": hr.InputPerturbationMF(rank=3, solver="sgd"),
+    "sgd": hr.PrivateSGD(rank=3, epochs=3),
+    "als": hr.PrivateALS(rank=3, epochs=3),
+    "certified": hr.PosteriorMF(rank=3, rounds=4),
+    "posterior": hr.PosteriorMF(method="posterior", rank=3, chain=ChainSettings(chains=2, epochs=20)),
+}
+CASES = [
+    (name, kind, analysis)
+    for name, model in MODELS.items()
+    for kind in (RATING, STARS, USER)
+    for analysis in ("corrected", "published")
+    if kind in model.supports
+    and not (kind == USER and name == "levels")
+    and not (analysis == "published" and (name == "certified" or (kind == USER and name == "sgd")))
+]
+
+
+def ratings(unit, shift=0.0, seed=1):
+    """Ratings of one to five, times ``unit``, and ``shift`` units above that."""
+    rng = np.random.default_rng(seed)
+    people, items = [f"u{n:02}" for n in range(30)], [f"i{n:02}" for n in range(12)]
+    rows, columns = np.nonzero(rng.random((30, 12)) < 0.5)
+    stars = np.clip(np.rint(3 + rng.normal(0, 1, 12)[columns] + rng.normal(0, 1, rows.size)), 1, 5)
+    lo, hi = unit * (1 + shift), unit * (5 + shift)
+    domain = hr.Domain(items, scale=(lo, hi, unit), cap=10, max_users=50, users=people)
+    table = {"user_id": [people[r] for r in rows], "item_id": [items[c] for c in columns]}
+    return hr.load(pl.DataFrame({**table, "rating": unit * (stars + shift)}), domain)
+
+
+def fitted(name, kind, analysis, unit, shift=0.0, epsilon=8.0):
+    model = MODELS[name].model_copy(update={"analysis": analysis})
+    budget = hr.Budget(epsilon=epsilon, delta=1e-6, unit=kind[0], adjacency=kind[1])
+    return hr.fit(ratings(unit, shift), model, budget, entropy=hr.testing.Seeded(5))
+
+
+def parts(release):
+    return {**release.tensors, **release.constants}
+
+
+@pytest.mark.parametrize("exponent", [-5, 10])
+@pytest.mark.parametrize(("name", "kind", "analysis"), CASES)
+def test_other_units_give_the_same_release(name, kind, analysis, exponent):
+    require_same(name, kind, analysis, 4.0**exponent)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("exponent", [-19, -12, 2, 18])
+@pytest.mark.parametrize(("name", "kind", "analysis"), CASES)
+def test_all_units_give_the_same_release(name, kind, analysis, exponent):
+    require_same(name, kind, analysis, 4.0**exponent)
+
+
+def require_same(name, kind, analysis, unit):
+    usual, other = (parts(fitted(name, kind, analysis, c)) for c in (1.0, unit))
+    assert usual.keys() == other.keys()
+    for part, value in usual.items():
+        expected = np.asarray(value, dtype=np.float64) * unit ** POWERS[part]
+        least = 1e-30 * unit ** POWERS[part]  # what single precision has no room for
+        np.testing.assert_allclose(other[part], expected, rtol=0, atol=least, err_msg=part)
+
+
+@pytest.mark.parametrize(("name", "kind"), [case[:2] for case in CASES if case[2] == "corrected"])
+def test_a_shift_of_the_scale_is_a_shift_of_the_items(name, kind):
+    """Up to single precision, in which items' effects are released."""
+    usual, other = (parts(fitted(name, kind, "corrected", 1.0, shift)) for shift in (0.0, 64.0))
+    for part, value in usual.items():
+        expected = np.asarray(value) + (64.0 if part == "item_effects" else 0.0)
+        np.testing.assert_allclose(other[part], expected, rtol=1e-4, atol=1e-4, err_msg=part)
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1e6])
+@pytest.mark.parametrize(("name", "kind"), [case[:2] for case in CASES if case[2] == "corrected"])
+def test_units_that_no_grid_fits_give_about_the_same(name, kind, unit):
+    """Grids are powers of two, so the noise is another: at a large ε it matters little."""
+    one, other = (fitted(name, kind, "corrected", c, epsilon=200.0) for c in (1.0, unit))
+    own = {"i00": 5.0, "i03": 1.0, "i05": 4.0}
+    expected = hr.Client(one).predict(own, items=list(one.items))
+    found = hr.Client(other).predict(
+        {item: stars * unit for item, stars in own.items()}, items=list(one.items)
+    )
+    apart = np.array([found[item] / unit - stars for item, stars in expected.items()])
+    assert np.abs(apart).max() < 0.25
