@@ -22,6 +22,8 @@
 ``LedgerWarning`` is a warning: it refuses nothing.
 """
 
+from hushrec.figures import above, below
+
 
 class HushrecError(Exception):
     """Root of all errors that hushrec raises on purpose."""
@@ -58,11 +60,15 @@ class BudgetExceeded(BudgetError):
     """
 
     def __init__(self, requested: float, remaining: float, unit: str, *, started: bool = True) -> None:
-        total = f"this charge would bring the total to ε = {requested:.6g} per {unit}, but only "
-        total += f"ε = {remaining:.6g} of the ledger's total is unspent; lower the plan's budget, or let the "
+        total = f"this charge would bring the total to ε = {above(requested)} per {unit}, but only "
+        total += (
+            f"ε = {below(remaining)} of the ledger's total is unspent; lower the plan's budget, or let the "
+        )
         total += "ledger's owner decide on a larger total (hushrec ledger extend)"
-        alone = f"this release costs ε = {requested:.6g} per {unit}, more than the budget of "
-        alone += f"ε = {remaining:.6g}; choose settings that cost less, or a larger budget (for a published "
+        alone = f"this release costs ε = {above(requested)} per {unit}, more than the budget of "
+        alone += (
+            f"ε = {below(remaining)}; choose settings that cost less, or a larger budget (for a published "
+        )
         alone += "analysis, start a ledger that can pay its true cost: hushrec ledger create)"
         super().__init__(total if started else alone)
         self.requested, self.remaining, self.unit = requested, remaining, unit

@@ -1,7 +1,7 @@
 def test_show_prints_the_statement(release, hushrec):
     shown = hushrec("show films.safetensors").out
     assert shown.startswith("films.safetensors: CovarianceSVD, 30 items, scale 1 to 5 by 1\n")
-    assert "Whoever reads this file" in shown
+    assert "Anyone who reads this file" in shown
     assert "σ = " in shown
     assert "  · one person is one user id" in shown
 

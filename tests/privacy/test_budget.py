@@ -67,5 +67,7 @@ def test_rounding_protects(loss: Fraction) -> None:
     assert 0 <= units.cost(loss) - loss * units.PER_ONE < 1
     assert units.float_below(loss) <= loss <= units.float_above(loss)
     assert loss == 0 or units.float_above(loss) <= float(loss) * (1 + 2**-51)
-    assert units.cost(Fraction(units.shown(units.cost(loss)))) >= units.cost(loss)
+    assert units.cost(units.as_written(units.shown(units.cost(loss)))) >= units.cost(loss)
+    assert units.as_written(units.written_above(loss)) >= loss
+    assert units.written_above(loss) in (float(loss), math.nextafter(float(loss), math.inf))
     assert units.allowance(units.shown(units.cost(loss))) >= units.cost(loss)

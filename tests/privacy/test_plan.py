@@ -153,8 +153,8 @@ def test_a_plan_prints_as_a_table(make_plan: Callable[..., Plan]) -> None:
         "toy, corrected analysis: ε = 1 at δ = 1e-06 per user, add-remove",
         "",
         "measurement  mechanism  sensitivity        noise  entries   share           cost",
-        "sums         gaussian             2  σ = 11.9492        4  0.5000  ρ = 0.0140072",
-        "counts       gaussian             2  σ = 11.9492        4  0.5000  ρ = 0.0140072",
+        "sums         gaussian             2  σ = 11.9491        4  0.5000  ρ = 0.0140073",
+        "counts       gaussian             2  σ = 11.9491        4  0.5000  ρ = 0.0140073",
         "",
         "true ε = 1 at δ = 1e-06",
     ]

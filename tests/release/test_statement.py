@@ -11,7 +11,7 @@ from hushrec.errors import ReleaseError
 from hushrec.models.statements import unwritten
 from hushrec.release.statement import Measured, Promised, Statement
 
-PROMISE = "Whoever reads this file, and whatever else he knows, can hardly tell whether"
+PROMISE = "Anyone who reads this file, whatever else they know,"
 PUBLISHED = "Not a valid guarantee: the published analysis claims ε = 1"
 CONDITIONAL = (
     "CONDITIONAL ON CONVERGENCE: a posterior sample (v) keeps its ε only if the chain had converged; its "
@@ -37,10 +37,11 @@ def test_a_private_release_promises_in_one_plain_sentence_and_warns_of_nothing(s
     )
     promises = [line for line in text.splitlines() if line.startswith(PROMISE)]
     assert promises == [
-        f"{PROMISE} your ratings were used at all: it makes anything he may conclude about you at most "
-        "3.49 times as likely or as unlikely, but for an event of probability 1e-06."
+        f"{PROMISE} may learn something about whether your ratings were used at all: it makes anything "
+        "they may conclude about you at most 3.5 times as likely or as unlikely, but for an event of "
+        "probability 1e-06. Even odds may become 3.5 to 1."
     ]
-    assert math.exp(1.25) == pytest.approx(3.49, abs=0.005)
+    assert 3.49 < math.exp(1.25) < 3.5
     assert "NOT PRIVATE" not in text
     assert "Not a valid" not in text
     assert "do not publish" not in text

@@ -8,7 +8,7 @@ import pytest
 from hushrec.errors import ReleaseError
 from hushrec.release.statement import Measured, Promised, Statement
 
-PROMISE = "Whoever reads this file, and whatever else he knows, can hardly tell whether"
+PROMISE = "Anyone who reads this file, whatever else they know,"
 CONDITIONAL = (
     "CONDITIONAL ON CONVERGENCE: a posterior sample (v) keeps its ε only if the chain had converged; its "
     "diagnostics (R̂, effective sample size) were computed from the ratings and are covered by no ε"
@@ -55,8 +55,8 @@ def test_classes_and_chains_are_shown(statement):
         "generous  ε = 8     ε = 1.25     1.0000",
     ]
     assert text[where + 4] == (
-        "Each person loses at most the ε that he asked for, at the same δ, and never more than the ε above, "
-        "by this release; several releases add. Who asked for 0 left no trace."
+        "Each person loses at most the ε that they asked for, at the same δ, and never more than the ε "
+        "above, by this release; several releases add. People who asked for 0 left no trace."
     )
     chain = text.index("The chain:")
     assert text[chain + 1 : chain + 3] == ["  · R̂: 1.235", "  · chains: 4"]

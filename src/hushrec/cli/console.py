@@ -69,12 +69,13 @@ def print_statement(statement: "Statement") -> None:
 
 def print_ledger(ledger: "Ledger") -> None:
     """What a ledger allows, and what is left of it."""
+    from hushrec.figures import left
+
     total, made = ledger.total, len({entry.charge for entry in ledger.entries()})
-    left = int(ledger.remaining * 10_000) / 10_000  # never more than there is
     name = ledger.path.name if ledger.path else "in memory"
     console = out()
     console.print(f"Ledger {name}: {total}; releases charged {made}, horizon {ledger.horizon}")
-    console.print(f"Left: ε = {left:g}")
+    console.print(f"Left: ε = {left(ledger.remaining)}")
     mode = ledger.path.stat().st_mode & 0o777 if ledger.path and os.name == "posix" else 0
     if mode & 0o077:
         console.print(f"Others than its owner may use {name} (mode {mode:o}): chmod 600, unless they should")

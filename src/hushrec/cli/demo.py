@@ -65,11 +65,12 @@ def demo(
 def _print_table(rows: "Sequence[Row]", ratings: "Ratings") -> None:
     from hushrec.experiments.demo import DELTA
     from hushrec.experiments.report import table
+    from hushrec.figures import above
 
     screen = console.out()
     n_items = ratings.domain.n_items
     screen.print(f"{ratings.n_ratings:,} made-up ratings by {ratings.n_users:,} people of {n_items:,} items")
-    screen.print(f"{rows[0].name}, unit user, adjacency add-remove, δ = {DELTA:g}")
+    screen.print(f"{rows[0].name}, unit user, adjacency add-remove, δ = {above(DELTA)}")
     screen.print()
     listed = console.table("ε", "RMSE ± over seeds", "vs non-private", "rare items", "seconds")
     for row in table(rows):

@@ -73,16 +73,17 @@ def _progress() -> "Progress":
 
 def _print_errors(rows: "pl.DataFrame") -> None:
     from hushrec.experiments.reading import Curve, labels, summary
+    from hushrec.figures import above
 
     shown, label = {curve: label for label, curve in labels(rows).items()}, ""
     listed = console.table("", "ε", "true ε", "RMSE", "95 % interval", "runs", "fit s", "predict s")
     for line in summary(rows).iter_rows(named=True):
         curve = Curve(*(line[field] for field in Curve._fields))
-        above, label = label, shown.get(curve, curve.name)
+        before, label = label, shown.get(curve, curve.name)
         listed.add_row(
-            "" if label == above else label,
-            f"{line['epsilon']:g}",
-            "" if line["true_epsilon"] is None else f"{line['true_epsilon']:.3g}",
+            "" if label == before else label,
+            above(line["epsilon"]),
+            "" if line["true_epsilon"] is None else above(line["true_epsilon"], 3),
             f"{line['rmse']:.4f}",
             f"{line['low']:.4f} to {line['high']:.4f}" if line["splits"] > 1 else "",
             str(line["runs"]),

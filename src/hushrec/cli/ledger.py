@@ -16,6 +16,7 @@ _Horizon = Annotated[int, typer.Option(min=1, help="How many releases its owner 
 @app.command()
 def show(path: _File) -> None:
     """Show what a population may lose, what it has lost, and to which releases."""
+    from hushrec.figures import above
     from hushrec.privacy.accountant import Spent
     from hushrec.privacy.ledger import Ledger
 
@@ -27,7 +28,7 @@ def show(path: _File) -> None:
         cost = sum((entry.spent for entry in booked), Spent())
         state = booked[0].state + (f" ({booked[0].caveat})" if booked[0].caveat else "")
         listed.add_row(
-            str(booked[0].slot), booked[0].model, state, str(len(booked)), f"{cost.epsilon(delta):.6g}"
+            str(booked[0].slot), booked[0].model, state, str(len(booked)), above(cost.epsilon(delta))
         )
     console.print_ledger(opened)
     if listed.row_count:

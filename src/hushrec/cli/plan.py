@@ -18,6 +18,7 @@ def plan(
 ) -> None:
     """Show the noise and the price of a fit. Opens no ratings."""
     from hushrec.data.domain import Domain
+    from hushrec.figures import above
     from hushrec.models.statements import measured
     from hushrec.privacy.budget import Budget
 
@@ -30,19 +31,19 @@ def plan(
     screen.print()
     screen.print(console.measurements(measured(config, planned, declared)))
     screen.print()
-    screen.print(f"Total: true ε = {planned.epsilon:.6g} at δ = {delta:g} per {unit}, {adjacency}")
+    screen.print(f"Total: true ε = {above(planned.epsilon)} at δ = {above(delta)} per {unit}, {adjacency}")
     if planned.condition:
         screen.print(planned.condition, soft_wrap=True)
     if planned.levels:
         screen.print()
         listed = console.table("class", "asks for", "is promised", left=1)
         for level in planned.levels:
-            listed.add_row(level.name, f"ε = {level.asked:g}", f"ε = {level.promised:.6g}")
+            listed.add_row(level.name, f"ε = {above(level.asked)}", f"ε = {above(level.promised)}")
         screen.print(listed)
         screen.print("Promised where the ratings say who asks for what, in a column epsilon.", soft_wrap=True)
     if planned.claimed_epsilon is not None:
         charged = "The ledger is charged the true cost."
         if math.isinf(planned.epsilon):
             charged = "No finite ε is known for its noise, so no ledger takes it: seeded experiments only."
-        claim = f"The published analysis claims ε = {planned.claimed_epsilon:g}: not a valid guarantee."
+        claim = f"The published analysis claims ε = {above(planned.claimed_epsilon)}: not a valid guarantee."
         screen.print(f"{claim} {charged}", soft_wrap=True)

@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationIn
 from hushrec.arrays import Bytes, Floats
 from hushrec.data.levels import classes
 from hushrec.errors import DomainError
+from hushrec.figures import above
 
 MAX_ID_BYTES = 256
 MAX_LEVELS = 256
@@ -287,7 +288,7 @@ class Domain(BaseModel):
     def __repr__(self) -> str:
         lo, hi, step = self.scale
         roster = f", roster of {self.n_users:,} people" if self.users else ""
-        listed = ", ".join(f"{name} ε = {epsilon:g}" for name, epsilon in (self.levels or {}).items())
+        listed = ", ".join(f"{name} ε = {above(epsilon)}" for name, epsilon in (self.levels or {}).items())
         asked = f", classes {listed}" if listed else ""
         return (
             f"Domain({self.n_items} items, scale {lo:g} to {hi:g} by {step:g}, "

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hushrec.errors import ConfigError
 from hushrec.experiments.reading import Curve, summary
 from hushrec.experiments.sweep import REFERENCES, Row
+from hushrec.figures import above
 from hushrec.release.statement import Statement
 
 if TYPE_CHECKING:
@@ -54,16 +55,16 @@ def curve(rows: Sequence[Row]) -> str:
                 f"{row.rmse:.3f}", (place, row.rmse), (0, 8), textcoords="offset points", ha="center"
             )
         lines = [(row.name, row.rmse, 4) for row in rows if row.name in REFERENCES]
-        for name, level, above in [*lines, (f"{without_noise.name} without noise", without_noise.rmse, -13)]:
+        for name, level, lift in [*lines, (f"{without_noise.name} without noise", without_noise.rmse, -13)]:
             axes.axhline(level, color=_GREY, linestyle="--", linewidth=1, zorder=0)
             axes.annotate(
                 f"{name}  {level:.3f}",
                 (places[0], level),
-                (-14, above),
+                (-14, lift),
                 textcoords="offset points",
                 color=_GREY,
             )
-        axes.set_xticks([*places, end], [*(f"{row.epsilon:g}" for row in finite), "∞"])
+        axes.set_xticks([*places, end], [*(above(row.epsilon) for row in finite), "∞"])
         axes.set_xlim(places[0] - 0.5, end + 0.4)
         axes.margins(y=0.12)
         axes.set_xlabel("ε per user (logarithmic; ∞ = no noise)")
@@ -83,7 +84,7 @@ def popularity(rows: Sequence[Row]) -> str:
     model = [row for row in rows if row.name not in REFERENCES][-len(_SHADES) :]
     with _figure(3.4) as (figure, axes):
         for shade, mark, row in zip(_SHADES, _MARKS, model, strict=False):
-            label = "ε = ∞" if math.isinf(row.epsilon) else f"ε = {row.epsilon:g}"
+            label = "ε = ∞" if math.isinf(row.epsilon) else f"ε = {above(row.epsilon)}"
             axes.plot(range(5), row.fifths, marker=mark, color=shade, label=label)
         for row in rows:
             if row.name == "item average":
@@ -161,7 +162,7 @@ def figure(
             axes.plot(at, errors, **look)
             ends.append((label, at[-1], errors[-1], look))
         ticks = _apart(sorted({p["epsilon"] for p in lines if math.isfinite(p["epsilon"])}))
-        axes.set_xticks(ticks, [f"{e:g}" for e in ticks])
+        axes.set_xticks(ticks, [above(e) for e in ticks])
         axes.minorticks_off()
         right = axes.get_xlim()[1]
         for name in levels:

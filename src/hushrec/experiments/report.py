@@ -8,6 +8,7 @@ import hushrec
 from hushrec.data.ratings import Ratings
 from hushrec.experiments import demo, plots
 from hushrec.experiments.sweep import REFERENCES, Row
+from hushrec.figures import above
 from hushrec.release.artefact import Release
 
 
@@ -39,7 +40,7 @@ def table(rows: Sequence[Row]) -> Iterator[Cells]:
         reference = row.name in REFERENCES
         non_private = math.isinf(row.epsilon) and not reference
         yield Cells(
-            epsilon=row.name if reference else "∞" if non_private else f"{row.epsilon:g}",
+            epsilon=row.name if reference else "∞" if non_private else above(row.epsilon),
             rmse=f"{row.rmse:.4f}",
             deviation="" if math.isnan(row.deviation) else f"± {row.deviation:.4f}",
             loss="" if non_private else f"{row.loss:+.1%}",

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from hushrec.experiments.reading import Curve, crossing, summary
+from hushrec.figures import above
 
 
 def errors(
@@ -38,7 +39,7 @@ def errors(
         for label, c in named.items()
     ]
     body += [[name, *[""] * (len(epsilons) - 1), plain.get((name, None), "")] for name in levels]
-    return markdown(["", *("no noise" if math.isinf(e) else f"ε = {e:g}" for e in epsilons)], body)
+    return markdown(["", *("no noise" if math.isinf(e) else f"ε = {above(e)}" for e in epsilons)], body)
 
 
 def crossings(

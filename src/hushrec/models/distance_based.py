@@ -14,6 +14,7 @@ from hushrec.data.domain import Domain
 from hushrec.data.features import ItemFeatures
 from hushrec.data.ratings import Ratings
 from hushrec.errors import BudgetExceeded, BudgetUnsupported, ConfigError
+from hushrec.figures import above
 from hushrec.models.groups import Distance, Groups
 from hushrec.models.method import SLOTS, Method
 from hushrec.privacy import units
@@ -142,7 +143,7 @@ class DistanceBased(Method):
         if not isinstance(self.groups, Release) or not self.groups.statement.private:
             return ""
         made = self.groups.statement
-        at = f"ε = {made.epsilon:.6g} at δ = {made.delta:g}, unit {made.unit}, {made.adjacency}"
+        at = f"ε = {above(made.epsilon)} at δ = {above(made.delta)}, unit {made.unit}, {made.adjacency}"
         return f"a release of {self.groups.model} ({at})"
 
     def _compared(self) -> str:
@@ -182,7 +183,8 @@ def _together(made: Statement, epsilon: float) -> str:
     total = epsilon + made.epsilon * (2 if twice else 1)
     return (
         "if the release that the groups were made from is of the same people, it and this one cost a person "
-        f"ε = {total:.6g} at δ = {min(delta, 1.0):.3g} together, for which items his ratings are of"
+        f"ε = {above(total)} at δ = {above(min(delta, 1.0), 3)} together, for which items their ratings are "
+        "of"
     )
 
 

@@ -1,6 +1,5 @@
 """A data set in which every cell of every row is answered by randomized response."""
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +10,7 @@ from hushrec.data.ratings import Ratings
 from hushrec.errors import BudgetError, BudgetUnsupported, ConfigError
 from hushrec.models.base import Analysis
 from hushrec.models.method import CELLS, Method
+from hushrec.privacy import units
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.calibration import published_responses, responses
 from hushrec.privacy.plan import Plan
@@ -84,7 +84,7 @@ class RandomizedResponse(Method):
         differing = min(domain.n_items, 2 * domain.cap)
         return Local(
             what="cell",
-            epsilon=math.nextafter(float(event.loss), math.inf),
+            epsilon=units.written_above(event.loss),
             expected=event.expected,
             claimed=plan.budget.epsilon / event.size if self.analysis == "published" else None,
             count=event.cells,

@@ -14,6 +14,7 @@ import polars as pl
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.errors import HushrecError, ReleaseError
+from hushrec.figures import above
 from hushrec.models import dataset_files
 from hushrec.models.estimates import estimates
 from hushrec.privacy.randomizers import cell_loss
@@ -194,8 +195,9 @@ class ReleasedData:
         n_people = int(starts[-1])
         if n_people > _MOST or first.statement.delta * 10 * n_people >= 1:
             raise ReleaseError(
-                f"δ = {first.statement.delta:g} is too large for {n_people:,} people, or they are too many "
-                "to be true; a device's domain declares max_users of all people, and a δ that goes with it"
+                f"δ = {above(first.statement.delta)} is too large for {n_people:,} people, or they are too "
+                "many to be true; a device's domain declares max_users of all people, and a δ that "
+                "goes with it"
             )
         each = [
             report.ratings.users.cast(pl.Int64).to_numpy() - 1 + start
@@ -290,7 +292,7 @@ def _sort(report: ReleasedData) -> tuple[Any, ...]:
 
 _LISTED = "the list of "
 """How the assumption begins that a roster is public: here of one person each."""
-_ONCE = "each person's report was charged to a ledger of his own, on his device, and reported once"
+_ONCE = "each person's report was charged to a ledger of their own, on their device, and reported once"
 
 
 def _together(reports: Sequence[ReleasedData]) -> Statement:

@@ -180,11 +180,11 @@ def _assumes(plan: Plan, domain: Domain, personal: bool, beside: str = "") -> tu
             "a posterior sample was drawn in floating point, unrounded; its ε does not cover what that shows",
         ]
     if plan.budget.unit == "user":
-        lines.insert(1, f"one person is one user id; at most {domain.cap:,} of his ratings are used")
+        lines.insert(1, f"one person is one user id; at most {domain.cap:,} of their ratings are used")
     if plan.budget.unit == "user" and plan.budget.adjacency != "add-remove" and domain.users is None:
         lines.insert(
             1,
-            "everybody who is counted has at least one rating of the catalogue; that he has is not protected",
+            "everybody who is counted has at least one rating of the catalogue, which is not protected",
         )
     if domain.users is not None:
         lines.insert(

@@ -8,6 +8,7 @@ import numpy as np
 
 from hushrec.arrays import Floats, Ints, Ints32
 from hushrec.errors import GrantError
+from hushrec.figures import above, below
 from hushrec.privacy.events import EVERY_RATING, Event
 
 Norm = Literal["l1", "l2"]
@@ -175,8 +176,8 @@ def require_booked(bounded: Bounded | BoundedMatrix, event: Event) -> None:
     """
     if bounded.sensitivity > event.sensitivity:
         raise GrantError(
-            f"{bounded.name}: its sensitivity {bounded.sensitivity:.6g} is above the booked "
-            f"{event.sensitivity:.6g}; plan and statistic must use the same bound"
+            f"{bounded.name}: its sensitivity {above(bounded.sensitivity)} is above the booked "
+            f"{below(event.sensitivity)}; plan and statistic must use the same bound"
         )
     each = event.size == EVERY_RATING and isinstance(bounded, Bounded)
     for what, given, booked in (

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hushrec.errors import BudgetError
+from hushrec.figures import above
 from hushrec.privacy import units
 
 Unit = Literal["rating", "user"]
@@ -62,4 +63,4 @@ class Budget(BaseModel):
         return units.allowance(self.epsilon)
 
     def __str__(self) -> str:
-        return f"ε = {self.epsilon:g} at δ = {self.delta:g} per {self.unit}, {self.adjacency}"
+        return f"ε = {above(self.epsilon)} at δ = {above(self.delta)} per {self.unit}, {self.adjacency}"

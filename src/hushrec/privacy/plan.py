@@ -10,6 +10,7 @@ from importlib import metadata
 from typing import Any, Literal
 
 from hushrec.errors import BudgetError
+from hushrec.figures import above, below
 from hushrec.privacy import units
 from hushrec.privacy.accountant import Spent, price, spent_of
 from hushrec.privacy.budget import Budget
@@ -119,8 +120,8 @@ class Plan:
             )
         if self.analysis == "corrected" and not self._affordable():
             raise BudgetError(
-                f"{self.model}: the measurements cost ε = {self.epsilon:.6g}, the budget is "
-                f"{self.budget.epsilon:.6g}; add noise or raise the budget"
+                f"{self.model}: the measurements cost ε = {above(self.epsilon)}, the budget is "
+                f"{below(self.budget.epsilon)}; add noise or raise the budget"
             )
 
     @property
@@ -190,8 +191,10 @@ class Plan:
 
     def __str__(self) -> str:
         head = f"{self.model}, {self.analysis} analysis: {self.budget}"
-        claim = "" if self.claimed_epsilon is None else f"; the paper claims ε = {self.claimed_epsilon:g}"
-        total = f"true ε = {self.epsilon:.6g} at δ = {self.budget.delta:g}{claim}"
+        claim = (
+            "" if self.claimed_epsilon is None else f"; the paper claims ε = {above(self.claimed_epsilon)}"
+        )
+        total = f"true ε = {above(self.epsilon)} at δ = {above(self.budget.delta)}{claim}"
         if self.spent.endless:
             total = f"no finite ε is known for this noise{claim}"
         lines = [head, "", *_aligned(list(self._rows())), "", total, *filter(None, [self.condition])]
@@ -209,15 +212,15 @@ class Plan:
         for measurement in self.measurements:
             event = measurement.event
             width, kind = _SYMBOLS[event.mechanism]
-            rate = f", q = {event.rate:.4g}" if isinstance(event, SubsampledGaussian) else ""
+            rate = f", q = {above(event.rate, 4)}" if isinstance(event, SubsampledGaussian) else ""
             yield (
                 event.name,
                 event.mechanism,
-                _number(event.sensitivity),
-                f"{width} = {event.noise:.6g}{rate}",
+                above(event.sensitivity),
+                f"{width} = {below(event.noise)}{rate}",
                 "each rating" if event.size == EVERY_RATING else f"{event.size:,}",
                 f"{measurement.share:.4f}",
-                f"{kind} = {_number(self.cost(event))}",
+                f"{kind} = {above(self.cost(event))}",
             )
 
 
@@ -231,8 +234,8 @@ def require_small_delta(delta: float, max_users: int) -> None:
     """
     if units.as_written(delta) * 10 * max_users >= 1:
         raise BudgetError(
-            f"δ = {delta:g} is too large for up to {max_users:,} users; choose one below "
-            f"{1 / (10 * max_users):.3g}"
+            f"δ = {above(delta)} is too large for up to {max_users:,} users; choose one below "
+            f"{below(1 / (10 * max_users), 3)}"
         )
 
 
@@ -276,15 +279,11 @@ def _aligned(rows: list[tuple[str, ...]]) -> Iterator[str]:
 
 
 def _level(level: Level) -> tuple[str, ...]:
-    return level.name, f"ε = {level.asked:g}", f"ε = {level.promised:.6g}", f"{level.weight:.4f}"
+    return level.name, f"ε = {above(level.asked)}", f"ε = {above(level.promised)}", f"{level.weight:.4f}"
 
 
 def _finite(value: float) -> float | None:
     return None if value == math.inf else float(value)  # JSON has no infinity
-
-
-def _number(value: float) -> str:
-    return "∞" if value == math.inf else f"{value:.6g}"
 
 
 def _canonical(value: object) -> str:

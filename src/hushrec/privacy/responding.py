@@ -16,6 +16,7 @@ import numpy as np
 
 from hushrec.arrays import Bytes, Ints, Ints32
 from hushrec.errors import GrantError
+from hushrec.figures import below
 from hushrec.privacy.counts import Count, misses, passing
 from hushrec.privacy.randomizers import Responses, Substitutions, cell_loss
 from hushrec.privacy.rows import Rows
@@ -64,8 +65,8 @@ class ResponseLaw:
             )
         if cell_loss(self.symbols, self.exponent) > event.loss:
             raise GrantError(
-                f"{rows.name}: a cell's answer loses more than the booked ε = {float(event.loss):.6g}; use "
-                "the booked symbols and exponent"
+                f"{rows.name}: a cell's answer loses more than the booked ε = {below(float(event.loss))}; "
+                "use the booked symbols and exponent"
             )
         answered = rows.width if self.asked is None else self.asked
         if answered != event.size or not 1 <= answered <= rows.width <= _WIDEST:

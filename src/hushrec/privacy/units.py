@@ -28,14 +28,20 @@ def allowance(amount: float) -> int:
 
 
 def as_written(figure: float) -> Fraction:
-    """An owner's figure as the decimal that he wrote: 0.3 is 3/10, and not the double nearest to it."""
+    """An owner's figure as the decimal that they wrote: 0.3 is 3/10, and not the double nearest to it."""
     return Fraction(repr(float(figure)))
 
 
 def shown(units: int) -> float:
-    """A float that is not below ``units`` and, taken as an allowance, allows them: for people to read."""
-    figure = float_above(Fraction(units, PER_ONE))
-    return figure if allowance(figure) >= units else math.nextafter(figure, math.inf)
+    """The smallest float that, taken as an allowance, allows ``units``: the decimal that it is written as is
+    not below them, so that 3 · 10¹¹ units are 0.3."""
+    return written_above(Fraction(units, PER_ONE))
+
+
+def written_above(value: Fraction) -> float:
+    """The smallest float whose decimal, as it is written, is not below ``value``."""
+    nearest = float(value)
+    return nearest if as_written(nearest) >= value else math.nextafter(nearest, math.inf)
 
 
 def float_above(value: Fraction) -> float:

@@ -5,6 +5,8 @@ import math
 import sys
 from dataclasses import dataclass
 
+from hushrec.figures import above, below
+
 _SYMBOLS = {
     "gaussian": ("σ", "ρ"),
     "subsampled gaussian": ("σ", "ρ"),
@@ -56,12 +58,12 @@ class Measured:
         if self.mechanism == "exact":
             return self.name, "exact", "0", "none needed", entries, "", ""
         width, price = _SYMBOLS[self.mechanism]
-        rate = f", q = {self.rate:.4g}" if self.rate < 1 else ""
-        noise, cost = f"{width} = {self.noise:.4g}{rate}", f"{price} = {number(self.cost, 4)}"
+        rate = f", q = {above(self.rate, 4)}" if self.rate < 1 else ""
+        noise, cost = f"{width} = {below(self.noise, 4)}{rate}", f"{price} = {above(self.cost, 4)}"
         return (
             self.name,
             self.mechanism,
-            number(self.sensitivity, 4),
+            above(self.sensitivity, 4),
             noise,
             entries,
             f"{self.share:.3f}",
@@ -107,7 +109,7 @@ class Promised:
 
     def cells(self) -> tuple[str, str, str, str]:
         """As a line of a table."""
-        return self.name, f"ε = {number(self.asked)}", f"ε = {number(self.promised)}", f"{self.weight:.4f}"
+        return self.name, f"ε = {above(self.asked)}", f"ε = {above(self.promised)}", f"{self.weight:.4f}"
 
     @property
     def sensible(self) -> bool:
@@ -151,7 +153,7 @@ class Local:
 
     @property
     def expected_together(self) -> float:
-        """Mean loss of all answers of one person, where as many of his differ as may.
+        """Mean loss of all answers of one person, where as many of theirs differ as may.
 
         At worst all cells that are drawn are among those that differ; on average a share of them is.
         """
@@ -177,14 +179,6 @@ class Local:
         total = self.count * self.epsilon
         error = 1e-9 * (1 + total)
         return epsilon <= total + error and (delta > 0 or epsilon >= total - error)
-
-
-def number(value: float | None, digits: int = 6) -> str:
-    """As people read it; None stands for infinity.
-
-    Privacy: public.
-    """
-    return "∞" if value is None or math.isinf(value) else f"{value:.{digits}g}"
 
 
 def finite(value: object) -> bool:

@@ -6,8 +6,9 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self
 
 from hushrec.errors import ReleaseError
+from hushrec.figures import above
 from hushrec.release import wording
-from hushrec.release.lines import RANDOMIZERS, Local, Measured, Promised, finite, number
+from hushrec.release.lines import RANDOMIZERS, Local, Measured, Promised, finite
 
 __all__ = ["Local", "Measured", "Promised", "Statement"]
 
@@ -216,9 +217,9 @@ class Statement:
             lines += [wording.claim(self.claimed_epsilon, self.epsilon, sampled=self._sampled())]
         if not self.measurements:
             return "\n".join([*lines, "The exact statistics were used: do not publish this file."])
-        loss = "no finite ε" if math.isinf(self.epsilon) else f"ε = {number(self.epsilon)}"
+        loss = "no finite ε" if math.isinf(self.epsilon) else f"ε = {above(self.epsilon)}"
         lines += [
-            f"{loss} at δ = {self.delta:g}, unit {self.unit}, "
+            f"{loss} at δ = {above(self.delta)}, unit {self.unit}, "
             f"adjacency {self.adjacency}, {self.analysis} analysis",
             "",
         ]
@@ -246,7 +247,7 @@ def _measured(values: Mapping[str, Any]) -> Measured:
 
 
 def _shown(value: float | str) -> str:
-    return value if isinstance(value, str) else number(value, 4)
+    return value if isinstance(value, str) else f"{value:.4g}"
 
 
 def _finite(value: float) -> float | None:

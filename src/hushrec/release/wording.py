@@ -7,16 +7,19 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hushrec.release.lines import Local, Measured, Promised, number
+from hushrec.figures import above, below, odds
+from hushrec.release.lines import Local, Measured, Promised
 
+_HARDLY, _SOMETHING = 3, 20
+"""Below which factor e^ε a reader can hardly tell, and below which they learn no more than something."""
 _LARGEST_ODDS = 1e6
 """Above these odds a bound protects nobody, and no sentence may sound as if it did."""
 _HIDDEN = {
-    ("user", "add-remove"): "your ratings were used at all",
-    ("user", "replace"): "your ratings were these or any others",
-    ("user", "replace-items"): "your ratings are of these items or of any others",
-    ("rating", "add-remove"): "one particular rating of yours was used",
-    ("rating", "replace"): "one particular rating of yours was used",
+    ("user", "add-remove"): "whether your ratings were used at all",
+    ("user", "replace"): "what your ratings were",
+    ("user", "replace-items"): "which items your ratings are of",
+    ("rating", "add-remove"): "whether one particular rating of yours was used",
+    ("rating", "replace"): "how many stars one particular rating of yours had",
 }
 ADJACENCIES = tuple(_HIDDEN)
 """Every unit with every adjacency that it goes with."""
@@ -47,18 +50,28 @@ def promise(unit: str, adjacency: str, epsilon: float, delta: float) -> str:
     sort = unit, adjacency
     if epsilon > math.log(_LARGEST_ODDS):
         return (
-            f"Next to nothing is promised: an ε of {number(epsilon)} does not keep whoever reads this file "
-            f"from being practically certain {_CONCLUDED[sort]}.{_anyhow(sort)}"
+            f"Next to nothing is promised: an ε of {above(epsilon)} does not keep a reader of this file from "
+            f"being practically certain {_CONCLUDED[sort]}.{_anyhow(sort)}"
         )
     subject, more = _SUBJECT[unit]
+    factor = odds(epsilon)
     text = (
-        f"Whoever reads this file, and whatever else he knows, can hardly tell whether {_HIDDEN[sort]}: it "
-        f"makes anything he may conclude about {subject} at most {math.exp(epsilon):.3g} times as likely or "
-        f"as unlikely{more}"
+        f"Anyone who reads this file, whatever else they know, {_learns(epsilon)} {_HIDDEN[sort]}: it makes "
+        f"anything they may conclude about {subject} at most {factor} times as likely or as unlikely{more}"
     )
     if delta:
-        text += f", but for an event of probability {delta:g}"
+        text += f", but for an event of probability {above(delta)}"
+    if math.exp(epsilon) >= _HARDLY:
+        text += f". Even odds may become {factor} to 1"
     return f"{text}. {covered(*sort)}".rstrip()
+
+
+def _learns(epsilon: float) -> str:
+    """How much a reader learns at most, of what is hidden."""
+    if math.exp(epsilon) < _HARDLY:
+        return "can hardly tell"
+    much = "something" if math.exp(epsilon) < _SOMETHING else "a lot"
+    return f"may learn {much} about"
 
 
 def covered(unit: str, adjacency: str) -> str:
@@ -110,18 +123,18 @@ def local(answer: Local, epsilon: float, claimed: float | None) -> list[str]:
     mean = {"cell": "expected loss", "slot": "expected loss, at most"}[answer.what]
     rows = [
         ["", "exact ε", mean, _CLAIMS[answer.what]],
-        [f"one {answer.what}", number(answer.epsilon), number(answer.expected)],
+        [f"one {answer.what}", above(answer.epsilon), above(answer.expected)],
         [
             f"one user, {answer.count:,} {answer.what}{'s' if answer.count > 1 else ''}",
-            number(epsilon),
-            number(answer.expected_together),
+            above(epsilon),
+            above(answer.expected_together),
         ],
     ]
     for row, claim in zip(rows[1:], claims, strict=True):
-        row.append("" if claim is None else number(claim))
+        row.append("" if claim is None else above(claim))
     if claims == (None, None):
         rows = [row[:-1] for row in rows]
-    return [*aligned(rows), _CHANGED[answer.what].format(chance=number(answer.changed)), ""]
+    return [*aligned(rows), _CHANGED[answer.what].format(chance=below(answer.changed)), ""]
 
 
 def personal(levels: Sequence[Promised], *, sure: bool) -> list[str]:
@@ -134,8 +147,8 @@ def personal(levels: Sequence[Promised], *, sure: bool) -> list[str]:
         return lines
     return [
         *lines,
-        "Each person loses at most the ε that he asked for, at the same δ, and never more than the ε "
-        "above, by this release; several releases add. Who asked for 0 left no trace.",
+        "Each person loses at most the ε that they asked for, at the same δ, and never more than the ε "
+        "above, by this release; several releases add. People who asked for 0 left no trace.",
         "",
     ]
 
@@ -149,7 +162,7 @@ def claim(claimed: float | None, epsilon: float, *, sampled: bool) -> str:
         sampled: whether a posterior sample was measured.
     """
     claimed = claimed or math.inf
-    text = f"Not a valid guarantee: the published analysis claims ε = {number(claimed)}, "
+    text = f"Not a valid guarantee: the published analysis claims ε = {above(claimed)}, "
     kept = epsilon <= claimed * (1 + 1e-9)
     if kept and sampled:
         text += "which rests on the chain having converged, and even so fails under some settings as printed "

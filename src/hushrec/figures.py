@@ -1,0 +1,61 @@
+"""How figures of privacy are printed: rounded to the safe side, never to the nearest.
+
+A float stands for the decimal that it is written as, so 0.1 prints as 0.1 and not as something above it: this
+is how budgets are read and how losses are counted (see ``privacy.units``).
+
+Privacy: public.
+"""
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+_EXPONENTIAL = Context(prec=40, Emin=-999_999, Emax=999_999)
+"""Digits of e^ε before it is rounded; its own rounding is far below one of the digits that are printed."""
+
+
+def above(figure: float | None, digits: int = 6) -> str:
+    """What costs or may be lost: ε, δ, ρ, a sensitivity. Never below the figure; ∞ for None.
+
+    Args:
+        figure: what is printed.
+        digits: how many significant digits, at most 15.
+    """
+    return _rounded(figure, digits, ROUND_CEILING)
+
+
+def below(figure: float | None, digits: int = 6) -> str:
+    """What protects or is left: noise, an unspent ε. Never above the figure; ∞ for None.
+
+    Args:
+        figure: what is printed.
+        digits: how many significant digits, at most 15.
+    """
+    return _rounded(figure, digits, ROUND_FLOOR)
+
+
+def left(figure: float) -> str:
+    """An ε that is unspent, in decimals of 0.0001: never above the figure."""
+    return f"{Decimal(repr(float(figure))).quantize(Decimal('0.0001'), ROUND_FLOOR).normalize():f}"
+
+
+def odds(epsilon: float, digits: int = 3) -> str:
+    """The factor e^ε, rounded up.
+
+    Args:
+        epsilon: at least 0.
+        digits: how many significant digits, at most 15.
+    """
+    if math.isinf(epsilon):
+        return "∞"
+    factor = _EXPONENTIAL.exp(Decimal(repr(float(epsilon))))
+    if epsilon:
+        factor = _EXPONENTIAL.next_plus(factor)
+    kept = Context(prec=digits, rounding=ROUND_CEILING).plus(factor)
+    return f"{kept:,.0f}" if kept >= 1000 else f"{float(kept):.{digits}g}"
+
+
+def _rounded(figure: float | None, digits: int, rounding: str) -> str:
+    if figure is None or math.isinf(figure):
+        return "∞"
+    kept = Context(prec=digits, rounding=rounding).create_decimal(repr(float(figure)))
+    return f"{float(kept):.{digits}g}"  # of at most 15 digits none is lost

@@ -1,0 +1,159 @@
+"""What people read is never better than what holds, and no worse than the last digit."""
+
+import json
+import math
+from decimal import Decimal, getcontext, localcontext
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hushrec.errors import BudgetExceeded
+from hushrec.figures import above, below, left, odds
+from hushrec.privacy import units
+from hushrec.privacy.accountant import Spent
+from hushrec.privacy.budget import Budget
+from hushrec.privacy.events import Gaussian
+from hushrec.privacy.plan import Measurement, Plan
+from hushrec.release import wording
+from hushrec.release.lines import Measured, Promised
+from hushrec.release.statement import Statement
+
+FIGURES = st.just(0.0) | st.floats(1e-300, 1e300) | st.floats(1e-9, 1e4)
+EPSILONS = (1e-12, 1e-3, 0.1, 0.5, 1, 1.09, 1.1, 1.25, 2, 2.99, 3, 4, 8, 13.8, 13.82, 30, 1609.4)
+
+
+@settings(derandomize=True, max_examples=3000)
+@given(FIGURES, st.integers(1, 15))
+def test_what_costs_rounds_up_and_what_protects_down(figure, digits):
+    written = Decimal(repr(figure))
+    over, under = above(figure, digits), below(figure, digits)
+    assert Decimal(under) <= written <= Decimal(over)
+    assert float(under) <= figure <= float(over)
+    step = Decimal(1).scaleb(written.adjusted() - digits + 1) if figure else 0
+    assert Decimal(over) - Decimal(under) in (0, step)  # the next figures of so many digits
+
+
+@settings(derandomize=True, max_examples=2000)
+@given(st.floats(0, 4e6))
+def test_what_is_left_rounds_down(epsilon):
+    written, shown = Decimal(repr(epsilon)), Decimal(left(epsilon))
+    assert shown <= written < shown + Decimal("0.0001")
+
+
+@settings(derandomize=True, max_examples=3000)
+@given(st.floats(0, 700, allow_nan=False))
+def test_a_factor_is_never_below_the_true_one(epsilon):
+    with localcontext() as context:
+        context.prec = 60
+        true = Decimal(epsilon).exp()
+        shown = Decimal(odds(epsilon).replace(",", ""))
+        assert true <= shown <= true * Decimal("1.0101")
+
+
+@settings(derandomize=True, max_examples=2000)
+@given(st.integers(0, 10**16))
+def test_counted_losses_are_shown_by_a_decimal_that_covers_them(count):
+    shown = units.shown(count)
+    assert Fraction(Decimal(above(shown))) >= Fraction(count, units.PER_ONE)
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(10**12, "1"), (3 * 10**11, "0.3"), (10**11, "0.1"), (10**12 - 1, "1"), (10**12 + 1, "1.00001")],
+)
+def test_round_figures_stay_round_where_that_is_true(count, text):
+    assert above(units.shown(count)) == text
+
+
+def test_figures_that_people_know():
+    assert [odds(e) for e in (0, 1, 4, 8, 1.25)] == ["1", "2.72", "54.6", "2,990", "3.5"]
+    assert [above(x) for x in (1e-6, 0.1, 0.3, 1 / 3, math.inf, None)] == [
+        "1e-06", "0.1", "0.3", "0.333334", "∞", "∞",
+    ]  # fmt: skip
+    assert [left(x) for x in (8.8e-11, 0.99999, 2.5, 100.0)] == ["0", "0.9999", "2.5", "100"]
+    assert getcontext().prec == 28  # nobody's arithmetic was changed
+
+
+# -- wherever figures are printed -------------------------------------------------------------------------
+
+HIGH = 1.0000004  # prints as 1 where it is rounded to the nearest
+LOW = 1.2345678
+
+
+def test_a_statement_rounds_up_what_may_be_lost_and_down_what_protects():
+    line = Measured("sums", "subsampled gaussian", 2.00004, 7.99999, 4, 1.0, 0.0300004, 0.0625004)
+    made = Statement("", "user", "add-remove", HIGH, 1.0000004e-6, "corrected", measurements=(line,))
+    assert str(made).startswith("ε = 1.00001 at δ = 1.00001e-06, ")
+    assert "probability 1.00001e-06" in str(made)
+    cells = line.cells()
+    assert cells[2] == "2.001"
+    assert cells[3] == "σ = 7.999, q = 0.06251"
+    assert cells[6] == "ρ = 0.03001"
+    assert Promised("a", HIGH, 0.5, HIGH).cells()[1:3] == ("ε = 1.00001", "ε = 1.00001")
+    assert Statement.from_json(json.loads(json.dumps(made.to_json()))) == made
+
+
+def test_a_plan_and_a_budget_round_so_too():
+    budget = Budget(epsilon=HIGH, delta=1.0000004e-6, unit="user", adjacency="add-remove")
+    assert str(budget) == "ε = 1.00001 at δ = 1.00001e-06 per user, add-remove"
+    event = Gaussian("sums", sensitivity=2.0000004, sigma=LOW * 10, step=0.25, size=4)
+    parts = "toy", {}, "0" * 64, 1000
+    plan = Plan(
+        *parts, Budget(**budget.model_dump() | {"epsilon": 8}), "corrected", (Measurement(event, 1.0),)
+    )
+    row = " ".join(next(line for line in str(plan).splitlines() if line.startswith("sums")).split())
+    assert "2.00001 σ = 12.3456 4" in row
+    assert Decimal(row.split("ρ = ")[1]) >= Decimal(plan.cost(event))
+    total = str(plan).split("true ε = ")[1].split()[0]
+    assert Decimal(total) >= Decimal(plan.epsilon)
+
+
+def test_a_refusal_rounds_up_what_is_asked_and_down_what_is_left():
+    for started in (True, False):
+        text = str(BudgetExceeded(HIGH, LOW, "user", started=started))
+        assert "ε = 1.00001 per user" in text
+        assert "ε = 1.23456" in text
+        assert "ε = 1.23457" not in text
+
+
+def test_losses_of_a_ledger_are_shown_from_above():
+    spent = Spent(rho=123_456_789_012)
+    assert Decimal(above(spent.epsilon(1e-6))) * units.PER_ONE >= spent.epsilon_units(1e-6)
+
+
+# -- words ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize(("unit", "adjacency"), wording.ADJACENCIES)
+def test_no_promise_sounds_better_than_its_figure(unit, adjacency, epsilon, delta):
+    said = wording.promise(unit, adjacency, epsilon, delta)
+    factor = math.exp(min(epsilon, 700))
+    assert ("can hardly tell" in said) == (factor < 3)
+    assert ("may learn something about" in said) == (3 <= factor < 20)
+    assert ("may learn a lot about" in said) == (20 <= factor <= 1e6)
+    assert said.startswith("Next to nothing is promised") == (factor > 1e6)
+    if factor <= 1e6:
+        shown = said.partition("at most ")[2].partition(" times")[0]
+        assert float(shown.replace(",", "")) >= factor
+        assert (f"Even odds may become {shown} to 1." in said) == (factor >= 3)
+        assert ("an event of probability 1e-06" in said) == (delta > 0)
+    assert not {"he", "his", "him"} & set(said.replace(",", " ").split())
+    assert said.endswith(".")
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize(("unit", "adjacency"), wording.ADJACENCIES)
+def test_nothing_is_hidden_that_the_adjacency_leaves_open(unit, adjacency, epsilon):
+    said = wording.promise(unit, adjacency, epsilon, 0.0)
+    first = said.partition(". ")[0]
+    assert ("used" in first) == (adjacency == "add-remove")  # that they were used is public elsewhere
+    assert ("may be known" in said) == (adjacency != "add-remove")
+    assert ("one particular rating of yours" in said or "one rating of yours" in said) == (unit == "rating")
+    assert ("stars" in first) == ((unit, adjacency) == ("rating", "replace"))
+    if epsilon < 13:
+        assert said.endswith(wording.covered(unit, adjacency))
+        assert ("about all your ratings together it may tell far more" in said) == (unit == "rating")
