@@ -11,6 +11,7 @@ from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.errors import BudgetUnsupported, CheckpointError, ConfigError, DataError
 from hushrec.models.accounts import account_of, spending
+from hushrec.models.authors import signed
 from hushrec.models.base import Model
 from hushrec.models.released import ReleasedData
 from hushrec.models.statements import describe, from_data, not_private
@@ -36,7 +37,7 @@ def plan(config: Model, domain: Domain, budget: Budget) -> Plan:
 
     Privacy: public.
     """
-    return config.plan(domain, budget)
+    return signed(config.plan(domain, budget), config, domain)
 
 
 def fit(
@@ -121,7 +122,7 @@ def fit(
             stand_in = Budget(epsilon=1.0, delta=1e-9, unit="rating", adjacency="add-remove")
             release = config.release(ratings, stand_in, unprotected(kept))
             return from_data(release, published) if published else not_private(release, config, stand_in)
-    planned = config.plan(ratings.domain, budget)
+    planned = plan(config, ratings.domain, budget)
     account = account_of(ledger, planned, entropy)
     place = _ANY if slot is None else slot
     with _going_on(checkpoint, ratings, planned.key(account.id, place), account.id) as kept:

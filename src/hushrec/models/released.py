@@ -295,12 +295,17 @@ _LISTED = "the list of "
 _ONCE = "each person's report was charged to a ledger of their own, on their device, and reported once"
 
 
+def _grave(caveat: str) -> tuple[bool, bool, str]:
+    """What says that nothing is promised comes first, somebody's claim last."""
+    return not caveat.startswith(_GRAVEST), caveat.startswith("AUTHOR"), caveat
+
+
 def _together(reports: Sequence[ReleasedData]) -> Statement:
     """What all reports together promise to each of their people."""
     said = [report.statement for report in reports]
-    caveats = sorted(
-        {one.caveat for one in said if one.caveat}, key=lambda text: not text.startswith(_GRAVEST)
-    )
+    caveats = sorted({one.caveat for one in said if one.caveat}, key=_grave)
+    if caveats and not caveats[0].startswith(_GRAVEST):
+        caveats = ["; ".join(caveats)]
     alike = dict.fromkeys(line for one in said for line in one.assumes if not line.startswith(_LISTED))
     return replace(
         max(said, key=lambda one: one.epsilon),

@@ -10,6 +10,7 @@ from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.errors import CheckpointError, DataError
 from hushrec.models.accounts import account_of, spending
+from hushrec.models.authors import signed
 from hushrec.models.dataset_files import numbered
 from hushrec.models.method import Method
 from hushrec.models.released import ReleasedData, frame_of
@@ -75,7 +76,7 @@ def release_data(
             "people ask for an ε of their own in these ratings, which a released data set cannot give them; "
             "leave out the column epsilon, and declare a domain without levels"
         )
-    planned = method.plan(ratings.domain, budget)
+    planned = signed(method.plan(ratings.domain, budget), method, ratings.domain)
     account = account_of(ledger, planned, entropy)
     if slot is not None and (stored := account.stored(planned, slot)) is not None:
         data = ReleasedData.from_bytes(stored)

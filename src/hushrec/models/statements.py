@@ -10,6 +10,7 @@ from hushrec.data.domain import Domain
 from hushrec.models.base import Model
 from hushrec.models.method import Method
 from hushrec.privacy.budget import Budget
+from hushrec.privacy.caveats import CLAIMED
 from hushrec.privacy.events import PosteriorSample, SubsampledGaussian
 from hushrec.privacy.mechanisms import Grant
 from hushrec.privacy.plan import Measurement, Plan
@@ -126,8 +127,9 @@ def _charged(plan: Plan, grant: Grant) -> Statement:
 
 
 def _caveat(text: str) -> str:
+    """The caveat with the words in capitals that each of its parts begins with."""
     kind, colon, rest = text.partition(":")
-    return kind.upper() + colon + rest
+    return kind.upper() + colon + rest.replace(f"; {CLAIMED}:", f"; {CLAIMED.upper()}:")
 
 
 def measured(config: Model, plan: Plan, domain: Domain) -> tuple[Measured, ...]:
@@ -194,4 +196,6 @@ def _assumes(plan: Plan, domain: Domain, personal: bool, beside: str = "") -> tu
         )
     if (plan.budget.unit, plan.budget.adjacency) == ("rating", "replace"):
         lines.insert(1, "who rated what is public; only the number of stars is protected")
+    if plan.foreign:
+        lines.insert(0, f"each Δ is as {', '.join(plan.foreign)} declares it, which is its author's claim")
     return tuple(lines)

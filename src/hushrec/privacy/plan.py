@@ -68,6 +68,7 @@ class Plan:
             no personal ε.
         uncovered: what is published that the measurements do not cover, as a caveat says it; empty where
             nothing is.
+        foreign: names of code outside hushrec that declares what is measured: ``models.authors`` finds them.
 
     Raises:
         BudgetError: δ is not below 1/(10 · max_users); names repeat; shares exceed the whole; the number of
@@ -88,6 +89,7 @@ class Plan:
     claimed_epsilon: float | None = None
     asked: Mapping[str, float] = field(default_factory=dict)
     uncovered: str = ""
+    foreign: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         # A copy through JSON is both a check that it can be stored and a guard against later changes.
@@ -158,11 +160,24 @@ class Plan:
 
     @property
     def condition(self) -> str:
-        """On what its ε depends beside arithmetic; empty where on nothing."""
-        if not any(isinstance(event, PosteriorSample) for event in self.events):
-            return ""
+        """On what its ε depends beside arithmetic, a line each; empty where on nothing."""
+        lines = []
+        if any(isinstance(event, PosteriorSample) for event in self.events):
+            lines.append(
+                "conditional on convergence: this ε holds only if the chain has converged, which nobody can "
+                "check"
+            )
+        if self.foreign:
+            lines.append(f"author's claim: {self.claim}")
+        return "\n".join(lines)
+
+    @property
+    def claim(self) -> str:
+        """What its ε depends on where code outside hushrec declares what is measured."""
         return (
-            "conditional on convergence: this ε holds only if the chain has converged, which nobody can check"
+            f"{', '.join(self.foreign)} is not part of hushrec; this ε holds only if its sensitivities are "
+            "true and all that it publishes is made from what its grant released, for which its author alone "
+            "vouches"
         )
 
     def _affordable(self) -> bool:
@@ -187,6 +202,8 @@ class Plan:
                 for e in self.events
             ],
         }
+        if self.foreign:  # what it measures is not what a plan of hushrec's own of this name does
+            facts["foreign"] = list(self.foreign)
         return hashlib.sha256(_canonical(facts).encode()).hexdigest()
 
     def __str__(self) -> str:

@@ -15,7 +15,7 @@ __all__ = ["Local", "Measured", "Promised", "Statement"]
 _OPTIONAL = frozenset({"beside", "diagnostics", "levels", "local", "personal"})
 """Fields that files have only where they say something."""
 _UNPROTECTED, _CONDITIONAL = "NOT PRIVATE:", "CONDITIONAL ON CONVERGENCE:"
-_UNCOVERED = "GROUPS NOT COVERED:"
+_UNCOVERED, _CLAIMED = "GROUPS NOT COVERED:", "AUTHOR'S CLAIM:"
 """How caveats begin."""
 _REFUTED = "NOT CONVERGED"
 """Verdict of diagnostics that speak against convergence."""
@@ -30,7 +30,9 @@ class Statement:
     Attributes:
         caveat: why nothing is promised (``NOT PRIVATE: …``), or only on a condition (``CONDITIONAL ON
             CONVERGENCE: …``), or only against somebody who learns nothing from groups that were made from
-            exact ratings (``GROUPS NOT COVERED: …``); empty where the promise holds.
+            exact ratings (``GROUPS NOT COVERED: …``), or only on the word of somebody whose code is not
+            part of hushrec (``AUTHOR'S CLAIM: …``, also after one of the last two); empty where the promise
+            holds.
         unit: ``user`` or ``rating``.
         adjacency: ``add-remove``, ``replace`` or ``replace-items``.
         epsilon: true ε at ``delta`` of this release by itself; infinite where no finite one is known.
@@ -133,7 +135,9 @@ class Statement:
         """Refuse a statement that promises without grounds, or speaks of what does not exist."""
         known = (
             isinstance(self.caveat, str)
-            and (not self.caveat or self.caveat.startswith((_UNPROTECTED, _CONDITIONAL, _UNCOVERED)))
+            and (
+                not self.caveat or self.caveat.startswith((_UNPROTECTED, _CONDITIONAL, _UNCOVERED, _CLAIMED))
+            )
             and (self.unit, self.adjacency) in wording.ADJACENCIES
             and self.analysis in ("corrected", "published")
             and (self.claimed_epsilon is None or (finite(self.claimed_epsilon) and self.claimed_epsilon > 0))
@@ -205,7 +209,7 @@ class Statement:
             yield from (name, str(value))
 
     def __str__(self) -> str:
-        lines = [self.caveat] if self.caveat else []
+        lines = self.caveat.replace(f"; {_CLAIMED}", f"\n{_CLAIMED}").splitlines()
         if self._sampled() and self.diagnostics.get("verdict") == _REFUTED:
             lines += [
                 "The condition of this ε looks false: by its diagnostics the chain had NOT CONVERGED; do not "
