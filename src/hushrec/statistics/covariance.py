@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -20,7 +21,8 @@ from hushrec.statistics.sensitivity import Norm
 
 _BITS = 14
 _MOST_WEIGHT_BITS = 24
-_SUM_BITS = {"l2": 58, "l1": 62}  # under L2 with room for more users than were declared
+_SUM_BITS = {"l2": 58, "l1": 62}  # of the declared users; under L1 coarser weights would cost more noise
+_KERNEL_BITS = 62  # of a sum that the kernel takes: of more people than were declared it takes several
 _FEWEST_WEIGHT_BITS = 8
 _KEPT_BITS = (
     34  # of the squared width of the scale: fine enough to lose nothing, coarse enough to draw noise for
@@ -155,8 +157,39 @@ class CovarianceSums:
         rows = (ratings.indptr, ratings.items)
         n = self.domain.n_items
         entries = self.entries(ratings, item_effects, level)
-        sums = weighted_gram(*rows, entries, weights, n, threads=self.threads)
-        sums >>= self.dropped_bits
+        sums = self._covariance(ratings, entries, weights)
         yield covariance, sums
         del sums, entries  # a triangle of the whole catalogue each: one at a time
         yield co_rating, weighted_gram(*rows, None, weights, n, threads=self.threads)
+
+    def _covariance(self, ratings: Ratings, entries: Ints32, weights: Ints) -> Ints:
+        """Σ w ẑ ẑᵀ without its dropped bits: of any number of people exactly, and cut off once.
+
+        Who goes into which run of the kernel changes no bit, so it may depend on who there is.
+        """
+        most = (2**_KERNEL_BITS - 1) // max(self.bound, 1) ** 2 - 2**self.weights.bits  # of a run's weights
+        ends = np.flatnonzero(np.diff(np.cumsum(weights) // most)) + 1
+        cuts = [0, *ends.tolist(), ratings.n_users]
+        sums, rest = self._run(ratings, entries, weights, *cuts[:2]), None
+        for start, stop in pairwise(cuts[1:]):
+            if rest is None:
+                rest = sums & (2**self.dropped_bits - 1)
+                sums >>= self.dropped_bits
+            more = self._run(ratings, entries, weights, start, stop)
+            sums += more >> self.dropped_bits
+            more &= 2**self.dropped_bits - 1
+            rest += more
+        if rest is None:
+            sums >>= self.dropped_bits
+            return sums
+        rest >>= self.dropped_bits
+        sums += rest
+        return sums
+
+    def _run(self, ratings: Ratings, entries: Ints32, weights: Ints, start: int, stop: int) -> Ints:
+        """Σ w ẑ ẑᵀ of a run of people."""
+        bounds = ratings.indptr[start : stop + 1]
+        mine = slice(bounds[0], bounds[-1])
+        rows = bounds - bounds[0], ratings.items[mine], entries[mine], weights[start:stop]
+        sums: Ints = weighted_gram(*rows, self.domain.n_items, threads=self.threads)
+        return sums
