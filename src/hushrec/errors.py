@@ -22,11 +22,15 @@
 ``LedgerWarning`` is a warning: it refuses nothing.
 """
 
+from hushrec.escapes import escaped
 from hushrec.figures import above, below
 
 
 class HushrecError(Exception):
-    """Root of all errors that hushrec raises on purpose."""
+    """Root of all errors that hushrec raises on purpose. Shown as one line, whatever ids and names hold."""
+
+    def __str__(self) -> str:
+        return escaped(super().__str__())
 
 
 class DomainError(HushrecError, ValueError):

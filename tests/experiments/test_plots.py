@@ -127,3 +127,10 @@ def test_labels_stand_apart_and_inside(wanted):
     )
     assert all(b - a > 0.064 for a, b in itertools.pairwise(sorted(heights)))
     assert all(0 <= height <= 1 for height in heights)
+
+
+def test_names_that_would_act_are_letters_of_the_picture(grid):
+    named = {"$\\x$ <b>&\x1b[2J\x00": next(iter(reading.labels(grid).values()))}
+    drawn = plots.figure(grid, named, title='a "title" <b>')
+    assert "$\\x$ <b>&\\x1b[2J\\x00" in words(drawn)
+    assert ElementTree.fromstring(drawn).get("aria-label") == 'a "title" <b>'

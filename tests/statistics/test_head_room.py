@@ -1,4 +1,4 @@
-"""Sums of far more people than were declared still fit: refusing them after the charge would cost it, and tell."""
+"""Sums of far more people than were declared still fit: an error after the charge would cost it, and tell."""
 
 import numpy as np
 import polars as pl

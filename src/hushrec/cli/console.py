@@ -1,9 +1,16 @@
-"""Printing: results on standard output; progress, warnings and what is confidential on standard error."""
+"""Printing: results on standard output; progress, warnings and what is confidential on standard error.
+
+Ids and names come from files that others made. Whatever is printed here is shown and never acts: no control
+character reaches the terminal, and a cell of a table is one line.
+"""
 
 import os
 from contextlib import AbstractContextManager
+from functools import cache
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from hushrec.escapes import escaped
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,17 +24,13 @@ if TYPE_CHECKING:
 
 
 def out() -> "Console":
-    """Standard output. Ids are printed as they are: no markup, no emoji."""
-    from rich.console import Console
-
-    return Console(markup=False, emoji=False, highlight=False)
+    """Standard output: no markup, no emoji, and nothing that acts."""
+    return _printers()[0]()
 
 
 def err() -> "Console":
     """Standard error."""
-    from rich.console import Console
-
-    return Console(stderr=True, markup=False, emoji=False, highlight=False)
+    return _printers()[0](stderr=True)
 
 
 def working(on: str) -> AbstractContextManager[object]:
@@ -38,12 +41,34 @@ def working(on: str) -> AbstractContextManager[object]:
 def table(*columns: str, left: int = 1) -> "Table":
     """An empty table without a frame; the first ``left`` columns are text, the others numbers."""
     from rich.box import SIMPLE_HEAD
-    from rich.table import Table
 
-    made = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="bold")
+    made = _printers()[1](
+        box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="bold"
+    )
     for place, column in enumerate(columns):
         made.add_column(column, justify="left" if place < left else "right")
     return made
+
+
+@cache
+def _printers() -> "tuple[type[Console], type[Table]]":
+    """Rich's, of which every text is shown escaped; made when first needed: Rich is slow to import."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    class Shown(Console):
+        def __init__(self, **settings: Any) -> None:
+            super().__init__(markup=False, emoji=False, highlight=False, **settings)
+
+        def render_str(self, text: str, **options: Any) -> Text:
+            return super().render_str("\n".join(map(escaped, text.split("\n"))), **options)
+
+    class Lines(Table):
+        def add_row(self, *cells: Any, **options: Any) -> None:
+            super().add_row(*(escaped(c) if isinstance(c, str) else c for c in cells), **options)
+
+    return Shown, Lines
 
 
 def measurements(listed: "tuple[Measured, ...]") -> "Table":
@@ -72,7 +97,7 @@ def print_ledger(ledger: "Ledger") -> None:
     from hushrec.figures import left
 
     total, made = ledger.total, len({entry.charge for entry in ledger.entries()})
-    name = ledger.path.name if ledger.path else "in memory"
+    name = escaped(ledger.path.name) if ledger.path else "in memory"
     console = out()
     console.print(f"Ledger {name}: {total}; releases charged {made}, horizon {ledger.horizon}")
     console.print(f"Left: ε = {left(ledger.remaining)}")
@@ -85,7 +110,7 @@ def print_confidential(name: str, ratings: "Ratings | Blocks") -> None:
     """What loading dropped or changed: on standard error, for the curator alone."""
     from dataclasses import asdict
 
-    console = err()
+    console, name = err(), escaped(name)
     console.print("Confidential, for the curator alone: do not publish, do not log", style="bold")
     counts = ", ".join(f"{reason} {count}" for reason, count in asdict(ratings.dropped).items())
     console.print(f"  {name}: records dropped or changed, by reason: {counts}")

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from hushrec.cli import console, options
+from hushrec.escapes import escaped
 
 
 def evaluate(
@@ -62,4 +63,6 @@ def evaluate(
     screen.print()
     screen.print("Rare items: the least rated fifth of the catalogue, by number of ratings in --train.")
     if len(guesses) == 2:
-        screen.print(f"RMSE of {release} less that of {against}: {rmse_difference(held_out, *guesses)}")
+        screen.print(
+            escaped(f"RMSE of {release} less that of {against}: {rmse_difference(held_out, *guesses)}")
+        )

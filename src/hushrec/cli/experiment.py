@@ -8,6 +8,7 @@ import typer
 
 from hushrec.cli import console
 from hushrec.errors import ConfigError
+from hushrec.escapes import escaped
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,7 +47,7 @@ def experiment(
                 failed += 1
                 at = f", {done.case.budget}" if done.case.budget else ""
                 where = f"{done.case.name}{at}, split {done.case.split}"
-                progress.console.print(f"failed: {where}: {done.error}", soft_wrap=True)
+                progress.console.print(escaped(f"failed: {where}: {done.error}"), soft_wrap=True)
     with console.working("writing the table"):
         rows = described.table()
     screen = console.out()

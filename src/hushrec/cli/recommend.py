@@ -8,6 +8,7 @@ import typer
 
 from hushrec.cli import console
 from hushrec.errors import DataError
+from hushrec.escapes import escaped
 
 
 def recommend(
@@ -37,7 +38,7 @@ def recommend(
         raise DataError("--user goes without ratings of your own; leave one of them out")
     unknown = sorted(set(own) - set(client.release.items))
     if unknown:
-        console.err().print(f"Left out, not in this release's catalogue: {', '.join(unknown)}")
+        console.err().print(f"Left out, not in this release's catalogue: {escaped(', '.join(unknown))}")
     listed = console.table("rank", "item", "score", left=0)
     listed.columns[1].justify = "left"
     for item, score, rank in client.recommend(own if user is None else None, n, user=user):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hushrec.cli import console
+from hushrec.escapes import escaped
 
 if TYPE_CHECKING:
     from hushrec.release.statement import Statement
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 def show(release: Annotated[Path, typer.Argument(help="A release, or a released data set.")]) -> None:
     """Show a release's statement of privacy."""
     about, statement = _data(release) if release.suffix in (".parquet", ".csv") else _model(release)
-    console.out().print(f"{release.name}: {about}", soft_wrap=True)
+    console.out().print(escaped(f"{release.name}: {about}"), soft_wrap=True)
     console.out().print()
     console.print_statement(statement)
 

@@ -53,7 +53,9 @@ def read_ids(path: Path, column: str | None = None) -> list[str]:
     except (OSError, UnicodeError, pl.exceptions.PolarsError) as error:
         raise DomainError(f"{path} cannot be read as a list of ids: {error}") from None
     if not (ids.dtype == pl.String or ids.dtype.is_integer()):
-        raise DomainError(f"{path}: column {ids.name!r} is {ids.dtype}; ids are strings or integers")
+        raise DomainError(
+            f"{path}: column {ids.name!r} is {ids.dtype.base_type()}; ids are strings or integers"
+        )
     if ids.null_count():
         raise DomainError(f"{path}: column {ids.name!r} has empty cells; every row needs an id")
     return ids.cast(pl.String).to_list()

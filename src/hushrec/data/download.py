@@ -172,10 +172,10 @@ def _fetched(name: str, known: DataSet, work: Path) -> Path:
             _verify(archive, known.digest)
             return archive
         except (OSError, HTTPException) as error:
-            failures.append(f"  {url}: {error}")
+            failures.append(f"{url}: {error}")
     raise DownloadError(
-        f"{name} could not be fetched:\n" + "\n".join(failures) + "\n"
-        f"fetch the archive some other way and run: hushrec data get {name} --from {_file(known.urls[0])}"
+        f"{name} could not be fetched ({'; '.join(failures)}); fetch the archive some other way and run: "
+        f"hushrec data get {name} --from {_file(known.urls[0])}"
     )
 
 

@@ -153,7 +153,9 @@ def _column(path: Path, column: pl.Series) -> _Part:
             return _indicators(column.fill_null("").to_list(), f"{column.name}=")
         column = numbers
     if not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
-        raise DomainError(f"{path}: column {column.name!r} is {column.dtype}; features are numbers or text")
+        raise DomainError(
+            f"{path}: column {column.name!r} is {column.dtype.base_type()}; features are numbers or text"
+        )
     values: Floats = column.cast(pl.Float64).fill_null(0.0).to_numpy()
     return sparse.csr_array(values[:, None]), [column.name]
 

@@ -192,7 +192,7 @@ def _check_type(role: str, dtype: pl.DataType, source: str) -> None:
         fits = dtype.is_numeric() or dtype in (pl.Date, pl.Datetime)
         wanted = "timestamps are dates or Unix seconds"
     if not fits:
-        raise DataError(f"{source}: column {role} is of type {dtype}; {wanted}")
+        raise DataError(f"{source}: column {role} is of type {dtype.base_type()}; {wanted}")
 
 
 def _index(texts: pl.Series) -> pl.DataFrame:

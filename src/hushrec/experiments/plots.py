@@ -5,9 +5,11 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from hushrec.errors import ConfigError
+from hushrec.escapes import escaped
 from hushrec.experiments.reading import Curve, summary
 from hushrec.experiments.sweep import REFERENCES, Row
 from hushrec.figures import above
@@ -198,7 +200,9 @@ def _name(axes: "Axes", ends: Sequence[tuple[str, float, float, dict[str, Any]]]
         axes.plot(
             [1.06, 1.09, 1.12], [height] * 3, transform=axes.transAxes, clip_on=False, markevery=[1], **look
         )
-        axes.text(1.14, height, label, transform=axes.transAxes, va="center", fontsize=9)
+        axes.text(
+            1.14, height, escaped(label), parse_math=False, transform=axes.transAxes, va="center", fontsize=9
+        )
 
 
 def _apart(ticks: Sequence[float]) -> list[float]:
@@ -246,4 +250,4 @@ def _svg(figure: "Figure", title: str) -> str:
     figure.savefig(buffer, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     text = buffer.getvalue()
     text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
-    return text.replace("<svg ", f'<svg role="img" aria-label="{title}" ', 1)
+    return text.replace("<svg ", f'<svg role="img" aria-label="{escape(title)}" ', 1)

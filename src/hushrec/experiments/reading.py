@@ -18,6 +18,7 @@ from scipy.special import ndtr, stdtrit
 
 from hushrec.arrays import Floats
 from hushrec.errors import ConfigError
+from hushrec.escapes import escaped
 
 RESAMPLES = 10_000
 
@@ -31,7 +32,7 @@ class Curve(NamedTuple):
     analysis: str | None
 
     def __str__(self) -> str:
-        return ", ".join(filter(None, self))
+        return escaped(", ".join(filter(None, self)))
 
 
 @dataclass(frozen=True, slots=True)
