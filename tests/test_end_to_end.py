@@ -41,6 +41,12 @@ def path(tmp_path):
     return tmp_path / "ledger.db"
 
 
+def new_ledger(folder):
+    """In a folder of its own."""
+    folder.mkdir()
+    return hr.Ledger.create(folder / "ledger.db", BUDGET)
+
+
 # -- the whole way ----------------------------------------------------------------------------------------
 
 
@@ -50,7 +56,7 @@ def test_from_a_file_to_another_device(csv, domain, path, tmp_path, model, capfd
     declared = hr.Domain.open(tmp_path / "domain.json")
     ratings = hr.load(csv, declared)
     planned = hr.plan(model, declared, BUDGET)
-    assert not path.exists()
+    hr.Ledger.create(path, BUDGET, domain=declared.digest)
     release = hr.fit(ratings, model, BUDGET, ledger=path)
     file = release.save(tmp_path / "films.safetensors")
 
@@ -95,6 +101,7 @@ def test_the_device_really_lacks_the_rest(tmp_path, device):
 
 
 def test_a_budget_is_spent_once(ratings, path, tmp_path):
+    hr.Ledger.create(path, BUDGET)
     hr.fit(ratings, MODELS[0], BUDGET, ledger=path).save(tmp_path / "films.safetensors")
     before = path.read_bytes()
     for model in MODELS:
@@ -114,7 +121,7 @@ def test_the_command_line_refuses_a_second_fit_and_exits(csv, domain, tmp_path):
             "from hushrec.cli import main; main()",
             *("fit", "ratings.csv", "--domain", "domain.json", "--ledger", "ledger.db", "-o", out),
             *("--epsilon", "2", "--delta", "1e-6", "--unit", "user", "--adjacency", "add-remove"),
-            *("--model", "global-effects"),
+            *("--model", "global-effects", *(() if (tmp_path / "ledger.db").exists() else ("--new-ledger",))),
         )
         return subprocess.run([sys.executable, "-c", *command], capture_output=True, text=True, cwd=tmp_path)
 
@@ -176,13 +183,14 @@ def test_what_is_charged_is_released(path, case):
         hr.plan(model, declared, BUDGET)
     except HushrecError:
         return
-    hr.fit(nobody, model, BUDGET, ledger=path)
+    hr.fit(nobody, model, BUDGET, ledger=hr.Ledger.create(path, BUDGET))
 
 
 # -- a ledger that cannot be relied on --------------------------------------------------------------------
 
 
 def test_a_ledger_deleted_beside_its_release_is_missed(ratings, path, tmp_path):
+    hr.Ledger.create(path, BUDGET)
     hr.fit(ratings, MODELS[0], BUDGET, ledger=path).save(tmp_path / "films.safetensors")
     path.unlink()
     before = sorted(tmp_path.iterdir())
@@ -220,6 +228,7 @@ def test_a_private_release_needs_a_ledger_and_a_seeded_one_does_not(ratings, tmp
 
 
 def test_a_seeded_release_is_charged_where_there_is_a_ledger(ratings, path):
+    hr.Ledger.create(path, BUDGET)
     release = hr.fit(ratings, MODELS[0], BUDGET, ledger=path, entropy=hr.testing.Seeded(1))
     assert not release.statement.private
     assert hr.Ledger.open(path).spent.epsilon(1e-6) > 1.999
@@ -232,9 +241,9 @@ def test_a_seeded_release_is_charged_where_there_is_a_ledger(ratings, path):
 def test_no_ratings_give_a_release_like_any_other(ratings, domain, tmp_path, model, on_another_device, shape):
     (tmp_path / "empty.csv").write_text("user_id,item_id,rating\n")
     nothing = hr.load(tmp_path / "empty.csv", domain)
-    full, empty = (
-        hr.fit(data, model, BUDGET, ledger=tmp_path / f"{name}.db")
-        for name, data in (("full", ratings), ("empty", nothing))
+    full, empty, other = (
+        hr.fit(data, model, BUDGET, ledger=new_ledger(tmp_path / name))
+        for name, data in (("full", ratings), ("empty", nothing), ("other", nothing))
     )
     assert shape(empty) == shape(full)
     assert empty.statement.private
@@ -242,7 +251,6 @@ def test_no_ratings_give_a_release_like_any_other(ratings, domain, tmp_path, mod
     predictions, recommendations, _ = on_another_device(file, ratings=OWN)
     assert np.isfinite(list(predictions.values())).all()
     assert len(recommendations) == 4
-    other = hr.fit(nothing, model, BUDGET, ledger=tmp_path / "other.db")
     assert (other.tensors["item_effects"] != empty.tensors["item_effects"]).any()
 
 

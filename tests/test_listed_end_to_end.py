@@ -43,7 +43,7 @@ def test_from_a_file_to_a_listed_persons_device(
     ratings = hr.load(csv, listing)
     budget = BUDGET.model_copy(update={"adjacency": adjacency})
     planned = hr.plan(model, listing, budget)
-    release = hr.fit(ratings, model, budget, ledger=path)
+    release = hr.fit(ratings, model, budget, ledger=hr.Ledger.create(path, budget))
     file = release.save(tmp_path / "films.safetensors")
     assert release.statement.private
     assert 1.999 < release.statement.epsilon == planned.epsilon <= 2
@@ -68,11 +68,13 @@ def test_from_a_file_to_a_listed_persons_device(
 
 @each_listing
 def test_no_ratings_list_everybody_all_the_same(csv, listing, tmp_path, model, shape):
+    def released(name):
+        (tmp_path / name).mkdir()
+        ledger = hr.Ledger.create(tmp_path / name / "ledger.db", BUDGET)
+        return hr.fit(hr.load(tmp_path / f"{name}.csv", listing), model, BUDGET, ledger=ledger)
+
     (tmp_path / "empty.csv").write_text("user_id,item_id,rating\n")
-    full, empty = (
-        hr.fit(hr.load(tmp_path / name, listing), model, BUDGET, ledger=tmp_path / f"{name}.db")
-        for name in ("ratings.csv", "empty.csv")
-    )
+    full, empty = map(released, ("ratings", "empty"))
     assert shape(empty) == shape(full)
     assert empty.users == full.users == listing.users
     assert len(hr.Client(empty).recommend(user="sleeping", n=4)) == 4
@@ -94,8 +96,9 @@ def test_the_order_of_rows_changes_no_byte_of_a_listing(table, listing, tmp_path
 def test_more_factors_than_items_are_refused_before_they_are_charged(path, model):
     declared = hr.Domain(["a", "b"], scale=(1, 5, 1), max_users=100, users=["u", "v"])
     nobody = hr.load(pl.DataFrame(schema=["user_id", "item_id", "rating"]), declared)
+    ledger = hr.Ledger.create(path, BUDGET)
     with pytest.raises(ConfigError, match="set a smaller rank"):
         hr.fit(nobody, model, BUDGET, ledger=path)
-    assert not path.exists()
+    assert ledger.entries() == ()
     smaller = type(model)(**model.model_dump(exclude_unset=True) | {"rank": 2})
     assert hr.fit(nobody, smaller, BUDGET, ledger=path).statement.private

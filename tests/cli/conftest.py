@@ -80,7 +80,8 @@ def budget():
 def release(here):
     """A release and its ledger, as fit makes them."""
     hushrec(
-        f"fit train.csv --domain domain.json {BUDGET} --ledger ledger.db -o films.safetensors --set rank=3"
+        f"fit train.csv --domain domain.json {BUDGET} --ledger ledger.db --new-ledger "
+        "-o films.safetensors --set rank=3"
     )
     return Path("films.safetensors")
 

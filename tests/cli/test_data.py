@@ -54,5 +54,7 @@ def test_pack_makes_a_folder_that_fit_reads(here, hushrec, refused):
     everybody = sum(block.n_ratings for block in packed.blocks())
     assert everybody == load("train.csv", domain).n_ratings
     assert "exists" in refused("data pack train.csv --domain domain.json --to packed")
-    budget = "--epsilon 1 --delta 1e-6 --unit user --adjacency add-remove --ledger l.db -o r.safetensors"
-    assert "leave --column" in refused(f"fit packed --domain domain.json {budget} --column user_id=who")
+    budget = "--epsilon 1 --delta 1e-6 --unit user --adjacency add-remove --ledger l.db --new-ledger"
+    line = f"fit packed --domain domain.json {budget} -o r.safetensors"
+    assert "leave --column" in refused(f"{line} --column user_id=who")
+    assert not (here / "l.db").exists()

@@ -19,7 +19,8 @@ def test_errors_are_the_librarys_and_flagged(release, hushrec):
 
 
 def test_against_another_release(release, hushrec, budget):
-    more = "--ledger other.db -o other.safetensors --model global-effects"
+    more = "--ledger ledger.db -o other.safetensors --model global-effects"
+    hushrec("ledger extend ledger.db --epsilon 2 --horizon 2")
     hushrec(f"fit train.csv --domain domain.json {budget} {more}")
     shown = hushrec(f"evaluate films.safetensors --against other.safetensors {PARTS}").out
     assert "RMSE of films.safetensors less that of other.safetensors: " in shown

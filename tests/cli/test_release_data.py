@@ -15,7 +15,9 @@ NEAR = "--set keep_probability=0.9 --set group_probability=0.9 --set threshold=0
 
 
 def command(method="randomized-response", source="train.csv", out="released.parquet", more=BUDGET):
-    return f"release-data {source} --domain domain.json --method {method} --ledger ledger.db -o {out} {more}"
+    """The command; the first release of a ledger starts it."""
+    ledger = "ledger.db" if Path("ledger.db").exists() else "ledger.db --new-ledger"
+    return f"release-data {source} --domain domain.json --method {method} --ledger {ledger} -o {out} {more}"
 
 
 @pytest.fixture
@@ -64,6 +66,18 @@ def test_a_second_release_is_refused(here, hushrec, refused):
     assert not Path("second.parquet").exists()
 
 
+def test_a_ledger_is_started_on_purpose(here, hushrec, refused):
+    line = command().replace("--new-ledger", "")
+    assert "there is no ledger ledger.db in the folder" in refused(line)
+    assert not Path("ledger.db").exists()
+    shown = hushrec(command()).out
+    assert shown.startswith("Started ledger.db: ε = 30 at δ = 0 per user, replace, for one release\n")
+    again = command(out="second.parquet").replace("ledger.db", "ledger.db --new-ledger")
+    assert "there is a ledger already" in refused(again)
+    assert "second ledger of one population" in refused(again.replace("ledger.db", "other.db"))
+    assert not Path("other.db").exists()
+
+
 def test_a_lost_ledger_is_missed(here, hushrec, refused):
     hushrec(command(out="released.csv"))
     Path("ledger.db").unlink()
@@ -79,11 +93,12 @@ def test_distance_based_by_public_features_needs_no_budget(here, hushrec, featur
     total = hr.Ledger.open("ledger.db").total
     assert (total.unit, total.adjacency) == ("user", "replace-items")
     limit = "--epsilon 1 --delta 0 --unit user --adjacency replace-items"
-    Path("ledger.db").rename(here / "away.db")
     shown = hushrec(f"show {data.save('kept.csv')}").out
     assert "adjacency replace-items" in shown
+    Path("ledger.db").rename(here / "away.db")
     result = hushrec(command("distance-based", out="x.csv", more=f"{NEAR} --features {features} {limit}"), 2)
     assert "more than the budget of ε = 1;" in result.err
+    assert not Path("ledger.db").exists()
 
 
 def test_a_plan_shows_the_groups_of_the_columns_that_are_taken(here, hushrec, refused, features):
@@ -97,12 +112,13 @@ def test_a_plan_shows_the_groups_of_the_columns_that_are_taken(here, hushrec, re
 def test_groups_of_a_release_and_groups_of_the_ratings(here, hushrec, release):
     hushrec(
         f"release-data train.csv --domain domain.json --method distance-based {NEAR} "
-        f"--groups-from {release} --ledger two.db -o covered.parquet"
+        f"--groups-from {release} --ledger two.db --new-ledger -o covered.parquet"
     )
     assert ReleasedData.open("covered.parquet").statement.private
+    hushrec("ledger extend two.db --epsilon 5000 --horizon 2")
     shown = hushrec(
         f"release-data train.csv --domain domain.json --method distance-based {NEAR} "
-        "--set groups=ratings --ledger three.db -o open.parquet"
+        "--set groups=ratings --ledger two.db -o open.parquet"
     ).out
     assert shown.startswith("GROUPS NOT COVERED: ")
     assert "holds only against somebody who learns nothing from the groups" in " ".join(shown.split())
@@ -169,13 +185,16 @@ def test_data_that_were_charged_are_not_lost_with_the_disk(here, hushrec, refuse
     def full(*_):
         raise OSError(28, "No space left on device")
 
+    hushrec(f"ledger create ledger.db {BUDGET}")
     with monkeypatch.context() as patch:
         patch.setattr("hushrec.models.dataset_files.write", full)
         assert "--slot 0 and another file" in refused(command())
     assert "Wrote" in hushrec(command(more=f"{BUDGET} --slot 0")).out
 
 
-def test_large_data_that_could_not_be_written_are_lost_and_it_is_said(here, refused, monkeypatch):
+def test_large_data_that_could_not_be_written_are_lost_and_it_is_said(here, hushrec, refused, monkeypatch):
+    hushrec(f"ledger create ledger.db {BUDGET}")
+
     def full(*_):
         raise OSError(28, "No space left on device")
 
@@ -195,6 +214,7 @@ def test_the_same_number_of_people_gives_the_same_public_output(here, hushrec):
     def public(source, folder):
         Path(folder).mkdir()
         line = command(source=source, out=f"{folder}/r.parquet").replace("ledger.db", f"{folder}/ledger.db")
+        assert "--new-ledger" in line
         return re.sub(r"\s+", " ", re.sub(r"[0-9a-f]{32,}", "…", hushrec(line).out)).replace(folder, "…")
 
     assert public("train.csv", "first") == public("replaced.csv", "second")
@@ -213,7 +233,7 @@ def reports(here, hushrec):
         table.filter(pl.col("user_id") == person).write_csv("own.csv")
         hushrec(
             f"release-data own.csv --domain domain.json --method randomized-response {BUDGET} "
-            f"--ledger device{number}/ledger.db -o reports/{number}.parquet"
+            f"--ledger device{number}/ledger.db --new-ledger -o reports/{number}.parquet"
         )
     return " ".join(f"reports/{number}.parquet" for number in range(4))
 
@@ -234,7 +254,8 @@ def test_what_is_no_report_is_refused(reports, hushrec, refused):
     assert "no data set" in refused(f"collect {reports} domain.json -o all.parquet")
     hushrec(
         "release-data train.csv --domain domain.json --method randomized-response "
-        "--epsilon 20 --delta 0 --unit user --adjacency replace --ledger other.db -o other.parquet"
+        "--epsilon 20 --delta 0 --unit user --adjacency replace --ledger other.db --new-ledger "
+        "-o other.parquet"
     )
     assert "reports differ" in refused(f"collect {reports} other.parquet -o all.parquet")
     assert "name it all.txt.parquet" in refused(f"collect {reports} -o all.txt")

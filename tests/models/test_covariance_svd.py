@@ -114,7 +114,8 @@ def test_entropy_cannot_vouch_for_itself(world, budget, tmp_path):
         def key(self, name="", purpose="noise"):
             return bytes(32)
 
-    release = hr.fit(world[0], hr.GlobalEffects(), budget(), ledger=tmp_path / "l.db", entropy=Zero())
+    ledger = hr.Ledger.create(tmp_path / "l.db", budget())
+    release = hr.fit(world[0], hr.GlobalEffects(), budget(), ledger=ledger, entropy=Zero())
     assert not release.statement.private
 
 

@@ -6,6 +6,7 @@ import pytest
 import hushrec as hr
 from hushrec.data.features import ItemFeatures
 from hushrec.errors import BudgetExceeded, ConfigError
+from hushrec.models.accounts import start
 from hushrec.privacy.ledger import Ledger
 from hushrec.testing import Seeded
 
@@ -42,7 +43,7 @@ def test_public_features_are_covered_and_a_slot_costs_what_its_law_says(ratings,
     plan = method.plan(ratings.domain)
     law = method.law(plan, ratings)
     assert plan.events[0].per_slot == law.per_slot
-    data = hr.release_data(ratings, method, ledger=tmp_path / "l.db")
+    data = hr.release_data(ratings, method, ledger=start(tmp_path / "l.db", plan))
     assert data.statement.private
     assert data.statement.epsilon_per_slot == law.per_slot
     assert data.statement.epsilon_per_user == pytest.approx(20 * law.per_slot)  # items are fewer than the cap
@@ -52,9 +53,13 @@ def test_public_features_are_covered_and_a_slot_costs_what_its_law_says(ratings,
 
 def test_groups_of_a_charged_release_are_covered_and_of_a_seeded_one_are_not(ratings, tmp_path):
     away = hr.Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
-    paid = hr.fit(ratings, hr.CovarianceSVD(), away, ledger=tmp_path / "covariance.db")
+    ledger = Ledger.create(tmp_path / "covariance.db", away)
+    paid = hr.fit(ratings, hr.CovarianceSVD(), away, ledger=ledger)
     method = hr.DistanceBased(**{**ALTER, "groups": paid})
-    said = hr.release_data(ratings, method, ledger=tmp_path / "l.db").statement
+    other = start(
+        tmp_path / "l.db", method.plan(ratings.domain)
+    )  # of another adjacency: such losses do not add
+    said = hr.release_data(ratings, method, ledger=other).statement
     assert said.private
     assert said.beside == "a release of CovarianceSVD (ε = 4 at δ = 1e-06, unit user, add-remove)"
     assert f"ε = {said.epsilon + 8:.6g} at δ = 5.56e-05 together" in str(said)

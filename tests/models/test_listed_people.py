@@ -71,6 +71,7 @@ def test_the_plan_says_how_the_budget_is_shared(listed, budget, model, adjacency
 def test_what_is_planned_is_booked_and_stated(listed, budget, tmp_path, model, adjacency):
     allowed = budget(2.0, adjacency=adjacency)
     planned = hr.plan(model, listed[0].domain, allowed)
+    hr.Ledger.create(tmp_path / "ledger.db", allowed)
     release = hr.fit(listed[0], model, allowed, ledger=tmp_path / "ledger.db")
     entries = hr.Ledger.open(tmp_path / "ledger.db").entries()
     booked = [(e.measurement, e.mechanism, e.sensitivity, e.sigma, e.size) for e in entries]

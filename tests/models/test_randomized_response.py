@@ -7,6 +7,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.errors import BudgetExceeded
+from hushrec.models.accounts import start
 from hushrec.privacy.ledger import Ledger
 from hushrec.testing import Seeded
 
@@ -43,9 +44,12 @@ def test_the_published_form_is_charged_what_it_costs(ratings, tmp_path):
     assert plan.claimed_epsilon == 1
     assert plan.epsilon == pytest.approx(1 + 20 * math.log(5))
     with pytest.raises(BudgetExceeded):
-        hr.release_data(ratings, published, budget(1.0), ledger=tmp_path / "ledger.db")
+        start(tmp_path / "ledger.db", plan)
     assert not (tmp_path / "ledger.db").exists()
-    ledger = Ledger.create(tmp_path / "wide.db", budget(40.0))
+    ledger = Ledger.create(tmp_path / "ledger.db", budget(1.0))
+    with pytest.raises(BudgetExceeded):
+        hr.release_data(ratings, published, budget(1.0), ledger=ledger)
+    ledger.extend(budget(40.0))
     said = hr.release_data(ratings, published, budget(1.0), ledger=ledger).statement
     assert said.local.claimed == pytest.approx(1 / 20)
     assert said.epsilon_per_cell == pytest.approx(1 / 20 + math.log(5))

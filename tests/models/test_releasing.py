@@ -7,7 +7,15 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.errors import BudgetError, BudgetExceeded, BudgetUnsupported, ConfigError, DataError, LedgerError
+from hushrec.errors import (
+    BudgetError,
+    BudgetExceeded,
+    BudgetUnsupported,
+    ConfigError,
+    DataError,
+    LedgerError,
+    LedgerMissing,
+)
 from hushrec.models import releasing
 from hushrec.models.releasing import reported
 from hushrec.privacy.ledger import Ledger
@@ -33,6 +41,7 @@ def rows_of(ratings):
 
 
 def test_a_release_says_what_a_cell_and_a_person_lose_and_is_charged(ratings, tmp_path):
+    Ledger.create(tmp_path / "ledger.db", budget())
     data = hr.release_data(ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "ledger.db")
     said = data.statement
     assert said.private
@@ -71,9 +80,9 @@ def test_a_device_reports_and_whoever_collects_only_post_processes(tmp_path):
     for person, cells in {"ann": [("i01", 5.0)], "bob": [("i01", 4.0), ("i07", 2.0)], "eve": []}.items():
         mine = hr.Domain(ITEMS, scale=(1, 5, 1), max_users=1, users=[person])
         own = hr.load(_table([(person, *cell) for cell in cells]), mine)
-        ledger = tmp_path / f"{person}.db"
+        ledger = Ledger.create(tmp_path / f"{person}.db", budget(60.0), domain=mine.digest)
         reports.append(hr.release_data(own, hr.RandomizedResponse(), budget(60.0), ledger=ledger))
-        assert Ledger.open(ledger).remaining < 1e-6
+        assert ledger.remaining < 1e-6
     data = hr.ReleasedData.collect(reports)
     assert data.n_people == 3
     assert data.statement.private
@@ -104,10 +113,17 @@ def test_whose_epsilon_is_his_own_is_refused(ratings):
         (hr.DistanceBased(**ALTER), budget(), BudgetUnsupported),
     ],
 )
-def test_what_cannot_be_promised_is_refused_before_a_ledger_starts(ratings, tmp_path, method, paid, error):
+def test_what_cannot_be_promised_is_refused_before_it_is_charged(ratings, tmp_path, method, paid, error):
+    ledger = Ledger.create(tmp_path / "l.db", budget())
     with pytest.raises(error):
-        hr.release_data(ratings, method, paid, ledger=tmp_path / "l.db")
-    assert not (tmp_path / "l.db").exists()
+        hr.release_data(ratings, method, paid, ledger=ledger)
+    assert ledger.entries() == ()
+
+
+def test_a_release_starts_no_ledger(ratings, tmp_path):
+    with pytest.raises(LedgerMissing, match=r"there is no ledger l\.db in the folder"):
+        hr.release_data(ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "l.db")
+    assert not [*tmp_path.iterdir()]
 
 
 def test_a_release_that_fails_burns_its_charge(ratings, tmp_path, monkeypatch):
@@ -115,6 +131,7 @@ def test_a_release_that_fails_burns_its_charge(ratings, tmp_path, monkeypatch):
         raise MemoryError("unable to allocate an array of shape (2999983,)")  # as NumPy says it
 
     monkeypatch.setattr(releasing, "_numbered", fail)
+    Ledger.create(tmp_path / "l.db", budget())
     with pytest.raises(MemoryError) as caught:
         hr.release_data(ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "l.db")
     assert "stays spent" in caught.value.__notes__[0]
@@ -124,7 +141,8 @@ def test_a_release_that_fails_burns_its_charge(ratings, tmp_path, monkeypatch):
 
 
 def test_what_is_made_from_a_data_set_says_what_the_data_set_says(ratings, tmp_path):
-    data = hr.release_data(ratings, hr.RandomizedResponse(), budget(100.0), ledger=tmp_path / "l.db")
+    ledger = Ledger.create(tmp_path / "l.db", budget(100.0))
+    data = hr.release_data(ratings, hr.RandomizedResponse(), budget(100.0), ledger=ledger)
     for model in (hr.UserKNN(neighbours=5), hr.ItemKNN(), hr.MatrixFactorization(rank=2), hr.CovarianceSVD()):
         release = hr.fit(data, model)
         assert release.statement == data.statement

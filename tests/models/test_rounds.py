@@ -90,6 +90,7 @@ def test_where_everybody_takes_part_the_plan_is_the_exact_one_to_the_bit(small) 
 
 
 def test_a_release_of_samples_states_their_rate(small, tmp_path) -> None:
+    hr.Ledger.create(tmp_path / "ledger.db", BUDGET)
     release = fit(small, Rounds(), BUDGET, ledger=tmp_path / "ledger.db")
     statement = release.statement
     assert statement.private

@@ -178,7 +178,7 @@ def test_fits_write_what_they_are(world, budget, model, tmp_path):
     exact = hr.fit(world, model())
     assert first(exact.statement) == "NOT PRIVATE: no noise was added"
     assert exact.statement.epsilon == math.inf
-    private = hr.fit(world, model(), budget, ledger=tmp_path / "ledger.db")
+    private = hr.fit(world, model(), budget, ledger=hr.Ledger.create(tmp_path / "ledger.db", budget))
     assert private.statement.private
     assert 0.999 < private.statement.epsilon <= 1.0
     assert first(private.statement).startswith("ε = ")

@@ -131,5 +131,5 @@ def _save(release: "Release", out: Path) -> None:
     except OSError as error:
         raise ReleaseError(
             f"{out} cannot be written: {error.strerror}. The release is kept in the ledger: run the same "
-            f"command with --slot {release.statement.ledger['slot']} and another file"
+            f"command with --slot {release.statement.ledger['slot']} and another file (without --new-ledger)"
         ) from None

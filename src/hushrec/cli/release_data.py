@@ -143,7 +143,7 @@ def _save(data: "ReleasedData", out: Path) -> None:
         kept = data.ratings.n_ratings <= LARGEST_STORED and data.statement.ledger
         fix = (
             "The data set is kept in the ledger: run the same command with "
-            f"--slot {data.statement.ledger['slot']} and another file"
+            f"--slot {data.statement.ledger['slot']} and another file (without --new-ledger)"
             if kept
             else "It is too large for the ledger to keep, so it is lost and its charge stays spent: make "
             "room, and release another one"
