@@ -14,12 +14,14 @@ from hushrec.errors import (
     GrantError,
     LedgerError,
 )
+from hushrec.privacy import charging
 from hushrec.privacy.accountant import Spent, spent_of
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.entropy import OperatingSystem, Seeded
 from hushrec.privacy.ledger import Ledger
 from hushrec.privacy.mechanisms import Grant
 from hushrec.privacy.plan import Plan
+from hushrec.privacy.routes import counted
 
 MakePlan = Callable[..., Plan]
 TOTAL = Budget(epsilon=2.0, delta=1e-6, unit="user", adjacency="add-remove")
@@ -142,13 +144,12 @@ def test_the_database_refuses_what_the_code_forgets(
     path: Path, make_plan: MakePlan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ledger = Ledger.create(path, TOTAL)
-    real = Spent.epsilon_units
 
     class Blind(int):
         def __gt__(self, other: int) -> bool:
             return False
 
-    monkeypatch.setattr(Spent, "epsilon_units", lambda spent, delta: Blind(real(spent, delta)))
+    monkeypatch.setattr(charging, "counted", lambda *facts: Blind(counted(*facts)))
     with pytest.raises(LedgerError, match="exceed the total"):
         ledger.charge(make_plan(3.0))
     monkeypatch.undo()

@@ -101,6 +101,8 @@ def print_ledger(ledger: "Ledger") -> None:
     console = out()
     console.print(f"Ledger {name}: {total}; releases charged {made}, horizon {ledger.horizon}")
     console.print(f"Left: ε = {left(ledger.remaining)}")
+    if ledger.holds:
+        console.print(ledger.holds, soft_wrap=True)
     mode = ledger.path.stat().st_mode & 0o777 if ledger.path and os.name == "posix" else 0
     if mode & 0o077:
         console.print(f"Others than its owner may use {name} (mode {mode:o}): chmod 600, unless they should")

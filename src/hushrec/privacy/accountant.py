@@ -7,7 +7,8 @@ charged in ρ = μ²/2, which adds.
 
 Laplace measurements are charged twice over: their ε = Δ/b, which adds (basic composition), and their exact
 zCDP loss ε + e^−ε − 1 ≤ ε²/2 (Harrison & Manurangsi 2026), which adds too. ε at δ is the smaller of the two
-bounds that follow; each holds for noise levels that are settled without looking at earlier releases.
+bounds that follow, for what is settled together, as a plan is. What is chosen after seeing earlier releases
+could choose the bound as well, so a ledger keeps to one from its first charge on (see ``routes``).
 
 Gaussian measurements of a random sample of people are charged as Rényi divergences at fixed orders (see
 ``subsampling``), which add order by order. Where there are any, ε at δ follows from the divergences of
@@ -195,10 +196,15 @@ class Spent:
             return self.pure
         if self.curve:
             return min(self.pure + self._smallest(delta)[0], self._smallest(delta, self.pure_rho)[0])
-        basic = self.pure + _units(gaussian_epsilon(math.sqrt(2 * _above(self.rho)), delta))
-        if not self.pure:
-            return basic
-        return min(basic, _units(zcdp_epsilon(_above(self.rho + self.pure_rho), delta)))
+        return min(self.exact(delta), self.concentrated(delta)) if self.pure else self.exact(delta)
+
+    def exact(self, delta: float) -> int:
+        """Σε + (ε at δ > 0 of Gaussian noise), of what has no curve, in units of 1e-12 and rounded up."""
+        return self.pure + _units(gaussian_epsilon(math.sqrt(2 * _above(self.rho)), delta))
+
+    def concentrated(self, delta: float) -> int:
+        """ε at δ > 0 by zCDP, of what has no curve, in units of 1e-12 and rounded up."""
+        return _units(zcdp_epsilon(_above(self.rho + self.pure_rho), delta))
 
     def epsilon(self, delta: float) -> float:
         """ε at δ, rounded up; infinite for Gaussian noise at δ = 0, and where no finite ε is known."""

@@ -18,6 +18,7 @@ from hushrec.privacy import units
 from hushrec.privacy.accountant import Spent, price
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.events import Event, SubsampledGaussian
+from hushrec.privacy.routes import ROUTES, counted
 from hushrec.privacy.subsampling import ORDERS, Curve
 
 State = Literal["charged", "sampled", "published", "burnt"]
@@ -164,13 +165,15 @@ class History:
         total: the owner's budget.
         horizon: how many release slots there are.
         spent: sum of all charges.
+        route: how the total is counted, as the first charge settled it; empty before it, and in
+            ledgers that are older than routes.
         charges: every charge by number.
 
     Privacy: public.
     """
 
     def __init__(self) -> None:
-        self.id, self.horizon, self.spent = "", 0, Spent()
+        self.id, self.horizon, self.spent, self.route = "", 0, Spent(), ""
         self.total: Budget
         self.charges: dict[int, Charge] = {}
         self._measurements: list[tuple[int, dict[str, Any]]] = []
@@ -185,7 +188,7 @@ class History:
     def spent_epsilon(self) -> int:
         """ε spent at the ledger's δ, in units of 1e-12, rounded up; of what has a bound (ledgers on disk hold
         nothing else)."""
-        return self.spent.bounded.epsilon_units(self.total.delta)
+        return counted(self.spent.bounded, self.route, self.total.delta)
 
     @property
     def remaining(self) -> float:
@@ -269,6 +272,8 @@ class History:
             self.total, self.horizon = Budget(**facts["total"]), facts["horizon"]
         elif kind == "charged":
             number = facts["charge"]
+            if not self.charges:
+                self.route = _route(facts)
             if number == seq:
                 about = facts["slot"], facts["key"], facts["model"], facts["domain"]
                 self.charges[number] = Charge(number, *about, checkpoint=facts.get("checkpoint", ""))
@@ -281,6 +286,15 @@ class History:
             self.charges[charge.number] = replace(
                 charge, state=kind, sha256=facts.get("sha256", charge.sha256)
             )
+
+
+def _route(facts: dict[str, Any]) -> str:
+    route = str(facts.get("route", ""))  # none in ledgers that are older than routes
+    if route and route not in ROUTES:
+        raise LedgerDamaged(
+            "the ledger counts its total in a way that this hushrec does not know; upgrade it"
+        )
+    return route
 
 
 def _spent(facts: dict[str, Any]) -> Spent:

@@ -8,6 +8,7 @@ from hushrec.privacy.chain import Charge, History, booking
 from hushrec.privacy.checkpoint import Checkpoint
 from hushrec.privacy.entropy import Entropy
 from hushrec.privacy.plan import Plan
+from hushrec.privacy.routes import chosen, counted
 from hushrec.privacy.store import Session
 
 
@@ -104,7 +105,8 @@ def entered(
             raise _finished(slot)
         session.append(kind="burnt", charge=held.number)
     spent = history.spent + plan.spent
-    requested = (spent.bounded if bounded else spent).epsilon_units(history.total.delta)
+    route = history.route if history.charges else chosen(plan.spent.bounded, history.total)
+    requested = counted(spent.bounded if bounded else spent, route, history.total.delta)
     if requested > history.total.epsilon_units:
         raise BudgetExceeded(units.shown(requested), history.remaining, history.total.unit)
     if not 0 <= slot < history.horizon:
@@ -115,7 +117,8 @@ def entered(
     number, key = history.head.seq + 1, plan.key(history.id, slot)
     charge = Charge(number, slot, key, plan.model, plan.domain_digest, checkpoint=checkpoint)
     for event in plan.events:
-        session.append(**booking(charge, caveat, event))
+        first = {} if history.charges else {"route": route}
+        session.append(**booking(charge, caveat, event), **first)
     return history.charges[number]
 
 

@@ -24,6 +24,7 @@ from hushrec.privacy.entropy import Entropy, OperatingSystem
 from hushrec.privacy.failpoints import failpoint
 from hushrec.privacy.mechanisms import SEAL, Grant, sampler
 from hushrec.privacy.plan import Plan, require_exact_noise, require_same_population
+from hushrec.privacy.routes import spelled
 from hushrec.privacy.store import Session, Store
 
 
@@ -126,6 +127,12 @@ class Ledger:
         """ε of the total that is unspent, at the ledger's δ, rounded down."""
         with self._reading() as session:
             return session.history.remaining
+
+    @property
+    def holds(self) -> str:
+        """For which releases the total holds, in words; empty where nothing was charged."""
+        with self._reading() as session:
+            return spelled(session.history.spent, session.history.route)
 
     @property
     def head(self) -> Head:

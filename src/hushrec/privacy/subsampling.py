@@ -1,14 +1,15 @@
 """What a Gaussian measurement of a random sample of people costs, by Rényi divergences.
 
-Everybody takes part with probability q, decided for himself alone and told to nobody, and the sum over those
-who do gets Gaussian noise of z = σ/Δ. For neighbours that differ by one person, in either direction, its
-Rényi divergence of integer order α is at most ln(A_α)/(α − 1) with
+Everybody takes part with probability q, decided for each alone and told to nobody, and the sum over
+those who do gets Gaussian noise of z = σ/Δ. For neighbours that differ by one person, in either direction,
+its Rényi divergence of integer order α is at most ln(A_α)/(α − 1) with
 
     A_α = Σ_k C(α, k) (1 − q)^(α−k) q^k e^(k(k−1)/(2z²)),   k = 0 … α
 
 (Mironov, Talwar & Zhang 2019, §3.3). There is no corresponding claim for replacement: it is add-remove only.
 Divergences of measurements add order by order, also where later ones are chosen after seeing earlier ones
-(Mironov 2017, Proposition 1), and every order gives an ε at δ that holds.
+(Mironov 2017, Proposition 1), and every order that is settled beforehand gives an ε at δ that holds. A plan's
+measurements are settled together, so a plan has the best of them; a ledger keeps to one (see ``routes``).
 """
 
 import math
@@ -101,13 +102,16 @@ def smallest(curve: Iterable[int], delta: float) -> tuple[int, int]:
 
     Privacy: public.
     """
-    best = min((loss + _conversion(order, delta), order) for loss, order in zip(curve, ORDERS, strict=True))
+    best = min((loss + conversion(order, delta), order) for loss, order in zip(curve, ORDERS, strict=True))
     return max(0, best[0]), best[1]
 
 
 @lru_cache(maxsize=4096)
-def _conversion(order: int, delta: float) -> int:
-    """What an order adds to its divergence, in units of 1e-12, rounded up; negative where δ is large."""
+def conversion(order: int, delta: float) -> int:
+    """What an order adds to its divergence, in units of 1e-12, rounded up; negative where δ is large.
+
+    Privacy: public.
+    """
     terms = math.log1p(-1 / order), -math.log(delta) / (order - 1), -math.log(order) / (order - 1)
     return units.cost(Fraction(sum(terms) + _ROUNDING * sum(map(abs, terms))))
 
