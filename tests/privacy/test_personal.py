@@ -161,8 +161,8 @@ def test_a_plan_says_what_each_class_is_promised() -> None:
         "If the ratings say who asks for what:",
         "",
         "class     asks for   is promised  weight",
-        "strict    ε = 0.5   ε = 0.499998  0.2908",
-        "default   ε = 2      ε = 1.99993  0.6986",
+        "strict    ε = 0.5   ε = 0.499999  0.2908",
+        "default   ε = 2      ε = 1.99994  0.6986",
         "generous  ε = 8            ε = 4  1.0000",
         "absent    ε = 0            ε = 0  0.0000",
     ]

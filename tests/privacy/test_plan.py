@@ -115,6 +115,7 @@ def test_a_plan_cannot_see_data() -> None:
         "collections.abc.Mapping[str, float]",
         "typing.Literal['corrected', 'published']",
         "tuple[hushrec.privacy.plan.Measurement, ...]",
+        "tuple[str, ...]",
         "float | None",
     }
     for helper in (split_gaussian, split_laplace, gaussian, laplace):

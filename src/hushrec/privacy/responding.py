@@ -16,7 +16,7 @@ import numpy as np
 
 from hushrec.arrays import Bytes, Ints, Ints32
 from hushrec.errors import GrantError
-from hushrec.figures import below
+from hushrec.figures import above
 from hushrec.privacy.counts import Count, misses, passing
 from hushrec.privacy.randomizers import Responses, Substitutions, cell_loss
 from hushrec.privacy.rows import Rows
@@ -65,7 +65,7 @@ class ResponseLaw:
             )
         if cell_loss(self.symbols, self.exponent) > event.loss:
             raise GrantError(
-                f"{rows.name}: a cell's answer loses more than the booked ε = {below(float(event.loss))}; "
+                f"{rows.name}: a cell's answer loses more than the booked ε = {above(float(event.loss))}; "
                 "use the booked symbols and exponent"
             )
         answered = rows.width if self.asked is None else self.asked

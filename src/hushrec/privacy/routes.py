@@ -14,7 +14,8 @@ first charge, which depends on no outcome, settles the one that counts:
 
 What comes later and does not go with the first charge's route leaves it: samples after Gaussian noise alone,
 say. From then on the total is the smallest bound on what the ledger has come to hold, and it holds for
-releases that were settled without looking at earlier ones. The ledger says which of the two it is.
+releases that were settled without looking at earlier ones. Whether a ledger leaves its route must not be
+chosen by outcomes either: a bound that only some outcomes keep to is none. The ledger says which holds.
 
 Privacy: public.
 """
@@ -86,12 +87,15 @@ def spelled(spent: Spent, route: str) -> str:
             "The total holds for releases that were settled without looking at earlier ones: these kinds of "
             "noise together have no bound that was fixed by the first charge."
         )
-    how = "basic composition" if spent.pure else "exact Gaussian composition"
+    how, kept = "the sum of pure ε's", "none uses Gaussian noise"
     if route == CONCENTRATED:
-        how = "zCDP, as the first charge settled"
+        how, kept = "zCDP, as the first charge settled", "none measures a sample of people"
     elif route.isdigit():
-        how = f"Rényi divergences of order {route}, as the first charge settled"
-    return f"The total holds also for releases that are chosen after seeing earlier ones: {how}."
+        how, kept = f"Rényi divergences of order {route}, as the first charge settled", ""
+    elif spent.rho:
+        how, kept = "exact Gaussian composition", "all use Gaussian noise, and measure everybody"
+    provided = f", provided that {kept}, whatever earlier ones show" if kept else ""
+    return f"The total holds also for releases that are chosen after seeing earlier ones{provided}: {how}."
 
 
 def _along(spent: Spent, route: str, delta: float) -> int:
