@@ -363,7 +363,7 @@ def test_foreign_notes_are_refused(tmp_path, monkeypatch):
         note.write_bytes(content)
         with pytest.raises(ReleaseError):
             ReleasedData.open(path)
-    monkeypatch.setattr(dataset_files, "_LARGEST_FACTS", 3)
+    monkeypatch.setattr(dataset_files, "LARGEST", 3)
     with pytest.raises(ReleaseError, match="larger than"):
         ReleasedData.open(path)
 

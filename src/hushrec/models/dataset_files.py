@@ -25,6 +25,7 @@ from hushrec.data import formats
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.errors import ReleaseError
+from hushrec.release.facts import LARGEST, parse
 
 FORMAT = 1
 KIND = "data set"
@@ -34,7 +35,6 @@ _SCHEMA = {"user_id": pl.String, "item_id": pl.String, "rating": pl.Float64}
 _ROWS = 1 << 20  # cells written at once, and in a row group
 _PEOPLE = 1 << 20  # ids hashed at once
 _LARGEST = 1 << 36  # bytes that a file may unpack to
-_LARGEST_FACTS = 1 << 27
 
 
 def numbered(n_people: int, numbers: Ints | None = None) -> pl.Series:
@@ -142,10 +142,10 @@ def read_facts(path: Path) -> Any:
     note = beside(path)
     try:
         if path.suffix == ".parquet":
-            return json.loads(pl.read_parquet_metadata(path)[_KEY])
-        if note.stat().st_size > _LARGEST_FACTS:
+            return parse(pl.read_parquet_metadata(path)[_KEY])
+        if note.stat().st_size > LARGEST:
             raise ReleaseError(f"{note} is larger than the facts of any data set")
-        return json.loads(note.read_text(encoding="utf-8"))
+        return parse(note.read_text(encoding="utf-8"))
     except ReleaseError:
         raise
     except FileNotFoundError:

@@ -13,11 +13,14 @@ import safetensors.numpy
 from numpy.typing import DTypeLike, NDArray
 
 from hushrec.errors import ReleaseError
+from hushrec.release import facts as facts_of
 from hushrec.release.statement import Statement
 
 FORMAT = 1
 LARGEST_FILE = 4 * 2**30
 LARGEST_RANK = 2048
+LARGEST_ID = 256
+"""Bytes of an id, as in a domain."""
 LARGEST_COUNT = 10**6
 """Of neighbours among people or items."""
 DISTANCES = ("squared", "cosine", "pearson")
@@ -124,8 +127,8 @@ class Release:
             raise ReleaseError("the rows do not fit together, or hold an item or a rating that there is not")
         if "distance" in CONSTANTS[self.kind] and self.constants["distance"] % 1:
             raise ReleaseError("the constant distance is none that a release has")
-        if not self.model.isprintable() or not all(map(_encodes, (*self.items, *self.users))):
-            raise ReleaseError("the model's name or an id holds what is no character")
+        if not self.model.isprintable() or not all(map(_is_id, (*self.items, *self.users))):
+            raise ReleaseError("the model's name or an id holds what is no character, or an id is too long")
         if (
             len(set(self.items)) != n
             or len(set(self.users)) != len(self.users)
@@ -180,8 +183,8 @@ class Release:
             ReleaseError: They are no release, were altered, or are of another format.
         """
         try:
-            header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-            facts = json.loads(header["__metadata__"]["hushrec"])
+            size = int.from_bytes(data[:8], "little")
+            facts = _facts(data[8 : 8 + size] if size <= facts_of.LARGEST else b"")
             if facts["format"] != FORMAT:
                 raise ReleaseError(
                     f"this is a release of format {facts['format']!r}; upgrade hushrec to read it"
@@ -222,6 +225,8 @@ class Release:
         path = Path(path)
         try:
             size = path.stat().st_size
+            if not (path.is_file() or path.is_dir()):
+                raise ReleaseError(f"{path} is not a file, and may never end; name the release itself")
             if size > LARGEST_FILE:
                 raise ReleaseError(f"{path} is larger than any release may be")
             return cls.from_bytes(path.read_bytes())
@@ -233,6 +238,12 @@ class Release:
         return (
             f"Release({self.model}, {len(self.items)} items, {people}{str(self.statement).splitlines()[0]})"
         )
+
+
+def _facts(header: bytes) -> Any:
+    """What the header of a safetensors file holds under our name; beside it there are a few tensors."""
+    outer = facts_of.parse(header.decode(), strings=0, others=1 << 14)
+    return facts_of.parse(outer["__metadata__"]["hushrec"])
 
 
 def _are_rows(tensors: Mapping[str, NDArray[Any]], n_items: int, most: float) -> bool:
@@ -250,9 +261,9 @@ def _are_rows(tensors: Mapping[str, NDArray[Any]], n_items: int, most: float) ->
     )
 
 
-def _encodes(name: str) -> bool:
+def _is_id(name: str) -> bool:
     try:
-        return bool(name.encode())
+        return 1 <= len(name.encode()) <= LARGEST_ID
     except UnicodeEncodeError:
         return False
 
