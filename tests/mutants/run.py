@@ -1,0 +1,265 @@
+"""Plant faults in a copy of the source, one at a time, and see whether the tests that should notice do.
+
+    python tests/mutants/run.py [--faults FILE] [--root FOLDER] [--only WORD]
+
+Every fault names the text that it replaces, which must stand exactly once in its file, and the fast tests
+that must fail. Those are run on the copy without a fault first: where they fail there, nothing is known. The
+exit status is 0 where every fault was caught but those that are proven harmless, 1 where one survived (or one
+that was called harmless was caught), 2 where the list or the tests cannot be used.
+"""
+
+import argparse
+import itertools
+import os
+import queue
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import tomllib
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CAUGHT, SURVIVED, UNUSABLE = "caught", "survived", "unusable"
+_VERDICTS = {0: SURVIVED, 1: CAUGHT}  # of pytest's exit status; any other is no verdict
+_PATIENCE = 300.0  # seconds: a test that takes longer under a fault has noticed it
+_WORKERS = 2
+
+
+class Unusable(Exception):
+    """The list, or the tests that it names, can tell nothing."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One line that is wrong, what is lost with it, and who must notice."""
+
+    name: str
+    area: str
+    file: str
+    before: str
+    after: str
+    loses: str
+    tests: tuple[str, ...]
+    harmless: str = ""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a fault."""
+
+    fault: Fault
+    verdict: str
+    seconds: float
+    said: str
+
+    @property
+    def expected(self) -> bool:
+        return self.verdict == (SURVIVED if self.fault.harmless else CAUGHT)
+
+
+def listed(path: Path, root: Path) -> list[Fault]:
+    """The faults of a file, every one of them checked against the source and the tests there are."""
+    faults = [
+        Fault(**{**facts, "tests": tuple(facts["tests"])})
+        for facts in tomllib.loads(path.read_text(encoding="utf-8"))["fault"]
+    ]
+    wrong = [
+        f"{name}: named twice"
+        for name, same in itertools.groupby(sorted(f.name for f in faults))
+        if len([*same]) > 1
+    ]
+    for fault in faults:
+        source = root / "src/hushrec" / fault.file
+        times = source.read_text(encoding="utf-8").count(fault.before) if source.exists() else 0
+        if times != 1:
+            wrong.append(f"{fault.name}: its text stands {times} times in {fault.file}, and not once")
+        if fault.before == fault.after or not fault.tests:
+            wrong.append(f"{fault.name}: it changes nothing, or names no test")
+        wrong += [
+            f"{fault.name}: {t} is not there"
+            for t in fault.tests
+            if not (root / t.partition("::")[0]).exists()
+        ]
+    if wrong or not faults:
+        raise Unusable("\n".join(wrong) or "no fault is listed")
+    return faults
+
+
+class Worker:
+    """A copy of the source in which one fault at a time is planted, and the tests run against it."""
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        self._root, self._folder, self._times = root, folder, itertools.count(1)
+        self._copy = folder / "src"
+        shutil.copytree(root / "src", self._copy, ignore=shutil.ignore_patterns("__pycache__"))
+        found = self._python("-c", "import hushrec; print(hushrec.__file__)")
+        if Path(found.stdout.strip()) != self._copy / "hushrec/__init__.py":
+            raise Unusable(f"the copy is not what Python imports: {found.stdout}{found.stderr}")
+
+    def sound(self, tests: Iterable[str]) -> None:
+        """Run tests where there is no fault: they must pass."""
+        verdict, said = self._tested(tests)
+        if verdict != SURVIVED:
+            raise Unusable(f"these tests do not pass without a fault:\n{said}")
+
+    def planted(self, fault: Fault) -> Result:
+        """Plant a fault, run its tests, and take it out again."""
+        path, began = self._copy / "hushrec" / fault.file, time.monotonic()
+        right, stamp = path.read_text(encoding="utf-8"), path.stat()
+        path.write_text(right.replace(fault.before, fault.after), encoding="utf-8")
+        # Compiled code is recognised by the second and the size of its source: let no two be alike.
+        later = stamp.st_mtime + 10 * next(self._times)
+        os.utime(path, (later, later))
+        try:
+            verdict, said = self._tested(fault.tests, compiled="numba" not in right)
+        finally:
+            path.write_text(right, encoding="utf-8")
+            os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+        return Result(fault, verdict, time.monotonic() - began, said)
+
+    def _tested(self, tests: Iterable[str], *, compiled: bool = True) -> tuple[str, str]:
+        """A verdict and what pytest printed.
+
+        Without ``compiled`` every kernel is compiled anew: those that call a changed one hold a copy of it.
+        """
+        with tempfile.TemporaryDirectory(dir=self._folder) as fresh:
+            cache = self._folder / "compiled" if compiled else Path(fresh) / "compiled"
+            basetemp = f"--basetemp={fresh}/tests"
+            done = self._python(
+                *(
+                    "-m",
+                    "pytest",
+                    "-x",
+                    "-q",
+                    "-m",
+                    "not full",
+                    "-p",
+                    "no:cacheprovider",
+                    "--tb=line",
+                    basetemp,
+                ),
+                *tests,
+                cache=cache,
+            )
+        if done.returncode == -signal.SIGKILL:
+            return CAUGHT, "it did not end"
+        return _VERDICTS.get(done.returncode, UNUSABLE), done.stdout + done.stderr
+
+    def _python(self, *arguments: str, cache: Path | None = None) -> subprocess.CompletedProcess[str]:
+        one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        places = {
+            "PYTHONPATH": str(self._copy),
+            "NUMBA_CACHE_DIR": str(cache or self._folder / "compiled"),
+            "HYPOTHESIS_STORAGE_DIRECTORY": str(self._folder / "hypothesis"),
+        }
+        command = [sys.executable, *arguments]
+        process = subprocess.Popen(
+            command,
+            cwd=self._root,
+            env={**os.environ, **one, **places},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            out, err = process.communicate(timeout=_PATIENCE)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            out, err = process.communicate()
+        return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+def tried(faults: list[Fault], root: Path) -> Iterator[Result]:
+    """Every fault's result, as it comes: two at a time, those of the same tests on one copy."""
+    groups: dict[tuple[str, ...], list[Fault]] = {}
+    for fault in faults:
+        groups.setdefault(fault.tests, []).append(fault)
+    waiting: queue.SimpleQueue[list[Fault]] = queue.SimpleQueue()
+    for group in sorted(groups.values(), key=len, reverse=True):
+        waiting.put(group)
+    results: queue.SimpleQueue[Result | None] = queue.SimpleQueue()
+    stopped = threading.Event()
+
+    def work(folder: Path) -> None:
+        try:
+            worker = Worker(root, folder)
+            while not stopped.is_set():
+                group = waiting.get_nowait()
+                worker.sound(group[0].tests)
+                for fault in group:
+                    if not stopped.is_set():
+                        results.put(worker.planted(fault))
+        except queue.Empty:
+            return
+        except BaseException:
+            stopped.set()
+            raise
+        finally:
+            results.put(None)
+
+    with tempfile.TemporaryDirectory(prefix="mutants") as where, ThreadPoolExecutor(_WORKERS) as pool:
+        folders = [Path(where).resolve() / str(number) for number in range(_WORKERS)]
+        for folder in folders:
+            folder.mkdir()
+        works = [pool.submit(work, folder) for folder in folders]
+        try:
+            for _ in works:
+                yield from iter(results.get, None)
+        finally:
+            stopped.set()
+        for done in works:
+            done.result()
+
+
+def table(results: Iterable[Result]) -> str:
+    """Area by area: what became of every fault."""
+    rows = [("area", "fault", "verdict", "seconds")]
+    for result in sorted(results, key=lambda r: (r.fault.area, r.fault.name)):
+        verdict = result.verdict if result.expected else result.verdict.upper()
+        if result.fault.harmless:
+            verdict += " (harmless)"
+        rows.append((result.fault.area, result.fault.name, verdict, f"{result.seconds:.0f}"))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--faults", type=Path, default=Path(__file__).with_name("faults.toml"))
+    parser.add_argument("--root", type=Path, default=ROOT, help="a tree with src/ and tests/")
+    parser.add_argument("--only", default="", help="only faults with this word in their name or area")
+    asked, began, results = parser.parse_args(), time.monotonic(), []
+    try:
+        faults = [f for f in listed(asked.faults, asked.root.resolve()) if asked.only in f"{f.area} {f.name}"]
+        for result in tried(faults, asked.root.resolve()):
+            results.append(result)
+            print(f"{result.verdict:8} {result.seconds:4.0f} s  {result.fault.name}", flush=True)
+            if result.verdict == UNUSABLE:
+                raise Unusable(f"{result.fault.name}: its tests could not be run:\n{result.said}")
+    except Unusable as problem:
+        print(problem, file=sys.stderr)
+        return 2
+    real = [result for result in results if not result.fault.harmless]
+    caught = sum(result.verdict == CAUGHT for result in real)
+    print(f"\n{table(results)}\n")
+    print(
+        f"{caught} of {len(real)} real faults caught, {len(results) - len(real)} proven harmless, "
+        f"in {time.monotonic() - began:.0f} s"
+    )
+    return 0 if all(result.expected for result in results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

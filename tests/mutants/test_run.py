@@ -1,0 +1,104 @@
+"""The runner of planted faults on a small tree of its own: it must notice what it is there to notice."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+RUN = Path(__file__).with_name("run.py")
+FILES = {
+    "src/hushrec/__init__.py": "",
+    "src/hushrec/double.py": "def double(x):\n    return 2 * x  # twice\n",
+    "src/hushrec/kernels.py": "import numba\n\n\n@numba.njit(cache=True)\ndef step(x):\n    return x + 1\n",
+    "src/hushrec/caller.py": (
+        "import numba\n\nfrom hushrec.kernels import step\n\n\n"
+        "@numba.njit(cache=True)\ndef steps(x):\n    return step(step(x))\n"
+    ),
+    "tests/test_double.py": (
+        "from hushrec.double import double\n\n\ndef test_double():\n    assert double(3) == 6\n"
+    ),
+    "tests/test_steps.py": (
+        "from hushrec.caller import steps\n\n\ndef test_steps():\n    assert steps(1) == 3\n"
+    ),
+    "tests/test_wrong.py": "def test_wrong():\n    raise AssertionError\n",
+}
+
+
+def fault(file: str, before: str, after: str, test: str, **more: str) -> str:
+    facts = {"area": "toy", "file": file, "before": before, "after": after, "loses": "all", **more}
+    facts.setdefault("name", f"{before} to {after}")
+    return "\n".join(
+        ["[[fault]]", *(f'{k} = "{v}"' for k, v in facts.items()), f'tests = ["tests/{test}"]\n']
+    )
+
+
+SURVIVOR = fault("double.py", "# twice", "# two times", "test_double.py", name="a remark")
+
+
+@pytest.fixture
+def played(tmp_path):
+    """Runs the runner on the small tree with these faults: exit status, and all that it printed."""
+    for name, content in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content, encoding="utf-8")
+
+    def play(*faults: str) -> tuple[int, str]:
+        (tmp_path / "faults.toml").write_text("\n".join(faults), encoding="utf-8")
+        command = [
+            sys.executable,
+            str(RUN),
+            "--root",
+            str(tmp_path),
+            "--faults",
+            str(tmp_path / "faults.toml"),
+        ]
+        done = subprocess.run(command, capture_output=True, text=True)
+        for name, content in FILES.items():
+            assert (tmp_path / name).read_text(encoding="utf-8") == content, "the tree itself stays as it was"
+        return done.returncode, done.stdout + done.stderr
+
+    return play
+
+
+def test_faults_are_caught_one_by_one_in_compiled_code_too(played):
+    """The last one is in a kernel that another file's kernel calls: compiled code does not know of it."""
+    status, said = played(
+        fault("double.py", "2 * x", "3 * x", "test_double.py"),
+        fault("double.py", "2 * x", "2 + x", "test_double.py"),
+        fault("double.py", "# twice", "# two times", "test_double.py", harmless="a remark"),
+        fault("kernels.py", "x + 1", "x + 2", "test_steps.py"),
+    )
+    assert "3 of 3 real faults caught, 1 proven harmless" in said
+    assert status == 0
+
+
+def test_a_fault_that_survives_is_told(played):
+    status, said = played(SURVIVOR, fault("double.py", "2 * x", "3 * x", "test_double.py"))
+    assert "1 of 2 real faults caught" in said
+    assert "SURVIVED" in said
+    assert status == 1
+
+
+def test_a_fault_that_is_not_as_harmless_as_it_was_said_to_be_is_told(played):
+    status, said = played(fault("double.py", "2 * x", "3 * x", "test_double.py", harmless="who knows"))
+    assert "CAUGHT (harmless)" in said
+    assert status == 1
+
+
+@pytest.mark.parametrize(
+    ("planted", "why"),
+    [
+        (fault("double.py", "4 * x", "3 * x", "test_double.py"), "stands 0 times"),
+        (fault("double.py", "e", "f", "test_double.py"), "times in double.py, and not once"),
+        (fault("double.py", "2 * x", "3 * x", "test_gone.py"), "tests/test_gone.py is not there"),
+        (fault("double.py", "2 * x", "2 * x", "test_double.py"), "it changes nothing"),
+        (SURVIVOR + SURVIVOR, "named twice"),
+        (fault("double.py", "2 * x", "3 * x", "test_wrong.py"), "do not pass without a fault"),
+        (fault("double.py", "2 * x", "2 *", "test_double.py"), "its tests could not be run"),
+    ],
+)
+def test_what_can_tell_nothing_is_refused(played, planted, why):
+    status, said = played(planted)
+    assert why in said
+    assert status == 2
