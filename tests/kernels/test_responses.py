@@ -161,6 +161,16 @@ def test_choices_are_uniform(bound: int) -> None:
     assert uneven(answers, bound) < ALARM
 
 
+def test_a_choice_rejects_what_would_be_biased() -> None:
+    bound, read, words = 3 * 2**29, np.zeros(1, np.int64), np.empty(chacha.WORDS, np.uint64)
+    found = np.array([responses._below(bound, words, read, KEY, 5) for _ in range(4000)])
+    choose, stream = chooser(5), halves(5)
+    assert found[:500].tolist() == [choose(bound) for _ in range(500)]
+    biased = np.array([next(stream) * bound >> 32 for _ in range(4000)])  # the fault: every fourth too many
+    assert stats.chisquare(np.bincount(found % 3)).pvalue > ALARM
+    assert stats.chisquare(np.bincount(biased % 3)).pvalue < ALARM
+
+
 @pytest.mark.parametrize("asked", [1, 4, 9, 33])
 def test_cells_in_chosen_columns_are_kept_by_their_place(asked: int) -> None:
     truth, _ = world((12, 33), 0.5, 5, 2, 1)

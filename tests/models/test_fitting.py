@@ -63,6 +63,19 @@ def test_a_seeded_fit_without_a_ledger_says_what_it_is(small, budget):
     assert again.to_bytes() == release.to_bytes()
 
 
+def test_nobody_gives_more_ratings_than_the_cap(small, budget):
+    """Unit user: the bounds of all sums rest on it, and the loss of a posterior sample has no other."""
+    few = hr.Domain(small.domain.items, scale=(1, 5, 1), max_users=2000, cap=2)
+    whole = hr.Ratings(few, small.users, small.indptr, small.items, small.steps)
+    assert whole.counts.max() > 2
+    for config in (hr.GlobalEffects(), hr.PosteriorMF(rank=2, rounds=2)):
+        made = [
+            hr.fit(ratings, config, budget(2.0, unit="user"), entropy=hr.testing.Seeded(1)).to_bytes()
+            for ratings in (whole, whole.capped(2))
+        ]
+        assert made[0] == made[1]
+
+
 def test_no_ledger_takes_it_and_nothing_unseeded_is_made(small, budget, tmp_path):
     config = Rows(analysis="published")
     hr.Ledger.create(tmp_path / "ledger.db", budget(1.0))

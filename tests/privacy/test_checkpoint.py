@@ -257,6 +257,22 @@ def test_the_folder_is_its_owners_alone(folder: Path, mode: int | None) -> None:
         os.umask(before)
 
 
+def test_states_are_their_owners_alone_whatever_writes_them(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not every version of safetensors makes files that only their owner reads."""
+    save = module.safetensors.numpy.save_file
+
+    def open_to_all(arrays: object, path: Path, about: object) -> None:
+        save(arrays, path, about)
+        path.chmod(0o644)
+
+    monkeypatch.setattr(module.safetensors.numpy, "save_file", open_to_all)
+    with bound(folder) as checkpoint:
+        checkpoint.keep("state", ARRAYS, {})
+        assert modes(folder) == {0o600}
+
+
 def test_one_holds_it_at_a_time(folder: Path) -> None:
     with Checkpoint(folder):
         with pytest.raises(CheckpointError, match="another process"):

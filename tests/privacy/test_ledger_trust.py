@@ -21,6 +21,7 @@ from hushrec.errors import (
 )
 from hushrec.privacy import store
 from hushrec.privacy.budget import Budget
+from hushrec.privacy.chain import History
 from hushrec.privacy.ledger import Ledger
 from hushrec.privacy.mechanisms import Grant
 from hushrec.privacy.plan import Plan
@@ -254,6 +255,22 @@ def test_the_tables_themselves_refuse_to_forget(path: Path, make_plan: MakePlan,
     database.close()
 
 
+def test_a_record_that_is_altered_with_its_own_hash_does_not_lead_to_the_next(
+    path: Path, make_plan: MakePlan
+) -> None:
+    ledger = Ledger.create(path, TOTAL)
+    finish(ledger, ledger.charge(make_plan(), slot=0))
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        bodies = [body for (body,) in database.execute("SELECT body FROM log ORDER BY seq")]
+    history = History()
+    history.append(json.loads(bodies[0]))
+    changed = {**json.loads(bodies[1]), "model": "another"}
+    _, body, digest = history.append(changed)
+    tamper(path, f"UPDATE log SET body = x'{body.hex()}', hash = x'{digest.hex()}' WHERE seq = 1")
+    with pytest.raises(LedgerDamaged, match="record 2 was altered"):
+        Ledger.open(path)
+
+
 def test_altered_artefacts_are_not_given_out(path: Path, make_plan: MakePlan) -> None:
     ledger = Ledger.create(path, TOTAL)
     finish(ledger, ledger.charge(make_plan(), slot=0))
@@ -278,6 +295,14 @@ def test_a_ledger_that_forgets_to_write_would_be_seen(
     ledger.charge(make_plan())
     with pytest.raises(LedgerDamaged, match="disagree"):
         Ledger.open(path)
+
+
+def test_a_new_ledger_is_forced_to_disk_with_its_name(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[tuple[Path, bool]] = []
+    monkeypatch.setattr(store, "_sync", lambda where: synced.append((where, path.exists())))
+    Ledger.create(path, TOTAL)
+    assert [where.name for where, _ in synced] == [path.name, path.parent.name]
+    assert synced[-1] == (path.parent, True), "the folder last, when the name is in it"
 
 
 def test_every_commit_is_forced_to_disk(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

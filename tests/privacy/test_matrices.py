@@ -90,6 +90,19 @@ def test_nothing_given_is_written_to() -> None:
         np.testing.assert_array_equal(now, then)
 
 
+def test_cells_that_are_there_and_empty_ones_have_keys_of_their_own() -> None:
+    """With a checkpoint a key is a matter of what it is asked for: the same twice would be the same words."""
+    asked: list[tuple[str, str]] = []
+
+    class Watched(Seeded):
+        def key(self, name: str = "", purpose: str = "noise") -> bytes:
+            asked.append((name, purpose))
+            return super().key(name, purpose)
+
+    grant_for(CELLS, entropy=Watched(1)).release_matrix(matrix(), threshold=20, limit=60)
+    assert len(set(asked)) == len(asked) == 2
+
+
 def test_values_may_be_32_bits_wide() -> None:
     wide, narrow = matrix(), matrix(values=matrix().values.astype(np.int32))
     one, two = (grant_for(CELLS).release_matrix(m, threshold=9, limit=32) for m in (wide, narrow))

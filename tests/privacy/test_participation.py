@@ -150,6 +150,22 @@ def test_a_seeded_sample_is_repeatable() -> None:
     assert not np.array_equal(first, other)
 
 
+def test_who_takes_part_and_the_noise_have_keys_of_their_own() -> None:
+    """With a checkpoint a key is a matter of what it is asked for: the same twice would be the same words."""
+    asked: list[tuple[str, str]] = []
+
+    class Watched(Seeded):
+        def key(self, name: str = "", purpose: str = "noise") -> bytes:
+            asked.append((name, purpose))
+            return super().key(name, purpose)
+
+    grant = Ledger.ephemeral(BUDGET).charge(plan(0.25, 0.25), entropy=Watched(1))
+    for name in ("round 0", "round 1"):
+        grant.sample(name, 100)
+        grant.release(sums(name))
+    assert len(set(asked)) == len(asked) == 4
+
+
 def test_without_protection_everybody_takes_part() -> None:
     assert unprotected().sample("anything", 7).all()
 

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -100,6 +101,14 @@ def test_an_asked_epsilon_is_the_decimal_that_was_written() -> None:
 def test_where_no_bound_is_known_nobody_counts() -> None:
     events = (Spherical("rows", math.inf, 2.0, 2**-20, 6),)
     assert weight(events, DELTA, 5.0) == 0.0
+
+
+def test_what_a_person_adds_is_never_priced_below_their_part_of_it() -> None:
+    event = Gaussian("a", 0.1, 3.0, 2**-8, 4)
+    for part in range(1, GRID, 97):
+        assert (
+            Fraction(personal._scaled(event, part).sensitivity) >= Fraction(event.sensitivity) * part / GRID
+        )
 
 
 @pytest.mark.parametrize("factor", [0.5, 0.99, 1.01, 2.0])

@@ -1,5 +1,6 @@
 """The sampler as callers see it: exact, repeatable, independent of threads, in place, self-testing."""
 
+import itertools
 import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,6 +13,7 @@ from hushrec.arrays import Ints
 from hushrec.errors import SamplerError
 from hushrec.privacy import counts, sampling, tables
 from hushrec.privacy.entropy import Seeded
+from hushrec.privacy.exact import Uniform
 from hushrec.privacy.laws import GAUSSIAN, LAPLACE, Law
 
 KEY = Seeded(1).key()
@@ -58,6 +60,26 @@ def test_threads_slabs_and_sizes_change_nothing(
     np.testing.assert_array_equal(DRAW[law](1003, scale, KEY), draws[:1003])
     monkeypatch.setattr(sampling, "_SLAB", 3 * 512)
     np.testing.assert_array_equal(DRAW[law](20_011, scale, KEY, threads=2), draws[:20_011])
+
+
+def test_every_draw_has_further_words_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A draw in 2^40 needs them, so they are read here by somebody who always does."""
+
+    def second(*fractions: Uniform) -> list[int]:
+        return [[next(fraction.words), next(fraction.words)][1] for fraction in fractions]
+
+    monkeypatch.setattr(sampling.exact, "draw", lambda law, scale, bits, *fractions: second(*fractions))
+    monkeypatch.setattr(sampling.exact, "count", lambda law, fraction: (False, second(fraction)[0]))
+    words = []
+    for number in (0, 1, 511, 512, 2**32, 2**32 + 1, 2**33 + 512):
+        words += sampling.exact_draw(GAUSSIAN, 3.0, KEY, number)  # type: ignore[misc]
+    # Counts have a key of their own.
+    counted = [
+        sampling.exact_count(KEY, sampling._COUNTED, (kind, run), number)
+        for kind, run, number in itertools.product((0, 1), (0, 1, 7), (0, 1, 512))
+    ]
+    assert len(set(words)) == len(words) == 14
+    assert len(set(counted)) == len(counted) == 18
 
 
 def test_keys_and_laws_and_scales_give_other_draws() -> None:

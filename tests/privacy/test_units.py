@@ -1,0 +1,31 @@
+"""Units of privacy loss: rounded once, and always to the side of the protected people."""
+
+import random
+from fractions import Fraction
+
+from hushrec.privacy import units
+
+COUNTS = [*range(2000), *(random.Random(1).randrange(2**e) for e in range(11, 62) for _ in range(40))]
+
+
+def test_a_figure_that_is_shown_is_never_below_what_was_spent() -> None:
+    for count in COUNTS:
+        shown = units.shown(count)
+        assert Fraction(shown) >= Fraction(count, units.PER_ONE)
+        assert units.allowance(shown) >= count, "and allows it, read as an owner writes it"
+        assert Fraction(shown) <= Fraction(count, units.PER_ONE) * (1 + Fraction(1, 2**51))
+
+
+def test_costs_are_rounded_up_and_allowances_down() -> None:
+    for count in COUNTS:
+        exact = Fraction(3 * count + 1, 3)  # a third of a unit more
+        assert units.cost(exact / units.PER_ONE) == count + 1
+        assert units.cost(Fraction(count, units.PER_ONE)) == count
+    for figure in (0.1, 0.3, 1 / 3, 2 / 3, 1e-13, 7.7000000000001, 1.0000000000005, 1e-12 * (1 - 2**-53)):
+        assert units.allowance(figure) <= Fraction(repr(figure)) * units.PER_ONE < units.allowance(figure) + 1
+
+
+def test_floats_beside_a_number_lie_on_the_side_that_they_say() -> None:
+    for count in COUNTS:
+        exact = Fraction(count, 3)
+        assert Fraction(units.float_below(exact)) <= exact <= Fraction(units.float_above(exact))
