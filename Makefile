@@ -7,7 +7,7 @@ BIN := .venv/bin
 ONE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check --editable
 
-.PHONY: demo test lint test-full oracles bench bench-als bench-sgd docs clean
+.PHONY: demo test lint test-full mutants oracles bench bench-als bench-sgd docs clean
 
 demo: .venv/.report       ## a private recommender on generated ratings, offline
 	@$(BIN)/hushrec demo
@@ -24,7 +24,10 @@ lint: .venv/.dev          ## style, types, layers, documentation
 
 test-full: .venv/.dev     ## all tests, with the big and the statistical ones, and the oracles
 	@$(ONE) $(BIN)/python -m pytest -n 2
-	@$(MAKE) --no-print-directory oracles
+	@$(MAKE) --no-print-directory mutants oracles
+
+mutants: .venv/.dev       ## faults planted one at a time: the fast tests must catch each
+	@$(BIN)/python tests/mutants/run.py
 
 oracles: .venv-oracles/.oracles  ## our accountant against Google's dp-accounting and autodp
 	@.venv-oracles/bin/python -m pytest tests/oracles

@@ -296,6 +296,7 @@ def test_seeded_or_unkept_releases_claim_nothing(path: Path, make_plan: MakePlan
     plan = make_plan(0.1)
     assert kept.charge(plan, entropy=OperatingSystem()).caveat == ""
     assert kept.charge(plan, entropy=Seeded(1)).caveat == "not private: seeded"
+    assert kept.charge(plan).caveat == "not private: this ledger holds a seeded release"
     assert [entry.caveat for entry in kept.entries()[1:3]] == ["", "not private: seeded"]
     assert unkept.charge(plan, entropy=Seeded(1)).caveat == "not private: seeded"
     grant = unkept.charge(plan)
