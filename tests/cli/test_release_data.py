@@ -299,7 +299,7 @@ def test_a_data_set_is_fitted_free_of_charge(here, hushrec, refused):
     assert "needs no other options" in refused(
         f"fit released.parquet --model item-knn -o m.safetensors {BUDGET}"
     )
-    for more in ("--epsilon 1", "--noise laplace", "--analysis published"):
+    for more in ("--epsilon 1", "--noise laplace", "--analysis published", "--new-ledger"):
         assert "needs no other options" in refused(f"fit released.parquet -o m.safetensors {more}")
     assert "hushrec fit" in refused("recommend released.parquet")
     Path("cut.parquet").write_bytes(Path("released.parquet").read_bytes()[:-9])

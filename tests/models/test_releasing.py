@@ -45,6 +45,7 @@ def test_a_release_says_what_a_cell_and_a_person_lose_and_is_charged(ratings, tm
     data = hr.release_data(ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "ledger.db")
     said = data.statement
     assert said.private
+    assert said.ledger["domain"] == ratings.domain.digest
     assert said.epsilon_per_user == said.epsilon == 20
     assert said.epsilon_per_cell == pytest.approx(1.0)  # 20 items, none capped
     assert Ledger.open(tmp_path / "ledger.db").remaining < 1e-6
@@ -83,6 +84,8 @@ def test_a_device_reports_and_whoever_collects_only_post_processes(tmp_path):
         ledger = Ledger.create(tmp_path / f"{person}.db", budget(60.0), domain=mine.digest)
         reports.append(hr.release_data(own, hr.RandomizedResponse(), budget(60.0), ledger=ledger))
         assert ledger.remaining < 1e-6
+        assert mine.digest.encode() in ledger.path.read_bytes()
+        assert mine.digest not in str(reports[-1].statement.to_json())  # an id could be tried against it
     data = hr.ReleasedData.collect(reports)
     assert data.n_people == 3
     assert data.statement.private

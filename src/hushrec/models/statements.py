@@ -55,8 +55,12 @@ def describe_data(method: Method, plan: Plan, grant: Grant, domain: Domain) -> S
 
     Privacy: public.
     """
+    charged = _charged(plan, grant)
+    # A device's roster is one person, whose id could be tried against the digest of a domain that holds it.
+    untold = {"domain"} if domain.users else set()
     return dataclasses.replace(
-        _charged(plan, grant),
+        charged,
+        ledger={name: value for name, value in charged.ledger.items() if name not in untold},
         measurements=tuple(_line(m, plan) for m in plan.measurements),
         assumes=(*_assumes(plan, domain, personal=False, beside=method.beside()), *method.assumes(plan)),
         local=method.local(plan, domain),
