@@ -5,6 +5,7 @@ import dataclasses
 import json
 import os
 import shutil
+import signal
 import sqlite3
 import struct
 import subprocess
@@ -176,6 +177,7 @@ def test_strange_files_are_no_ledgers(path: Path) -> None:
     (folder / "folder.db").mkdir()
     (folder / "gone.db").symlink_to("nowhere")
     os.mkfifo(folder / "pipe.db")
+    signal.alarm(20)  # a reader of a pipe waits for good
     database = sqlite3.connect(folder / "books.db")
     database.execute("CREATE TABLE book (title)")
     database.close()
@@ -183,6 +185,7 @@ def test_strange_files_are_no_ledgers(path: Path) -> None:
     Ledger.create(path, TOTAL)
     assert surroundings.ledgers(path) == []
     assert [found.name for found in surroundings.ledgers(folder / "other.db")] == ["ledger.db"]
+    signal.alarm(0)
     assert {file.name for file in folder.iterdir()} - before == {"ledger.db"}
 
 
@@ -204,20 +207,21 @@ def seen_by_another_process(path: Path) -> str:
 def test_looking_around_drops_no_lock_of_this_process(path: Path, other: Path) -> None:
     """POSIX: the first close of a file drops all of a process's locks on it, whoever took them."""
     ledger = Ledger.create(path, TOTAL)
-    with ledger._writing():
+    with ledger._writing() as session:
         assert [found.name for found in surroundings.ledgers(other)] == ["ledger.db"]
         assert surroundings.beside(other) == "ledger.db"
         with pytest.raises(LedgerMissing):
             Ledger.open(other)
         assert seen_by_another_process(path) == "database is locked"
+        session.append(kind="extended", total=TOTAL.model_dump(), horizon=5)
+    assert Ledger.open(path).horizon == 5
 
 
 def test_a_look_by_other_means_would_drop_it(path: Path) -> None:
-    """A planted fault: the file's first bytes read without SQLite."""
+    """A planted fault: first bytes read without SQLite, of the file that holds the locks."""
     ledger = Ledger.create(path, TOTAL)
     with contextlib.suppress(LedgerError), ledger._writing():
-        for file in path.parent.iterdir():
-            file.read_bytes()
+        path.with_name("ledger.db-shm").read_bytes()
         assert seen_by_another_process(path) == ""
 
 
