@@ -6,6 +6,7 @@ import pytest
 import hushrec as hr
 from hushrec.data.features import ItemFeatures
 from hushrec.errors import BudgetExceeded, ConfigError
+from hushrec.figures import above
 from hushrec.models.accounts import start
 from hushrec.privacy.ledger import Ledger
 from hushrec.testing import Seeded
@@ -56,13 +57,12 @@ def test_groups_of_a_charged_release_are_covered_and_of_a_seeded_one_are_not(rat
     ledger = Ledger.create(tmp_path / "covariance.db", away)
     paid = hr.fit(ratings, hr.CovarianceSVD(), away, ledger=ledger)
     method = hr.DistanceBased(**{**ALTER, "groups": paid})
-    other = start(
-        tmp_path / "l.db", method.plan(ratings.domain)
-    )  # of another adjacency: such losses do not add
+    # Of another adjacency, so in a ledger of its own: such losses do not add.
+    other = start(tmp_path / "l.db", method.plan(ratings.domain))
     said = hr.release_data(ratings, method, ledger=other).statement
     assert said.private
     assert said.beside == "a release of CovarianceSVD (ε = 4 at δ = 1e-06, unit user, add-remove)"
-    assert f"ε = {said.epsilon + 8:.6g} at δ = 5.56e-05 together" in str(said)
+    assert f"ε = {above(said.epsilon + 8)} at δ = 5.56e-05 together" in str(said)
     assert "beyond what that release tells" in str(said)
     assert any(line.endswith(f"same ledger, but {said.beside}") for line in said.assumes)
     seeded = hr.fit(ratings, hr.CovarianceSVD(), away, entropy=Seeded(1))

@@ -438,7 +438,7 @@ def test_reports_are_collected_whatever_their_order(tmp_path):
     assert together.statement.private
     assert together.statement.local == statement(2.0).local
     assert together.statement.assumes[0] == "rows are randomized at home"
-    assert not any("a ledger of his own" in line for line in together.statement.assumes)
+    assert not any("a ledger of their own" in line for line in together.statement.assumes)
     assert same(ReleasedData.open(together.save(tmp_path / "all.parquet")), together)
 
 
@@ -485,7 +485,7 @@ def test_reports_of_devices_are_one_persons_each(tmp_path):
     ]
     together = ReleasedData.collect(paths)
     assert together.n_people == 2
-    assert "a ledger of his own" in together.statement.assumes[-1]
+    assert "a ledger of their own" in together.statement.assumes[-1]
 
 
 def test_whoever_reports_twice_is_noticed():

@@ -115,6 +115,17 @@ def test_the_order_is_not_chosen_by_what_comes_later(tmp_path):
     assert f"order {order}, as the first charge settled" in ledger.holds
 
 
+def test_later_charges_are_counted_by_the_first_ones_order(tmp_path):
+    """Here the second plan's own order would take both."""
+    limit, first, second = total(2.0), plan(sampled(4.0, 0.125, 20)), plan(sampled(0.9, 0.002, 5))
+    both = first.spent + second.spent
+    assert counted(both, chosen(second.spent, limit), DELTA) <= limit.epsilon_units
+    ledger = Ledger.create(tmp_path / "ledger.db", limit, horizon=3)
+    ledger.charge(first)
+    with pytest.raises(BudgetExceeded):
+        ledger.charge(second)
+
+
 @pytest.mark.parametrize("copies", [1, 2, 12, 52])
 @pytest.mark.parametrize("kind", KINDS)
 def test_equal_releases_cost_nothing_more_than_by_the_best_bound(kind, copies):
@@ -207,7 +218,9 @@ def test_the_route_stands_in_the_first_charges_first_record(tmp_path):
     for _ in range(2):
         ledger.charge(plan(sampled(4.0, 0.125, 3)))
     route = chosen(spent_of(sampled(4.0, 0.125, 3)), total(4.0))
-    assert [body.get("route") for body in bodies(path)] == [None, route, *[None] * 5]
+    records = bodies(path)
+    assert [body.get("route") for body in records] == [None, route, *[None] * 5]
+    assert replayed(*records[:6], records[6] | {"route": "2"}).route == route  # later ones have no say
     before = ledger.remaining
     ledger.extend(total(6.0))  # an owner's later decision does not move the order
     assert Ledger.open(path).remaining == pytest.approx(before + 2.0)
