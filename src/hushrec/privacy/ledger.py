@@ -118,13 +118,13 @@ class Ledger:
 
     @property
     def spent(self) -> Spent:
-        """What it has lost so far."""
+        """What it has lost so far. Of its bounds the ledger counts the one that ``holds`` names."""
         with self._reading() as session:
             return session.history.spent
 
     @property
     def remaining(self) -> float:
-        """ε of the total that is unspent, at the ledger's δ, rounded down."""
+        """ε of the total that is unspent, at the ledger's δ and as it counts, rounded down."""
         with self._reading() as session:
             return session.history.remaining
 
