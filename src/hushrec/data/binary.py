@@ -1,7 +1,7 @@
 """Ratings as Parquet or Arrow IPC (Feather) files."""
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -9,14 +9,16 @@ from typing import Any
 import polars as pl
 
 from hushrec.data.columns import Columns, by_name
+from hushrec.data.quiet import GIVEN_UP, quiet
 from hushrec.data.text import refuse_bomb
 from hushrec.errors import DataError
 
 _ROWS = 1 << 22  # read at once: bounds the memory
 _CELL = 8  # bytes that a cell takes in memory, at least
 _MAX_FOOTER = 1 << 26
-# Suppressed, not chained: the messages of a reader may hold cells.
-_FAILURES = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
+_MAX_VALUES = 1 << 22  # in a footer: some thousand row groups of tens of columns
+_MAX_DEPTH = 64
+_FAILURES = (OSError, *GIVEN_UP)
 
 __all__ = ["parquet_size", "read_ipc", "read_parquet"]
 
@@ -42,7 +44,7 @@ def read_ipc(path: Path, columns: Columns | None, max_bytes: int) -> Iterator[pl
     Privacy: private.
     """
     rows = None
-    with suppress(*_FAILURES):
+    with suppress(*_FAILURES), quiet():
         rows = pl.scan_ipc(path, glob=False).select(pl.len()).collect().item()
     if rows is None:
         raise DataError(
@@ -57,7 +59,7 @@ def _read(
     start = 0
     while start < max(rows, 1):  # a file without rows has columns all the same
         table: pl.DataFrame | None = None
-        with suppress(*_FAILURES):
+        with suppress(*_FAILURES), quiet():
             lazy = scan(path, glob=False)
             names = lazy.collect_schema().names()
             found = by_name(columns, names, str(path))
@@ -88,31 +90,41 @@ def parquet_size(path: Path) -> tuple[int, int]:
             length, tail = struct.unpack("<I4s", file.read(8))
             if head == tail == b"PAR1" and length <= _MAX_FOOTER:
                 file.seek(-8 - length, 2)
-                footer = _Thrift(file.read(length)).record()
+                footer = _Thrift(file.read(length)).record({3: {}, 4: {2: {}, 3: {}}})
                 groups = footer.get(4, ())
                 rows, unpacked = [group[3] for group in groups], [group[2] for group in groups]
                 if min([0, *rows, *unpacked]) == 0 and sum(rows) == footer[3]:
                     return sum(rows), sum(unpacked)
-    except (OSError, LookupError, TypeError, ValueError, struct.error, RecursionError):
+    except (OSError, LookupError, TypeError, ValueError, struct.error):
         pass
     raise DataError(f"{path} is no Parquet file, or is cut short; write it again")
 
 
 class _Thrift:
-    """Just enough of Thrift's compact protocol to walk a footer."""
+    """Just enough of Thrift's compact protocol to walk a footer, keeping only the fields that are wanted.
+
+    Args:
+        data: the footer, from a stranger: time and memory go with its size, and no further than is needed.
+    """
 
     def __init__(self, data: bytes) -> None:
-        self._data, self._at = data, 0
+        self._data, self._at, self._values, self._depth = data, 0, 0, 0
 
-    def record(self) -> dict[int, Any]:
+    def record(self, wanted: Mapping[int, Any]) -> dict[int, Any]:
+        """Wanted fields by number; each says which fields of the records in it are wanted in turn."""
         fields: dict[int, Any] = {}
         number = 0
         while head := self._byte():
             number = number + (head >> 4) if head >> 4 else self._signed()
-            fields[number] = self._value(head & 15)
+            value = self._value(head & 15, wanted.get(number))
+            if number in wanted:
+                fields[number] = value
         return fields
 
-    def _value(self, kind: int) -> Any:
+    def _value(self, kind: int, wanted: Mapping[int, Any] | None) -> Any:
+        self._values += 1
+        if self._values > _MAX_VALUES:
+            raise ValueError("more than a footer holds")
         if kind in (1, 2):
             return kind == 1
         if kind == 3:
@@ -120,41 +132,56 @@ class _Thrift:
         if kind in (4, 5, 6):
             return self._signed()
         if kind == 7:
-            return self._take(8)
+            self._skip(8)
+            return None
         if kind == 8:
-            return self._take(self._unsigned())
+            self._skip(self._unsigned())
+            return None
         if kind in (9, 10):
-            return self._items()
+            return self._inside(self._items, wanted)
         if kind == 12:
-            return self.record()
+            return self._inside(self.record, wanted or {})
         raise ValueError("unknown Thrift type")  # a map, which no footer holds, or damage
 
-    def _items(self) -> Sequence[Any]:
+    def _inside(self, read: Callable[[Any], Any], wanted: Mapping[int, Any] | None) -> Any:
+        self._depth += 1
+        if self._depth > _MAX_DEPTH:
+            raise ValueError("deeper than a footer")
+        found = read(wanted)
+        self._depth -= 1
+        return found
+
+    def _items(self, wanted: Mapping[int, Any] | None) -> list[Any]:
         head = self._byte()
         size = head >> 4 if head >> 4 < 15 else self._unsigned()
-        if size > len(self._data):
-            raise ValueError("longer than the footer")
-        if head & 15 in (1, 2):
-            return self._take(size)
-        return [self._value(head & 15) for _ in range(size)]
+        kind = head & 15
+        if kind in (1, 2):
+            self._skip(size)
+            return []
+        found = []
+        for _ in range(min(size, len(self._data) + 1)):  # each takes a byte, so that more run past the end
+            value = self._value(kind, wanted)
+            if wanted is not None:
+                found.append(value)
+        return found
 
     def _byte(self) -> int:
-        return self._take(1)[0]
+        self._skip(1)
+        return self._data[self._at - 1]
 
-    def _take(self, size: int) -> bytes:
-        start, self._at = self._at, self._at + size
+    def _skip(self, size: int) -> None:
+        self._at += size
         if self._at > len(self._data):
             raise ValueError("past the end of the footer")
-        return self._data[start : self._at]
 
     def _unsigned(self) -> int:
-        value = shift = 0
-        while True:
+        value = 0
+        for shift in range(0, 70, 7):
             byte = self._byte()
             value |= (byte & 127) << shift
-            shift += 7
             if byte < 128:
                 return value
+        raise ValueError("a number of over ten bytes")
 
     def _signed(self) -> int:
         value = self._unsigned()

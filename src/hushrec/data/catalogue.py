@@ -1,9 +1,11 @@
 """Reading ids from a list of items or of accounts that its publisher has made public."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import polars as pl
 
+from hushrec.data.quiet import GIVEN_UP, quiet
 from hushrec.errors import DomainError
 
 # Lists without a header whose first field is the id. Their titles are often not UTF-8, so only that field
@@ -41,17 +43,10 @@ def read_ids(path: Path, column: str | None = None) -> list[str]:
             return [
                 line.split(separator, 1)[0].decode() if separator else line.decode() for line in lines if line
             ]
-        if path.suffix in _TABLES:
-            table = pl.read_csv(path, separator=_TABLES[path.suffix], infer_schema=False)
-        elif path.suffix == ".parquet":
-            table = pl.read_parquet(path)
-        else:
-            raise DomainError(
-                f"{path}: unknown kind of list; give .csv, .tsv, .parquet, .dat, .item, .user or .txt"
-            )
-        ids = table[column] if column is not None else table.to_series(0)
-    except (OSError, UnicodeError, pl.exceptions.PolarsError) as error:
-        raise DomainError(f"{path} cannot be read as a list of ids: {error}") from None
+    except (OSError, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise DomainError(f"{path} cannot be read as a list of ids: {reason}") from None
+    ids = _column(path, column)
     if not (ids.dtype == pl.String or ids.dtype.is_integer()):
         raise DomainError(
             f"{path}: column {ids.name!r} is {ids.dtype.base_type()}; ids are strings or integers"
@@ -59,3 +54,24 @@ def read_ids(path: Path, column: str | None = None) -> list[str]:
     if ids.null_count():
         raise DomainError(f"{path}: column {ids.name!r} has empty cells; every row needs an id")
     return ids.cast(pl.String).to_list()
+
+
+def _column(path: Path, column: str | None) -> pl.Series:
+    if path.suffix not in {*_TABLES, ".parquet"}:
+        raise DomainError(
+            f"{path}: unknown kind of list; give .csv, .tsv, .parquet, .dat, .item, .user or .txt"
+        )
+    table = None
+    with suppress(OSError, *GIVEN_UP), quiet():
+        if path.suffix in _TABLES:
+            table = pl.read_csv(path, separator=_TABLES[path.suffix], infer_schema=False)
+        else:
+            table = pl.read_parquet(path, glob=False)
+    # Messages of readers may hold lines, and a list that was taken from the ratings by mistake is private.
+    if table is None or not table.width:
+        raise DomainError(f"{path} cannot be read as a list of ids: it is missing, or no table with a header")
+    if column is None:
+        return table.to_series(0)
+    if column not in table.columns:
+        raise DomainError(f"{path} cannot be read as a list of ids: it has no column {column!r}")
+    return table[column]

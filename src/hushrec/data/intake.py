@@ -5,6 +5,7 @@ looks at its own user alone, and nothing is raised, printed or logged.
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ import polars as pl
 
 from hushrec.arrays import Bytes, Floats, Ints, Ints32
 from hushrec.data.domain import MAX_ID_BYTES, Domain
+from hushrec.data.quiet import GIVEN_UP, quiet
 from hushrec.data.ratings import Dropped, Ratings
 from hushrec.errors import DataError
 
@@ -85,7 +87,12 @@ class Intake:
         self._roles = self._roles or set(table.columns)
         if other := self._roles ^ set(table.columns):
             raise DataError(f"{source}: the files before differ in whether they have a column {min(other)}")
-        return map(self._cleaned, table.iter_slices(_SLICE))
+        return (self._contained(part, source) for part in table.iter_slices(_SLICE))
+
+    def _contained(self, table: pl.DataFrame, source: str) -> Batch:
+        with suppress(*GIVEN_UP), quiet():
+            return self._cleaned(table)
+        raise DataError(f"{source}: polars cannot work on its columns; write ids as text, ratings as numbers")
 
     def _cleaned(self, table: pl.DataFrame) -> Batch:
         scale = self._domain.scale

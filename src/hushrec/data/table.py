@@ -1,11 +1,13 @@
 """Tables that a caller already holds: polars, pandas, pyarrow and whatever else narwhals knows."""
 
+from contextlib import suppress
 from typing import Any
 
 import narwhals as nw
 import polars as pl
 
 from hushrec.data.columns import Columns, by_name
+from hushrec.data.quiet import GIVEN_UP, quiet
 from hushrec.errors import DataError
 
 __all__ = ["from_table"]
@@ -28,7 +30,13 @@ def from_table(source: Any, columns: Columns | None) -> pl.DataFrame:
     found = by_name(columns, [str(name) for name in table.columns], "the table")
     if isinstance(source, pl.DataFrame):
         return source.select(pl.nth(place).alias(role) for role, place in found.items())
-    return pl.DataFrame({role: _column(table[table.columns[place]]) for role, place in found.items()})
+    read: dict[str, pl.Series] = {}
+    for role, place in found.items():
+        with suppress(Exception, *GIVEN_UP), quiet():  # of any library, whose message may hold cells
+            read[role] = _column(table[table.columns[place]])
+        if role not in read:
+            raise DataError(f"the table: column {role} cannot be read; cast it to text or to numbers")
+    return pl.DataFrame(read)
 
 
 def _column(column: Any) -> pl.Series:

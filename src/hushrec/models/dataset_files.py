@@ -23,6 +23,7 @@ from polars.io.plugins import register_io_source
 from hushrec.arrays import Ints
 from hushrec.data import formats
 from hushrec.data.domain import Domain
+from hushrec.data.quiet import quiet
 from hushrec.data.ratings import Ratings
 from hushrec.errors import ReleaseError
 from hushrec.release.facts import LARGEST, parse
@@ -88,7 +89,8 @@ def recognised(path: Path) -> bool:
     if path.suffix == ".csv":
         return beside(path).is_file()
     try:
-        return path.suffix == ".parquet" and _KEY in pl.read_parquet_metadata(path)
+        with quiet():
+            return path.suffix == ".parquet" and _KEY in pl.read_parquet_metadata(path)
     except (Exception, pl.exceptions.PanicException):  # whatever a damaged file makes the reader say
         return False
 
@@ -142,7 +144,9 @@ def read_facts(path: Path) -> Any:
     note = beside(path)
     try:
         if path.suffix == ".parquet":
-            return parse(pl.read_parquet_metadata(path)[_KEY])
+            with quiet():
+                found = pl.read_parquet_metadata(path)[_KEY]
+            return parse(found)
         if note.stat().st_size > LARGEST:
             raise ReleaseError(f"{note} is larger than the facts of any data set")
         return parse(note.read_text(encoding="utf-8"))

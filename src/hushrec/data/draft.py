@@ -1,0 +1,64 @@
+"""Folders of private ratings that are still being written, and what a killed run has left of them."""
+
+import os
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+_SUFFIX = ".hushrec-draft"
+
+__all__ = ["draft"]
+
+
+@contextmanager
+def draft(folder: Path) -> Iterator[Path]:
+    """A folder beside ``folder`` that its owner alone may read, to be renamed to it when all of it is there.
+
+    It is locked for as long as its process lives. What was left by a process that was killed is therefore
+    known from what another one is writing: it is removed first, with a warning that names it.
+
+    Raises:
+        OSError: there is no room, or no such parent.
+
+    Privacy: private.
+    """
+    _remove_remains(folder.parent)
+    made = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=_SUFFIX, dir=folder.parent))
+    lock = _locked(made)
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
+
+
+def _remove_remains(parent: Path) -> None:
+    for found in sorted(parent.glob(f".*{_SUFFIX}")):
+        lock = _locked(found)
+        if lock is None:
+            continue
+        # One without files may be a run's that has not come to lock it, and holds nothing.
+        if any(found.iterdir()):
+            shutil.rmtree(found, ignore_errors=True)
+            warnings.warn(f"removed {found}: private ratings that a killed run had left", stacklevel=4)
+        os.close(lock)
+
+
+def _locked(folder: Path) -> int | None:
+    """A lock on a folder, which is given up when the process ends, however it ends; None if it is held."""
+    try:
+        import fcntl  # not every system has it
+    except ImportError:
+        return None
+    with suppress(OSError):
+        opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return opened
+        except OSError:
+            os.close(opened)
+    return None

@@ -1,0 +1,70 @@
+"""Silence while a foreign file is in the hands of polars.
+
+Where polars gives up on damaged data, its threads write the reason straight to file descriptor 2, cells among
+it, before Python hears of it. So that descriptor leads elsewhere for as long.
+
+Privacy: private is what is held back, public what is passed on.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from threading import Lock
+
+import polars as pl
+
+GIVEN_UP = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
+"""How polars fails. To be suppressed, not chained: the messages may hold cells."""
+_STDERR = 2
+_lock = Lock()
+_inside = 0  # blocks that are open, in any thread
+_noise = False  # whether one of them failed
+_held: tuple[int, int] | None = None  # the descriptor as it was, and where it leads meanwhile
+
+__all__ = ["GIVEN_UP", "quiet"]
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Hold back what anything in this process writes to standard error; pass it on unless the block fails.
+
+    Blocks in several threads share one silence, which ends with the last of them.
+    """
+    global _inside, _noise
+    with _lock:
+        if not _inside:
+            _noise = False
+            _hold()
+        _inside += 1
+    try:
+        yield
+    except BaseException:
+        _noise = True
+        raise
+    finally:
+        with _lock:
+            _inside -= 1
+            if not _inside:
+                _release(pass_on=not _noise)
+
+
+def _hold() -> None:
+    global _held
+    with suppress(OSError):  # a process without standard error has nothing to hold back
+        before = os.dup(_STDERR)
+        aside = os.memfd_create("stderr") if hasattr(os, "memfd_create") else os.open(os.devnull, os.O_RDWR)
+        os.dup2(aside, _STDERR)
+        _held = before, aside
+
+
+def _release(*, pass_on: bool) -> None:
+    global _held
+    if _held is None:
+        return
+    (before, aside), _held = _held, None
+    os.dup2(before, _STDERR)
+    os.close(before)
+    os.lseek(aside, 0, os.SEEK_SET)
+    while pass_on and (chunk := os.read(aside, 1 << 16)):
+        os.write(_STDERR, chunk)
+    os.close(aside)
