@@ -17,8 +17,6 @@ Nobody is in two blocks. The files are the private ratings themselves: only thei
 import hashlib
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields, replace
@@ -30,6 +28,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hushrec.data.domain import Domain
+from hushrec.data.draft import draft
 from hushrec.data.ratings import Dropped, Ratings
 from hushrec.errors import DataError
 
@@ -86,6 +85,8 @@ class Blocks:
     ) -> Self:
         """Write ratings as blocks, in their order. The folder appears when all of it is there.
 
+        What a killed run has left beside it is removed first, with a warning that names it.
+
         Args:
             source: ratings, or several of disjoint people, of which one is in memory at a time.
             folder: a new folder.
@@ -101,17 +102,13 @@ class Blocks:
             raise DataError("a block holds ratings: ratings_per_block must be 1 or more")
         if folder.exists():
             raise DataError(f"{folder} exists; choose another folder")
+        given = [source] if isinstance(source, Ratings) else source
         try:
-            draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+            with draft(folder) as written:
+                domain = _write_all(given, written, ratings_per_block)
+                written.rename(folder)
         except OSError as error:
             raise DataError(f"{folder} cannot be written: {error.strerror}; choose another folder") from None
-        try:
-            domain = _write_all([source] if isinstance(source, Ratings) else source, draft, ratings_per_block)
-            draft.rename(folder)
-        except OSError as error:
-            raise DataError(f"{folder} cannot be written: {error.strerror}; choose another folder") from None
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
         return cls.open(folder, domain)
 
     @classmethod
@@ -266,7 +263,7 @@ def _described(given: dict[str, Any], optional: frozenset[str]) -> _Block:
     return _Block(int(given["users"]), int(given["ratings"]), sha256)
 
 
-def _write_all(source: Iterable[Ratings], draft: Path, ratings_per_block: int) -> Domain:
+def _write_all(source: Iterable[Ratings], folder: Path, ratings_per_block: int) -> Domain:
     """Write all blocks and the manifest; returns the domain."""
     domain: Domain | None = None
     optional: set[str] = set()
@@ -286,7 +283,7 @@ def _write_all(source: Iterable[Ratings], draft: Path, ratings_per_block: int) -
         dropped = dropped + ratings.dropped
         people.append(ratings.users)
         for block in _cut(ratings, ratings_per_block):
-            told.append(_written(block, draft / f"{len(told):06d}"))
+            told.append(_written(block, folder / f"{len(told):06d}"))
     if domain is None:
         raise DataError("there are no ratings to write; give at least one Ratings, which may be empty")
     if pl.concat(people).is_duplicated().any():
@@ -298,7 +295,7 @@ def _write_all(source: Iterable[Ratings], draft: Path, ratings_per_block: int) -
         "dropped": asdict(dropped),
         "blocks": [block._asdict() for block in told],
     }
-    with _created(draft / MANIFEST) as file:
+    with _created(folder / MANIFEST) as file:
         file.write(json.dumps(manifest, indent=1).encode())
     return domain
 

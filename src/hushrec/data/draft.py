@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from hushrec.escapes import escaped
+
 _SUFFIX = ".hushrec-draft"
 
 __all__ = ["draft"]
@@ -26,8 +28,11 @@ def draft(folder: Path) -> Iterator[Path]:
     Privacy: private.
     """
     _remove_remains(folder.parent)
-    made = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=_SUFFIX, dir=folder.parent))
-    lock = _locked(made)
+    while True:
+        made = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=_SUFFIX, dir=folder.parent))
+        lock = _locked(made, wait=True)
+        if made.exists():  # and was not taken for remains before it was locked
+            break
     try:
         yield made
     finally:
@@ -38,17 +43,19 @@ def draft(folder: Path) -> Iterator[Path]:
 
 def _remove_remains(parent: Path) -> None:
     for found in sorted(parent.glob(f".*{_SUFFIX}")):
-        lock = _locked(found)
+        lock = _locked(found, wait=False)
         if lock is None:
             continue
-        # One without files may be a run's that has not come to lock it, and holds nothing.
-        if any(found.iterdir()):
-            shutil.rmtree(found, ignore_errors=True)
-            warnings.warn(f"removed {found}: private ratings that a killed run had left", stacklevel=4)
+        full = any(found.iterdir())
+        shutil.rmtree(found, ignore_errors=True)
+        if full:
+            warnings.warn(
+                f"removed {escaped(str(found))}: private ratings that a killed run had left", stacklevel=4
+            )
         os.close(lock)
 
 
-def _locked(folder: Path) -> int | None:
+def _locked(folder: Path, *, wait: bool) -> int | None:
     """A lock on a folder, which is given up when the process ends, however it ends; None if it is held."""
     try:
         import fcntl  # not every system has it
@@ -57,7 +64,7 @@ def _locked(folder: Path) -> int | None:
     with suppress(OSError):
         opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:
-            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(opened, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
             return opened
         except OSError:
             os.close(opened)

@@ -1,6 +1,5 @@
 """Reading ratings that exceed memory into blocks."""
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -36,7 +35,8 @@ def load_blocks(
     """Ratings of files that exceed memory, cleaned as ``load`` does, in a folder of blocks.
 
     The records are cleaned part by part and set aside on the disk of ``folder`` by a hash of their person's
-    id; then each part of the people is sorted and written. Memory is bounded by a block.
+    id, in files without a name, of which a killed run leaves nothing; then each part of the people is sorted
+    and written. Memory is bounded by a block.
 
     Args:
         source: as for ``load``, or a list of several.
@@ -61,12 +61,15 @@ def load_blocks(
     if folder.exists() or not folder.parent.is_dir():
         raise DataError(f"{folder} exists, or has no folder to stand in; choose another one")
     intake = Intake(domain)
-    with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as aside:
-        spool = Spool(Path(aside), _parts(sources, ratings_per_block))
+    with Spool(folder.parent, _parts(sources, ratings_per_block)) as spool:
         for one in sources:
             for table, name in tables(one, columns, format, separator, decimal, max_bytes):
                 for batch in intake.batches(table, name):
-                    spool.add(batch)
+                    try:
+                        spool.add(batch)
+                    except OSError as error:
+                        reason = f"{folder.parent} cannot be written to: {error.strerror}"
+                        raise DataError(f"{reason}; make room, or choose another folder") from None
         packed = _assembled(spool, intake, domain, ratings_per_block)
         return Blocks.write(packed, folder, ratings_per_block=ratings_per_block)
 
