@@ -61,12 +61,13 @@ def test_the_loss_of_a_slot_is_that_of_the_whole_matrix():
         assert exact <= each.per_slot <= exact + 1e-9
 
 
-@pytest.mark.parametrize(("keep", "group"), [(0.5, 0.5), (0.1, 0.9), (0.0, 0.5), (0.3, 0.0)])
-def test_the_loss_of_a_slot_is_that_of_the_matrix_for_all_groups_of_three_items(keep, group):
-    """Among them an item that all others' groups hold, some of them beside another: nobody is far from it."""
-    choices = [[[], [a], [b], [a, b]] for a, b in ((1, 2), (0, 2), (0, 1))]
-    for groups in itertools.product(*choices):
-        each = law(keep, group, groups)
+@pytest.mark.parametrize("m", [3, 5, 9])
+def test_the_loss_of_a_slot_that_every_other_group_holds(m):
+    """Nobody is far from the first item: one group holds it alone, the others beside all that there is."""
+    groups = [[j for j in range(m) if j != i] for i in range(m)]
+    groups[1] = [0]
+    for keep, group in itertools.product(np.linspace(0, 0.9, 31), np.linspace(0, 0.9, 10)):
+        each = law(float(keep), float(group), groups)
         assert slot(matrix(each)) <= each.per_slot <= slot(matrix(each)) + 1e-9
 
 
