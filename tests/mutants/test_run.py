@@ -80,6 +80,7 @@ def test_a_fault_that_survives_is_told(played):
     assert status == 1
 
 
+@pytest.mark.full
 def test_a_fault_that_is_not_as_harmless_as_it_was_said_to_be_is_told(played):
     status, said = played(fault("double.py", "2 * x", "3 * x", "test_double.py", harmless="who knows"))
     assert "CAUGHT (harmless)" in said
