@@ -15,6 +15,7 @@
     │   ├── LedgerDamaged      unreadable, altered, of unknown schema
     │   └── LedgerStale        older than a release that names it
     ├── CheckpointError        a fit that cannot go on where it was stopped
+    ├── MemoryExceeded         a fit that this machine has too little memory for
     ├── SamplerError           noise that cannot be drawn exactly here
     ├── GrantError             a measurement that was not booked, or was booked and is used again
     └── ReleaseError           an artefact that cannot be trusted
@@ -104,6 +105,10 @@ class LedgerWarning(UserWarning):
 
 class CheckpointError(HushrecError, RuntimeError):
     """A checkpoint is in use, damaged, or belongs to another fit, so nothing goes on from it."""
+
+
+class MemoryExceeded(HushrecError, MemoryError):
+    """This machine has too little memory for a fit: before its charge or, where a note says so, after it."""
 
 
 class SamplerError(HushrecError, RuntimeError):

@@ -10,6 +10,7 @@ def test_a_healthy_installation(hushrec):
         "WAL",
         "extra report",
         "cache",
+        "are free",
     ):
         assert fact in shown
 

@@ -17,6 +17,8 @@ def test_plan_prints_what_the_library_plans(here, hushrec, budget):
         assert above(event.sensitivity, 4) in line
         assert f"{measurement.share:.3f}" in line
         assert re.search(r"ρ = \d", line)
+    assert f"A fit {plan.needs}." in shown
+    assert "of memory beside the ratings" in plan.needs
     assert f"Total: true ε = {plan.epsilon:.6g} at δ = 1e-06 per user" in shown
 
 

@@ -21,7 +21,7 @@ _EXTRAS = {"report": ("matplotlib", "jinja2")}
 def doctor() -> None:
     """Check this installation.
 
-    Versions, noise sampler, processors, cache, SQLite, extras. Exits with 1 if releases cannot be made.
+    Versions, noise sampler, processors, memory, cache, SQLite, extras. Exits with 1 if none can be made.
     """
     listed = console.table("", "", left=2)
     listed.show_header = False
@@ -31,6 +31,7 @@ def doctor() -> None:
         noise = _sampler()
     listed.add_row("noise sampler", noise)
     listed.add_row("processors", str(os.cpu_count()))
+    listed.add_row("memory", _memory())
     listed.add_row("cache", _cache())
     sqlite = _sqlite()
     listed.add_row("SQLite", sqlite)
@@ -54,6 +55,14 @@ def _sampler() -> str:
     except SamplerError as error:
         return f"FAILED: {error}"
     return f"passed its self-test in {time.perf_counter() - start:.1f} s"
+
+
+def _memory() -> str:
+    from hushrec.models.footprint import in_bytes
+    from hushrec.models.memory import machine
+
+    whole, free = machine()
+    return f"{in_bytes(whole)}, of which {in_bytes(free)} are free"
 
 
 def _cache() -> str:

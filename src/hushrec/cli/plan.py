@@ -32,6 +32,7 @@ def plan(
     screen.print(console.measurements(measured(config, planned, declared)))
     screen.print()
     screen.print(f"Total: true ε = {above(planned.epsilon)} at δ = {above(delta)} per {unit}, {adjacency}")
+    screen.print(f"A fit {planned.needs}.", soft_wrap=True)
     if planned.condition:
         screen.print(planned.condition, soft_wrap=True)
     if planned.levels:

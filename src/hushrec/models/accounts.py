@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hushrec.errors import BudgetExceeded, LedgerError
+from hushrec.errors import BudgetExceeded, LedgerError, MemoryExceeded
 from hushrec.privacy import surroundings
 from hushrec.privacy.entropy import Entropy, OperatingSystem
 from hushrec.privacy.ledger import Ledger
@@ -78,11 +78,16 @@ def require_startable(path: str | Path, planned: Plan) -> None:
 
 
 @contextmanager
-def spending(account: Ledger, grant: Grant) -> Iterator[None]:
+def spending(account: Ledger, grant: Grant, planned: Plan) -> Iterator[None]:
     """What is done under a charge: if it fails, the charge is given up, or kept open for its checkpoint.
 
+    Args:
+        account: the ledger.
+        grant: what was charged.
+        planned: and for how much.
+
     Raises:
-        MemoryError: There is too little; without NumPy's words, which tell how many ratings there are.
+        MemoryExceeded: There is too little; without NumPy's words, which tell how many ratings there are.
 
     Privacy: public.
     """
@@ -94,7 +99,10 @@ def spending(account: Ledger, grant: Grant) -> Iterator[None]:
             account.burn(grant)
             note = "The charge stays spent: noise is never drawn twice under one charge."
         if isinstance(error, MemoryError):
-            error = MemoryError("there is too little memory for this release; make room for it")
+            error = MemoryExceeded("there is too little memory for this release; make room for it")
+            if not grant.checkpoint:
+                note += f" It was ε = {planned.epsilon:.6g} at δ = {planned.budget.delta:g}. "
+                note += "A fit with a checkpoint folder would go on under its charge."
             error.add_note(note)
             raise error from None
         error.add_note(note)

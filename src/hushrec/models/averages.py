@@ -10,7 +10,8 @@ from hushrec.arrays import Floats
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.errors import ConfigError
-from hushrec.models.shrinkage import ItemEffects, damped, shrink
+from hushrec.models.footprint import DRAWS, LISTED, Footprint
+from hushrec.models.shrinkage import ItemEffects, damped, shrink, shrinking
 from hushrec.privacy.bounded import Noisy
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.mechanisms import Grant
@@ -131,6 +132,17 @@ def average_part(epsilon: float) -> float:
     Privacy: public.
     """
     return min(max(0.75 / epsilon, 0.15), 0.8)
+
+
+def averages_footprint(domain: Domain, budget: Budget, *, published: bool) -> Footprint:
+    """What measuring and shrinking both averages takes: everything below only adds to it. Privacy: public."""
+    people, items = domain.n_users, domain.n_items
+    memory = seconds = 0.0
+    if budget.adjacency == "add-remove" and not published:
+        memory, _ = shrinking(max(people, items))
+        _, seconds = shrinking(people + items)
+    drawn = 2 * (people + items) / DRAWS
+    return Footprint(1e7 + memory + LISTED * people + 100 * items, 40, 32, seconds + drawn, 0.3)
 
 
 def average_shares(budget: Budget, *, published: bool, items: float, users: float) -> dict[str, float]:

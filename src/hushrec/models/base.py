@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.errors import BudgetUnsupported, ConfigError
+from hushrec.models.footprint import Footprint
 from hushrec.models.settings import Settings
 from hushrec.privacy import units
 from hushrec.privacy.accountant import spent_of
@@ -87,6 +88,10 @@ class Model(Settings):
     def release(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
         """Measure through the grant and make the release; its statement is still to be written."""
 
+    def footprint(self, domain: Domain, budget: Budget) -> Footprint:
+        """Memory and time that a fit takes, from public facts alone; what all queries take by default."""
+        return Footprint.of(query for query, _ in self.queries(domain, budget))
+
     def plan(self, domain: Domain, budget: Budget) -> Plan:
         """Everything that a fit will measure, with its noise and its price, from public facts alone.
 
@@ -111,6 +116,7 @@ class Model(Settings):
             measurements=tuple(Measurement(event, shares[event.name]) for event in events),
             claimed_epsilon=budget.epsilon if self.published else None,
             asked=(domain.levels or {}) if self.personal else {},
+            needs=str(self.footprint(domain, budget)),
         )
 
     def split(self, domain: Domain, budget: Budget) -> dict[str, float]:

@@ -26,7 +26,8 @@ from hushrec.arrays import Floats, Floats32
 from hushrec.kernels.gram import unpack
 from hushrec.privacy.bounded import Noisy
 
-_ROUNDS = 20
+ROUNDS = 20
+"""Of updates of all item factors."""
 _PARTS = 8
 _POWERS = 12
 _OVERSAMPLED = 20
@@ -108,17 +109,17 @@ def weighted_factors(
     """
     n = len(covariance)
     rank = min(rank, n - 1)
+    factors = _start(covariance, weights, sigma, kappa, rank)
     trust = weights / (sigma**2 + kappa * weights + np.float32(1e-9))
     pull = covariance * trust
     trust *= weights
     for matrix in (trust, pull):
         np.fill_diagonal(matrix, 0)
-    factors = _start(covariance, weights, sigma, kappa, rank)
     precision = np.full(rank, 100.0 / max(_scale(covariance, weights), 1e-6))
     spread = np.zeros((n, rank, rank))
     first, second = np.triu_indices(rank)
     moments = (factors[:, first] * factors[:, second]).astype(np.float32)
-    for _ in range(_ROUNDS):
+    for _ in range(ROUNDS):
         # Items are updated in turn, some at a time: each update sees the ones before it, as mean-field
         # demands.
         for part in (slice(start, n, _PARTS) for start in range(_PARTS)):

@@ -11,6 +11,7 @@ from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.models import cleaning
 from hushrec.models.effects import Baseline
+from hushrec.models.footprint import DRAWS, FLOPS, Footprint
 from hushrec.privacy.bounded import Noisy
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.mechanisms import Grant
@@ -141,6 +142,27 @@ class CovarianceSettings(BaseModel):
         sigma = matrices.covariance.sigma / unit**2
         factors = cleaning.weighted_factors(covariance, weights, sigma, kappa, rank)
         return unit * factors * cleaning.unclipped(variance, sums.clip / unit)
+
+    def footprint(self, domain: Domain, rank: int, *, published: bool) -> Footprint:
+        """Square matrices of the catalogue, and what cleaning them takes.
+
+        One is a triangle of 64-bit numbers or a square of 32-bit ones. Measuring holds six of them: the
+        covariance, and the weights as they are summed and under noise; cleaning the two that were released
+        and their squares, and as many again that are made of them.
+
+        Args:
+            domain: the public frame.
+            rank: number of factors; 0 where none are made.
+            published: which analysis.
+        """
+        n, square = domain.n_items, 4.0 * domain.n_items**2
+        weighted = self.way(published=published) == "weighted"
+        squares = 7 if weighted else 10 if rank else 6
+        products = 24.0 * (rank + 20)
+        if weighted:
+            products += cleaning.ROUNDS * rank * (rank + 3) + 24 * 80
+        memory = squares * square + n * (14.0 * rank**2 if weighted else 40.0 * rank)
+        return Footprint(memory + 1e7, 20, 32, square / DRAWS + n**2 * products / FLOPS, 5.0)
 
     def similarity(self, matrices: Matrices, n: int) -> Floats:
         """Factors of the cleaned co-rating weights, the similarity of nearest neighbours; (n_items, any).

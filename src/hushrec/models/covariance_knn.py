@@ -10,7 +10,8 @@ from hushrec.data.ratings import Ratings
 from hushrec.errors import ConfigError
 from hushrec.models.base import Model
 from hushrec.models.covariance import CovarianceSettings
-from hushrec.models.effects import EffectSettings
+from hushrec.models.effects import EffectSettings, effects_footprint
+from hushrec.models.footprint import Footprint
 from hushrec.models.predictors import neighbour_release
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.mechanisms import Grant
@@ -57,6 +58,12 @@ class CovarianceKNN(Model):
     def own_shares(self, budget: Budget) -> Mapping[str, float]:
         """As ``CovarianceSettings`` has them."""
         return self.covariance.shares(budget, published=self.published)
+
+    def footprint(self, domain: Domain, budget: Budget) -> Footprint:
+        """That of the item effects, then of the covariance."""
+        effects = effects_footprint(domain, budget, published=self.published)
+        rank = 0 if self._dense else self.rank
+        return effects.then(self.covariance.footprint(domain, rank, published=self.published))
 
     def release(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
         """Measure item effects (§4.2), centre at home (§4.3), measure covariance (§4.4), clean (§4.6).

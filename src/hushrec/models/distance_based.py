@@ -15,6 +15,7 @@ from hushrec.data.features import ItemFeatures
 from hushrec.data.ratings import Ratings
 from hushrec.errors import BudgetExceeded, BudgetUnsupported, ConfigError
 from hushrec.figures import above
+from hushrec.models.footprint import LISTED, Footprint
 from hushrec.models.groups import Distance, Groups
 from hushrec.models.method import SLOTS, Method
 from hushrec.privacy import units
@@ -95,6 +96,10 @@ class DistanceBased(Method):
         if cost > budget.epsilon_units:
             raise BudgetExceeded(units.shown(cost), budget.epsilon, budget.unit, started=False)
         return self.planned(domain, budget, event, uncovered=uncovered)
+
+    def footprint(self, plan: Plan, domain: Domain) -> Footprint:
+        """Of every rating's replacement. Groups are made before anything is charged, and not counted."""
+        return Footprint(1e7 + LISTED * domain.n_users, 60, 200, 0.0, 2.0)
 
     def law(self, plan: Plan, ratings: Ratings) -> SubstitutionLaw:
         """That of the groups, which are made from the ratings if the settings say so."""

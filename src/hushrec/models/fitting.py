@@ -13,6 +13,7 @@ from hushrec.errors import BudgetUnsupported, CheckpointError, ConfigError, Data
 from hushrec.models.accounts import account_of, spending
 from hushrec.models.authors import signed
 from hushrec.models.base import Model
+from hushrec.models.memory import require_memory
 from hushrec.models.released import ReleasedData
 from hushrec.models.statements import describe, from_data, not_private
 from hushrec.privacy.budget import Budget
@@ -76,6 +77,8 @@ def fit(
 
     Raises:
         BudgetExceeded: The ledger has less left than the plan costs.
+        MemoryExceeded: This machine has no room for the fit, which ``plan`` says beforehand. Nothing is
+            charged, unless a note to the error says what is.
         LedgerError: There is no ledger, it cannot be relied on, or it would be a second one of the same
             people.
         CheckpointError: The checkpoint is in use, damaged, or of a fit of other ratings, settings or ledger;
@@ -160,9 +163,10 @@ def _charged(
     entropy: Entropy | None,
 ) -> Release:
     budget = planned.budget
+    require_memory(planned.model, config.footprint(ratings.domain, budget), ratings)
     grant = account.charge(planned, slot, entropy)
     population = ratings.capped(ratings.domain.cap) if budget.unit == "user" else ratings
-    with spending(account, grant):
+    with spending(account, grant, planned):
         made = config.release(population, budget, grant)
         release = describe(made, config, planned, grant, ratings.domain, personal=ratings.asks)
         account.sampled(grant, release.to_bytes())

@@ -8,9 +8,10 @@ import numpy as np
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.errors import BudgetUnsupported
-from hushrec.models.averages import AverageSettings, average_shares
+from hushrec.models.averages import AverageSettings, average_shares, averages_footprint
 from hushrec.models.base import Model, Noise
-from hushrec.models.effects import EffectSettings
+from hushrec.models.effects import EffectSettings, effects_footprint
+from hushrec.models.footprint import Footprint
 from hushrec.models.predictors import factor_release, people_release
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.mechanisms import Grant
@@ -64,6 +65,11 @@ class GlobalEffects(Model):
         if self.published:
             return {"global sum": 0.01, "global count": 0.01, "item sums": 0.49, "item counts": 0.49}
         return {"global sum": 0.01, "global count": 0.01, "item sums": 0.83, "item counts": 0.15}
+
+    def footprint(self, domain: Domain, budget: Budget) -> Footprint:
+        """That of the averages."""
+        of = averages_footprint if self.levels == "released" else effects_footprint
+        return of(domain, budget, published=self.published)
 
     def release(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
         """Measure, shrink, publish.

@@ -1,5 +1,6 @@
 """Matrix factorisation of noisy ratings (Friedman, Berkovsky & Kaafar 2016, §4.2)."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
 
@@ -9,9 +10,17 @@ from pydantic import Field
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.errors import ConfigError
-from hushrec.models.averages import Averages, AverageSettings, average_part, average_shares, require_rank
+from hushrec.models.averages import (
+    Averages,
+    AverageSettings,
+    average_part,
+    average_shares,
+    averages_footprint,
+    require_rank,
+)
 from hushrec.models.base import Model, Noise
 from hushrec.models.factorizers import Factors, Sparse, gradient_descent, least_squares
+from hushrec.models.footprint import DRAWS, Footprint
 from hushrec.models.plausible import plausible
 from hushrec.models.predictors import people_release
 from hushrec.privacy.budget import Budget
@@ -86,6 +95,22 @@ class InputPerturbationMF(Model):
         items, users, rest = parts
         shares = average_shares(budget, published=self.published, items=items, users=users)
         return shares | dict.fromkeys(("ratings", "cells"), rest)
+
+    def footprint(self, domain: Domain, budget: Budget) -> Footprint:
+        """Of the averages; then of all cells that are kept, which without a rating noise alone decides."""
+        averages = averages_footprint(domain, budget, published=self.published)
+        cells, everywhere = self._cells(domain, budget), float(domain.n_users * domain.n_items)
+        kept = 0.0
+        if budget.adjacency == "add-remove":
+            query = cells.query()
+            exponent = cells.threshold * budget.epsilon * self.split(domain, budget)[query.name]
+            kept = everywhere * math.exp(-exponent / query.sensitivity)
+        pace = (self.epochs or 10) * self.rank / 100  # seconds for a million ratings or kept cells
+        return averages.then(
+            Footprint(
+                averages.memory + 60 * kept, 60 if kept else 40, 32, kept / DRAWS + pace * kept / 1e6, pace
+            )
+        )
 
     def release(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
         """Averages (Algorithms 1 and 2), noise on every residual, clamp, factorise (Algorithm 3).

@@ -2,10 +2,12 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
+from hushrec.models.footprint import Footprint
 from hushrec.models.settings import Settings
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.plan import Measurement, Plan
@@ -55,7 +57,7 @@ class Method(Settings):
 
         Privacy: public.
         """
-        return Plan(
+        plan = Plan(
             model=type(self).__name__,
             config=self.settings(),
             domain_digest=domain.digest,
@@ -66,6 +68,11 @@ class Method(Settings):
             claimed_epsilon=claimed,
             uncovered=uncovered,
         )
+        return replace(plan, needs=str(self.footprint(plan, domain)))
+
+    @abstractmethod
+    def footprint(self, plan: Plan, domain: Domain) -> Footprint:
+        """Memory and time that randomizing takes, from public facts alone. Privacy: public."""
 
     @abstractmethod
     def law(self, plan: Plan, ratings: Ratings) -> ResponseLaw | SubstitutionLaw:

@@ -18,7 +18,8 @@ from hushrec.models.averages import require_rank
 from hushrec.models.base import Model, Noise
 from hushrec.models.chains import sample
 from hushrec.models.dynamics import langevin_step, prior_variance
-from hushrec.models.effects import Baseline, EffectSettings
+from hushrec.models.effects import Baseline, EffectSettings, effects_footprint
+from hushrec.models.footprint import COPIED, DRAWS, Footprint
 from hushrec.models.predictors import FACTOR_NOISE, factor_release
 from hushrec.models.statements import unwritten
 from hushrec.models.targets import ChainSettings, Target
@@ -133,6 +134,17 @@ class PosteriorMF(Model):
         effects = {"global sum": 0.02, "global count": 0.02, "item sums": 0.8, "item counts": 0.16}
         shares = {name: part * (1 - rest) for name, part in effects.items()}
         return shares | {f"items, round {t + 1}": rest / self.rounds for t in range(self.rounds)}
+
+    def footprint(self, domain: Domain, budget: Budget) -> Footprint:
+        """Of the item effects, then of a round's gradients and of states to be averaged; or of the chains."""
+        n, items = self.factors, domain.n_items
+        if self.method == "posterior":
+            return self.chain.footprint(items, n)
+        states = 2 + _AVERAGED * self.rounds
+        memory = 1e7 + 8 * items * n * (states + 12) + COPIED * items * n
+        pace = self.rounds * (1 + n**2 / 20) / 10
+        rounds = Footprint(memory, 48, 64, self.rounds * items * n / DRAWS, pace)
+        return effects_footprint(domain, budget, published=False).then(rounds)
 
     def release(self, ratings: Ratings | Blocks, budget: Budget, grant: Grant) -> Release:
         """Item effects, then Langevin steps of the item factors; or the one sample.

@@ -11,9 +11,17 @@ from hushrec.arrays import Floats
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.models import posterior
-from hushrec.models.averages import Averages, AverageSettings, average_part, average_shares, require_rank
+from hushrec.models.averages import (
+    Averages,
+    AverageSettings,
+    average_part,
+    average_shares,
+    averages_footprint,
+    require_rank,
+)
 from hushrec.models.base import Model, Noise
 from hushrec.models.factorizers import Sparse
+from hushrec.models.footprint import COPIED, DRAWS, FLOPS, LISTED, Footprint
 from hushrec.models.predictors import people_release
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.mechanisms import Grant
@@ -72,6 +80,16 @@ class PrivateALS(Model):
         each = rest / (2 * self.epochs)
         rounds = {f"{side}, round {t + 1}": each for side in ("users", "items") for t in range(self.epochs)}
         return average_shares(budget, published=self.published, items=items, users=users) | rounds
+
+    def footprint(self, domain: Domain, budget: Budget) -> Footprint:
+        """Of the averages; then of the sides, the larger one's systems of equations at once."""
+        n, people, items = self.rank, domain.n_users, domain.n_items
+        rows, side = people + items, max(people, items)
+        systems = 8.0 * 5 * side * n**2
+        memory = 1e7 + LISTED * people + 8 * 4 * rows * n + COPIED * side * n + systems
+        solved = rows * n * (1 / DRAWS + 2 * n**2 / FLOPS)
+        factors = Footprint(memory, 24, 32, self.epochs * solved, self.epochs * n / 100)
+        return averages_footprint(domain, budget, published=self.published).then(factors)
 
     def release(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
         """Averages (Algorithms 1 and 2), then both sides in turn (Algorithm 6).

@@ -12,10 +12,18 @@ from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.errors import BudgetUnsupported
 from hushrec.models import posterior
-from hushrec.models.averages import Averages, AverageSettings, average_part, average_shares, require_rank
+from hushrec.models.averages import (
+    Averages,
+    AverageSettings,
+    average_part,
+    average_shares,
+    averages_footprint,
+    require_rank,
+)
 from hushrec.models.base import Model, Noise
-from hushrec.models.effects import EffectSettings
+from hushrec.models.effects import EffectSettings, effects_footprint
 from hushrec.models.factorizers import Sparse
+from hushrec.models.footprint import COPIED, DRAWS, LISTED, Footprint
 from hushrec.models.predictors import factor_release, people_release
 from hushrec.privacy.budget import Budget
 from hushrec.privacy.events import EVERY_RATING
@@ -97,6 +105,18 @@ class PrivateSGD(Model):
         sides = ("ratings", "users", "items")
         rounds = {f"{side}, round {t + 1}": each for side in sides for t in range(self.epochs)}
         return averages | rounds
+
+    def footprint(self, domain: Domain, budget: Budget) -> Footprint:
+        """Of the averages or item effects; then of the sides, the larger one's gradients at once."""
+        n, people, items = self.rank, domain.n_users, domain.n_items
+        if budget.unit == "user":
+            first, people = effects_footprint(domain, budget, published=False), 0
+        else:
+            first = averages_footprint(domain, budget, published=self.published)
+        rows, side = people + items, max(people, items)
+        memory = 1e7 + LISTED * people + 8 * 4 * rows * n + 2 * COPIED * side * n
+        pace = self.epochs * n / 100
+        return first.then(Footprint(memory, 40, 32, self.epochs * rows * n / DRAWS, pace))
 
     def release(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
         """Averages (Algorithms 1 and 2), then gradients (Algorithm 4 or 5, or their corrected form).

@@ -9,6 +9,7 @@ from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.errors import BudgetError, BudgetUnsupported, ConfigError
 from hushrec.models.base import Analysis
+from hushrec.models.footprint import Footprint
 from hushrec.models.method import CELLS, Method
 from hushrec.privacy import units
 from hushrec.privacy.budget import Budget
@@ -68,6 +69,14 @@ class RandomizedResponse(Method):
             event = published_responses(CELLS, budget.epsilon, **sort)
             return self.planned(domain, budget, event, claimed=budget.epsilon)
         return self.planned(domain, budget, responses(CELLS, budget, **sort))
+
+    def footprint(self, plan: Plan, domain: Domain) -> Footprint:
+        """Of the cells that are reported as rated, of everybody on the roster or in the ratings."""
+        event = _event(plan)
+        invented = event.size * event.noise  # of a person, at most: noise also invents that nothing was rated
+        people, each = domain.n_users, 20 * invented + 400
+        seconds = 4e-8 * event.size
+        return Footprint(1e7 + people * each, 40, 0 if people else each, people * seconds, 2.0)
 
     def law(self, plan: Plan, ratings: Ratings) -> ResponseLaw:
         """That of the planned event."""

@@ -12,6 +12,7 @@ from hushrec.errors import CheckpointError, DataError
 from hushrec.models.accounts import account_of, spending
 from hushrec.models.authors import signed
 from hushrec.models.dataset_files import numbered
+from hushrec.models.memory import require_memory
 from hushrec.models.method import Method
 from hushrec.models.released import ReleasedData, frame_of
 from hushrec.models.statements import describe_data
@@ -21,7 +22,9 @@ from hushrec.privacy.entropy import Entropy
 from hushrec.privacy.ledger import Ledger
 from hushrec.privacy.mechanisms import Grant
 from hushrec.privacy.plan import Plan
+from hushrec.privacy.responding import ResponseLaw
 from hushrec.privacy.rows import RandomizedRows, Rows
+from hushrec.privacy.substituting import SubstitutionLaw
 
 
 def release_data(
@@ -55,6 +58,7 @@ def release_data(
 
     Raises:
         BudgetExceeded: The ledger has less left than the plan costs.
+        MemoryExceeded: As for ``fit``.
         LedgerError: As for ``fit``.
         BudgetUnsupported: The method states no such guarantee.
         DataError: People ask for an ε of their own, which no method here can give them; or these are no
@@ -82,9 +86,11 @@ def release_data(
         data = ReleasedData.from_bytes(stored)
         account.handed_out(planned, slot)
         return data
+    require_memory(planned.model, method.footprint(planned, ratings.domain), ratings)
+    law = method.law(planned, method.kept(ratings))  # which may fail, for want of memory, too
     grant = account.charge(planned, slot, entropy)
-    with spending(account, grant):
-        data = reported(ratings, method, planned, grant).data
+    with spending(account, grant, planned):
+        data = reported(ratings, method, planned, grant, law).data
         account.sampled(grant, data.for_ledger())
     account.published(grant)
     return data
@@ -106,7 +112,13 @@ class Reported:
     rows: Ints
 
 
-def reported(ratings: Ratings, method: Method, planned: Plan, grant: Grant) -> Reported:
+def reported(
+    ratings: Ratings,
+    method: Method,
+    planned: Plan,
+    grant: Grant,
+    law: ResponseLaw | SubstitutionLaw | None = None,
+) -> Reported:
     """Randomize every row through a grant, number the rows anew, and write the statement.
 
     Args:
@@ -114,12 +126,14 @@ def reported(ratings: Ratings, method: Method, planned: Plan, grant: Grant) -> R
         method: the settings.
         planned: what was charged.
         grant: the right to it.
+        law: that of the rows, if it was made before.
 
     Privacy: charged (the one event of the plan).
     """
     kept = method.kept(ratings)
     order = grant.order(kept.domain.n_users or kept.n_users)
-    shuffled = grant.randomize(_rows(planned.events[0].name, kept, order), method.law(planned, kept))
+    private = _rows(planned.events[0].name, kept, order)
+    shuffled = grant.randomize(private, law or method.law(planned, kept))
     listed = np.diff(shuffled.indptr) > 0
     rows = np.full(order.size, -1)
     rows[order[listed]] = np.arange(np.count_nonzero(listed))

@@ -19,6 +19,7 @@ from hushrec.privacy.bounded import Noisy
 _RATING_VARIANCE = 0.05
 """Variance of a rating around its item's mean, in squared widths of the scale: 0.8 on one to five stars."""
 _EPS = float(np.finfo(np.float64).eps)
+_GRID = 200  # counts that are thought possible, beside 0
 _LEAST = 1e-3
 """Number of ratings that an item without any is taken to have."""
 
@@ -79,18 +80,27 @@ def denoised_counts(counts: Noisy) -> Floats:
     if sigma == 0:
         return np.maximum(observed, _LEAST)
     top = max(float(observed.max()), 4 * sigma, 10.0) * 1.2
-    grid = np.concatenate([[0.0], np.geomspace(min(1.0, sigma), top, 200)])
-    distance = np.minimum(((observed[:, None] - grid) / sigma) ** 2, 1400.0)
-    likelihood = np.exp(-distance / 2)
+    grid = np.concatenate([[0.0], np.geomspace(min(1.0, sigma), top, _GRID)])
+    likelihood = (observed[:, None] - grid) / sigma  # in place from here on: see ``shrinking``
+    np.minimum(np.square(likelihood, out=likelihood), 1400.0, out=likelihood)
+    likelihood /= -2
+    np.exp(likelihood, out=likelihood)
+    posterior = np.empty_like(likelihood)
     prior = np.full(len(grid), 1 / len(grid))
     for _ in range(30):
-        posterior = likelihood * prior
+        np.multiply(likelihood, prior, out=posterior)
         posterior /= posterior.sum(axis=1, keepdims=True)
         prior = 0.95 * posterior.mean(axis=0) + 0.05 / len(grid)
     # Where the grid is coarser than the noise, the observation says all there is to say.
-    smooth = likelihood * prior
+    smooth = np.multiply(likelihood, prior, out=posterior)
     smooth /= smooth.sum(axis=1, keepdims=True)
     return np.maximum(np.where(observed > 6 * sigma, observed, smooth @ grid), _LEAST)
+
+
+def shrinking(entries: int) -> tuple[float, float]:
+    """Bytes at once and rough seconds that ``denoised_counts`` of so many takes. Privacy: public."""
+    cells = entries * (_GRID + 1.0)
+    return 2 * 8 * cells, 30 * cells / 1.8e8
 
 
 def _prior(sums: Floats, n: Floats, noise: Floats, span: float) -> tuple[Floats, float]:

@@ -13,6 +13,7 @@ from hushrec.data.blocks import Blocks
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.kernels.langevin import BATCH
+from hushrec.models.footprint import DRAWS, Footprint
 
 _DRAWS = 500  # of a chain that are looked at
 
@@ -57,6 +58,19 @@ class ChainSettings(BaseModel):
     level_variance: float = Field(default=0.1, gt=0, allow_inf_nan=False)
     user_variance: float = Field(default=0.01, gt=0, allow_inf_nan=False)
     item_variance: float = Field(default=0.03, gt=0, allow_inf_nan=False)
+
+    def footprint(self, items: int, rank: int) -> Footprint:
+        """Every chain's state, once more where it is kept or released; two chains at once go over ratings."""
+        state = 4.0 * (rank + 1)
+        looks = self.chains * 8 * _DRAWS * 500 * 6.0
+        pace = self.chains * self.epochs * (1 + rank / 16) / 30
+        return Footprint(
+            1e7 + looks + 3 * self.chains * items * state,
+            20,
+            64 + 2 * self.chains * state,
+            self.chains * self.epochs * items * (rank + 1) / DRAWS,
+            pace,
+        )
 
     @property
     def burnt(self) -> int:

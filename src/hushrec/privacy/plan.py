@@ -69,6 +69,7 @@ class Plan:
         uncovered: what is published that the measurements do not cover, as a caveat says it; empty where
             nothing is.
         foreign: names of code outside hushrec that declares what is measured: ``models.authors`` finds them.
+        needs: memory and time that a fit takes, as a person reads it; empty where nobody says.
 
     Raises:
         BudgetError: δ is not below 1/(10 · max_users); names repeat; shares exceed the whole; the number of
@@ -90,6 +91,7 @@ class Plan:
     asked: Mapping[str, float] = field(default_factory=dict)
     uncovered: str = ""
     foreign: tuple[str, ...] = ()
+    needs: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         # A copy through JSON is both a check that it can be stored and a guard against later changes.
@@ -214,7 +216,8 @@ class Plan:
         total = f"true ε = {above(self.epsilon)} at δ = {above(self.budget.delta)}{claim}"
         if self.spent.endless:
             total = f"no finite ε is known for this noise{claim}"
-        lines = [head, "", *_aligned(list(self._rows())), "", total, *filter(None, [self.condition])]
+        lines = [head, "", *_aligned(list(self._rows())), "", total]
+        lines += filter(None, [self.condition, self.needs and f"{self.model} {self.needs}"])
         if self.levels:
             lines += [
                 "",
