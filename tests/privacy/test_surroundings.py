@@ -148,6 +148,8 @@ def test_other_adjacencies_do_not_add_and_need_another_ledger(
     saved(path.parent, "films", grant, make_plan())
     replace = TOTAL.model_copy(update={"adjacency": "replace"})
     Ledger.create(other, replace, domain=DOMAIN).charge(of(make_plan(), adjacency="replace"))
+    with pytest.raises(LedgerError, match=r"lies other\.db, charged for the same domain"):
+        Ledger.create(path.with_name("third.db"), replace, domain=DOMAIN)
 
 
 def test_what_claims_nothing_is_charged_anywhere(path: Path, other: Path, make_plan: MakePlan) -> None:

@@ -224,7 +224,7 @@ class Ledger:
             caveat = inherited(caveat, history.entries())
             require_exact_noise(plan, caveat)
             if self.path and not caveat and not history.covers(plan.domain_digest):
-                surroundings.require_alone(self.path, self.id, plan.domain_digest, history.total)
+                surroundings.require_alone(self.path, plan.domain_digest, history.total)
             caveat = conditional(caveat, plan, [*history.entries()])
             charge = resumed(session, plan, slot, mark) or entered(
                 session, plan, slot, caveat, mark, bounded=not self.path

@@ -75,16 +75,15 @@ def require_startable(path: Path, total: Budget, domain: str | None) -> None:
         raise LedgerError(f"{shown(path.name)} is the name of a release; call the ledger by another, as .db")
     anchors.require_new(path)
     if domain is not None:
-        require_alone(path, "", domain, total)
+        require_alone(path, domain, total)
 
 
-def require_alone(path: Path, ledger: str, domain: str, total: Budget) -> None:
+def require_alone(path: Path, domain: str, total: Budget) -> None:
     """Refuse a ledger for people whose losses something beside it books elsewhere.
 
     Args:
         path: the ledger's file, which need not exist.
-        ledger: its id; empty before it has one.
-        domain: digest of the domain that it is, or will be, charged for.
+        domain: digest of a domain that it was never charged for, so that a release of it is another's.
         total: its total, which says unit and adjacency.
 
     Raises:
@@ -96,7 +95,7 @@ def require_alone(path: Path, ledger: str, domain: str, total: Budget) -> None:
     found += [
         f"{shown(anchor.release)} (charged to {shown(anchor.ledger_file)})"
         for anchor in anchors.beside(path)
-        if anchor.population == population and anchor.ledger_id != ledger
+        if anchor.population == population
     ]
     if found:
         raise LedgerError(
