@@ -44,10 +44,9 @@ def divergences(ratio: Fraction, rate: float) -> Curve:
     what the measurement costs where everybody takes part.
 
     Rounded up once: the logarithm of every term is raised by 32u (1 + α + the sizes of its parts), u = 2^-53.
-    Its parts, their sum, its exponential, a sum of α − 1 of these and its logarithm err by less than 8u times
-    the same. What is left exceeds what ln(1 + e^x) errs by, some u of itself: that grows by at least half of
-    what x does, over max(1, x), and x is at most ln α and the sizes of the parts. The difference at large
-    losses is many units, see the tests.
+    Less than 8u times the same is lost in the parts, their sum, its exponential, the sum of α − 1 of these
+    and its logarithm x. The rest is more than the few u of itself that ln(1 + e^x) is off by: it grows by at
+    least half of what x does, over max(1, x), and x is at most ln α and the (weighted) sizes of the parts.
 
     Args:
         ratio: 1/z = Δ/σ.
