@@ -184,7 +184,7 @@ def test_no_heavy_user_moves_a_covariance_by_more_than_its_sensitivity(norm, pub
     assert 0.2 < best <= 1
 
 
-def far_from_the_others(sums, effects_of):
+def far_from_the_others(sums, effects_of, level=0.0):
     """Largest distance/Δ where somebody who gave the lowest rating to c items gives the highest to another.
 
     What they gave to the others is as far below the others' effects as can be, and what is new above its own:
@@ -193,7 +193,7 @@ def far_from_the_others(sums, effects_of):
     n, worst = sums.domain.n_items, 0.0
     for c in (1, 2, 3, 6, 12, n - 1):
         rows = [(new, *[1] * c, *[None] * (n - 1 - c)) for new in (None, 5)]
-        one, other = (measured(sums, [row], effects_of(n), 0.0)["covariance"] for row in rows)
+        one, other = (measured(sums, [row], effects_of(n), level)["covariance"] for row in rows)
         worst = max(worst, distance(one[0], one[1], other[1]) / one[0].sensitivity)
     return worst
 
@@ -210,6 +210,13 @@ def test_no_rating_far_from_the_others_moves_a_covariance_by_more(norm, publishe
         chosen = {"strength": strength, "clip": clip, "published": published}
         sums = covariance_sums(domain_of(40), "rating", "add-remove", norm, **chosen)
         assert far_from_the_others(sums, effects_of) <= 1
+
+
+@pytest.mark.parametrize("norm", ["l2", "l1"])
+def test_no_level_beyond_all_residuals_moves_a_covariance_by_more(norm):
+    """A mean of ratings as low as can be, and of fictitious ones that would be lower still."""
+    sums = covariance_sums(domain_of(40), "rating", "add-remove", norm, strength=19, clip=1.0)
+    assert far_from_the_others(sums, lambda n: np.array([1.0, *[3.0] * (n - 1)]), level=-5.0) <= 1
 
 
 def test_residuals_that_reach_twice_as_far_are_found():
