@@ -2,12 +2,13 @@
 # Another Python: make PYTHON=/path/to/python3.12 demo
 
 PYTHON ?= python3
+SECONDS ?= 60
 BIN := .venv/bin
 # Two test processes share the cores: BLAS threads of each would only wait for one another.
 ONE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check --editable
 
-.PHONY: demo test lint test-full mutants oracles bench bench-als bench-sgd docs clean
+.PHONY: demo test lint test-full mutants fuzz oracles bench bench-als bench-sgd docs clean
 
 demo: .venv/.report       ## a private recommender on generated ratings, offline
 	@$(BIN)/hushrec demo
@@ -28,6 +29,10 @@ test-full: .venv/.dev     ## all tests, with the big and the statistical ones, a
 
 mutants: .venv/.dev       ## faults planted one at a time: the fast tests must catch each
 	@$(BIN)/python tests/mutants/run.py
+
+fuzz: .venv/.dev          ## hostile files against both readers, SECONDS= each
+	@$(BIN)/python tests/fuzz/fuzz.py ratings $(SECONDS)
+	@$(BIN)/python tests/fuzz/fuzz.py releases $(SECONDS)
 
 oracles: .venv-oracles/.oracles  ## our accountant against Google's dp-accounting and autodp
 	@.venv-oracles/bin/python -m pytest tests/oracles

@@ -181,7 +181,7 @@ def footer(path, data):
 
 
 FOOTERS = {
-    "a number without end": b"\x36" + b"\x80" * 4_000_000,
+    "a number without end": b"\x36" + b"\xff" * 4_000_000,
     "numbers of eleven bytes": (b"\x16" + b"\xff" * 10 + b"\x01") * 300_000,
     "empty records": b"\x19\xfc" + b"\x80\x80\x80\x02" + b"\x00" * 4_200_000,
     "lists in lists": b"\x19" + b"\x19" * 4_000_000,
@@ -209,3 +209,10 @@ def test_footers_with_other_fields_in_between_are_understood(tmp_path):
         tmp_path / "r.parquet", row_group_size=3, metadata={"k": "v" * 10_000}, statistics="full"
     )
     assert parquet_size(tmp_path / "r.parquet")[0] == 7
+
+
+def test_a_first_line_that_may_be_somebodys_rating_is_not_shown(tmp_path):
+    (tmp_path / "r.csv").write_text("SECRET,Alien,NA\nSECRET,Heat,5\n")
+    assert "none is shown" in refused(tmp_path / "r.csv")
+    (tmp_path / "r.csv").write_text("userId;movieId;stars\nSECRET;Heat;5\n")
+    assert "it has userId;movieId;stars" in refused(tmp_path / "r.csv")

@@ -1,5 +1,6 @@
 """A release from a stranger is refused in little time and memory, whatever stands in its header."""
 
+import dataclasses
 import json
 import os
 import struct
@@ -7,11 +8,13 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 from hushrec.errors import ReleaseError
 from hushrec.release import facts
 from hushrec.release.artefact import Release
+from hushrec.release.client import Client
 
 SIZE = 12_000_000
 OPEN = """
@@ -146,3 +149,13 @@ def test_ids_are_as_long_as_a_domains(release):
     assert release(items=("é" * 128, "b", "c", "d")).items[0] == "é" * 128
     with pytest.raises(ReleaseError, match="too long"):
         release(items=("é" * 128 + "x", "b", "c", "d"))
+
+
+def test_numbers_that_no_equation_bears_are_refused_when_they_are_used(release):
+    made = release()
+    tensors = made.tensors | {"item_factors": np.full_like(made.tensors["item_factors"], 1e12)}
+    client = Client(dataclasses.replace(made, tensors=tensors))
+    for ask in (client.predict, client.recommend):
+        with pytest.raises(ReleaseError, match="nothing can be predicted from") as caught:
+            ask({made.items[0]: 5})
+        assert caught.value.__context__ is None

@@ -110,5 +110,10 @@ def _advice(names: Sequence[str]) -> str:
             "the first line looks like data, not like a header; if there is no header, give positions: "
             'columns={"user_id": 0, "item_id": 1, "rating": 2}'
         )
+    if not any(word in _folded(name) for name in names for word in _KNOWN):
+        return (
+            "none of its names is a usual one, and none is shown, since it may be somebody's; say which is "
+            'which: columns={"user_id": ..., "item_id": ..., "rating": ...}'
+        )
     listed = ", ".join(names)
     return f'it has {listed}; say which is which: columns={{"user_id": ..., "item_id": ..., "rating": ...}}'

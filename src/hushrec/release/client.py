@@ -70,8 +70,8 @@ class Client:
             Item id → predicted rating, clamped to the scale, in the order of ``items``.
 
         Raises:
-            ReleaseError: One of ``items`` is not in the release's catalogue, a rating is no number, or not
-                exactly one of own ratings and a listed user's id is given.
+            ReleaseError: One of ``items`` is not in the release's catalogue, a rating is no number, not
+                exactly one of own ratings and a listed user's id is given, or its numbers are absurd.
         """
         names = tuple(self.release.items if items is None else map(_normal, items))
         unknown = [name for name in names if name not in self._positions]
@@ -82,7 +82,7 @@ class Client:
         targets = np.array([self._positions[name] for name in names], dtype=np.int64)
         lo, hi, _ = self.release.scale
         if user is None:
-            scores = self._predictor.predict(*self._own(ratings), targets)
+            scores = self._of_own(*self._own(ratings), targets)
         else:
             scores = self._of_listed(user, ratings, targets)
         return dict(zip(names, np.clip(scores, lo, hi).tolist(), strict=True))
@@ -102,15 +102,15 @@ class Client:
             Best first; ties in the catalogue's order.
 
         Raises:
-            ReleaseError: A rating is no number, or not exactly one of own ratings and a listed user's id is
-                given.
+            ReleaseError: A rating is no number, not exactly one of own ratings and a listed user's id is
+                given, or the release's numbers are absurd.
         """
         targets = np.arange(len(self._positions))
         lo, hi, _ = self.release.scale
         if user is None:
             rated, values = self._own(ratings)
             targets = np.setdiff1d(targets, rated)
-            scores = self._predictor.predict(rated, values, targets)
+            scores = self._of_own(rated, values, targets)
         else:
             scores = self._of_listed(user, ratings, targets)
         best = np.argsort(-scores, kind="stable")[: max(n, 0)]  # before clamping, which would make ties
@@ -118,6 +118,13 @@ class Client:
             Recommendation(self.release.items[targets[i]], float(min(max(scores[i], lo), hi)), rank)
             for rank, i in enumerate(best, start=1)
         ]
+
+    def _of_own(self, rated: Ints, values: Floats, targets: Ints) -> Floats:
+        try:
+            return self._predictor.predict(rated, values, targets)
+        except np.linalg.LinAlgError:
+            pass
+        raise ReleaseError("this release holds numbers that nothing can be predicted from; fetch it again")
 
     def _of_listed(self, user: str, ratings: Mapping[str, float] | None, targets: Ints) -> Floats:
         if ratings is not None:

@@ -1,0 +1,46 @@
+"""Faults that the fuzzer must find: each puts back what was mended once."""
+
+import contextlib
+import json
+
+from hushrec import errors
+from hushrec.data import binary, delimited, intake
+from hushrec.models import dataset_files
+from hushrec.release import facts
+
+
+def headers():
+    facts.parse = lambda text, **_: json.loads(text)
+
+
+def footers():
+    def unsigned(self):
+        value = shift = 0
+        while True:
+            byte = self._byte()
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    binary._Thrift._unsigned = unsigned
+
+
+def panics():
+    for module in (binary, delimited, intake, dataset_files):
+        module.quiet = contextlib.nullcontext
+
+
+def cells():
+    def told(role, dtype, source):
+        if not (dtype.is_numeric() or dtype == "String"):
+            raise errors.DataError(f"{source}: column {role} is of type {dtype}")
+
+    intake._check_type = told
+
+
+def escapes():
+    errors.HushrecError.__str__ = Exception.__str__
+
+
+PLANTS = {plant.__name__: plant for plant in (headers, footers, panics, cells, escapes)}
