@@ -64,7 +64,7 @@ def packed(header, rest=b""):
 
 def bracketed(random):
     """Megabytes of brackets, digits, or short strings, which parse to far more."""
-    part = random.choice(["[],", "{},", "[[]],", "1.5,", '"ab",', "[", '{"a":', "9", '\\"'])
+    part = random.choice(["[],", "[],", "{},", "[[]],", "1.5,", '"ab",', "[", '{"a":', "9", '\\"'])
     text = '{"items":[' + part * random.choice([10_000, 8_000_000 // len(part), 8_000_000 // len(part)])
     if random.random() < 0.5:
         text += "0]}"
