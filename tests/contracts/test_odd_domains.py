@@ -1,0 +1,324 @@
+"""Odd but legal domains: a fit ends in a release or in a refusal before the charge, not in a lost budget."""
+
+import collections
+import contextlib
+import dataclasses
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hushrec as hr
+from hushrec.data.domain import Domain
+from hushrec.data.ratings import Ratings
+from hushrec.errors import HushrecError
+from hushrec.models.base import Model
+from hushrec.models.covariance import CovarianceSettings
+from hushrec.models.method import Method
+from hushrec.models.noiseless import Noiseless
+from hushrec.models.targets import ChainSettings
+from hushrec.privacy.budget import Budget
+from hushrec.privacy.ledger import Ledger
+
+RATING, STARS, USER = ("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")
+CHANGED, ITEMS = ("user", "replace"), ("user", "replace-items")
+KINDS = (RATING, STARS, USER, CHANGED, ITEMS)
+
+
+@dataclasses.dataclass(frozen=True)
+class World:
+    """A domain, and how people rate in it: everybody at random, all alike, one person everything, nobody."""
+
+    items: int = 6
+    users: int = 8
+    scale: tuple[float, float, float] = (1, 5, 1)
+    cap: int = 500
+    max_users: int = 20
+    taste: str = "random"
+    levels: dict[str, float] | None = None
+
+    def ratings(self) -> Ratings:
+        people = [f"u{n:03}" for n in range(self.users)]
+        domain = Domain(
+            [f"i{n:03}" for n in range(self.items)],
+            scale=self.scale,
+            cap=self.cap,
+            max_users=self.max_users,
+            users=people,
+            levels=self.levels,
+        )
+        rng = np.random.default_rng(5)
+        rated = rng.random((self.users, self.items)) < 0.6
+        steps = rng.integers(0, domain.scale.levels, (self.users, self.items))
+        if self.taste == "one item, one star":
+            rated[:], steps[:] = False, domain.scale.levels - 1
+            rated[:, 0] = True
+        elif self.taste == "one person":
+            rated[:] = False
+            rated[0] = True
+        elif self.taste == "everything":
+            rated[:] = True
+        elif self.taste == "nobody":
+            rated[:] = False
+        elif self.taste == "all alike":
+            rated[:], steps[:] = True, 0
+        rows, columns = np.nonzero(rated)
+        lo, _, step = domain.scale
+        table = {
+            "user_id": [people[row] for row in rows],
+            "item_id": [domain.items[column] for column in columns],
+            "rating": lo + step * steps[rows, columns].astype(np.float64),
+        }
+        schema = {"user_id": pl.String, "item_id": pl.String, "rating": pl.Float64}
+        if self.levels is not None:
+            table["epsilon"] = [[*self.levels][row % len(self.levels)] for row in rows]
+            schema["epsilon"] = pl.String
+        return hr.load(pl.DataFrame(table, schema=schema), domain)
+
+
+WORLDS = {
+    "plain": World(),
+    "1 item": World(items=1),
+    "2 items": World(items=2),
+    "1 user": World(users=1),
+    "at most 1 user": World(users=1, max_users=1),
+    "1 user, 1 item": World(users=1, items=1, max_users=1),
+    "cap 1": World(cap=1),
+    "cap 10^9": World(cap=10**9),
+    "10^9 users": World(max_users=10**9),
+    "2 values": World(scale=(0, 1, 1)),
+    "256 values": World(scale=(0, 255, 1)),
+    "0.001 to 0.002": World(scale=(0.001, 0.002, 0.0005)),
+    "width 1e-6": World(scale=(0, 1e-6, 5e-7)),
+    "width 1e-12": World(scale=(0, 1e-12, 1e-12)),
+    "0 to 10^6": World(scale=(0, 1e6, 1e5)),
+    "0 to 10^12": World(scale=(0, 1e12, 1e12)),
+    "-10 to 10": World(scale=(-10, 10, 1)),
+    "-5 to -1": World(scale=(-5, -1, 1)),
+    "half steps": World(scale=(0.5, 5, 0.5)),
+    "tenths": World(scale=(0.1, 0.7, 0.1)),
+    "far from 0": World(scale=(1000, 1004, 1)),
+    "nobody": World(taste="nobody"),
+    "nobody, tiny": World(taste="nobody", scale=(0.001, 0.002, 0.0005)),
+    "nobody, huge": World(taste="nobody", scale=(0, 1e6, 1e5)),
+    "one item, one star": World(taste="one item, one star"),
+    "one item, one star, huge": World(taste="one item, one star", scale=(0, 1e6, 1e5)),
+    "all alike": World(taste="all alike"),
+    "all alike, tiny": World(taste="all alike", scale=(0.001, 0.002, 0.0005)),
+    "all alike, huge": World(taste="all alike", scale=(0, 1e6, 1e5)),
+    "everything": World(items=12, users=40, max_users=50, taste="everything"),
+    "everything, tiny": World(
+        items=12, users=40, max_users=50, taste="everything", scale=(0.001, 0.002, 0.00025)
+    ),
+    "one person": World(taste="one person"),
+    "one person, huge": World(taste="one person", scale=(0, 1e6, 1e5)),
+    "classes": World(levels={"strict": 0.5, "usual": 2.0, "never": 0.0}),
+}
+ODDEST = (
+    "1 user, 1 item",
+    "cap 1",
+    "10^9 users",
+    "width 1e-12",
+    "0 to 10^12",
+    "tenths",
+    "nobody, tiny",
+    "one item, one star",
+    "all alike, tiny",
+    "everything, tiny",
+    "one person, huge",
+    "classes",
+)
+SHORT = ChainSettings(chains=2, epochs=12)
+MODELS: dict[str, list[Any]] = {
+    "GlobalEffects": [hr.GlobalEffects(), hr.GlobalEffects(levels="released")],
+    "CovarianceSVD": [
+        *(
+            hr.CovarianceSVD(rank=2, covariance=CovarianceSettings(cleaning=way))
+            for way in (None, "shrink", "none")
+        ),
+        hr.CovarianceSVD(),
+    ],
+    "CovarianceKNN": [
+        hr.CovarianceKNN(rank=2, covariance=CovarianceSettings(cleaning=way))
+        for way in (None, "shrink", "none")
+    ],
+    "InputPerturbationMF": [
+        hr.InputPerturbationMF(rank=2),
+        hr.InputPerturbationMF(rank=2, solver="sgd"),
+        hr.InputPerturbationMF(rank=1, threshold=0.001),
+        hr.InputPerturbationMF(),
+    ],
+    "PrivateSGD": [hr.PrivateSGD(rank=1, epochs=2), hr.PrivateSGD(rank=6, epochs=3), hr.PrivateSGD()],
+    "PrivateALS": [hr.PrivateALS(rank=1, epochs=2), hr.PrivateALS(rank=6, epochs=3), hr.PrivateALS()],
+    "PosteriorMF": [
+        hr.PosteriorMF(rank=1, rounds=3),
+        hr.PosteriorMF(rounds=2, rank=2, sample_rate=0.5),
+        hr.PosteriorMF(method="posterior", rank=1, chain=SHORT),
+        hr.PosteriorMF(method="posterior", rank=2, chain=SHORT, out_of_range="reject"),
+        hr.PosteriorMF(),
+    ],
+    "RandomizedResponse": [hr.RandomizedResponse(), hr.RandomizedResponse(sample=2)],
+    "DistanceBased": [
+        hr.DistanceBased(keep_probability=0.5, group_probability=0.5, threshold=1.0, groups="ratings"),
+        hr.DistanceBased(
+            keep_probability=0.999, group_probability=0, threshold=1.0, distance="cosine", groups="ratings"
+        ),
+    ],
+    "MatrixFactorization": [hr.MatrixFactorization(rank=1, epochs=2)],
+    "ItemKNN": [hr.ItemKNN()],
+    "UserKNN": [hr.UserKNN()],
+}
+LOSSES = (
+    (1e-6, 1e-11),
+    (1.0, 1e-11),
+    (1.0, 1e-300),
+    (20.0, 1e-11),
+    (1e4, 1e-11),
+)  # ε, and δ of Gaussian noise
+
+
+def configs(name: str) -> Iterator[Any]:
+    """Every setting of a model, in both analyses, and with its own noise and the other."""
+    for config in MODELS[name]:
+        yield config
+        if isinstance(config, Model):
+            noise = "gaussian" if config.law == "laplace" else "laplace"
+            for changed in (
+                {"noise": noise},
+                {"analysis": "published"},
+                {"analysis": "published", "noise": noise},
+            ):
+                yield config.model_copy(update=changed)
+        elif isinstance(config, hr.RandomizedResponse):
+            yield config.model_copy(update={"analysis": "published"})
+
+
+def budgets(config: Any, losses: tuple[tuple[float, float], ...]) -> Iterator[Budget]:
+    """Every unit and adjacency, those that the model refuses as well, at every ε."""
+    for unit, adjacency in KINDS:
+        unsupported = isinstance(config, Model) and (unit, adjacency) not in config.supports
+        for epsilon, delta in losses[:1] if unsupported else losses:
+            pure = getattr(config, "law", "laplace") == "laplace" and delta < 1e-200
+            yield Budget(epsilon=epsilon, delta=0.0 if pure else delta, unit=unit, adjacency=adjacency)
+
+
+def outcome(ratings: Ratings, config: Any, budget: Budget, ledger: Ledger) -> str:
+    """``release``, ``refused`` before the charge, or how the budget was ``lost``."""
+    booked = len(ledger.entries())
+    verb = hr.release_data if isinstance(config, Method) else hr.fit
+    try:
+        made = verb(ratings, config, budget, ledger=ledger, entropy=hr.testing.Seeded(3))
+        if isinstance(made, hr.Release):
+            require_usable(made)
+    except Exception as error:
+        if len(ledger.entries()) == booked and isinstance(error, HushrecError):
+            return "refused"
+        return f"lost: {type(error).__name__}: {error}"
+    return "release"
+
+
+def require_usable(release: hr.Release) -> None:
+    """It is read back, and predicts numbers, for somebody who has rated and for somebody who has not."""
+    client = hr.Client(hr.Release.from_bytes(release.to_bytes()))
+    lo, hi, _ = release.scale
+    for own in ({}, {release.items[0]: hi}):
+        predicted = client.predict(own, items=list(release.items))
+        values = np.array(list(predicted.values()), dtype=np.float64)
+        assert ((values >= lo - 1e-6 * abs(lo)) & (values <= hi + 1e-6 * abs(hi))).all(), (
+            "it predicts no rating"
+        )
+
+
+def sweep(
+    configs: Iterable[Any], worlds: dict[str, World], losses: tuple[tuple[float, float], ...]
+) -> Iterator[tuple[str, Any, Budget, str]]:
+    """Every setting in every world at every budget, each with a ledger of its own."""
+    for world, made in worlds.items():
+        ratings = made.ratings()
+        for config in configs:
+            for budget in budgets(config, losses):
+                total = budget.model_copy(update={"epsilon": 4e6})
+                yield world, config, budget, outcome(ratings, config, budget, Ledger.ephemeral(total))
+
+
+def lost(found: Iterator[tuple[str, Any, Budget, str]]) -> tuple[list[str], collections.Counter[str]]:
+    """What lost a budget, each kind once, and how often each end was met.
+
+    Rejection as printed gives up after a while by its own rule, which depends on the ratings: see
+    docs/models/errata.md. That end is counted, and is no surprise.
+    """
+    ends: collections.Counter[str] = collections.Counter()
+    surprises = set()
+    for world, config, budget, end in found:
+        rejects = getattr(config, "out_of_range", "clamp") == "reject" and "ConfigError" in end
+        ends["gave up" if rejects else end.partition(":")[0]] += 1
+        if end.startswith("lost") and not rejects:
+            surprises.add(f"{world}: {type(config).__name__}, {budget}: {end}")
+    return sorted(surprises), ends
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_no_budget_is_lost(name):
+    few = [config for config in MODELS[name] if config == MODELS[name][0] or "'posterior'" in repr(config)][
+        :2
+    ]
+    worlds = {world: WORLDS[world] for world in ODDEST}
+    surprises, ends = lost(sweep(few, worlds, ((1.0, 1e-11), (1e4, 1e-11))))
+    assert not surprises, "\n".join(surprises)
+    assert ends["release"] or issubclass(type(few[0]), Noiseless)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", MODELS)
+def test_no_budget_is_lost_in_any_form(name, capsys):
+    surprises, ends = lost(sweep([*configs(name)], WORLDS, LOSSES))
+    with capsys.disabled():
+        counts = [ends.total(), ends["release"], ends["refused"], ends["lost"], ends["gave up"]]
+        print(f"\n| `{name}` | " + " | ".join(f"{count:,}" for count in counts) + " |")
+    assert not surprises, "\n".join(surprises)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in MODELS if not issubclass(type(MODELS[name][0]), Noiseless)]
+)
+def test_a_ledger_on_disk_books_what_is_released_and_nothing_else(name, tmp_path):
+    """Under the operating system's noise: as many charges as releases, each of them published."""
+    config = MODELS[name][0]
+    for number, budget in enumerate(budgets(config, ((20.0, 1e-11),))):
+        ledger = Ledger.create(
+            tmp_path / f"{number}.db", budget.model_copy(update={"epsilon": 4e6}), horizon=100
+        )
+        made = 0
+        for world in ("1 user, 1 item", "width 1e-12", "all alike, tiny", "one person, huge", "nobody"):
+            with contextlib.suppress(HushrecError):
+                verb = hr.release_data if isinstance(config, Method) else hr.fit
+                verb(WORLDS[world].ratings(), config, budget, ledger=ledger)
+                made += 1
+        states = collections.Counter(entry.state for entry in ledger.entries())
+        assert len({entry.slot for entry in ledger.entries()}) == made
+        assert set(states) <= {"published"}
+
+
+def test_the_sweep_finds_a_fit_that_fails_after_its_charge(monkeypatch):
+    def singular(*_: Any) -> Any:
+        raise np.linalg.LinAlgError("Singular matrix")
+
+    monkeypatch.setattr(hr.GlobalEffects, "release", singular)
+    surprises, ends = lost(sweep([hr.GlobalEffects()], {"plain": World()}, LOSSES))
+    assert "LinAlgError" in surprises[0]
+    assert ends["lost"] == ends.total() - ends["refused"] > 0
+
+
+def test_the_sweep_finds_a_release_that_predicts_nothing(monkeypatch):
+    release = hr.GlobalEffects.release
+
+    def spoilt(*arguments: Any) -> hr.Release:
+        made = release(*arguments)
+        made.tensors["item_factors"] = np.full_like(made.tensors["item_factors"], np.nan)
+        return dataclasses.replace(made, constants={**made.constants, "user_mean": np.nan})
+
+    monkeypatch.setattr(hr.GlobalEffects, "release", spoilt)
+    surprises, _ = lost(sweep([hr.GlobalEffects()], {"plain": World()}, LOSSES))
+    assert surprises
