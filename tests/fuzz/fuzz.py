@@ -22,7 +22,7 @@ from contextlib import suppress
 from pathlib import Path
 from random import Random
 
-SECONDS, ADDRESSES = 10, 8 << 30
+SECONDS, ADDRESSES = 10, 64 << 30
 KEPT = 20  # faults after which it stops
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from hushrec.data.arrow import ipc_size
 from hushrec.data.columns import Columns, by_name
 from hushrec.data.quiet import GIVEN_UP, quiet
 from hushrec.data.text import refuse_bomb
@@ -43,14 +44,9 @@ def read_ipc(path: Path, columns: Columns | None, max_bytes: int) -> Iterator[pl
 
     Privacy: private.
     """
-    rows = None
-    with suppress(*_FAILURES), quiet():
-        rows = pl.scan_ipc(path, glob=False).select(pl.len()).collect().item()
-    if rows is None:
-        raise DataError(
-            f"{path} is no Arrow IPC file, or is cut short; write it again as IPC file or Feather 2"
-        )
-    yield from _read(path, pl.scan_ipc, columns, rows, 0, max_bytes, "Arrow IPC")
+    rows, unpacked = ipc_size(path)
+    refuse_bomb(path, unpacked, max_bytes)
+    yield from _read(path, pl.scan_ipc, columns, rows, unpacked, max_bytes, "Arrow IPC")
 
 
 def _read(
