@@ -1,8 +1,8 @@
 """What an Arrow IPC file claims to unpack to, before any of it is read.
 
 Polars makes room for whatever a buffer claims, and where there is no such room it ends the process. So the
-claims are added up first. They stand in flatbuffers: the footer lists record batches and dictionaries, each of
-these its buffers, and a compressed buffer begins with its unpacked size.
+claims are added up first. They stand in flatbuffers: the footer lists record batches and dictionaries, each
+of these its buffers, and a compressed buffer begins with its unpacked size.
 
 Privacy: private in; out come sizes.
 """
