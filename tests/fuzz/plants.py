@@ -4,6 +4,7 @@ import contextlib
 import json
 
 from hushrec import errors
+from hushrec.cli import console
 from hushrec.data import binary, delimited, intake
 from hushrec.models import dataset_files
 from hushrec.release import facts
@@ -41,6 +42,7 @@ def cells():
 
 def escapes():
     errors.HushrecError.__str__ = Exception.__str__
+    console.escaped = str
 
 
 PLANTS = {plant.__name__: plant for plant in (headers, footers, panics, cells, escapes)}
