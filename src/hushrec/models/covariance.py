@@ -162,7 +162,7 @@ class CovarianceSettings(BaseModel):
         if weighted:
             products += cleaning.ROUNDS * rank * (rank + 3) + 24 * 80
         memory = squares * square + n * (14.0 * rank**2 if weighted else 40.0 * rank)
-        return Footprint(memory + 1e7, 20, 32, square / DRAWS + n**2 * products / FLOPS, 5.0)
+        return Footprint(memory + 1e7, 20, 32, n**2 / DRAWS + n**2 * products / FLOPS, 5.0)
 
     def similarity(self, matrices: Matrices, n: int) -> Floats:
         """Factors of the cleaned co-rating weights, the similarity of nearest neighbours; (n_items, any).

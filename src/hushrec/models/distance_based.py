@@ -98,8 +98,11 @@ class DistanceBased(Method):
         return self.planned(domain, budget, event, uncovered=uncovered)
 
     def footprint(self, plan: Plan, domain: Domain) -> Footprint:
-        """Of every rating's replacement. Groups are made before anything is charged, and not counted."""
-        return Footprint(1e7 + LISTED * domain.n_users, 60, 200, 0.0, 2.0)
+        """Of every rating's replacement, and of finding groups, whose size no public fact tells.
+
+        They are made before anything is charged.
+        """
+        return Footprint(4e7 + LISTED * domain.n_users, 120, 200, 0.0, 2.0)
 
     def law(self, plan: Plan, ratings: Ratings) -> SubstitutionLaw:
         """That of the groups, which are made from the ratings if the settings say so."""

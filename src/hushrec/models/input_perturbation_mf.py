@@ -105,7 +105,7 @@ class InputPerturbationMF(Model):
             query = cells.query()
             exponent = cells.threshold * budget.epsilon * self.split(domain, budget)[query.name]
             kept = everywhere * math.exp(-exponent / query.sensitivity)
-        pace = (self.epochs or 10) * self.rank / 100  # seconds for a million ratings or kept cells
+        pace = (self.epochs or 10) * self.rank / 200  # seconds for a million ratings or kept cells
         return averages.then(
             Footprint(
                 averages.memory + 60 * kept, 60 if kept else 40, 32, kept / DRAWS + pace * kept / 1e6, pace

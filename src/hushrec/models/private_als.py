@@ -85,9 +85,9 @@ class PrivateALS(Model):
         """Of the averages; then of the sides, the larger one's systems of equations at once."""
         n, people, items = self.rank, domain.n_users, domain.n_items
         rows, side = people + items, max(people, items)
-        systems = 8.0 * 5 * side * n**2
+        systems = 8.0 * 3.4 * side * n**2
         memory = 1e7 + LISTED * people + 8 * 4 * rows * n + COPIED * side * n + systems
-        solved = rows * n * (1 / DRAWS + 2 * n**2 / FLOPS)
+        solved = rows * n * (1 / DRAWS + 16 * n**2 / FLOPS)
         factors = Footprint(memory, 24, 32, self.epochs * solved, self.epochs * n / 100)
         return averages_footprint(domain, budget, published=self.published).then(factors)
 
