@@ -48,7 +48,8 @@ import json, sys
 
 class Device:
     def find_spec(self, name, path=None, target=None):
-        ours = name in ("hushrec", "hushrec.arrays", "hushrec.errors", "hushrec.figures", "hushrec.release")
+        package, _, rest = name.partition(".")
+        ours = package == "hushrec" and rest in ("", "arrays", "errors", "escapes", "figures", "release")
         known = name.partition(".")[0] in {*sys.stdlib_module_names, "numpy", "safetensors"}
         if not (ours or known or name.startswith("hushrec.release.")):
             raise ImportError(f"{name} is not on this device")

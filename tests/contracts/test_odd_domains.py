@@ -287,9 +287,9 @@ def test_a_ledger_on_disk_books_what_is_released_and_nothing_else(name, tmp_path
     """Under the operating system's noise: as many charges as releases, each of them published."""
     config = MODELS[name][0]
     for number, budget in enumerate(budgets(config, ((20.0, 1e-11),))):
-        ledger = Ledger.create(
-            tmp_path / f"{number}.db", budget.model_copy(update={"epsilon": 4e6}), horizon=100
-        )
+        (tmp_path / str(number)).mkdir()  # the ledger of one guarantee, apart from those of others
+        total = budget.model_copy(update={"epsilon": 4e6})
+        ledger = Ledger.create(tmp_path / str(number) / "ledger.db", total, horizon=100)
         made = 0
         for world in ("1 user, 1 item", "width 1e-12", "all alike, tiny", "one person, huge", "nobody"):
             with contextlib.suppress(HushrecError):

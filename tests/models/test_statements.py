@@ -30,7 +30,7 @@ def ratings(asked: float | None = None) -> Ratings:
 
 
 def fitted(tmp_path: Path, asked: float | None, config: PosteriorMF, **more: object) -> Release:
-    places = more or {"ledger": tmp_path / "ledger.db"}
+    places = more or {"ledger": hr.Ledger.create(tmp_path / "ledger.db", BUDGET)}
     return hr.fit(ratings(asked), config, BUDGET, **places)  # type: ignore[arg-type]
 
 

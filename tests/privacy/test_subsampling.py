@@ -99,7 +99,7 @@ def test_great_divergences_are_never_below_the_true_ones_and_would_be_unrounded(
 
 def test_what_an_order_adds_is_never_below_the_truth_and_would_be_unrounded(monkeypatch) -> None:
     """A unit is so much more than the last bit of a float that one sum in 30,000 is rounded down."""
-    convert, allowed = subsampling._conversion.__wrapped__, [k * 1e-6 for k in range(1, 2000)]
+    convert, allowed = subsampling.conversion.__wrapped__, [k * 1e-6 for k in range(1, 2000)]
     with localcontext() as context:
         context.prec = 50
         ln = {order: Decimal(order).ln() for order in range(1, max(ORDERS) + 1)}

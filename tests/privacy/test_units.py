@@ -1,5 +1,6 @@
 """Units of privacy loss: rounded once, and always to the side of the protected people."""
 
+import math
 import random
 from fractions import Fraction
 
@@ -10,10 +11,12 @@ COUNTS = [*range(2000), *(random.Random(1).randrange(2**e) for e in range(11, 62
 
 def test_a_figure_that_is_shown_is_never_below_what_was_spent() -> None:
     for count in COUNTS:
-        shown = units.shown(count)
-        assert Fraction(shown) >= Fraction(count, units.PER_ONE)
+        shown, spent = units.shown(count), Fraction(count, units.PER_ONE)
+        assert units.as_written(shown) >= spent, "as the decimal that it is written as"
         assert units.allowance(shown) >= count, "and allows it, read as an owner writes it"
-        assert Fraction(shown) <= Fraction(count, units.PER_ONE) * (1 + Fraction(1, 2**51))
+        assert Fraction(shown) <= spent * (1 + Fraction(1, 2**51))
+        if count:
+            assert Fraction(math.nextafter(shown, math.inf)) >= spent, "which formulas are given"
 
 
 def test_costs_are_rounded_up_and_allowances_down() -> None:
