@@ -246,8 +246,8 @@ def sweep(
 def lost(found: Iterator[tuple[str, Any, Budget, str]]) -> tuple[list[str], collections.Counter[str]]:
     """What lost a budget, each kind once, and how often each end was met.
 
-    Rejection as printed gives up after a while by its own rule, which depends on the ratings: see
-    docs/models/errata.md. That end is counted, and is no surprise.
+    Rejection as printed gives up after a while by its own rule, which depends on the ratings, so only seeded
+    experiments, as these are, may run it. That end is counted apart.
     """
     ends: collections.Counter[str] = collections.Counter()
     surprises = set()

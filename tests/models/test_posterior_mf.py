@@ -7,7 +7,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.data.blocks import Blocks
-from hushrec.errors import BudgetUnsupported, DataError
+from hushrec.errors import BudgetError, BudgetUnsupported, DataError
 from hushrec.models.dynamics import langevin_step
 from hushrec.privacy.accountant import gaussian_epsilon, gaussian_mu
 from hushrec.privacy.mechanisms import Grant
@@ -257,12 +257,17 @@ def test_a_sample_predicts_better_the_more_it_may_tell(rmse, budget):
     assert errors[1] < errors[0] - 0.05
 
 
-def test_rejection_as_printed_is_for_the_published_analysis_under_replace(world, budget):
+def test_rejection_as_printed_is_for_seeded_reproductions_under_replace(world, budget, tmp_path):
     for analysis, adjacency in (("published", "add-remove"), ("corrected", "replace")):
         model = sampled(out_of_range="reject", analysis=analysis)
         with pytest.raises(BudgetUnsupported, match="clamp"):
             hr.plan(model, world[0].domain, pure(budget, 8.0, adjacency))
     wide = sampled(out_of_range="reject", analysis="published", margin=10.0)
+    total = pure(budget, 1e3, "replace")
+    ledger = hr.Ledger.create(tmp_path / "ledger.db", total)  # whether it gives up would tell of the ratings
+    with pytest.raises(BudgetError, match='set out_of_range="clamp", or make a seeded experiment'):
+        hr.fit(world[0], wide, pure(budget, 8.0, "replace"), ledger=ledger)
+    assert ledger.entries() == ()
     assert fitted(world[0], wide, pure(budget, 8.0, "replace")).kind == "factors"
 
 

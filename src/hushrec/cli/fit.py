@@ -84,6 +84,7 @@ def fit(
         )
     from hushrec.data.domain import Domain
     from hushrec.models.fitting import fit
+    from hushrec.models.memory import require_memory
 
     declared = Domain.open(domain)
     planned = config.plan(declared, budget)
@@ -92,6 +93,9 @@ def fit(
     with console.working("reading ratings"):
         private = options.packed_or_loaded(ratings, declared, column, format, separator, decimal)
     console.print_confidential(ratings.name, private)
+    require_memory(
+        planned.model, config.footprint(declared, budget), private
+    )  # else a ledger would be started
     charged = account.opened(ledger, planned, new_ledger)
     with console.working("measuring under noise"):
         release = fit(private, config, budget, ledger=charged, slot=slot, checkpoint=checkpoint)

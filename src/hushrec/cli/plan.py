@@ -33,6 +33,8 @@ def plan(
     screen.print()
     screen.print(f"Total: true ε = {above(planned.epsilon)} at δ = {above(delta)} per {unit}, {adjacency}")
     screen.print(f"A fit {planned.needs}.", soft_wrap=True)
+    if planned.only_seeded:
+        screen.print(f"For seeded experiments alone: {planned.only_seeded}.", soft_wrap=True)
     if planned.condition:
         screen.print(planned.condition, soft_wrap=True)
     if planned.levels:

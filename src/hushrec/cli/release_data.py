@@ -79,6 +79,7 @@ def release_data(
     """Release a randomized data set, charged to a ledger."""
     from hushrec.data.domain import Domain
     from hushrec.models.dataset_files import require_lines
+    from hushrec.models.memory import require_memory
     from hushrec.models.releasing import release_data
 
     declared = Domain.open(domain)
@@ -105,6 +106,8 @@ def release_data(
     with console.working("reading ratings"):
         private = options.load(ratings, declared, column, format, separator, decimal)
     console.print_confidential(ratings.name, private)
+    # Before a ledger is started that the release would then not charge.
+    require_memory(planned.model, config.footprint(planned, declared), private)
     charged = account.opened(ledger, planned, new_ledger)
     with console.working("randomizing rows"):
         data = release_data(private, config, budget, ledger=charged, slot=slot)

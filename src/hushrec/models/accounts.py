@@ -9,7 +9,7 @@ from hushrec.privacy import surroundings
 from hushrec.privacy.entropy import Entropy, OperatingSystem
 from hushrec.privacy.ledger import Ledger
 from hushrec.privacy.mechanisms import Grant
-from hushrec.privacy.plan import Plan, require_exact_noise
+from hushrec.privacy.plan import Plan, require_releasable
 
 
 def account_of(ledger: Ledger | str | Path | None, planned: Plan, entropy: Entropy | None) -> Ledger:
@@ -71,7 +71,7 @@ def require_startable(path: str | Path, planned: Plan) -> None:
 
     Privacy: public.
     """
-    require_exact_noise(planned, "")
+    require_releasable(planned, "")
     if planned.spent.epsilon_units(planned.budget.delta) > planned.budget.epsilon_units:
         raise BudgetExceeded(planned.epsilon, planned.budget.epsilon, planned.budget.unit, started=False)
     surroundings.require_startable(Path(path).resolve(), planned.budget, planned.domain_digest)

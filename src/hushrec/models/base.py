@@ -63,6 +63,11 @@ class Model(Settings):
         return self.noise or "gaussian"
 
     @property
+    def only_seeded(self) -> str:
+        """Why only seeded experiments may run these settings, and what to set instead; empty by default."""
+        return ""
+
+    @property
     def published(self) -> bool:
         """Whether the paper's form is asked for."""
         return self.analysis == "published"
@@ -117,6 +122,7 @@ class Model(Settings):
             claimed_epsilon=budget.epsilon if self.published else None,
             asked=(domain.levels or {}) if self.personal else {},
             needs=str(self.footprint(domain, budget)),
+            only_seeded=self.only_seeded,
         )
 
     def split(self, domain: Domain, budget: Budget) -> dict[str, float]:

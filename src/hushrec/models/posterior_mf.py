@@ -107,6 +107,13 @@ class PosteriorMF(Model):
         """Gaussian noise, which drives the dynamics; a posterior sample, of pure ε, has no other."""
         return "gaussian" if self.method == "certified" else "laplace"
 
+    @property
+    def only_seeded(self) -> str:
+        """Rejection may give up after the charge, and whether it does depends on the ratings."""
+        if self.method != "posterior" or self.out_of_range != "reject":
+            return ""
+        return 'rejection as printed may end without a release, which no ε covers; set out_of_range="clamp"'
+
     def queries(self, domain: Domain, budget: Budget) -> Sequence[tuple[Query, float]]:
         """Item effects, then the gradients of every round; or the one sample."""
         require_rank(self.factors, domain)

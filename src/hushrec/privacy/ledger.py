@@ -23,7 +23,7 @@ from hushrec.privacy.checkpoint import Checkpoint
 from hushrec.privacy.entropy import Entropy, OperatingSystem
 from hushrec.privacy.failpoints import failpoint
 from hushrec.privacy.mechanisms import SEAL, Grant, sampler
-from hushrec.privacy.plan import Plan, require_exact_noise, require_same_population
+from hushrec.privacy.plan import Plan, require_releasable, require_same_population
 from hushrec.privacy.routes import spelled
 from hushrec.privacy.store import Session, Store
 
@@ -222,7 +222,7 @@ class Ledger:
             history = session.history
             require_same_population(plan, history.total)
             caveat = inherited(caveat, history.entries())
-            require_exact_noise(plan, caveat)
+            require_releasable(plan, caveat)
             if self.path and not caveat and not history.covers(plan.domain_digest):
                 surroundings.require_alone(self.path, plan.domain_digest, history.total)
             caveat = conditional(caveat, plan, [*history.entries()])

@@ -70,6 +70,7 @@ class Plan:
             nothing is.
         foreign: names of code outside hushrec that declares what is measured: ``models.authors`` finds them.
         needs: memory and time that a fit takes, as a person reads it; empty where nobody says.
+        only_seeded: why only seeded experiments may run it, and what to set instead; empty where others may.
 
     Raises:
         BudgetError: δ is not below 1/(10 · max_users); names repeat; shares exceed the whole; the number of
@@ -92,6 +93,7 @@ class Plan:
     uncovered: str = ""
     foreign: tuple[str, ...] = ()
     needs: str = field(default="", compare=False)
+    only_seeded: str = ""
 
     def __post_init__(self) -> None:
         # A copy through JSON is both a check that it can be stored and a guard against later changes.
@@ -217,7 +219,8 @@ class Plan:
         if self.spent.endless:
             total = f"no finite ε is known for this noise{claim}"
         lines = [head, "", *_aligned(list(self._rows())), "", total]
-        lines += filter(None, [self.condition, self.needs and f"{self.model} {self.needs}"])
+        seeded = self.only_seeded and f"for seeded experiments alone: {self.only_seeded}"
+        lines += filter(None, [self.condition, seeded, self.needs and f"{self.model} {self.needs}"])
         if self.levels:
             lines += [
                 "",
@@ -275,15 +278,20 @@ def require_same_population(plan: Plan, total: Budget) -> None:
     require_small_delta(total.delta, plan.max_users)
 
 
-def require_exact_noise(plan: Plan, caveat: str) -> None:
-    """Refuse noise that is drawn in floating point, unless the release says that it is not private.
+def require_releasable(plan: Plan, caveat: str) -> None:
+    """Refuse what only reproduces published figures, unless the release says that it is not private.
 
     Raises:
-        BudgetError: A measurement has spherical noise, and there is no caveat.
+        BudgetError: There is no caveat, and a measurement has spherical noise, which is drawn in floating
+            point, or the plan is ``only_seeded``.
 
     Privacy: public.
     """
-    if not caveat and any(isinstance(event, Spherical) for event in plan.events):
+    if caveat:
+        return
+    if plan.only_seeded:
+        raise BudgetError(f"{plan.model}: {plan.only_seeded}, or make a seeded experiment without a ledger")
+    if any(isinstance(event, Spherical) for event in plan.events):
         raise BudgetError(
             f'{plan.model}: spherical noise only reproduces published figures; set analysis="corrected", or '
             "make a seeded experiment without a ledger"

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from hushrec.escapes import escaped
+
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
@@ -26,8 +28,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 def shown(name: object) -> str:
     """A name out of a folder or a file as it may be printed: one line, no control characters, not long."""
-    text = str(name)
-    text = text if text.isprintable() else ascii(text)
+    text = escaped(str(name))
     return text if len(text) <= 80 else f"{text[:77]}…"
 
 
