@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hushrec.errors import BudgetExceeded, LedgerError, MemoryExceeded
+from hushrec.figures import above
 from hushrec.privacy import surroundings
 from hushrec.privacy.entropy import Entropy, OperatingSystem
 from hushrec.privacy.ledger import Ledger
@@ -101,7 +102,7 @@ def spending(account: Ledger, grant: Grant, planned: Plan) -> Iterator[None]:
         if isinstance(error, MemoryError):
             error = MemoryExceeded("there is too little memory for this release; make room for it")
             if not grant.checkpoint:
-                note += f" It was ε = {planned.epsilon:.6g} at δ = {planned.budget.delta:g}. "
+                note += f" It was ε = {above(planned.epsilon)} at δ = {above(planned.budget.delta)}. "
                 note += "A fit with a checkpoint folder would go on under its charge."
             error.add_note(note)
             raise error from None
