@@ -57,6 +57,20 @@ def test_a_ledger_is_started_once(path: Path, make_plan: MakePlan) -> None:
         again.charge(make_plan())
 
 
+def test_of_two_that_start_a_ledger_at_once_one_does(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other comes between the first one's look and its file."""
+    other, rivals = TOTAL.model_copy(update={"epsilon": 1.0}), [path]
+
+    def meanwhile(name: str) -> None:
+        if name == "inside-create" and rivals:
+            Ledger.create(rivals.pop(), other)
+
+    monkeypatch.setattr(store, "failpoint", meanwhile)
+    with pytest.raises(LedgerError, match="there is a ledger already"):
+        Ledger.create(path, TOTAL)
+    assert Ledger.open(path).total == other
+
+
 def test_there_is_one_ledger_under_a_name(path: Path) -> None:
     Ledger.create(path, TOTAL)
     with pytest.raises(LedgerError, match="open it"):
