@@ -16,7 +16,7 @@ from hushrec.models.global_effects import GlobalEffects
 from hushrec.models.input_perturbation_mf import InputPerturbationMF
 from hushrec.models.method import Method
 from hushrec.models.randomized_response import RandomizedResponse
-from hushrec.privacy.caveats import CLAIMED
+from hushrec.privacy.caveats import CLAIMED, CONDITIONAL, conditional
 from hushrec.release.artefact import Release
 from hushrec.release.statement import Statement
 from hushrec.statistics.query import Query
@@ -108,6 +108,14 @@ def test_later_releases_of_the_ledger_say_that_its_total_rests_on_the_claim(rele
     said = [entry.caveat for entry in ledger.entries()]
     assert CLAIMED not in said[0]
     assert f"{CLAIMED}: {NAME} is not part" in " ".join(said)
+
+
+def test_a_claim_behind_another_condition_is_not_forgotten(world, ledger, releases):
+    """A stranger's posterior sample: the ledger's record begins with the chain, and ends with the claim."""
+    plan = hr.plan(hr.GlobalEffects(), world.domain, budget())
+    both = replace(ledger.entries()[0], caveat=f"{CONDITIONAL}: a chain; {CLAIMED}: {NAME} is not part of it")
+    assert conditional("", plan, [both]).startswith(f"{CLAIMED}: this ledger holds a release by code")
+    assert not conditional("", plan, [replace(both, caveat="")])
 
 
 def test_files_and_ledgers_keep_the_claim(releases, world, ledger):
