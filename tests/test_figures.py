@@ -154,6 +154,8 @@ def test_nothing_is_hidden_that_the_adjacency_leaves_open(unit, adjacency, epsil
     assert ("may be known" in said) == (adjacency != "add-remove")
     assert ("one particular rating of yours" in said or "one rating of yours" in said) == (unit == "rating")
     assert ("stars" in first) == ((unit, adjacency) == ("rating", "replace"))
+    everything = (unit, adjacency) == ("user", "add-remove") and not said.startswith("Next to nothing")
+    assert ("conclude about you " in first) == everything
     if epsilon < 13:
         assert said.endswith(wording.covered(unit, adjacency))
         assert ("about all your ratings together it may tell far more" in said) == (unit == "rating")

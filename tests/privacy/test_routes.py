@@ -182,11 +182,12 @@ def test_a_ledger_that_leaves_its_route_says_so(tmp_path):
     assert ledger.holds == ""
     ledger.charge(plan(gaussian(20.0)))
     assert ledger.holds == (
-        "The total holds also for releases that are chosen after seeing earlier ones, provided that all use "
-        "Gaussian noise, and measure everybody, whatever earlier ones show: exact Gaussian composition."
+        "The total also holds where a release is planned after looking at earlier ones, as long as every "
+        "release uses Gaussian noise and measures everybody, whatever earlier ones show. It is counted by "
+        "exact Gaussian composition."
     )
     ledger.charge(plan(sampled(4.0, 0.125, 20)))
-    assert ledger.holds.startswith("The total holds for releases that were settled without looking")
+    assert ledger.holds.startswith("The total holds for releases that were planned without looking")
     assert ledger.remaining == pytest.approx(4.0 - ledger.spent.epsilon(DELTA), abs=1e-9)
 
 
@@ -197,9 +198,9 @@ def test_what_does_not_go_together_is_not_called_settled(sigma, then):
     assert settled(spent, "17")
     assert settled(spent, routes.CONCENTRATED) == (not spent.curve)
     assert spelled(Spent(), "17") == ""
-    assert "provided" not in spelled(spent, "17")
-    assert "none uses Gaussian noise, whatever" in spelled(spent_of(laplace(2.0)), routes.EXACT)
-    assert "none measures a sample" in spelled(spent_of(laplace(2.0)), routes.CONCENTRATED)
+    assert "as long as" not in spelled(spent, "17")
+    assert "no release uses Gaussian noise, whatever" in spelled(spent_of(laplace(2.0)), routes.EXACT)
+    assert "no release measures a sample" in spelled(spent_of(laplace(2.0)), routes.CONCENTRATED)
 
 
 # -- on disk ----------------------------------------------------------------------------------------------
@@ -233,16 +234,14 @@ def replayed(*facts):
     return history
 
 
-def test_ledgers_from_before_routes_are_counted_as_they_were(tmp_path):
+def test_a_ledger_that_counts_in_an_unknown_way_is_refused(tmp_path):
     path = tmp_path / "ledger.db"
     Ledger.create(path, total(4.0), horizon=3).charge(plan(laplace(40.0)))
     opened, charged = bodies(path)
-    del charged["route"]
-    history = replayed(opened, charged)
-    assert history.spent_epsilon == history.spent.epsilon_units(DELTA)
-    assert spelled(history.spent, history.route).startswith("The total holds for releases that were settled")
-    with pytest.raises(LedgerDamaged, match="in a way that this hushrec does not know"):
-        replayed(opened, charged | {"route": "65"})
+    assert replayed(opened, charged).route == charged.pop("route") == routes.CONCENTRATED
+    for other in ({}, {"route": ""}, {"route": "65"}):
+        with pytest.raises(LedgerDamaged, match="in a way that this hushrec does not know"):
+            replayed(opened, charged | other)
 
 
 def test_a_ledger_that_took_the_smallest_bound_would_be_caught(tmp_path, monkeypatch):

@@ -165,8 +165,7 @@ class History:
         total: the owner's budget.
         horizon: how many release slots there are.
         spent: sum of all charges.
-        route: how the total is counted, as the first charge settled it; empty before it, and in
-            ledgers that are older than routes.
+        route: how the total is counted, as the first charge settled it; empty before it.
         charges: every charge by number.
 
     Privacy: public.
@@ -289,8 +288,8 @@ class History:
 
 
 def _route(facts: dict[str, Any]) -> str:
-    route = str(facts.get("route", ""))  # none in ledgers that are older than routes
-    if route and route not in ROUTES:
+    route = str(facts.get("route"))
+    if route not in ROUTES:
         raise LedgerDamaged(
             "the ledger counts its total in a way that this hushrec does not know; upgrade it"
         )

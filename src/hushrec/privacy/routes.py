@@ -57,8 +57,6 @@ def settled(spent: Spent, route: str) -> bool:
     """
     if route.isdigit():
         return True
-    if not route:  # a ledger from before routes were settled
-        return not (spent.curve or spent.pure)
     return not spent.curve and (route == CONCENTRATED or not (spent.pure and spent.rho))
 
 
@@ -84,18 +82,24 @@ def spelled(spent: Spent, route: str) -> str:
         return ""
     if not settled(spent, route):
         return (
-            "The total holds for releases that were settled without looking at earlier ones: these kinds of "
-            "noise together have no bound that was fixed by the first charge."
+            "The total holds for releases that were planned without looking at earlier ones: these kinds of "
+            "noise together have no bound that the first charge fixed."
         )
-    how, kept = "the sum of pure ε's", "none uses Gaussian noise"
+    how, kept = "by adding pure ε's", "no release uses Gaussian noise"
     if route == CONCENTRATED:
-        how, kept = "zCDP, as the first charge settled", "none measures a sample of people"
+        how, kept = "by zCDP, as the first charge settled", "no release measures a sample of people"
     elif route.isdigit():
-        how, kept = f"Rényi divergences of order {route}, as the first charge settled", ""
+        how, kept = f"by Rényi divergences of order {route}, as the first charge settled", ""
     elif spent.rho:
-        how, kept = "exact Gaussian composition", "all use Gaussian noise, and measure everybody"
-    provided = f", provided that {kept}, whatever earlier ones show" if kept else ""
-    return f"The total holds also for releases that are chosen after seeing earlier ones{provided}: {how}."
+        how, kept = (
+            "by exact Gaussian composition",
+            "every release uses Gaussian noise and measures everybody",
+        )
+    condition = f", as long as {kept}, whatever earlier ones show" if kept else ""
+    return (
+        f"The total also holds where a release is planned after looking at earlier ones{condition}. It is "
+        f"counted {how}."
+    )
 
 
 def _along(spent: Spent, route: str, delta: float) -> int:

@@ -24,9 +24,13 @@ _HIDDEN = {
 ADJACENCIES = tuple(_HIDDEN)
 """Every unit with every adjacency that it goes with."""
 _SUBJECT = {
-    "user": ("you", ""),
-    "rating": ("that rating", " (about all your ratings together it may tell far more)"),
+    ("user", "add-remove"): "you",
+    ("user", "replace"): "your ratings",
+    ("user", "replace-items"): "those items",
+    ("rating", "add-remove"): "that rating",
+    ("rating", "replace"): "those stars",
 }
+"""What the factor is about: no more than what is protected."""
 _PROTECTED = {
     ("user", "replace"): ("what your ratings were", "that you took part may be known"),
     ("user", "replace-items"): (
@@ -53,11 +57,12 @@ def promise(unit: str, adjacency: str, epsilon: float, delta: float) -> str:
             f"Next to nothing is promised: an ε of {above(epsilon)} does not keep a reader of this file from "
             f"being practically certain {_CONCLUDED[sort]}.{_anyhow(sort)}"
         )
-    subject, more = _SUBJECT[unit]
+    about = _SUBJECT[sort]
+    more = " (about all your ratings together it may tell far more)" if unit == "rating" else ""
     factor = odds(epsilon)
     text = (
         f"Anyone who reads this file, whatever else they know, {_learns(epsilon)} {_HIDDEN[sort]}: it makes "
-        f"anything they may conclude about {subject} at most {factor} times as likely or as unlikely{more}"
+        f"anything they may conclude about {about} at most {factor} times as likely or as unlikely{more}"
     )
     if delta:
         text += f", but for an event of probability {above(delta)}"
