@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import hushrec as hr
+from hushrec.models import memory
 
 HEADING = "Confidential, for the curator alone"
 
@@ -38,6 +39,18 @@ def test_a_second_fit_is_refused_until_the_owner_extends(release, hushrec, refus
 def test_a_slot_that_was_released_gives_the_same_bytes(release, hushrec, budget):
     hushrec(fit(budget, out="again.safetensors", more="--set rank=3 --slot 0"))
     assert Path("again.safetensors").read_bytes() == release.read_bytes()
+
+
+def test_without_memory_no_ledger_is_started_and_what_was_released_is_there(
+    release, hushrec, budget, monkeypatch
+):
+    monkeypatch.setattr(memory, "machine", lambda: (1, 1))
+    hushrec(fit(budget, out="again.safetensors", more="--set rank=3 --slot 0"))
+    assert Path("again.safetensors").read_bytes() == release.read_bytes()
+    Path("elsewhere").mkdir()
+    command = fit(budget, ledger="elsewhere/new.db", out="other.safetensors")
+    assert "Nothing was charged" in hushrec(command, code=2).err
+    assert list(Path("elsewhere").iterdir()) == []
 
 
 def test_nothing_is_charged_for_what_could_not_be_written(release, refused, budget):

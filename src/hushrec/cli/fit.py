@@ -93,9 +93,8 @@ def fit(
     with console.working("reading ratings"):
         private = options.packed_or_loaded(ratings, declared, column, format, separator, decimal)
     console.print_confidential(ratings.name, private)
-    require_memory(
-        planned.model, config.footprint(declared, budget), private
-    )  # else a ledger would be started
+    if new_ledger:  # which would stay, without a charge, where the fit is refused
+        require_memory(planned.model, config.footprint(declared, budget), private)
     charged = account.opened(ledger, planned, new_ledger)
     with console.working("measuring under noise"):
         release = fit(private, config, budget, ledger=charged, slot=slot, checkpoint=checkpoint)

@@ -106,8 +106,8 @@ def release_data(
     with console.working("reading ratings"):
         private = options.load(ratings, declared, column, format, separator, decimal)
     console.print_confidential(ratings.name, private)
-    # Before a ledger is started that the release would then not charge.
-    require_memory(planned.model, config.footprint(planned, declared), private)
+    if new_ledger:  # which would stay, without a charge, where the release is refused
+        require_memory(planned.model, config.footprint(planned, declared), private)
     charged = account.opened(ledger, planned, new_ledger)
     with console.working("randomizing rows"):
         data = release_data(private, config, budget, ledger=charged, slot=slot)
