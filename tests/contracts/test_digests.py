@@ -1,0 +1,224 @@
+"""A move changes no byte: digests of what every model, unit, adjacency, analysis and noise gave before it.
+
+Of tensors, constants, sensitivities, noise and booked costs, not of words. A change on purpose writes
+``digests.json`` anew, ``python tests/contracts/test_digests.py``, and its commit says which and why.
+
+On the kind of machine that wrote the file the bytes are compared; on another one, whose libraries may add in
+another order, sums to single precision.
+"""
+
+import hashlib
+import itertools
+import json
+from pathlib import Path
+
+import llvmlite.binding
+import numba
+import numpy as np
+import polars as pl
+import pytest
+import scipy
+
+import hushrec as hr
+from hushrec.errors import HushrecError
+
+STORED = Path(__file__).with_name("digests.json")
+PROTECTED = [("user", "add-remove"), ("user", "replace"), ("rating", "add-remove"), ("rating", "replace")]
+SCALES = {"stars": (1, 5, 1), "tenths": (0, 10, 1)}
+MODELS = {
+    "effects": lambda **form: hr.GlobalEffects(**form),
+    "released effects": lambda **form: hr.GlobalEffects(levels="released", **form),
+    "svd": lambda **form: hr.CovarianceSVD(rank=4, **form),
+    "shrunk svd": lambda **form: hr.CovarianceSVD(rank=4, covariance={"cleaning": "shrink"}, **form),
+    "knn": lambda **form: hr.CovarianceKNN(rank=4, neighbours=5, **form),
+    "dense knn": lambda **form: hr.CovarianceKNN(neighbours=5, covariance={"cleaning": "none"}, **form),
+    "input als": lambda **form: hr.InputPerturbationMF(rank=3, epochs=3, **form),
+    "input sgd": lambda **form: hr.InputPerturbationMF(rank=3, epochs=3, solver="sgd", **form),
+    "sgd": lambda **form: hr.PrivateSGD(rank=3, epochs=3, **form),
+    "als": lambda **form: hr.PrivateALS(rank=3, epochs=3, **form),
+    "posterior": lambda **form: hr.PosteriorMF(rank=3, rounds=4, **form),
+    "subsampled posterior": lambda **form: hr.PosteriorMF(rank=3, rounds=4, sample_rate=0.5, **form),
+    "posterior sample": lambda **form: hr.PosteriorMF(
+        rank=3, method="posterior", chain={"epochs": 20}, **form
+    ),
+    "mf": lambda **form: hr.MatrixFactorization(rank=3, **form),
+    "mf sgd": lambda **form: hr.MatrixFactorization(rank=3, solver="sgd", epochs=3, **form),
+    "user knn": lambda **form: hr.UserKNN(**form),
+    "item knn": lambda **form: hr.ItemKNN(**form),
+}
+FORMS = [
+    {"analysis": analysis, "noise": noise}
+    for analysis, noise in itertools.product(("corrected", "published"), (None, "gaussian", "laplace"))
+]
+GROUPED = {"keep_probability": 0.5, "group_probability": 0.5, "threshold": 3.0}
+METHODS = {
+    "response": lambda made: hr.RandomizedResponse(),
+    "published response": lambda made: hr.RandomizedResponse(analysis="published"),
+    "sampled response": lambda made: hr.RandomizedResponse(sample=10),
+    "raw groups": lambda made: hr.DistanceBased(**GROUPED, groups="ratings"),
+    "released groups": lambda made: hr.DistanceBased(**GROUPED, groups=made),
+}
+
+
+def machine():
+    """What the last bits of floating point depend on."""
+    versions = f"numpy {np.__version__}, scipy {scipy.__version__}, numba {numba.__version__}"
+    return f"{llvmlite.binding.get_host_cpu_name()}, {versions}"
+
+
+def world(scale, *, asked=False):
+    users, items = [f"u{k:03d}" for k in range(60)], [f"i{k:02d}" for k in range(30)]
+    levels = {"levels": {"none": 0.0, "low": 1.0, "high": 8.0}} if asked else {}
+    domain = hr.Domain(items, scale=scale, cap=20, max_users=80, users=users, **levels)
+    rng = np.random.default_rng(5)
+    stars = np.arange(scale[0], scale[1] + scale[2] / 2, scale[2])
+    likes = rng.integers(0, len(stars), (3, 30))
+    rows = [
+        (users[u], items[i], float(stars[(2 * likes[u % 3, i] + rng.integers(len(stars))) // 3]))
+        for u in range(50)
+        for i in rng.permutation(30)[: rng.integers(1, 25)]
+    ]
+    table = pl.DataFrame(
+        rows, schema={"user_id": pl.String, "item_id": pl.String, "rating": pl.Float64}, orient="row"
+    )
+    if asked:
+        names = pl.col("user_id").str.slice(1).cast(pl.Int64) % 3
+        table = table.with_columns(epsilon=names.replace_strict({0: "low", 1: "high", 2: "none"}))
+    return hr.load(table, domain)
+
+
+def digest(*parts):
+    return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:16]
+
+
+def booked(plan):
+    """Every event with its numbers in bits, its share and its price."""
+    of = ("sensitivity", "noise", "step", "rate", "loss", "symbols", "exponent", "cells", "per_slot", "size")
+    rows = [
+        [m.event.mechanism, m.event.norm, m.share, plan.cost(m.event)]
+        + [getattr(m.event, name, None) for name in of]
+        for m in plan.measurements
+    ]
+    promised = [(level.asked, level.promised, level.weight) for level in plan.levels]
+    return digest(*rows, plan.epsilon, plan.claimed_epsilon, promised, plan.budget.epsilon, plan.budget.delta)
+
+
+def published(arrays, numbers):
+    """Digest of bits whatever they are called, and two sums of them."""
+    held = [np.ascontiguousarray(array) for array in arrays]
+    bits = sorted(digest(array.dtype, array.shape, array.tobytes().hex()) for array in held)
+    sums = [
+        sum(float(np.abs(a.astype(float)).sum()) for a in held),
+        sum(float((a.astype(float) ** 2).sum()) for a in held),
+    ]
+    return digest(bits, sorted(numbers)), [float(f"{value:.6g}") for value in sums]
+
+
+def of_model(name, form, scale, protected, epsilon, ratings):
+    """Digests of plan and release, or that this is refused."""
+    unit, adjacency = protected or (None, None)
+    try:
+        config = MODELS[name](**form)
+        if protected is None:
+            release = hr.fit(ratings, config)
+            plan = ""
+        else:
+            delta = 0.0 if form["noise"] == "laplace" else 1e-6
+            budget = hr.Budget(epsilon=epsilon, delta=delta, unit=unit, adjacency=adjacency)
+            plan = booked(hr.plan(config, ratings.domain, budget))
+            release = hr.fit(ratings, config, budget, entropy=hr.testing.Seeded(3))
+    except HushrecError as error:
+        return type(error).__name__
+    return [plan, *published(release.tensors.values(), release.constants.values())]
+
+
+def of_method(name, ratings, made, unit, epsilon):
+    """Digests of plan and data, and of what is learned from the data."""
+    try:
+        method = METHODS[name](made)
+        adjacency = "replace" if "response" in name else "replace-items"
+        budget = hr.Budget(epsilon=epsilon, delta=1e-6 if unit else 0.0, unit="user", adjacency=adjacency)
+        data = hr.release_data(ratings, method, budget, entropy=hr.testing.Seeded(3))
+    except HushrecError as error:
+        return type(error).__name__
+    learned = [hr.fit(data, model) for model in (hr.ItemKNN(), hr.UserKNN(), hr.MatrixFactorization(rank=2))]
+    given = data.ratings
+    rows = [np.asarray(given.values()), np.asarray(given.items), np.asarray(given.indptr)]
+    arrays = [*rows, *(tensor for release in learned for tensor in release.tensors.values())]
+    return [booked(method.plan(ratings.domain, budget)), *published(arrays, [])]
+
+
+def cases(*, everything):
+    """Name of each case and a call that computes it; without ``everything``, one of each kind."""
+    scales = SCALES if everything else {"stars": SCALES["stars"]}
+    epsilons = (0.3, 8.0) if everything else (8.0,)
+    forms = FORMS if everything else [FORMS[0], FORMS[3]]
+    for label, scale in scales.items():
+        ratings = world(scale)
+        for name, form in itertools.product(MODELS, forms):
+            for protected, epsilon in [(None, 0.0), *itertools.product(PROTECTED, epsilons)]:
+                key = [
+                    label,
+                    name,
+                    form["analysis"],
+                    form["noise"] or "own",
+                    *(protected or ["exact"]),
+                    epsilon,
+                ]
+                yield " ".join(map(str, key)), of_model, (name, form, scale, protected, epsilon, ratings)
+        made = hr.fit(
+            ratings,
+            hr.CovarianceSVD(rank=3),
+            hr.Budget(epsilon=8.0, delta=1e-6, unit="user", adjacency="add-remove"),
+            entropy=hr.testing.Seeded(1),
+        )
+        for name, delta, epsilon in itertools.product(METHODS, (0, 1), (50.0, 2000.0)):
+            key = [label, "data", name, "delta" if delta else "pure", epsilon]
+            yield " ".join(map(str, key)), of_method, (name, ratings, made, delta, epsilon)
+    asking = world(SCALES["stars"], asked=True)
+    for name in ("posterior", "subsampled posterior", "posterior sample"):
+        key = f"asked {name}"
+        yield key, of_model, (name, FORMS[0], SCALES["stars"], PROTECTED[0], 8.0, asking)
+
+
+def differing(stored, *, everything):
+    """Cases that are not what they were."""
+    same_machine = stored["machine"] == machine()
+    changed, seen = [], set()
+    for key, compute, arguments in cases(everything=everything):
+        found, before = compute(*arguments), stored["cases"][key]
+        seen.add(key)
+        if isinstance(found, str) or isinstance(before, str):
+            same = found == before
+        else:
+            same = found[0] == before[0] and np.allclose(found[2], before[2], rtol=1e-3)
+            same &= found[1] == before[1] or not same_machine
+        if not same:
+            changed.append(key)
+    if everything:
+        changed += sorted(set(stored["cases"]) - seen)
+    return changed
+
+
+def test_one_release_of_each_kind_is_what_it_was():
+    assert not differing(json.loads(STORED.read_text()), everything=False)
+
+
+@pytest.mark.full
+def test_every_release_is_what_it_was():
+    assert not differing(json.loads(STORED.read_text()), everything=True)
+
+
+def test_one_bit_is_another_digest():
+    one = np.zeros(3, dtype=np.float32)
+    other = one.copy()
+    other[1] = np.nextafter(np.float32(0), np.float32(1))
+    assert published([one], [1.0])[0] != published([other], [1.0])[0]
+    assert published([one], [1.0])[0] != published([one], [1.0 + 2**-52])[0]
+
+
+if __name__ == "__main__":
+    made = {key: compute(*arguments) for key, compute, arguments in cases(everything=True)}
+    lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in sorted(made.items()))
+    STORED.write_text(f'{{"machine": {json.dumps(machine())},\n"cases": {{\n{lines}\n}}}}\n')
+    print(len(made), "cases", sum(not isinstance(value, str) for value in made.values()), "of them releases")
