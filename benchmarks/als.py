@@ -28,7 +28,8 @@ os.environ |= {"RAYON_NUM_THREADS": str(threads), "LK_NUM_BACKEND_THREADS": "1"}
 import numpy as np  # noqa: E402  (reads how many threads to use)
 
 from hushrec.data.synthetic import netflix_like  # noqa: E402
-from hushrec.kernels.normal import solve_rows, transpose  # noqa: E402
+from hushrec.kernels.solvers.least_squares import solve_rows  # noqa: E402
+from hushrec.kernels.transpose import transpose  # noqa: E402
 
 SIZES = {
     "1M": (6_040, 3_706, 1_000_000),

@@ -32,9 +32,9 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from hushrec.kernels.sgd import dot, padded, padded_width, step
+from hushrec.kernels.simd import TILE
+from hushrec.kernels.solvers.sgd import dot, padded, padded_width, step
 from hushrec.kernels.tiers import by_popularity
-from hushrec.kernels.tiles import TILE
 
 ITEMS, EACH = 17_770, 209  # as Netflix's: items, and ratings of a person
 TIERS = 500, 4_500

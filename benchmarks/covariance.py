@@ -19,7 +19,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from hushrec.data.synthetic import netflix_like
-from hushrec.kernels.gram import diagonal_positions, weighted_gram
+from hushrec.kernels.sums.gram import weighted_gram
+from hushrec.kernels.triangle import diagonal_positions
 
 SIZES = {
     "1M": (6_040, 3_706, 1_000_000),

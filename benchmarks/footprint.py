@@ -9,9 +9,9 @@ from pathlib import Path
 
 import hushrec as hr
 from hushrec.data.domain import Domain
-from hushrec.models.covariance import CovarianceSettings
-from hushrec.models.targets import ChainSettings
-from hushrec.privacy.ledger import Ledger
+from hushrec.models.phases.covariance import CovarianceSettings
+from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.solvers.mcmc.density import ChainSettings
 
 RATING, STARS, USER = ("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")
 SHORT = ChainSettings(epochs=40)

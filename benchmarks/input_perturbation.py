@@ -12,7 +12,7 @@ import time
 
 import hushrec as hr
 from hushrec.privacy.bounded import BoundedMatrix
-from hushrec.privacy.mechanisms import Grant
+from hushrec.privacy.grant import Grant
 
 
 def listed(ratings):

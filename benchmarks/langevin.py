@@ -17,10 +17,10 @@ import numba  # noqa: E402  (reads how many threads to use)
 import numpy as np  # noqa: E402
 
 from hushrec.data.synthetic import netflix_like  # noqa: E402
-from hushrec.kernels.epoch import Epoch  # noqa: E402
-from hushrec.kernels.langevin import langevin  # noqa: E402
-from hushrec.kernels.normals import draw, room  # noqa: E402
-from hushrec.kernels.sgd import descend  # noqa: E402
+from hushrec.kernels.noise.gaussian import draw, room  # noqa: E402
+from hushrec.kernels.solvers.langevin import langevin  # noqa: E402
+from hushrec.kernels.solvers.langevin_pass import Epoch  # noqa: E402
+from hushrec.kernels.solvers.sgd import descend  # noqa: E402
 
 USERS, ITEMS, RATINGS = 70_000, 10_700, 10_000_000
 RANKS = 16, 64, 256

@@ -16,7 +16,7 @@ import polars as pl
 
 import hushrec as hr
 from hushrec.audit.rehearsal import rehearse
-from hushrec.models.groups import quantile_threshold
+from hushrec.local.groups import quantile_threshold
 
 RESPONSES = {"corrected": (50, 500, 1000, 2000, 3000, 5000, 7000), "published": (50, 2000)}
 KEPT = 0.97, 0.95, 0.9, 0.8, 0.5, 0.2

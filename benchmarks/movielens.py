@@ -17,7 +17,7 @@ from pathlib import Path
 
 import hushrec as hr
 from hushrec.data.split import holdout
-from hushrec.models.covariance import CovarianceSettings
+from hushrec.models.phases.covariance import CovarianceSettings
 
 RATING = [0.2, 0.5, 1, 2, 4, 8, 20, math.inf]
 USER = [0.5, 1, 4, 8]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hushrec.privacy import sampling
+from hushrec.privacy.noise import sampler
 
 KEY = bytes(range(32))
 SCALES = {"3": 3.0, "1000": 1000.0, "10^4": 1e4, "2^20": 2.0**20, "2^45": 2.0**45}
@@ -62,9 +62,9 @@ def opendp_gaussian(sigma: float) -> Callable[[int], object] | None:
 def main() -> None:
     """Print the tables."""
     start = time.perf_counter()
-    sampling.self_test()
+    sampler.self_test()
     print(f"load or compile, tables and self-test: {time.perf_counter() - start:.2f} s; then", end=" ")
-    print(f"{seconds(sampling.self_test, 5)[0] * 1e3:.0f} ms a self-test")
+    print(f"{seconds(sampler.self_test, 5)[0] * 1e3:.0f} ms a self-test")
 
     sizes, ours = [10**5, 10**6, 10**7], {}
     heading(sizes)
@@ -72,17 +72,17 @@ def main() -> None:
         for threads in (1, 2):
             ours[name, threads] = measure(
                 f"hushrec, rounded Gaussian, {name}, {threads} threads",
-                lambda n, s=sigma, t=threads: sampling.rounded_gaussian(n, s, KEY, threads=t),
+                lambda n, s=sigma, t=threads: sampler.rounded_gaussian(n, s, KEY, threads=t),
                 sizes,
             )
     measure(
-        "hushrec, rounded Laplace, 1000, 2 threads", lambda n: sampling.rounded_laplace(n, 1e3, KEY), sizes
+        "hushrec, rounded Laplace, 1000, 2 threads", lambda n: sampler.rounded_laplace(n, 1e3, KEY), sizes
     )
     measure("numpy normals: neither exact nor secure", np.random.default_rng(0).standard_normal, sizes)
 
     values = np.zeros(PAIRS, np.int64)
     for name in ("1000", "2^45"):
-        wall, processor = seconds(lambda name=name: sampling.add_gaussian(values, SCALES[name], KEY), 2)
+        wall, processor = seconds(lambda name=name: sampler.add_gaussian(values, SCALES[name], KEY), 2)
         print(f"{PAIRS:,} draws of {name} added in place, 2 threads: {wall:.2f} s, {processor:.2f} CPU s")
 
     small = [5_000, 20_000, 80_000]

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from hushrec.data.blocks import Blocks
 from hushrec.data.domain import Domain
+from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
 from hushrec.data.synthetic import netflix_like
-from hushrec.models.descent import gradient_descent, scheduled, survey
+from hushrec.solvers.descent import gradient_descent, scheduled, survey
 
 
 def resident(which: str) -> int:

@@ -26,12 +26,12 @@ import numpy as np
 import polars as pl
 
 import hushrec as hr
+from hushrec.curator.release_data import reported
 from hushrec.data.synthetic import netflix_like
 from hushrec.evaluation.protocol import predictions
-from hushrec.kernels.neighbours import item_knn, user_knn
-from hushrec.models.groups import quantile_threshold
-from hushrec.models.releasing import reported
-from hushrec.privacy.ledger import Ledger
+from hushrec.kernels.neighbours.knn import item_knn, user_knn
+from hushrec.local.groups import quantile_threshold
+from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.testing import Seeded
 
 SIDE = 1000

@@ -45,7 +45,7 @@ import numba  # noqa: E402  (reads how many threads to use)
 import numpy as np  # noqa: E402
 
 from hushrec.data.synthetic import netflix_like  # noqa: E402
-from hushrec.kernels.sgd import descend, padded  # noqa: E402
+from hushrec.kernels.solvers.sgd import descend, padded  # noqa: E402
 from hushrec.kernels.tiers import by_popularity  # noqa: E402
 
 SIZES = {

@@ -12,7 +12,17 @@ from hushrec.cli.app import COMMANDS
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE, DOCS = ROOT / "src" / "hushrec", ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
-GUARDED = ("data", "privacy", "statistics", "models", "release")
+GUARDED = (
+    "curator",
+    "data",
+    "estimation",
+    "local",
+    "models",
+    "privacy",
+    "release",
+    "solvers",
+    "statistics",
+)
 """The packages in which everything public says on which side of the privacy line it is."""
 SIDES = re.compile(r"Privacy: .*(public|private|bounded|charged|post-processing|unit)", re.IGNORECASE)
 NOT_A_MODEL = {"index", "errata"}
@@ -64,11 +74,11 @@ def snake(name):
 
 
 def models():
-    for path in sorted((SOURCE / "models").glob("*.py")):
+    for path in sorted([*(SOURCE / "models").glob("*.py"), *(SOURCE / "local").glob("*.py")]):
         for node in ast.parse(path.read_text("utf-8")).body:
             parents = {getattr(base, "id", "") for base in getattr(node, "bases", ())}
             if BASES & parents and node.name not in BASES:
-                yield node.name, path.stem
+                yield node.name, path
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -89,17 +99,18 @@ def test_a_live_link_is_not():
     assert not list(dead_links(text, DOCS / "tour.md"))
 
 
-@pytest.mark.parametrize(("name", "file"), list(models()))
-def test_a_model_is_file_class_page_and_test(name, file):
+@pytest.mark.parametrize(("name", "path"), list(models()))
+def test_a_model_is_file_class_page_and_test(name, path):
+    file = path.stem
     assert file == snake(name)
     assert (DOCS / "models" / f"{file}.md").read_text("utf-8").startswith(f"# {name}\n")
-    assert (ROOT / "tests" / "models" / f"test_{file}.py").exists()
+    assert (ROOT / "tests" / path.parent.name / f"test_{file}.py").exists()
     assert name in hushrec.__all__
 
 
 def test_every_page_of_a_model_has_a_model():
     pages = {page.stem for page in (DOCS / "models").glob("*.md")} - NOT_A_MODEL
-    assert pages == {file for _, file in models()}
+    assert pages == {path.stem for _, path in models()}
 
 
 @pytest.mark.parametrize("name", hushrec.__all__)
@@ -114,7 +125,7 @@ def test_every_command_is_documented(command):
 
 @pytest.mark.parametrize(
     "path",
-    sorted(path for part in GUARDED for path in (SOURCE / part).glob("*.py")),
+    sorted(path for part in GUARDED for path in (SOURCE / part).rglob("*.py")),
     ids=lambda path: str(path.relative_to(SOURCE)),
 )
 def test_what_is_public_says_what_is_private(path):

@@ -11,7 +11,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.errors import GrantError, HushrecError, LedgerError, LedgerMissing, LedgerStale
-from hushrec.privacy.chain import Head
+from hushrec.privacy.ledger.history import Head
 
 MODELS = [
     hr.GlobalEffects(),

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from hushrec.errors import BudgetExceeded
 from hushrec.figures import above, below, left, odds
-from hushrec.privacy import units
-from hushrec.privacy.accountant import Spent
-from hushrec.privacy.budget import Budget
-from hushrec.privacy.events import Gaussian
-from hushrec.privacy.plan import Measurement, Plan
-from hushrec.release import wording
-from hushrec.release.lines import Measured, Promised
+from hushrec.privacy.accounting import fixed_point
+from hushrec.privacy.accounting.accountant import Spent
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.events import Gaussian
+from hushrec.privacy.accounting.plan import Measurement, Plan
+from hushrec.release import statement_text
 from hushrec.release.statement import Statement
+from hushrec.release.statement_lines import Measured, Promised
 
 FIGURES = st.just(0.0) | st.floats(1e-300, 1e300) | st.floats(1e-9, 1e4)
 EPSILONS = (1e-12, 1e-3, 0.1, 0.5, 1, 1.09, 1.1, 1.25, 2, 2.99, 3, 4, 8, 13.8, 13.82, 30, 1609.4)
@@ -55,8 +55,8 @@ def test_a_factor_is_never_below_the_true_one(epsilon):
 @settings(derandomize=True, max_examples=2000)
 @given(st.integers(0, 10**16))
 def test_counted_losses_are_shown_by_a_decimal_that_covers_them(count):
-    shown = units.shown(count)
-    assert Fraction(Decimal(above(shown))) >= Fraction(count, units.PER_ONE)
+    shown = fixed_point.shown(count)
+    assert Fraction(Decimal(above(shown))) >= Fraction(count, fixed_point.PER_ONE)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_counted_losses_are_shown_by_a_decimal_that_covers_them(count):
     [(10**12, "1"), (3 * 10**11, "0.3"), (10**11, "0.1"), (10**12 - 1, "1"), (10**12 + 1, "1.00001")],
 )
 def test_round_figures_stay_round_where_that_is_true(count, text):
-    assert above(units.shown(count)) == text
+    assert above(fixed_point.shown(count)) == text
 
 
 def test_figures_that_people_know():
@@ -120,7 +120,7 @@ def test_a_refusal_rounds_up_what_is_asked_and_down_what_is_left():
 
 def test_losses_of_a_ledger_are_shown_from_above():
     spent = Spent(rho=123_456_789_012)
-    assert Decimal(above(spent.epsilon(1e-6))) * units.PER_ONE >= spent.epsilon_units(1e-6)
+    assert Decimal(above(spent.epsilon(1e-6))) * fixed_point.PER_ONE >= spent.epsilon_units(1e-6)
 
 
 # -- words ------------------------------------------------------------------------------------------------
@@ -128,9 +128,9 @@ def test_losses_of_a_ledger_are_shown_from_above():
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
-@pytest.mark.parametrize(("unit", "adjacency"), wording.ADJACENCIES)
+@pytest.mark.parametrize(("unit", "adjacency"), statement_text.ADJACENCIES)
 def test_no_promise_sounds_better_than_its_figure(unit, adjacency, epsilon, delta):
-    said = wording.promise(unit, adjacency, epsilon, delta)
+    said = statement_text.promise(unit, adjacency, epsilon, delta)
     factor = math.exp(min(epsilon, 700))
     assert ("can hardly tell" in said) == (factor < 3)
     assert ("may learn something about" in said) == (3 <= factor < 20)
@@ -146,9 +146,9 @@ def test_no_promise_sounds_better_than_its_figure(unit, adjacency, epsilon, delt
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize(("unit", "adjacency"), wording.ADJACENCIES)
+@pytest.mark.parametrize(("unit", "adjacency"), statement_text.ADJACENCIES)
 def test_nothing_is_hidden_that_the_adjacency_leaves_open(unit, adjacency, epsilon):
-    said = wording.promise(unit, adjacency, epsilon, 0.0)
+    said = statement_text.promise(unit, adjacency, epsilon, 0.0)
     first = said.partition(". ")[0]
     assert ("used" in first) == (adjacency == "add-remove")  # that they were used is public elsewhere
     assert ("may be known" in said) == (adjacency != "add-remove")
@@ -157,5 +157,5 @@ def test_nothing_is_hidden_that_the_adjacency_leaves_open(unit, adjacency, epsil
     everything = (unit, adjacency) == ("user", "add-remove") and not said.startswith("Next to nothing")
     assert ("conclude about you " in first) == everything
     if epsilon < 13:
-        assert said.endswith(wording.covered(unit, adjacency))
+        assert said.endswith(statement_text.covered(unit, adjacency))
         assert ("about all your ratings together it may tell far more" in said) == (unit == "rating")

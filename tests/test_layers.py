@@ -13,47 +13,88 @@ BIN = Path(sys.executable).parent
 CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
 
 PLANTS = {
-    "a sibling": ("privacy/budget.py", "from hushrec.data import domain", "layers"),
-    "the client's sibling": ("release/client.py", "from hushrec.privacy import units", "layers"),
-    "upward": ("statistics/grid.py", "from hushrec.models import base", "layers"),
+    "a sibling": ("privacy/accounting/budget.py", "from hushrec.data import domain", "layers"),
+    "the client's sibling": (
+        "release/client.py",
+        "from hushrec.privacy.accounting import fixed_point",
+        "layers",
+    ),
+    "upward": ("statistics/integer_grid.py", "from hushrec.models import base", "layers"),
     "upward, for types alone": (
-        "kernels/gram.py",
+        "kernels/sums/gram.py",
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from hushrec.data.ratings import Ratings",
         "layers",
     ),
     "the command line from below": ("models/base.py", "import hushrec.cli", "layers"),
-    "the tests' tools from below": ("privacy/ledger.py", "from hushrec import testing", "layers"),
-    "errors that know of arrays' users": ("errors.py", "from hushrec.kernels import gram", "layers"),
+    "the tests' tools from below": ("privacy/ledger/ledger.py", "from hushrec import testing", "layers"),
+    "errors that know of arrays' users": ("errors.py", "from hushrec.kernels.sums import gram", "layers"),
     "a new top-level package": ("utils/__init__.py", "", "layers"),
     "a new top-level module": ("helpers.py", "", "layers"),
-    "everything, through the front door": ("privacy/plan.py", "import hushrec", "front"),
-    "noise drawn by a model": ("models/effects.py", "from hushrec.privacy import sampling", "noise"),
-    "noise drawn inside a function": (
-        "privacy/ledger.py",
-        "def charge():\n    from hushrec.privacy.sampling import rounded_gaussian",
+    "everything, through the front door": ("privacy/accounting/plan.py", "import hushrec", "front"),
+    "noise drawn by a model": (
+        "models/phases/item_effects.py",
+        "from hushrec.privacy.noise import sampler",
         "noise",
     ),
-    "the sampler passed by": ("statistics/effects.py", "from hushrec.kernels import chacha", "draws"),
-    "its loops passed by": ("data/split.py", "from hushrec.kernels.discrete import add", "draws"),
-    "release imports kernels": ("release/fold_in.py", "from hushrec.kernels import gram", "client"),
+    "noise drawn inside a function": (
+        "privacy/ledger/ledger.py",
+        "def charge():\n    from hushrec.privacy.noise.sampler import rounded_gaussian",
+        "noise",
+    ),
+    "the sampler passed by": ("statistics/item_sums.py", "from hushrec.kernels.noise import chacha", "draws"),
+    "its loops passed by": ("data/split.py", "from hushrec.kernels.noise.quantiles import add", "draws"),
+    "release imports kernels": ("release/fold_in.py", "from hushrec.kernels.sums import gram", "client"),
     "release imports numba": ("release/fold_in.py", "import numba", "client"),
     "release imports pydantic": ("release/statement.py", "import pydantic", "client"),
-    "kernels that draw": ("kernels/segments.py", "import random", "kernels"),
-    "kernels that ask the system": ("kernels/segments.py", "import secrets", "kernels"),
-    "kernels with tables": ("kernels/gram.py", "import polars", "kernels"),
-    "kernels with scipy": ("kernels/gram.py", "from scipy import sparse", "kernels"),
+    "kernels that draw": ("kernels/sums/segments.py", "import random", "kernels"),
+    "kernels that ask the system": ("kernels/sums/segments.py", "import secrets", "kernels"),
+    "kernels with tables": ("kernels/sums/gram.py", "import polars", "kernels"),
+    "kernels with scipy": ("kernels/sums/gram.py", "from scipy import sparse", "kernels"),
     "a model that knows another": (
         "models/covariance_knn.py",
         "from hushrec.models.covariance_svd import CovarianceSVD",
         "models",
     ),
-    "shared ground that knows a model": (
-        "models/cleaning.py",
+    "a phase that knows a model": (
+        "models/phases/biases.py",
         "from hushrec.models import global_effects",
         "models",
     ),
-    "a model without a place": ("models/another.py", "", "models"),
-    "a cycle": ("privacy/units.py", "from hushrec.privacy import budget", "cycles"),
+    "an estimate from ratings": (
+        "estimation/low_rank.py",
+        "from hushrec.data.ratings import Ratings",
+        "estimation",
+    ),
+    "an estimate from private sums": (
+        "estimation/shrinkage.py",
+        "def refit():\n    from hushrec.statistics import person_sums",
+        "estimation",
+    ),
+    "an estimate that measures": (
+        "estimation/factor_steps.py",
+        "from hushrec.privacy.grant import Grant",
+        "estimation",
+    ),
+    "a reader that knows the domain": (
+        "data/readers/delimited.py",
+        "from hushrec.data.domain import Domain",
+        "readers",
+    ),
+    "accounting that draws": (
+        "privacy/accounting/accountant.py",
+        "from hushrec.privacy.noise import entropy",
+        "accounting",
+    ),
+    "accounting that opens the ledger": (
+        "privacy/accounting/plan.py",
+        "def spent():\n    from hushrec.privacy.ledger import sqlite",
+        "accounting",
+    ),
+    "a cycle": (
+        "privacy/accounting/fixed_point.py",
+        "from hushrec.privacy.accounting import budget",
+        "cycles",
+    ),
 }
 
 BANNED = {
@@ -72,8 +113,8 @@ DRAWING = {
     "data/split.py",
     "data/synthetic.py",
     "experiments/reading.py",
-    "models/chain.py",
-    "models/posterior.py",
+    "solvers/mcmc/sgld.py",
+    "solvers/initial.py",
 }
 """The files of the package that may use NumPy's generators: on no certified release's noise."""
 

@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hushrec import data, errors, testing
+    from hushrec.curator.fit import fit, plan
+    from hushrec.curator.release_data import release_data
     from hushrec.data import synthetic
-    from hushrec.data.blocks import Blocks
     from hushrec.data.domain import Domain
     from hushrec.data.load import load
-    from hushrec.data.pack import load_blocks
+    from hushrec.data.packed.blocks import Blocks
+    from hushrec.data.packed.pack import load_blocks
     from hushrec.data.ratings import Ratings
     from hushrec.errors import BudgetExceeded
     from hushrec.evaluation.protocol import evaluate
+    from hushrec.local.distance_based import DistanceBased
+    from hushrec.local.randomized_response import RandomizedResponse
+    from hushrec.local.released import ReleasedData
     from hushrec.models.covariance_knn import CovarianceKNN
     from hushrec.models.covariance_svd import CovarianceSVD
-    from hushrec.models.distance_based import DistanceBased
-    from hushrec.models.fitting import fit, plan
     from hushrec.models.global_effects import GlobalEffects
     from hushrec.models.input_perturbation_mf import InputPerturbationMF
     from hushrec.models.item_knn import ItemKNN
@@ -27,45 +30,42 @@ if TYPE_CHECKING:
     from hushrec.models.posterior_mf import PosteriorMF
     from hushrec.models.private_als import PrivateALS
     from hushrec.models.private_sgd import PrivateSGD
-    from hushrec.models.randomized_response import RandomizedResponse
-    from hushrec.models.released import ReleasedData
-    from hushrec.models.releasing import release_data
     from hushrec.models.user_knn import UserKNN
-    from hushrec.privacy.budget import Budget
-    from hushrec.privacy.ledger import Ledger
+    from hushrec.privacy.accounting.budget import Budget
+    from hushrec.privacy.ledger.ledger import Ledger
     from hushrec.release.artefact import Release
     from hushrec.release.client import Client
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Blocks": "hushrec.data.blocks",
-    "Budget": "hushrec.privacy.budget",
+    "Blocks": "hushrec.data.packed.blocks",
+    "Budget": "hushrec.privacy.accounting.budget",
     "BudgetExceeded": "hushrec.errors",
     "Client": "hushrec.release.client",
     "CovarianceKNN": "hushrec.models.covariance_knn",
     "CovarianceSVD": "hushrec.models.covariance_svd",
-    "DistanceBased": "hushrec.models.distance_based",
+    "DistanceBased": "hushrec.local.distance_based",
     "Domain": "hushrec.data.domain",
     "GlobalEffects": "hushrec.models.global_effects",
     "InputPerturbationMF": "hushrec.models.input_perturbation_mf",
     "ItemKNN": "hushrec.models.item_knn",
-    "Ledger": "hushrec.privacy.ledger",
+    "Ledger": "hushrec.privacy.ledger.ledger",
     "MatrixFactorization": "hushrec.models.matrix_factorization",
     "PosteriorMF": "hushrec.models.posterior_mf",
     "PrivateALS": "hushrec.models.private_als",
     "PrivateSGD": "hushrec.models.private_sgd",
-    "RandomizedResponse": "hushrec.models.randomized_response",
+    "RandomizedResponse": "hushrec.local.randomized_response",
     "Ratings": "hushrec.data.ratings",
     "Release": "hushrec.release.artefact",
-    "ReleasedData": "hushrec.models.released",
+    "ReleasedData": "hushrec.local.released",
     "UserKNN": "hushrec.models.user_knn",
     "evaluate": "hushrec.evaluation.protocol",
-    "fit": "hushrec.models.fitting",
+    "fit": "hushrec.curator.fit",
     "load": "hushrec.data.load",
-    "load_blocks": "hushrec.data.pack",
-    "plan": "hushrec.models.fitting",
-    "release_data": "hushrec.models.releasing",
+    "load_blocks": "hushrec.data.packed.pack",
+    "plan": "hushrec.curator.fit",
+    "release_data": "hushrec.curator.release_data",
 }
 _MODULES = {
     "data": "hushrec.data",

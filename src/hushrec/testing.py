@@ -1,5 +1,5 @@
 """For tests and experiments: repeatable noise. Releases made with it say that they are not private."""
 
-from hushrec.privacy.entropy import Seeded
+from hushrec.privacy.noise.entropy import Seeded
 
 __all__ = ["Seeded"]

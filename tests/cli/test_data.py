@@ -4,10 +4,10 @@ import polars as pl
 import pytest
 
 from hushrec.cli import options
-from hushrec.data.blocks import Blocks
 from hushrec.data.domain import Domain
 from hushrec.data.download import SETS
 from hushrec.data.load import load
+from hushrec.data.packed.blocks import Blocks
 
 
 @pytest.fixture

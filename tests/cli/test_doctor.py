@@ -19,7 +19,7 @@ def test_a_sampler_that_fails_is_told_and_exits_with_1(hushrec, monkeypatch):
     def broken():
         raise SamplerError("the noise is not what it should be")
 
-    monkeypatch.setattr("hushrec.privacy.mechanisms.sampler", broken)
+    monkeypatch.setattr("hushrec.privacy.grant.sampler", broken)
     assert "FAILED: the noise is not what it should be" in hushrec("doctor", code=1).out
 
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.models import memory
+from hushrec.curator import memory
 
 HEADING = "Confidential, for the curator alone"
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.models.released import ReleasedData
+from hushrec.local.released import ReleasedData
 
 BUDGET = "--epsilon 30 --delta 0 --unit user --adjacency replace"
 NEAR = "--set keep_probability=0.9 --set group_probability=0.9 --set threshold=0.5 --set distance=cosine"
@@ -187,7 +187,7 @@ def test_data_that_were_charged_are_not_lost_with_the_disk(here, hushrec, refuse
 
     hushrec(f"ledger create ledger.db {BUDGET}")
     with monkeypatch.context() as patch:
-        patch.setattr("hushrec.models.dataset_files.write", full)
+        patch.setattr("hushrec.local.dataset_files.write", full)
         assert "--slot 0 and another file" in refused(command())
     assert "Wrote" in hushrec(command(more=f"{BUDGET} --slot 0")).out
 
@@ -198,8 +198,8 @@ def test_large_data_that_could_not_be_written_are_lost_and_it_is_said(here, hush
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("hushrec.models.released.LARGEST_STORED", 10)
-    monkeypatch.setattr("hushrec.models.dataset_files.write", full)
+    monkeypatch.setattr("hushrec.local.released.LARGEST_STORED", 10)
+    monkeypatch.setattr("hushrec.local.dataset_files.write", full)
     assert "too large for the ledger to keep, so it is lost" in refused(command())
 
 
@@ -310,6 +310,6 @@ def test_ctrl_c_says_what_became_of_the_charge(here, hushrec, monkeypatch):
     def stopped(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("hushrec.models.releasing._numbered", stopped)
+    monkeypatch.setattr("hushrec.curator.release_data._numbered", stopped)
     result = hushrec(command(), 130)
     assert "hushrec: stopped.\nThe charge stays spent" in result.err

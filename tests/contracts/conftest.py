@@ -14,11 +14,12 @@ import pytest
 
 import hushrec
 import hushrec as hr
-from hushrec.privacy.events import Spherical
-from hushrec.privacy.mechanisms import Grant
+from hushrec.privacy.accounting.events import Spherical
+from hushrec.privacy.grant import Grant
 from hushrec.statistics.query import Query
 
-PUBLIC_PARTS = tuple(str(Path(hushrec.__file__).parent / part) for part in ("models", "release"))
+PARTS = ("curator", "estimation", "local", "models", "release", "solvers")
+PUBLIC_PARTS = tuple(str(Path(hushrec.__file__).parent / part) for part in PARTS)
 
 
 class Leak(AssertionError):

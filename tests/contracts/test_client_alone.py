@@ -6,8 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-from hushrec.models.statements import unwritten
 from hushrec.release.artefact import Release
+from hushrec.release.statement import placeholder_statement
 
 FENCE = """
 import sys
@@ -84,7 +84,7 @@ def releases():
             scale=(1.0, 5.0, 1.0),
             constants=constants,
             tensors=own,
-            statement=unwritten(),
+            statement=placeholder_statement(),
             users=("ada", "bob") if kind == "factors and people" else (),
         )
 

@@ -9,31 +9,31 @@ import pytest
 
 from hushrec.data.domain import Domain
 from hushrec.errors import BudgetError
-from hushrec.models.covariance import CovarianceSettings
+from hushrec.local.randomized_response import RandomizedResponse
 from hushrec.models.covariance_knn import CovarianceKNN
 from hushrec.models.covariance_svd import CovarianceSVD
-from hushrec.models.effects import EffectSettings
 from hushrec.models.global_effects import GlobalEffects
 from hushrec.models.input_perturbation_mf import InputPerturbationMF
 from hushrec.models.item_knn import ItemKNN
 from hushrec.models.matrix_factorization import MatrixFactorization
+from hushrec.models.phases.covariance import CovarianceSettings
+from hushrec.models.phases.item_effects import EffectSettings
 from hushrec.models.posterior_mf import PosteriorMF
 from hushrec.models.private_als import PrivateALS
 from hushrec.models.private_sgd import PrivateSGD
-from hushrec.models.randomized_response import RandomizedResponse
 from hushrec.models.user_knn import UserKNN
-from hushrec.privacy.accountant import (
+from hushrec.privacy.accounting.accountant import (
     Spent,
     gaussian_delta,
     gaussian_epsilon,
     gaussian_mu,
     largest_rho,
 )
-from hushrec.privacy.budget import Budget
-from hushrec.privacy.calibration import Target, gaussians
-from hushrec.privacy.substituting import worst_per_slot
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.calibration import Target, gaussians
+from hushrec.privacy.local.substitution import worst_per_slot
 from hushrec.statistics import sensitivity
-from hushrec.statistics.covariance import CovarianceSums
+from hushrec.statistics.covariance_sums import CovarianceSums
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -216,7 +216,7 @@ def test_shares_of_averages_and_factors(unit, adjacency, epsilon):
 
 
 def test_errata_of_private_matrix_factorisation():
-    """The figures themselves are found in tests/statistics/test_errata_fbk.py."""
+    """The figures themselves are found in tests/statistics/test_sensitivity_errata_fbk.py."""
     errata = " ".join(text("models/errata.md").split())
     published = PrivateALS(analysis="published")
     planned = published.plan(LISTED, budget(1.0, "rating", "replace"))

@@ -14,13 +14,13 @@ import hushrec as hr
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.errors import HushrecError
+from hushrec.local.method import Method
 from hushrec.models.base import Model
-from hushrec.models.covariance import CovarianceSettings
-from hushrec.models.method import Method
 from hushrec.models.noiseless import Noiseless
-from hushrec.models.targets import ChainSettings
-from hushrec.privacy.budget import Budget
-from hushrec.privacy.ledger import Ledger
+from hushrec.models.phases.covariance import CovarianceSettings
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.solvers.mcmc.density import ChainSettings
 
 RATING, STARS, USER = ("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")
 CHANGED, ITEMS = ("user", "replace"), ("user", "replace-items")

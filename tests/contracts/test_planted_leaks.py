@@ -9,11 +9,12 @@ import pytest
 
 import hushrec
 import hushrec as hr
-from hushrec.models.averages import AverageSettings
-from hushrec.statistics.cells import Cells, NoisyRatings
-from hushrec.statistics.effects import EffectSums
-from hushrec.statistics.factors import FactorSums
-from hushrec.statistics.home import HomeGradients
+from hushrec.estimation.noisy_ratings import NoisyRatings
+from hushrec.models.phases.biases import AverageSettings
+from hushrec.statistics.cells import Cells
+from hushrec.statistics.factor_sums import FactorSums
+from hushrec.statistics.item_sums import EffectSums
+from hushrec.statistics.person_gradients import HomeGradients
 from hushrec.statistics.residuals import Residuals
 
 USER, RATING, STARS = ("user", "add-remove"), ("rating", "add-remove"), ("rating", "replace")

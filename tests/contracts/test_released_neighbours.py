@@ -5,11 +5,11 @@ import polars as pl
 import pytest
 
 import hushrec as hr
+from hushrec.curator.release_data import reported
 from hushrec.data import capping
-from hushrec.models import distance_based
-from hushrec.models.releasing import reported
-from hushrec.privacy.entropy import Seeded
-from hushrec.privacy.ledger import Ledger
+from hushrec.local import distance_based
+from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.noise.entropy import Seeded
 
 ITEMS, CAP = 12, 4
 BUDGET = hr.Budget(epsilon=9.0, delta=0.0, unit="user", adjacency="replace")

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.models.covariance import CovarianceSettings
-from hushrec.models.targets import ChainSettings
+from hushrec.models.phases.covariance import CovarianceSettings
+from hushrec.solvers.mcmc.density import ChainSettings
 
 RATING, STARS, USER = ("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")
 POWERS = {  # of the unit that a part of a release is in

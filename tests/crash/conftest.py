@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 from hushrec.errors import LedgerError
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.calibration import gaussian, split_gaussian
+from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.bounded import Bounded
-from hushrec.privacy.budget import Budget
-from hushrec.privacy.calibration import gaussian, split_gaussian
 from hushrec.privacy.failpoints import VARIABLE, failpoint
-from hushrec.privacy.ledger import Ledger
-from hushrec.privacy.plan import Measurement, Plan
+from hushrec.privacy.ledger.ledger import Ledger
 
 BUDGET = Budget(epsilon=0.5, delta=1e-6, unit="user", adjacency="add-remove")
 TOTAL = BUDGET.model_copy(update={"epsilon": 2.0})

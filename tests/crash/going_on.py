@@ -16,8 +16,8 @@ from pathlib import Path
 
 import hushrec as hr
 from hushrec.privacy import failpoints
-from hushrec.privacy.checkpoint import Checkpoint
-from hushrec.privacy.mechanisms import sampler
+from hushrec.privacy.checkpoint.checkpoint import Checkpoint
+from hushrec.privacy.grant import sampler
 
 RATINGS = hr.synthetic.netflix_like(60, 12, 600, seed=1)
 BUDGET = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")

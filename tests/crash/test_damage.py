@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from hushrec.errors import LedgerError
-from hushrec.privacy import store
-from hushrec.privacy.ledger import Ledger
+from hushrec.privacy.ledger import sqlite
+from hushrec.privacy.ledger.ledger import Ledger
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 
@@ -61,7 +61,7 @@ def test_without_the_chain_flipped_bits_would_deceive(
     path: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A planted fault: records are replayed and not verified."""
-    from hushrec.privacy.chain import History
+    from hushrec.privacy.ledger.history import History
 
     at = whole.index(b'"slot":2')
     path.write_bytes(whole[: at + 7] + b"7" + whole[at + 8 :])
@@ -108,14 +108,14 @@ def spend_until_refused(path: Path, crash) -> int:
 
 def test_a_full_disk_grants_nothing(path: Path, crash, monkeypatch: pytest.MonkeyPatch) -> None:
     Ledger.create(path, crash.total.model_copy(update={"epsilon": 1000.0}), horizon=10**6)
-    connect = store._connect
+    connect = sqlite._connect
 
     def cramped(where: str) -> sqlite3.Connection:
         database = connect(where)
         database.execute("PRAGMA max_page_count = 7")
         return database
 
-    monkeypatch.setattr(store, "_connect", cramped)
+    monkeypatch.setattr(sqlite, "_connect", cramped)
     granted = spend_until_refused(path, crash)
     with pytest.raises(LedgerError, match="the disk is full"):
         Ledger.open(path).charge(crash.plan)

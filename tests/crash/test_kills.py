@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hushrec.errors import LedgerError, LedgerStale
-from hushrec.privacy.ledger import Ledger
+from hushrec.privacy.ledger.ledger import Ledger
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 
@@ -44,7 +44,7 @@ def test_a_kill_at_every_failpoint(path: Path, crash, name: str) -> None:
 def test_every_failpoint_is_rehearsed(crash) -> None:
     from hushrec.privacy import failpoints
 
-    sources = Path(failpoints.__file__).parent.glob("*.py")
+    sources = Path(failpoints.__file__).parent.rglob("*.py")
     named = {name for source in sources for name in source.read_text().split('failpoint("')[1:]}
     rehearsed = {*CHARGES_AFTER_RECOVERY, *crash.of_checkpoints}
     assert {name.split('"')[0] for name in named} | {"after-file"} == rehearsed

@@ -11,19 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from hushrec.data.blocks import Blocks
 from hushrec.data.domain import Domain
-from hushrec.data.draft import draft
-from hushrec.data.pack import load_blocks
+from hushrec.data.packed.blocks import Blocks
+from hushrec.data.packed.draft import draft
+from hushrec.data.packed.pack import load_blocks
 from hushrec.errors import DataError
 
 DOMAIN = Domain(["10", "20"], scale=(1, 5, 1), max_users=5000)
 PACK = """
 import os, signal, sys
-import hushrec.data.blocks as blocks
+import hushrec.data.packed.blocks as blocks
 from hushrec.data.domain import Domain
-from hushrec.data.pack import load_blocks
-from hushrec.data.spool import Spool
+from hushrec.data.packed.pack import load_blocks
+from hushrec.data.packed.partitions import Spool
 
 def dies(owner, name, calls, after):
     real, left = getattr(owner, name), [calls]
@@ -130,7 +130,7 @@ def test_what_another_process_is_writing_is_left_alone(here):
         (live / "file").write_text("SECRET")
         code = (
             "import warnings; warnings.simplefilter('error')\n"
-            "from hushrec.data.domain import Domain\nfrom hushrec.data.pack import load_blocks\n"
+            "from hushrec.data.domain import Domain\nfrom hushrec.data.packed.pack import load_blocks\n"
             "load_blocks('../source/r.csv', Domain(['10'], scale=(1, 5, 1), max_users=9), 'packed')"
         )
         subprocess.run([sys.executable, "-c", code], check=True)
@@ -150,7 +150,7 @@ def test_a_disk_without_room_is_told(here, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("hushrec.data.spool.Spool.add", full)
+    monkeypatch.setattr("hushrec.data.packed.partitions.Spool.add", full)
     with pytest.raises(DataError, match="No space left on device; make room"):
         load_blocks("../source/r.csv", DOMAIN, "packed")
     monkeypatch.setattr("tempfile.TemporaryFile", full)

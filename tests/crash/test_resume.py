@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hushrec.errors import CheckpointError
-from hushrec.privacy.checkpoint import Checkpoint
+from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 

@@ -204,7 +204,7 @@ def test_neither_order_nor_slices_of_rows_matter(records, random, size):
     domain = Domain(["a", "b", "007"], scale=(1, 5, 1), cap=2, max_users=3)
     mixed = random.sample(records, len(records))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hushrec.data.intake._SLICE", size)
+        patch.setattr("hushrec.data.cleaning._SLICE", size)
         sliced = load(frame(*mixed), domain)
     whole = load(frame(*records), domain)
     assert rows(sliced) == rows(whole)
@@ -254,5 +254,5 @@ def test_a_roster_drops_whole_people_and_changes_no_other(records, size):
     listed = {"x", "007", "caf\u00e9"}
     wanted = [row for row in by_hand(records) if row[0] in listed]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hushrec.data.intake._SLICE", size)
+        patch.setattr("hushrec.data.cleaning._SLICE", size)
         assert rows(load(frame(*records), listing(*listed))) == wanted

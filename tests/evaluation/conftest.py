@@ -6,8 +6,8 @@ import pytest
 
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
-from hushrec.models.statements import unwritten
 from hushrec.release.artefact import Release
+from hushrec.release.statement import placeholder_statement
 
 DOMAIN = Domain(["a", "b", "c", "d"], scale=(1, 5, 1), max_users=10)
 
@@ -41,7 +41,7 @@ def release():
         scale=(1.0, 5.0, 1.0),
         constants={"user_mean": 0.0, "user_variance": 1.0},
         tensors=tensors,
-        statement=dataclasses.replace(unwritten()),
+        statement=dataclasses.replace(placeholder_statement()),
     )
 
 

@@ -4,14 +4,14 @@ import xml.etree.ElementTree as ElementTree
 import polars as pl
 import pytest
 
+from hushrec.curator.fit import fit
 from hushrec.errors import ConfigError
 from hushrec.experiments import plots, reading
 from hushrec.experiments.demo import budget
 from hushrec.experiments.grid import Grid
 from hushrec.experiments.measure import Bench
 from hushrec.models.covariance_svd import CovarianceSVD
-from hushrec.models.fitting import fit
-from hushrec.privacy.entropy import Seeded
+from hushrec.privacy.noise.entropy import Seeded
 
 
 @pytest.fixture(scope="module")

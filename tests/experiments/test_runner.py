@@ -3,6 +3,7 @@ import math
 import polars as pl
 import pytest
 
+from hushrec.curator.fit import fit
 from hushrec.data.split import kfold
 from hushrec.errors import ConfigError
 from hushrec.evaluation import baselines
@@ -11,9 +12,8 @@ from hushrec.evaluation.protocol import evaluate
 from hushrec.experiments.grid import Grid
 from hushrec.experiments.runner import Experiment
 from hushrec.models.covariance_svd import CovarianceSVD
-from hushrec.models.fitting import fit
-from hushrec.privacy.budget import Budget
-from hushrec.privacy.entropy import Seeded
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.noise.entropy import Seeded
 
 TEXT = """
 [data]

@@ -5,13 +5,14 @@ import json
 
 from hushrec import errors
 from hushrec.cli import console
-from hushrec.data import binary, delimited, intake
-from hushrec.models import dataset_files
-from hushrec.release import facts
+from hushrec.data import cleaning
+from hushrec.data.readers import binary, delimited
+from hushrec.local import dataset_files
+from hushrec.release import untrusted_json
 
 
 def headers():
-    facts.parse = lambda text, **_: json.loads(text)
+    untrusted_json.parse = lambda text, **_: json.loads(text)
 
 
 def footers():
@@ -28,7 +29,7 @@ def footers():
 
 
 def panics():
-    for module in (binary, delimited, intake, dataset_files):
+    for module in (binary, delimited, cleaning, dataset_files):
         module.quiet = contextlib.nullcontext
 
 
@@ -37,7 +38,7 @@ def cells():
         if not (dtype.is_numeric() or dtype == "String"):
             raise errors.DataError(f"{source}: column {role} is of type {dtype}")
 
-    intake._check_type = told
+    cleaning._check_type = told
 
 
 def escapes():

@@ -15,14 +15,14 @@ from mutations import rearranged, spoilt
 from hushrec.cli import console
 from hushrec.data.ratings import Ratings
 from hushrec.escapes import escaped
-from hushrec.models import dataset_files
-from hushrec.models.released import ReleasedData, frame_of
+from hushrec.local import dataset_files
+from hushrec.local.released import ReleasedData, frame_of
 from hushrec.release import artefact
 from hushrec.release.artefact import Release
 from hushrec.release.client import Client
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "release"))
-from conftest import release, statement
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from support.releases import release, statement
 
 
 def rows():

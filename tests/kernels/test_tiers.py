@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.random import default_rng
 
-from hushrec.kernels.sgd import descend
+from hushrec.kernels.solvers.sgd import descend
 from hushrec.kernels.tiers import by_popularity
 
 

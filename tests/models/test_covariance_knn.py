@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import hushrec as hr
-from hushrec.models.covariance import CovarianceSettings
+from hushrec.models.phases.covariance import CovarianceSettings
 
 
 def test_neighbours_find_what_global_effects_leave(rmse, budget):

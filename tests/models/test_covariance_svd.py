@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 import hushrec as hr
-from hushrec.models import cleaning
-from hushrec.models.covariance import CovarianceSettings
+from hushrec.estimation import low_rank
+from hushrec.models.phases.covariance import CovarianceSettings
 
 UNITS = [("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")]
 
@@ -58,8 +58,8 @@ def test_components_that_noise_hides_vanish():
     noise = (noise + np.triu(noise, 1).T).astype(np.float32)
     planted = rng.normal(0, 0.3, n)
     signal = (200 * np.outer(planted, planted) + 100 * np.eye(n)).astype(np.float32)
-    hidden = cleaning.weighted_factors(noise + 100 * np.eye(n, dtype=np.float32), weights, sigma, 0.01, 5)
-    found = cleaning.weighted_factors(noise + signal, weights, sigma, 0.01, 5)
+    hidden = low_rank.weighted_factors(noise + 100 * np.eye(n, dtype=np.float32), weights, sigma, 0.01, 5)
+    found = low_rank.weighted_factors(noise + signal, weights, sigma, 0.01, 5)
     assert np.abs(hidden @ hidden.T).mean() < 0.1 * np.abs(np.outer(planted, planted)).mean()
     recovered = found @ found.T
     assert (
@@ -74,12 +74,12 @@ def test_spectral_cleaning_keeps_signal_and_drops_noise():
     noise = np.triu(rng.normal(0, 1.0, (n, n)))
     noise = noise + np.triu(noise, 1).T
     direction = np.full(n, 1 / np.sqrt(n))
-    factors = cleaning.spectral_factors((noise + 80 * np.outer(direction, direction)).astype(np.float32), 1.0)
+    factors = low_rank.spectral_factors((noise + 80 * np.outer(direction, direction)).astype(np.float32), 1.0)
     assert factors.shape[1] == 1
     assert np.linalg.norm(factors @ factors.T - 80 * np.outer(direction, direction)) < 0.6 * np.linalg.norm(
         noise
     )
-    assert not cleaning.spectral_factors(noise.astype(np.float32), 1.0).any()
+    assert not low_rank.spectral_factors(noise.astype(np.float32), 1.0).any()
 
 
 def test_leading_eigenvectors_equal_lapack():
@@ -87,14 +87,14 @@ def test_leading_eigenvectors_equal_lapack():
     basis = np.linalg.qr(rng.normal(size=(120, 120)))[0]
     spectrum = np.concatenate([[50, 30, 20], rng.normal(0, 1, 117)])
     matrix = ((basis * spectrum) @ basis.T).astype(np.float32)
-    values, vectors = cleaning.leading(matrix, 3)
+    values, vectors = low_rank.leading(matrix, 3)
     np.testing.assert_allclose(values, [50, 30, 20], rtol=1e-4)
     np.testing.assert_allclose(np.abs(vectors.T @ basis[:, :3]), np.eye(3), atol=1e-3)
 
 
 @pytest.mark.parametrize("variance", [0.0, 1e-300, 1e-9, 1e-5, 0.3, 0.9799, 5.0])
 def test_unclipping_has_an_answer_for_every_variance(variance):
-    assert 1 <= cleaning.unclipped(variance, 1.0) < 100
+    assert 1 <= low_rank.unclipped(variance, 1.0) < 100
 
 
 def test_after_a_seeded_release_a_ledger_promises_nothing(world, budget, tmp_path):
@@ -123,7 +123,7 @@ def test_a_fit_that_fails_burns_its_charge_and_says_so(world, budget, tmp_path, 
     def fail(*_):
         raise ArithmeticError("planted")
 
-    monkeypatch.setattr(cleaning, "weighted_factors", fail)
+    monkeypatch.setattr(low_rank, "weighted_factors", fail)
     ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(9.0), horizon=2)
     with pytest.raises(ArithmeticError) as caught:
         hr.fit(world[0], hr.CovarianceSVD(rank=4), budget(1.0), ledger=ledger)
@@ -132,6 +132,6 @@ def test_a_fit_that_fails_burns_its_charge_and_says_so(world, budget, tmp_path, 
 
 
 def test_unclipping_is_one_without_clipping_and_more_with_it():
-    assert cleaning.unclipped(0.01, 1.0) == pytest.approx(1.0, abs=1e-3)
-    assert cleaning.unclipped(0.5, 1.0) > 1.1
-    assert cleaning.unclipped(1.0, 1.0) == 1.0
+    assert low_rank.unclipped(0.01, 1.0) == pytest.approx(1.0, abs=1e-3)
+    assert low_rank.unclipped(0.5, 1.0) > 1.1
+    assert low_rank.unclipped(1.0, 1.0) == 1.0

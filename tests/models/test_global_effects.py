@@ -3,7 +3,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.errors import BudgetUnsupported, ConfigError
-from hushrec.models.shrinkage import denoised_counts, shrink
+from hushrec.estimation.shrinkage import denoised_counts, shrink
 from hushrec.privacy.bounded import Noisy
 
 

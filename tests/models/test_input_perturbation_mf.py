@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import hushrec as hr
-from hushrec.models.plausible import plausible
-from hushrec.privacy.events import EVERY_RATING
-from hushrec.privacy.mechanisms import SEAL, Grant
-from hushrec.statistics.cells import Cells, NoisyRatings
+from hushrec.estimation.noisy_ratings import NoisyRatings, plausible
+from hushrec.privacy.accounting.events import EVERY_RATING
+from hushrec.privacy.grant import SEAL, Grant
+from hushrec.statistics.cells import Cells
 
 
 def events_of(domain, allowed, **settings):

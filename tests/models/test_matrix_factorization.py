@@ -9,9 +9,9 @@ import pytest
 
 import hushrec as hr
 from hushrec.errors import BudgetUnsupported
-from hushrec.kernels.sgd import reference_descend
-from hushrec.models.factorizers import Sparse, gradient_descent, least_squares
-from hushrec.models.posterior import initial
+from hushrec.kernels.solvers.sgd import reference_descend
+from hushrec.solvers.factorizers import Sparse, gradient_descent, least_squares
+from hushrec.solvers.initial import normal_factors
 
 
 def small(seed=0, n_users=20, n_items=9, share=0.5):
@@ -34,7 +34,7 @@ def dense(ratings):
 def als_wr(ratings, rank, epochs, reg):
     """Zhou et al. 2008, §3.1, as it is written."""
     table = dense(ratings)
-    columns, rows = 0.3 * initial(table.shape[1], rank), np.zeros((table.shape[0], rank))
+    columns, rows = 0.3 * normal_factors(table.shape[1], rank), np.zeros((table.shape[0], rank))
 
     def solved(table, others):
         found = np.zeros((len(table), others.shape[1]))
@@ -119,7 +119,7 @@ def test_a_weight_counts_like_as_many_ratings():
     """A rating of weight 2 is solved for like two alike, one in place of nothing like none."""
     ratings = small(seed=2, share=0.9)
     weights = np.where(np.arange(len(ratings.values)) % 3 == 0, 0.0, 1.0).astype(np.float32)
-    others, reg = initial(9, 3), np.full(20, 0.7)
+    others, reg = normal_factors(9, 3), np.full(20, 0.7)
     found = replace(ratings, weights=weights).solve(others, reg)
     kept = weights > 0
     rows = np.repeat(np.arange(20), ratings.counts)[kept]
@@ -147,7 +147,7 @@ def test_transposing_twice_changes_nothing():
 def test_gradient_descent_is_what_its_reference_does():
     ratings = small(seed=4)
     found = gradient_descent(ratings, 3, 5, rate=0.05, reg=0.1, effects=True, decay=0.9)
-    rows, columns = ((0.3 * initial(n, 3)).astype(np.float32) for n in (20, 9))
+    rows, columns = ((0.3 * normal_factors(n, 3)).astype(np.float32) for n in (20, 9))
     effects = np.zeros(20, np.float32), np.zeros(9, np.float32)
     regs = np.full(20, 0.1, np.float32), np.full(9, 0.1, np.float32)
     known = ratings.indptr, ratings.columns, ratings.values, np.arange(20, dtype=np.int32)

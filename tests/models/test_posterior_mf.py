@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import hushrec as hr
-from hushrec.data.blocks import Blocks
+from hushrec.data.packed.blocks import Blocks
 from hushrec.errors import BudgetError, BudgetUnsupported, DataError
-from hushrec.models.dynamics import langevin_step
-from hushrec.privacy.accountant import gaussian_epsilon, gaussian_mu
-from hushrec.privacy.mechanisms import Grant
+from hushrec.estimation.factor_steps import langevin_step
+from hushrec.privacy.accounting.accountant import gaussian_epsilon, gaussian_mu
+from hushrec.privacy.grant import Grant
 
 
 def user(budget, epsilon=4.0):

@@ -5,7 +5,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.errors import BudgetUnsupported
-from hushrec.models import posterior
+from hushrec.estimation import factor_steps
 from hushrec.privacy.bounded import Noisy
 
 
@@ -102,9 +102,9 @@ def planted(sigma, n=400, m=40, rank=2, seed=0):
     rng = np.random.default_rng(seed)
     others = rng.standard_normal((m, rank)) / np.sqrt(rank)
     counts, other_counts = np.full(n, float(m)), np.full(m, float(n))
-    prior = posterior.TASTE * 16 / np.mean((others**2).sum(axis=1))
+    prior = factor_steps.TASTE * 16 / np.mean((others**2).sum(axis=1))
     truth = np.sqrt(prior) * rng.standard_normal((n, rank))
-    ratings = truth @ others.T + np.sqrt(posterior.RESIDUAL * 16) * rng.standard_normal((n, m))
+    ratings = truth @ others.T + np.sqrt(factor_steps.RESIDUAL * 16) * rng.standard_normal((n, m))
     noise = sigma * rng.standard_normal((n, rank))
     return truth, Noisy("users", ratings @ others + noise, sigma, 1.0, None), counts, others, other_counts
 
@@ -114,7 +114,7 @@ def test_a_step_goes_as_far_as_its_noise_allows(sigma):
     """A much shorter or much longer step would come no nearer to the truth."""
     truth, sums, counts, others, other_counts = planted(sigma)
     pace = {"width": 1.0, "span": 4.0, "left": 1.0}
-    found = posterior.step(np.zeros_like(truth), sums, counts, others, other_counts, **pace)
+    found = factor_steps.step(np.zeros_like(truth), sums, counts, others, other_counts, **pace)
     errors = [np.mean((factor * found - truth) ** 2) for factor in (0.0, 0.5, 1.0, 1.5)]
     assert errors[2] < min(errors[0], 1.1 * errors[1], errors[3])
 
@@ -122,14 +122,14 @@ def test_a_step_goes_as_far_as_its_noise_allows(sigma):
 def test_a_step_into_pure_noise_goes_nowhere():
     truth, sums, counts, others, other_counts = planted(1e6)
     pace = {"width": 1.0, "span": 4.0, "left": 1.0}
-    found = posterior.step(np.zeros_like(truth), sums, counts, others, other_counts, **pace)
+    found = factor_steps.step(np.zeros_like(truth), sums, counts, others, other_counts, **pace)
     assert np.abs(found).max() < 1e-3
     pace = {"ridge": 13.3, "span": 4.0, "left": 1.0}
-    item, part = posterior.home_step(others, sums_of(others, 1e6), other_counts, **pace)
+    item, part = factor_steps.home_step(others, sums_of(others, 1e6), other_counts, **pace)
     assert np.abs(item - others).max() < 1e-3
     assert (part > 0).all()
     assert (part < 1e-6).all()
-    _, part = posterior.home_step(others, sums_of(others, 1e-6), other_counts, **pace)
+    _, part = factor_steps.home_step(others, sums_of(others, 1e-6), other_counts, **pace)
     assert part == pytest.approx(1)
 
 
@@ -146,7 +146,7 @@ def test_steps_converge_to_what_was_planted():
     people, pace = np.zeros_like(truth), {"width": 1.0, "span": 4.0, "left": 1.0}
     for _ in range(30):
         sums = Noisy("users", (ratings - people @ others.T) @ others, 0.0, 1.0, None)
-        people = posterior.step(people, sums, counts, others, other_counts, **pace)
+        people = factor_steps.step(people, sums, counts, others, other_counts, **pace)
     assert np.corrcoef(people.ravel(), truth.ravel())[0, 1] > 0.97
     assert np.abs(people).max() < 1.2 * np.abs(truth).max()
 
@@ -155,6 +155,6 @@ def test_factors_that_have_vanished_are_no_trouble():
     """Where hardly anybody rates, each epoch shrinks the items further; no fit may fail on that."""
     items = np.full((4, 2), 1e-170)
     counts = np.full(4, 0.01)
-    ridge = posterior.home_ridge(items, counts)
-    found, _ = posterior.home_step(items, sums_of(items, 0.1), counts, ridge=ridge, span=4.0, left=0.5)
+    ridge = factor_steps.home_ridge(items, counts)
+    found, _ = factor_steps.home_step(items, sums_of(items, 0.1), counts, ridge=ridge, span=4.0, left=0.5)
     assert np.isfinite(found).all()

@@ -10,7 +10,7 @@ import random
 import numpy as np
 import pytest
 
-from hushrec.privacy.accountant import (
+from hushrec.privacy.accounting.accountant import (
     Spent,
     gaussian_delta,
     gaussian_epsilon,
@@ -19,7 +19,7 @@ from hushrec.privacy.accountant import (
     spent_of,
     zcdp_epsilon,
 )
-from hushrec.privacy.events import Gaussian, Laplace
+from hushrec.privacy.accounting.events import Gaussian, Laplace
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -4,11 +4,11 @@ import functools
 
 import pytest
 
-from hushrec.privacy.accountant import Spent, price, spent_of
-from hushrec.privacy.budget import Budget
-from hushrec.privacy.calibration import Target, gaussians
-from hushrec.privacy.events import Event, Gaussian, Laplace, SubsampledGaussian, drawn_rate
-from hushrec.privacy.subsampling import ORDERS
+from hushrec.privacy.accounting.accountant import Spent, price, spent_of
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.calibration import Target, gaussians
+from hushrec.privacy.accounting.events import Event, Gaussian, Laplace, SubsampledGaussian, drawn_rate
+from hushrec.privacy.accounting.renyi import ORDERS
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

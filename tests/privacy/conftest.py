@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.calibration import gaussian, laplace, split_gaussian, split_laplace
+from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.bounded import Bounded
-from hushrec.privacy.budget import Budget
-from hushrec.privacy.calibration import gaussian, laplace, split_gaussian, split_laplace
-from hushrec.privacy.plan import Measurement, Plan
 
 
 @functools.cache

@@ -8,8 +8,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.errors import ReleaseError
-from hushrec.models.statements import unwritten
-from hushrec.release.statement import Measured, Promised, Statement
+from hushrec.release.statement import Measured, Promised, Statement, placeholder_statement
 
 PROMISE = "Anyone who reads this file, whatever else they know,"
 PUBLISHED = "Not a valid guarantee: the published analysis claims ε = 1"
@@ -100,7 +99,7 @@ def test_what_was_measured_exactly_is_not_to_be_published(statement):
     assert str(made) == (
         "NOT PRIVATE: no noise was added\nThe exact statistics were used: do not publish this file."
     )
-    assert first(unwritten()).startswith("NOT PRIVATE")
+    assert first(placeholder_statement()).startswith("NOT PRIVATE")
 
 
 ENDLESS = Measured("rows", "spherical", math.inf, 2.0, 60, 1.0, math.inf)

@@ -21,11 +21,11 @@ from scipy import optimize, stats
 
 import hushrec as hr
 from hushrec.models.base import Model
-from hushrec.privacy import mechanisms
-from hushrec.privacy.accountant import gaussian_epsilon
-from hushrec.privacy.mechanisms import SEAL, Grant
-from hushrec.statistics.covariance import CovarianceSums
-from hushrec.statistics.effects import EffectSums
+from hushrec.privacy import grant as grant_module
+from hushrec.privacy.accounting.accountant import gaussian_epsilon
+from hushrec.privacy.grant import SEAL, Grant
+from hushrec.statistics.covariance_sums import CovarianceSums
+from hushrec.statistics.item_sums import EffectSums
 
 MISTAKEN = 2.5e-7
 ITEMS = 8
@@ -158,9 +158,9 @@ def weaken(monkeypatch):
     """Plants noise that is narrower than what was booked."""
 
     def plant(factor):
-        add = mechanisms._add_noise
+        add = grant_module._add_noise
         monkeypatch.setattr(
-            mechanisms,
+            grant_module,
             "_add_noise",
             lambda steps, event, key: add(steps, dataclasses.replace(event, sigma=factor * event.sigma), key),
         )

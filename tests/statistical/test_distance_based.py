@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hushrec.kernels import substitutes
-from hushrec.privacy.rows import Rows
-from hushrec.privacy.substituting import SubstitutionLaw
+from hushrec.kernels.local import item_swaps
+from hushrec.privacy.local.rows import Rows
+from hushrec.privacy.local.substitution import SubstitutionLaw
 
 ALARM, MISTAKEN = 1e-9, 2.5e-7
 KEEP, GROUP = 0.5, 0.6
@@ -213,7 +213,7 @@ def test_of_slots_that_meet_any_is_as_likely_to_be_listed():
 @pytest.mark.parametrize("places", [slice(None), slice(None, None, -1)])
 def test_an_order_that_decides_raises_the_alarm(places, monkeypatch):
     """Every slot's landing as it is, and of two that meet the first, or the last, in the row is listed."""
-    right = substitutes.substitute
+    right = item_swaps.substitute
 
     def ordered(first, last, indptr, columns, marks, *rest):
         *others, listed, kept, counts = rest
@@ -240,7 +240,7 @@ def test_an_order_that_decides_raises_the_alarm(places, monkeypatch):
                 size += 1
         return size
 
-    monkeypatch.setattr(substitutes, "substitute", ordered)
+    monkeypatch.setattr(item_swaps, "substitute", ordered)
     monkeypatch.setattr(f"{__name__}.DRAWS", 3000)
     assert not order_has_no_say(law(), 8)
     assert misfit(tally(law(), PROFILES[0], 7), outcomes(PROFILES[0], (0.5, 0.5))) < ALARM

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from scipy import linalg, stats
 
-from hushrec.kernels.epoch import Epoch
-from hushrec.kernels.langevin import langevin
+from hushrec.kernels.solvers.langevin import langevin
+from hushrec.kernels.solvers.langevin_pass import Epoch
 
 ALARM = 1e-9
 KEY = bytes(range(32))

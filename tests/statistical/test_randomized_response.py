@@ -17,15 +17,15 @@ import pytest
 from scipy import stats
 
 from hushrec.arrays import Ints
-from hushrec.privacy import responding
-from hushrec.privacy.budget import Budget
-from hushrec.privacy.calibration import _exponent, published_responses, responses
-from hushrec.privacy.entropy import Seeded
-from hushrec.privacy.ledger import Ledger
-from hushrec.privacy.plan import Measurement, Plan
-from hushrec.privacy.randomizers import Responses
-from hushrec.privacy.responding import ResponseLaw
-from hushrec.privacy.rows import Rows
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.calibration import _exponent, published_responses, responses
+from hushrec.privacy.accounting.local_events import Responses
+from hushrec.privacy.accounting.plan import Measurement, Plan
+from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.local import response
+from hushrec.privacy.local.response import ResponseLaw
+from hushrec.privacy.local.rows import Rows
+from hushrec.privacy.noise.entropy import Seeded
 
 MISTAKEN = 1e-9
 SYMBOLS, PEOPLE, EACH = 6, 50, 50_000
@@ -89,7 +89,7 @@ def test_corrected_answers_tell_what_they_claim_and_no_more(claimed: float, powe
 @pytest.mark.parametrize("claimed", [0.5, 2.0])
 def test_answers_that_are_true_too_often_are_found(claimed: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """A tenth of a cell's ε more than was booked: too few answers turned."""
-    right = responding.misses
+    right = response.misses
     truer = _exponent(1.1 * claimed, SYMBOLS) / _exponent(claimed, SYMBOLS)
-    monkeypatch.setattr(responding, "misses", lambda far, cap: right(far * type(far)(truer), cap))
+    monkeypatch.setattr(response, "misses", lambda far, cap: right(far * type(far)(truer), cap))
     assert found(table(corrected(claimed))) > claimed

@@ -14,11 +14,11 @@ import pytest
 from scipy import stats
 
 from hushrec.arrays import Ints
-from hushrec.kernels import responses
-from hushrec.privacy import sampling
-from hushrec.privacy.entropy import Seeded
-from hushrec.privacy.responding import ResponseLaw
-from hushrec.privacy.rows import Rows
+from hushrec.kernels.local import symbol_flips
+from hushrec.privacy.local.response import ResponseLaw
+from hushrec.privacy.local.rows import Rows
+from hushrec.privacy.noise import sampler
+from hushrec.privacy.noise.entropy import Seeded
 
 ALARM = 1e-10
 ROWS, WIDTH, ASKED = 20_000, 50, 12
@@ -51,7 +51,7 @@ def by_gaps(law: ResponseLaw, symbols: int, seed: int, fault: Fault | None = Non
     keys = Seeded(seed)
 
     def draw(*call: object) -> Ints:
-        drawn = sampling.count_draws(*call)  # type: ignore[arg-type]
+        drawn = sampler.count_draws(*call)  # type: ignore[arg-type]
         return fault(drawn) if fault else drawn
 
     named = functools.partial(keys.key, "answers")
@@ -216,6 +216,6 @@ def blocks(chosen: Ints, *_: object) -> None:
 def test_samples_that_lean_raise_their_alarm(
     check: str, fault: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = responses.choose
-    monkeypatch.setattr(responses, "choose", lambda *call: (right(*call), fault(*call)))
+    right = symbol_flips.choose
+    monkeypatch.setattr(symbol_flips, "choose", lambda *call: (right(*call), fault(*call)))
     assert check in alarms(sample_checks(by_gaps(ResponseLaw(6, -math.log(0.17), ASKED), 6, 1), 6, 0.17))

@@ -12,9 +12,9 @@ import pytest
 from scipy import stats
 
 from hushrec.arrays import Floats, Ints
-from hushrec.privacy import exact, sampling
-from hushrec.privacy.entropy import Seeded
-from hushrec.privacy.laws import GAUSSIAN, LAPLACE, Law
+from hushrec.privacy.noise import exact, sampler
+from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE, Law
+from hushrec.privacy.noise.entropy import Seeded
 
 ALARM = 1e-10
 SCALES = [0.3, 1.0, 3.0, 10.0, 100.0, 1000.0, 2.0**14, 2.0**30, 2.0**45]
@@ -22,7 +22,7 @@ laws = pytest.mark.parametrize("law", [GAUSSIAN, LAPLACE])
 
 
 def draws_of(law: Law, scale: float, size: int, seed: int = 0) -> Ints:
-    draw = sampling.rounded_gaussian if law is GAUSSIAN else sampling.rounded_laplace
+    draw = sampler.rounded_gaussian if law is GAUSSIAN else sampler.rounded_laplace
     return draw(size, scale, Seeded(seed).key())
 
 
@@ -181,7 +181,7 @@ def test_the_far_tail_has_its_law_too(law: Law, scale: float) -> None:
     # Words below 2^40, which only exact arithmetic turns into draws: U is uniform below 2^-23.
     words = np.random.default_rng(3).integers(0, 2**64, (4, 500), dtype=np.uint64)
     words[0] >>= np.uint64(24)
-    cell_bits = sampling._cell_bits(scale)
+    cell_bits = sampler._cell_bits(scale)
     sizes = np.array(
         [
             exact.draw(law, scale, cell_bits, exact.Uniform(iter([a, b])), exact.Uniform(iter([c, d])))

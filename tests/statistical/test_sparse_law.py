@@ -15,8 +15,8 @@ import pytest
 from scipy import stats
 
 from hushrec.arrays import Ints, Ints32
-from hushrec.privacy import sampling, sparse
-from hushrec.privacy.entropy import Seeded
+from hushrec.privacy.noise import sampler, threshold
+from hushrec.privacy.noise.entropy import Seeded
 
 ALARM = 1e-10
 SCALE, THRESHOLD, LIMIT = 4.0, 9, 14
@@ -49,16 +49,16 @@ def by_gaps(world: World, seed: int, scale: float = SCALE, **changed: Callable[[
     keys = Seeded(seed)
     starts, columns, values = world.cells
     steps = values.copy()
-    sampling.add_laplace(steps, scale, keys.key())
-    right = functools.partial(sampling.count_draws, keys.key())
+    sampler.add_laplace(steps, scale, keys.key())
+    right = functools.partial(sampler.count_draws, keys.key())
 
-    def draw(law: sampling.Count, sequence: tuple[int, int], start: int, size: int) -> Ints:
+    def draw(law: sampler.Count, sequence: tuple[int, int], start: int, size: int) -> Ints:
         fault = changed.get(("gaps", "excesses")[sequence[0]])
         drawn = right(law, sequence, start, size)
         return fault(drawn) if fault else drawn
 
     shape = world.rows, world.columns
-    return sparse.reaching(
+    return threshold.reaching(
         shape, starts, columns, steps, threshold=THRESHOLD, limit=LIMIT, scale=SCALE, draw=draw
     )
 
@@ -73,7 +73,7 @@ def densely(world: World, seed: int) -> Rows:
         block = np.zeros((last - first, world.columns), np.int64)
         there = slice(starts[first], starts[last])
         block[np.repeat(np.arange(last - first), world.each), columns[there]] = values[there]
-        sampling.add_laplace(block, SCALE, keys.key())
+        sampler.add_laplace(block, SCALE, keys.key())
         rows, kept = np.nonzero(np.abs(block) >= THRESHOLD)
         found.append((np.bincount(rows, minlength=last - first), kept, block[rows, kept]))
     counts, kept, cells = (np.concatenate(part) for part in zip(*found, strict=True))
@@ -218,8 +218,10 @@ def test_planted_draws_raise_their_alarm(check: str, fault: dict[str, Callable[[
 def test_a_chance_off_by_three_percent_raises_its_alarm(
     factor: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = sparse.gaps
-    monkeypatch.setattr(sparse, "gaps", lambda *law: replace(right(*law), scale=right(*law).scale * factor))
+    right = threshold.gaps
+    monkeypatch.setattr(
+        threshold, "gaps", lambda *law: replace(right(*law), scale=right(*law).scale * factor)
+    )
     assert "number" in alarms(checks(WORLD, by_gaps(WORLD, 0)))
 
 

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from hushrec.arrays import Floats
-from hushrec.privacy import sampling
-from hushrec.privacy.entropy import Seeded
+from hushrec.privacy.noise import sampler
+from hushrec.privacy.noise.entropy import Seeded
 
 ALARM = 1e-9
 SIZE = 30_000
@@ -18,7 +18,7 @@ SIZE = 30_000
 
 def rows(d: int, seed: int = 0) -> Floats:
     keys = Seeded(seed)
-    return sampling.unit_rows((SIZE, d), keys.key(), keys.key())
+    return sampler.unit_rows((SIZE, d), keys.key(), keys.key())
 
 
 def checks(noise: Floats) -> dict[str, float]:

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
-from hushrec.statistics.covariance import CovarianceSums
-from hushrec.statistics.effects import EffectSums
+from hushrec.statistics.covariance_sums import CovarianceSums
+from hushrec.statistics.item_sums import EffectSums
 
 OTHERS = [(2, 5, 3), (1, None, 4)]
 UNITS = [("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")]

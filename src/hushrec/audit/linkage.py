@@ -18,8 +18,8 @@ from hushrec.arrays import Bytes, Floats, Ints, Ints32
 from hushrec.audit.attackers import informed, scoreboard
 from hushrec.data.ratings import Ratings
 from hushrec.errors import ConfigError, DataError
-from hushrec.kernels.linkage import standings
-from hushrec.kernels.normal import transpose
+from hushrec.kernels.neighbours.linkage_scores import standings
+from hushrec.kernels.transpose import transpose
 
 WARNING = "NOT PRIVATE, not for publication: measured on private ratings, which no guarantee covers."
 

@@ -5,14 +5,14 @@ import numpy as np
 from hushrec.arrays import Floats
 from hushrec.audit.attackers import response_law, substitution_law
 from hushrec.audit.linkage import Linkage, linkage
+from hushrec.curator.release_data import reported
 from hushrec.data.ratings import Ratings
-from hushrec.models.distance_based import DistanceBased
-from hushrec.models.method import Method
-from hushrec.models.releasing import reported
-from hushrec.privacy.budget import Budget
-from hushrec.privacy.entropy import Seeded
-from hushrec.privacy.ledger import Ledger
-from hushrec.privacy.randomizers import Responses
+from hushrec.local.distance_based import DistanceBased
+from hushrec.local.method import Method
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.local_events import Responses
+from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.noise.entropy import Seeded
 
 __all__ = ["rehearse"]
 

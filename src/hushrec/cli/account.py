@@ -8,8 +8,8 @@ import typer
 from hushrec.cli import console
 
 if TYPE_CHECKING:
-    from hushrec.privacy.ledger import Ledger
-    from hushrec.privacy.plan import Plan
+    from hushrec.privacy.accounting.plan import Plan
+    from hushrec.privacy.ledger.ledger import Ledger
 
 NewLedger = Annotated[
     bool,
@@ -27,8 +27,8 @@ def require(ledger: Path, planned: "Plan", new: bool) -> None:
         LedgerError: There is no such ledger, or it cannot be relied on; or one cannot be started there.
         BudgetError: A new ledger could not pay for the plan.
     """
-    from hushrec.models.accounts import require_startable
-    from hushrec.privacy.ledger import Ledger
+    from hushrec.curator.accounts import require_startable
+    from hushrec.privacy.ledger.ledger import Ledger
 
     if new:
         require_startable(ledger, planned)
@@ -38,8 +38,8 @@ def require(ledger: Path, planned: "Plan", new: bool) -> None:
 
 def opened(ledger: Path, planned: "Plan", new: bool) -> "Ledger":
     """The ledger, started first if that was asked for; then one line says so."""
-    from hushrec.models.accounts import start
-    from hushrec.privacy.ledger import Ledger
+    from hushrec.curator.accounts import start
+    from hushrec.privacy.ledger.ledger import Ledger
 
     if not new:
         return Ledger.open(ledger)

@@ -14,7 +14,7 @@ def collect(
     out: Annotated[Path, typer.Option("--out", "-o", help="The data set to write, .parquet or .csv.")],
 ) -> None:
     """Put data sets of many devices together. Charges nothing."""
-    from hushrec.models.released import ReleasedData
+    from hushrec.local.released import ReleasedData
 
     options.require_writable(out)
     with console.working("reading reports"):

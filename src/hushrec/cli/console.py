@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from rich.progress import Progress
     from rich.table import Table
 
-    from hushrec.data.blocks import Blocks
+    from hushrec.data.packed.blocks import Blocks
     from hushrec.data.ratings import Ratings
-    from hushrec.privacy.ledger import Ledger
+    from hushrec.privacy.ledger.ledger import Ledger
     from hushrec.release.statement import Measured, Statement
 
 

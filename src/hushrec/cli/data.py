@@ -75,7 +75,7 @@ def pack(
     """Pack ratings that exceed memory into a folder, from which fit reads them block by block."""
     from hushrec.data.domain import Domain
     from hushrec.data.load import MAX_BYTES
-    from hushrec.data.pack import load_blocks
+    from hushrec.data.packed.pack import load_blocks
 
     declared = Domain.open(domain)
     with console.working("packing ratings"):

@@ -47,7 +47,7 @@ def doctor() -> None:
 
 
 def _sampler() -> str:
-    from hushrec.privacy.mechanisms import sampler
+    from hushrec.privacy.grant import sampler
 
     start = time.perf_counter()
     try:
@@ -58,8 +58,8 @@ def _sampler() -> str:
 
 
 def _memory() -> str:
-    from hushrec.models.footprint import in_bytes
-    from hushrec.models.memory import machine
+    from hushrec.curator.memory import machine
+    from hushrec.statistics.footprint import in_bytes
 
     whole, free = machine()
     return f"{in_bytes(whole)}, of which {in_bytes(free)} are free"

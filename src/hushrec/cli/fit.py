@@ -63,7 +63,7 @@ def fit(
     decimal: options.Decimal = ".",
 ) -> None:
     """Make a release of private ratings, or of released data."""
-    from hushrec.models.dataset_files import recognised
+    from hushrec.local.dataset_files import recognised
 
     config = options.model(model, analysis, noise, settings)
     if recognised(ratings):
@@ -82,9 +82,9 @@ def fit(
             "private ratings need --domain, --epsilon, --delta, --unit, --adjacency and --ledger; a released "
             f"data set needs none of them, but {ratings.name} is none, or damaged: hushrec show tells"
         )
+    from hushrec.curator.fit import fit
+    from hushrec.curator.memory import require_memory
     from hushrec.data.domain import Domain
-    from hushrec.models.fitting import fit
-    from hushrec.models.memory import require_memory
 
     declared = Domain.open(domain)
     planned = config.plan(declared, budget)
@@ -106,8 +106,8 @@ def fit(
 
 def _train(source: Path, config: "Model", out: Path) -> None:
     """A release of a data set that was paid for."""
-    from hushrec.models.fitting import fit
-    from hushrec.models.released import ReleasedData
+    from hushrec.curator.fit import fit
+    from hushrec.local.released import ReleasedData
 
     options.require_writable(out)
     with console.working("reading the data set"):

@@ -17,8 +17,8 @@ _Horizon = Annotated[int, typer.Option(min=1, help="How many releases its owner 
 def show(path: _File) -> None:
     """Show what a population may lose, what it has lost, and to which releases."""
     from hushrec.figures import above
-    from hushrec.privacy.accountant import Spent
-    from hushrec.privacy.ledger import Ledger
+    from hushrec.privacy.accounting.accountant import Spent
+    from hushrec.privacy.ledger.ledger import Ledger
 
     opened = Ledger.open(path)
     delta = opened.total.delta
@@ -51,8 +51,8 @@ def create(
 ) -> None:
     """Start a population's ledger with its owner's total over all releases."""
     from hushrec.data.domain import Domain
-    from hushrec.privacy.budget import Budget
-    from hushrec.privacy.ledger import Ledger
+    from hushrec.privacy.accounting.budget import Budget
+    from hushrec.privacy.ledger.ledger import Ledger
 
     total = Budget(epsilon=epsilon, delta=delta, unit=unit, adjacency=adjacency)
     people = None if domain is None else Domain.open(domain).digest
@@ -67,14 +67,14 @@ def extend(
 ) -> None:
     """Record the owner's decision to allow more: a larger total, more releases, or both."""
     from hushrec.errors import ConfigError
-    from hushrec.privacy.ledger import Ledger
+    from hushrec.privacy.ledger.ledger import Ledger
 
     if epsilon is None and horizon is None:
         raise ConfigError("nothing to extend: give --epsilon, --horizon or both")
     opened = Ledger.open(path)
     total = opened.total
     if epsilon is not None:
-        from hushrec.privacy.budget import Budget
+        from hushrec.privacy.accounting.budget import Budget
 
         total = Budget(**total.model_dump() | {"epsilon": epsilon})
     opened.extend(total, horizon)

@@ -11,12 +11,12 @@ import typer
 from hushrec.errors import ConfigError, DataError, DomainError, ReleaseError
 
 if TYPE_CHECKING:
-    from hushrec.data.blocks import Blocks
     from hushrec.data.domain import Domain
+    from hushrec.data.packed.blocks import Blocks
     from hushrec.data.ratings import Ratings
+    from hushrec.local.method import Method
     from hushrec.models.base import Model
-    from hushrec.models.method import Method
-    from hushrec.privacy.budget import Budget
+    from hushrec.privacy.accounting.budget import Budget
 
 ModelName = Literal[
     "global-effects",
@@ -119,12 +119,12 @@ def method(
     if name == "randomized-response":
         if features or feature or groups_from:
             raise ConfigError("--features and --groups-from go with --method distance-based")
-        from hushrec.models.randomized_response import RandomizedResponse
+        from hushrec.local.randomized_response import RandomizedResponse
 
         return RandomizedResponse(**_chosen(settings, analysis=analysis))
     if analysis != "corrected":
         raise ConfigError("distance-based has one analysis, which is exact; leave --analysis out")
-    from hushrec.models.distance_based import DistanceBased
+    from hushrec.local.distance_based import DistanceBased
 
     chosen = _chosen(settings)
     named = chosen.get("groups")
@@ -158,7 +158,7 @@ def budget(
         return None
     if missing:
         raise ConfigError(f"a budget names ε, δ, unit and adjacency; give {' and '.join(missing)} as well")
-    from hushrec.privacy.budget import Budget
+    from hushrec.privacy.accounting.budget import Budget
 
     return Budget(**named)  # type: ignore[arg-type]
 
@@ -237,7 +237,7 @@ def packed_or_loaded(
     Raises:
         DataError: An option is wrong, or the file or folder cannot be read.
     """
-    from hushrec.data.blocks import MANIFEST, Blocks
+    from hushrec.data.packed.blocks import MANIFEST, Blocks
 
     if not (source / MANIFEST).is_file():
         return load(source, domain, columns, format, separator, decimal)

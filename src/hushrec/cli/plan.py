@@ -17,10 +17,10 @@ def plan(
     settings: options.Settings = None,
 ) -> None:
     """Show the noise and the price of a fit. Opens no ratings."""
+    from hushrec.curator.statements import measured
     from hushrec.data.domain import Domain
     from hushrec.figures import above
-    from hushrec.models.statements import measured
-    from hushrec.privacy.budget import Budget
+    from hushrec.privacy.accounting.budget import Budget
 
     config = options.model(model, analysis, noise, settings)
     budget = Budget(epsilon=epsilon, delta=delta, unit=unit, adjacency=adjacency)

@@ -10,9 +10,9 @@ from hushrec.errors import ConfigError, ReleaseError
 
 if TYPE_CHECKING:
     from hushrec.data.domain import Domain
-    from hushrec.models.method import Method
-    from hushrec.models.released import ReleasedData
-    from hushrec.privacy.plan import Plan
+    from hushrec.local.method import Method
+    from hushrec.local.released import ReleasedData
+    from hushrec.privacy.accounting.plan import Plan
 
 
 def release_data(
@@ -77,10 +77,10 @@ def release_data(
     decimal: options.Decimal = ".",
 ) -> None:
     """Release a randomized data set, charged to a ledger."""
+    from hushrec.curator.memory import require_memory
+    from hushrec.curator.release_data import release_data
     from hushrec.data.domain import Domain
-    from hushrec.models.dataset_files import require_lines
-    from hushrec.models.memory import require_memory
-    from hushrec.models.releasing import release_data
+    from hushrec.local.dataset_files import require_lines
 
     declared = Domain.open(domain)
     config = options.method(method, analysis, settings, declared, features, feature, groups_from)
@@ -122,23 +122,23 @@ def release_data(
 
 
 def _print_plan(config: "Method", planned: "Plan", domain: "Domain") -> None:
-    from hushrec.release import wording
+    from hushrec.release import statement_text
 
     screen = console.out()
     screen.print(str(planned), soft_wrap=True)
     screen.print()
-    for line in wording.local(config.local(planned, domain), planned.epsilon, planned.claimed_epsilon):
+    for line in statement_text.local(config.local(planned, domain), planned.epsilon, planned.claimed_epsilon):
         screen.print(line, soft_wrap=True)
     if planned.uncovered:
         screen.print(f"GROUPS NOT COVERED: {planned.uncovered}", soft_wrap=True)
     for line in (config.groups_in(domain), config.beside()):
         if line:
             screen.print(line[0].upper() + line[1:] + ".", soft_wrap=True)
-    screen.print(wording.covered(planned.budget.unit, planned.budget.adjacency), soft_wrap=True)
+    screen.print(statement_text.covered(planned.budget.unit, planned.budget.adjacency), soft_wrap=True)
 
 
 def _save(data: "ReleasedData", out: Path) -> None:
-    from hushrec.models.released import LARGEST_STORED
+    from hushrec.local.released import LARGEST_STORED
 
     try:
         data.save(out)

@@ -29,7 +29,7 @@ def _model(path: Path) -> "tuple[str, Statement]":
 
 
 def _data(path: Path) -> "tuple[str, Statement]":
-    from hushrec.models.released import ReleasedData
+    from hushrec.local.released import ReleasedData
 
     opened = ReleasedData.open(path)
     domain = opened.ratings.domain

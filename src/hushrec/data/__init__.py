@@ -1,1 +1,1 @@
-"""Files to immutable ratings: the declared public domain, the private ratings, loaders and splits."""
+"""Files to immutable ratings: the declared public domain, the private ratings, cleaning and splits."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from hushrec.data.quiet import GIVEN_UP, quiet
+from hushrec.data.readers.quiet import GIVEN_UP, quiet
 from hushrec.errors import DomainError
 
 # Lists without a header whose first field is the id. Their titles are often not UTF-8, so only that field

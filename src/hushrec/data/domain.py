@@ -20,7 +20,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from hushrec.arrays import Bytes, Floats
-from hushrec.data.levels import classes
+from hushrec.data.privacy_classes import classes
 from hushrec.errors import DomainError
 from hushrec.figures import above
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import polars as pl
 
-from hushrec.data import formats, netflix
-from hushrec.data.columns import Columns
+from hushrec.data.cleaning import Batch, Intake, assemble
 from hushrec.data.domain import Domain
-from hushrec.data.intake import Batch, Intake, assemble
 from hushrec.data.ratings import Ratings
-from hushrec.data.table import from_table
+from hushrec.data.readers import formats, netflix
+from hushrec.data.readers.columns import Columns
+from hushrec.data.readers.dataframes import from_table
 from hushrec.errors import DataError
 
 MAX_BYTES = 16 << 30
@@ -56,7 +56,7 @@ def load(
             ``{"user_id": 0, "item_id": 1, "rating": 2}``, for text without a header. Usual names, such as
             ``userId`` and ``movieId``, need no mapping. ``epsilon`` is the ε that a person asks for, a number
             or one of ``domain.levels``.
-        format: one of ``hushrec.data.formats.FORMATS``; by default the file's name tells.
+        format: one of ``hushrec.data.readers.formats.FORMATS``; by default the file's name tells.
         separator: of csv and tsv, one character.
         decimal: decimal sign of csv and tsv, "." or ",".
         max_bytes: refuse a file that unpacks to more.

@@ -9,8 +9,8 @@ import numpy as np
 from hushrec.arrays import Floats, Ints
 from hushrec.data.ratings import Ratings
 from hushrec.errors import DataError
+from hushrec.evaluation.batch_knn import predict_many
 from hushrec.evaluation.metrics import named
-from hushrec.evaluation.neighbours import predict_many
 from hushrec.release.artefact import Release
 from hushrec.release.fold_in import ListedPeople, predictor
 

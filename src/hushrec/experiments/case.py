@@ -8,7 +8,7 @@ from typing import Any
 
 import hushrec
 from hushrec.models.base import Model
-from hushrec.privacy.budget import Budget
+from hushrec.privacy.accounting.budget import Budget
 
 
 @dataclass(frozen=True, slots=True)

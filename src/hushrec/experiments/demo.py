@@ -7,15 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
+from hushrec.curator.fit import fit
 from hushrec.data.ratings import Ratings
 from hushrec.data.synthetic import netflix_like
 from hushrec.errors import ConfigError
 from hushrec.experiments.sweep import Row
 from hushrec.models.covariance_svd import CovarianceSVD
-from hushrec.models.fitting import fit
-from hushrec.privacy.budget import Budget
-from hushrec.privacy.entropy import Seeded
-from hushrec.privacy.ledger import Ledger
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.noise.entropy import Seeded
 from hushrec.release.artefact import Release
 
 DATA_SEED = 7

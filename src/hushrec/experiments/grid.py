@@ -18,8 +18,9 @@ from hushrec.errors import ConfigError, HushrecError
 from hushrec.evaluation import baselines
 from hushrec.experiments.case import Case
 from hushrec.experiments.source import Data, Split, Table
-from hushrec.models.base import Analysis, Model
-from hushrec.privacy.budget import Adjacency, Budget, Unit
+from hushrec.models.base import Model
+from hushrec.privacy.accounting.budget import Adjacency, Budget, Unit
+from hushrec.privacy.accounting.plan import Analysis
 
 T = TypeVar("T")
 OneOrMore = Annotated[

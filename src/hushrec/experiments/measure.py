@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 import hushrec
+from hushrec.curator.fit import fit
 from hushrec.data.ratings import Ratings
 from hushrec.evaluation import baselines
 from hushrec.evaluation.metrics import METRICS
 from hushrec.evaluation.protocol import evaluate
 from hushrec.experiments.case import Case
 from hushrec.experiments.source import Data, Split
-from hushrec.models.fitting import fit
-from hushrec.privacy.entropy import Seeded
+from hushrec.privacy.noise.entropy import Seeded
 
 
 class Bench:

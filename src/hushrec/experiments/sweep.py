@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hushrec.arrays import Floats
+from hushrec.curator.fit import fit
 from hushrec.data.ratings import Ratings
 from hushrec.data.split import holdout
 from hushrec.evaluation import baselines
@@ -16,9 +17,8 @@ from hushrec.evaluation.metrics import rmse
 from hushrec.evaluation.protocol import predictions
 from hushrec.evaluation.slices import by_popularity
 from hushrec.models.base import Model
-from hushrec.models.fitting import fit
-from hushrec.privacy.budget import Budget
-from hushrec.privacy.entropy import Seeded
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.noise.entropy import Seeded
 
 HELD_OUT = 0.1
 """Part of the ratings that is predicted."""

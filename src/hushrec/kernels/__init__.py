@@ -1,1 +1,1 @@
-"""Compiled loops: arrays in, arrays out. No noise of their own, no files, no privacy."""
+"""Compiled loops: arrays in, arrays out, no files, no noise of their own."""

@@ -9,12 +9,10 @@ from typing import Any, ClassVar, Literal
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.errors import BudgetUnsupported, ConfigError
-from hushrec.models.footprint import Footprint
-from hushrec.models.settings import Settings
-from hushrec.privacy import units
-from hushrec.privacy.accountant import spent_of
-from hushrec.privacy.budget import Budget
-from hushrec.privacy.calibration import (
+from hushrec.privacy.accounting import fixed_point
+from hushrec.privacy.accounting.accountant import spent_of
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.calibration import (
     Target,
     gaussian,
     gaussians,
@@ -23,14 +21,15 @@ from hushrec.privacy.calibration import (
     split_gaussian,
     split_laplace,
 )
-from hushrec.privacy.events import Event, Gaussian, Laplace, PosteriorSample, Spherical
-from hushrec.privacy.mechanisms import Grant
-from hushrec.privacy.plan import Measurement, Plan
+from hushrec.privacy.accounting.events import Event, Gaussian, Laplace, PosteriorSample, Spherical
+from hushrec.privacy.accounting.plan import Analysis, Measurement, Plan
+from hushrec.privacy.grant import Grant
 from hushrec.release.artefact import Release
+from hushrec.settings import Settings
+from hushrec.statistics.footprint import Footprint
 from hushrec.statistics.query import Query
 from hushrec.statistics.sensitivity import Norm
 
-Analysis = Literal["corrected", "published"]
 Noise = Literal["gaussian", "laplace"]
 
 
@@ -196,7 +195,9 @@ def _corrected(queries: list[Query], shares: dict[str, float], budget: Budget, n
     sums = [q for q in queries if not q.posterior]
     if samples and sums:
         left = budget.epsilon_units - spent_of(samples.values()).pure
-        budget = budget.model_copy(update={"epsilon": units.float_below(Fraction(left, units.PER_ONE))})
+        budget = budget.model_copy(
+            update={"epsilon": fixed_point.float_below(Fraction(left, fixed_point.PER_ONE))}
+        )
         rest = math.fsum(shares[q.name] for q in sums)
         shares = {q.name: shares[q.name] / rest for q in sums}
     noisy = {event.name: event for event in (_noisy(sums, shares, budget, noise) if sums else [])}

@@ -9,15 +9,15 @@ from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.errors import ConfigError
 from hushrec.models.base import Model
-from hushrec.models.covariance import CovarianceSettings
-from hushrec.models.effects import EffectSettings, effects_footprint
-from hushrec.models.footprint import Footprint
-from hushrec.models.predictors import neighbour_release
-from hushrec.privacy.budget import Budget
-from hushrec.privacy.mechanisms import Grant
+from hushrec.models.phases.covariance import CovarianceSettings
+from hushrec.models.phases.item_effects import EffectSettings, effects_footprint
+from hushrec.models.phases.outputs import neighbour_release
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.grant import Grant
 from hushrec.release.artefact import Release
-from hushrec.statistics.covariance import CovarianceSums
-from hushrec.statistics.effects import EffectSums
+from hushrec.statistics.covariance_sums import CovarianceSums
+from hushrec.statistics.footprint import Footprint
+from hushrec.statistics.item_sums import EffectSums
 from hushrec.statistics.query import Query
 
 _LARGEST_DENSE = 10_000

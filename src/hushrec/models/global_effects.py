@@ -8,15 +8,15 @@ import numpy as np
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.errors import BudgetUnsupported
-from hushrec.models.averages import AverageSettings, average_shares, averages_footprint
 from hushrec.models.base import Model, Noise
-from hushrec.models.effects import EffectSettings, effects_footprint
-from hushrec.models.footprint import Footprint
-from hushrec.models.predictors import factor_release, people_release
-from hushrec.privacy.budget import Budget
-from hushrec.privacy.mechanisms import Grant
+from hushrec.models.phases.biases import AverageSettings, average_shares, averages_footprint
+from hushrec.models.phases.item_effects import EffectSettings, effects_footprint
+from hushrec.models.phases.outputs import factor_release, people_release
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.grant import Grant
 from hushrec.release.artefact import Release
-from hushrec.statistics.effects import EffectSums
+from hushrec.statistics.footprint import Footprint
+from hushrec.statistics.item_sums import EffectSums
 from hushrec.statistics.query import Query
 
 

@@ -10,7 +10,9 @@ from pydantic import Field
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.errors import ConfigError
-from hushrec.models.averages import (
+from hushrec.estimation.noisy_ratings import NoisyRatings, plausible
+from hushrec.models.base import Model, Noise
+from hushrec.models.phases.biases import (
     Averages,
     AverageSettings,
     average_part,
@@ -18,16 +20,14 @@ from hushrec.models.averages import (
     averages_footprint,
     require_rank,
 )
-from hushrec.models.base import Model, Noise
-from hushrec.models.factorizers import Factors, Sparse, gradient_descent, least_squares
-from hushrec.models.footprint import DRAWS, Footprint
-from hushrec.models.plausible import plausible
-from hushrec.models.predictors import people_release
-from hushrec.privacy.budget import Budget
-from hushrec.privacy.mechanisms import Grant
-from hushrec.privacy.plan import Plan
+from hushrec.models.phases.outputs import people_release
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.plan import Plan
+from hushrec.privacy.grant import Grant
 from hushrec.release.artefact import Release
-from hushrec.statistics.cells import Cells, NoisyRatings
+from hushrec.solvers.factorizers import Factors, Sparse, gradient_descent, least_squares
+from hushrec.statistics.cells import Cells
+from hushrec.statistics.footprint import DRAWS, Footprint
 from hushrec.statistics.query import Query
 
 _FARTHEST = 299.0  # scales of the noise that a threshold may be away from 0

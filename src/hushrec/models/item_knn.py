@@ -7,12 +7,12 @@ from pydantic import Field
 
 from hushrec.data.ratings import Ratings
 from hushrec.errors import ConfigError
-from hushrec.kernels.similarities import similarities
+from hushrec.kernels.neighbours.similarities import similarities
 from hushrec.models.noiseless import Noiseless
-from hushrec.models.statements import unwritten
-from hushrec.privacy.budget import Budget
-from hushrec.privacy.mechanisms import Grant
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.grant import Grant
 from hushrec.release.artefact import DISTANCES, LARGEST_COUNT, Release
+from hushrec.release.statement import placeholder_statement
 
 _LARGEST = 40_000  # 3.2 GB of similarities
 
@@ -70,5 +70,5 @@ class ItemKNN(Noiseless):
             scale=(lo, hi, step),
             constants={"neighbours": float(self.neighbours)},
             tensors={"item_means": means.astype(np.float32), "similarity": similarity},
-            statement=unwritten(),
+            statement=placeholder_statement(),
         )

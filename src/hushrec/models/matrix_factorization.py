@@ -6,20 +6,20 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from hushrec.arrays import Ints
-from hushrec.data.blocks import Blocks
 from hushrec.data.domain import Domain
+from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
 from hushrec.errors import ConfigError
-from hushrec.kernels.sgd import LARGEST_RANK
-from hushrec.models.averages import Averages, require_rank
-from hushrec.models.descent import Factored, Schedule, Source, gradient_descent, scheduled, survey
-from hushrec.models.effects import Baseline
-from hushrec.models.factorizers import Factors, Sparse, least_squares
+from hushrec.kernels.solvers.sgd import LARGEST_RANK
 from hushrec.models.noiseless import Noiseless
-from hushrec.models.predictors import factor_release, people_release, second_moment_root
-from hushrec.privacy.budget import Budget
-from hushrec.privacy.mechanisms import Grant
+from hushrec.models.phases.biases import Averages, require_rank
+from hushrec.models.phases.item_effects import Baseline
+from hushrec.models.phases.outputs import factor_release, people_release, second_moment_root
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.grant import Grant
 from hushrec.release.artefact import Release
+from hushrec.solvers.descent import Factored, Schedule, Source, gradient_descent, scheduled, survey
+from hushrec.solvers.factorizers import Factors, Sparse, least_squares
 
 _ALS_RANK = 120
 _ROWS = 1 << 16  # people squared at once: bounds the memory
@@ -43,7 +43,7 @@ class MatrixFactorization(Noiseless):
         learning_rate: of the first epoch of ``sgd``; it falls by ``decay`` from one to the next.
         decay: see there.
         reg_decay: the same of λ.
-        schedule: how they fall, ``geometric`` or ``inverse``: see ``hushrec.models.descent.scheduled``.
+        schedule: how they fall, ``geometric`` or ``inverse``: see ``hushrec.solvers.descent.scheduled``.
         threads: how many learn with ``sgd``; with more than one, no two runs agree.
 
     Privacy: private. It takes no budget, adds no noise, and its statement says so.

@@ -6,8 +6,8 @@ from typing import ClassVar
 from hushrec.data.domain import Domain
 from hushrec.errors import BudgetUnsupported
 from hushrec.models.base import Model
-from hushrec.privacy.budget import Budget
-from hushrec.privacy.plan import Plan
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.plan import Plan
 from hushrec.statistics.query import Query
 
 

@@ -9,26 +9,27 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from hushrec.arrays import Floats, Ints
-from hushrec.data.blocks import Blocks
 from hushrec.data.domain import Domain
+from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
 from hushrec.errors import BudgetUnsupported
-from hushrec.models import posterior
-from hushrec.models.averages import require_rank
+from hushrec.estimation import factor_steps
+from hushrec.estimation.factor_steps import langevin_step, prior_variance
 from hushrec.models.base import Model, Noise
-from hushrec.models.chains import sample
-from hushrec.models.dynamics import langevin_step, prior_variance
-from hushrec.models.effects import Baseline, EffectSettings, effects_footprint
-from hushrec.models.footprint import COPIED, DRAWS, Footprint
-from hushrec.models.predictors import FACTOR_NOISE, factor_release
-from hushrec.models.statements import unwritten
-from hushrec.models.targets import ChainSettings, Target
-from hushrec.privacy.budget import Budget
-from hushrec.privacy.mechanisms import Grant
-from hushrec.privacy.personal import weights
+from hushrec.models.phases.biases import require_rank
+from hushrec.models.phases.item_effects import Baseline, EffectSettings, effects_footprint
+from hushrec.models.phases.outputs import FACTOR_NOISE, factor_release
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.weights import weights
+from hushrec.privacy.grant import Grant
 from hushrec.release.artefact import Release
-from hushrec.statistics.effects import EffectSums
-from hushrec.statistics.marginal import MarginalGradients
+from hushrec.release.statement import placeholder_statement
+from hushrec.solvers.initial import normal_factors
+from hushrec.solvers.mcmc.density import ChainSettings, Target
+from hushrec.solvers.mcmc.sample import sample
+from hushrec.statistics.footprint import COPIED, DRAWS, Footprint
+from hushrec.statistics.item_sums import EffectSums
+from hushrec.statistics.person_gradients import MarginalGradients
 from hushrec.statistics.population import FULL, Population
 from hushrec.statistics.query import Query
 
@@ -169,7 +170,7 @@ class PosteriorMF(Model):
         baseline = self.effects.measure(sums, people.total(sums.measure), grant)
         span, noise = domain.scale.span, gradients.noise
         prior = prior_variance(self.taste, rank, span)
-        items = np.sqrt(prior * rank) * posterior.initial(domain.n_items, rank)
+        items = np.sqrt(prior * rank) * normal_factors(domain.n_items, rank)
         random = np.ones(domain.n_items)  # how much of each row is still where it started
         states = []
         for t in range(1, self.rounds + 1):
@@ -215,7 +216,7 @@ class PosteriorMF(Model):
         release = factor_release(
             self, domain, Baseline(effects, doubt, np.zeros(domain.n_items), 0.0), factors
         )
-        return replace(release, statement=unwritten(drawn.diagnostics.stated()))
+        return replace(release, statement=placeholder_statement(drawn.diagnostics.stated()))
 
     def _sample(self, domain: Domain, budget: Budget) -> Query:
         """The loss of one person is in [0, B]: it moves by B where he comes or goes, by 2B where he changes.
@@ -231,7 +232,7 @@ class PosteriorMF(Model):
     def _scale(self, domain: Domain, budget: Budget) -> float:
         """s, such that s/T is what is booked; without privacy that of ratings with their own variance."""
         if budget is _BASELINE:
-            return 1 / (2 * posterior.RESIDUAL * domain.scale.span**2)
+            return 1 / (2 * factor_steps.RESIDUAL * domain.scale.span**2)
         event = self.plan(domain, budget).events[0]
         return self.chain.temperature / event.noise
 
@@ -257,7 +258,7 @@ class PosteriorMF(Model):
             rank=self.factors,
             rounds=self.rounds,
             rate=self.sample_rate,
-            noise=posterior.RESIDUAL * span**2,
+            noise=factor_steps.RESIDUAL * span**2,
             clip=self.clip * span,
             contribution=contribution * span,
         )

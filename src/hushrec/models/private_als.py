@@ -10,8 +10,9 @@ from pydantic import Field
 from hushrec.arrays import Floats
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
-from hushrec.models import posterior
-from hushrec.models.averages import (
+from hushrec.estimation import factor_steps
+from hushrec.models.base import Model, Noise
+from hushrec.models.phases.biases import (
     Averages,
     AverageSettings,
     average_part,
@@ -19,14 +20,14 @@ from hushrec.models.averages import (
     averages_footprint,
     require_rank,
 )
-from hushrec.models.base import Model, Noise
-from hushrec.models.factorizers import Sparse
-from hushrec.models.footprint import COPIED, DRAWS, FLOPS, LISTED, Footprint
-from hushrec.models.predictors import people_release
-from hushrec.privacy.budget import Budget
-from hushrec.privacy.mechanisms import Grant
+from hushrec.models.phases.outputs import people_release
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.grant import Grant
 from hushrec.release.artefact import Release
-from hushrec.statistics.factors import FactorSums, in_ball
+from hushrec.solvers.factorizers import Sparse
+from hushrec.solvers.initial import normal_factors
+from hushrec.statistics.factor_sums import FactorSums, in_ball
+from hushrec.statistics.footprint import COPIED, DRAWS, FLOPS, LISTED, Footprint
 from hushrec.statistics.query import Query
 from hushrec.statistics.residuals import Residuals
 
@@ -110,15 +111,15 @@ class PrivateALS(Model):
         residuals = sums.residuals.entries(ratings, averages.item_effects, averages.user_effects)
         absent = np.zeros((domain.n_users, self.rank)), np.zeros((domain.n_items, self.rank))
         users, rated = averages.user_counts, averages.item_counts
-        items = posterior.initial(domain.n_items, self.rank)
+        items = normal_factors(domain.n_items, self.rank)
         people = absent[0]
         for epoch in range(1, self.epochs + 1):
-            items = sums.in_ball(posterior.filled(items))
+            items = sums.in_ball(factor_steps.filled(items))
             noisy = sums.query("users", epoch).release(grant, sums.users(residuals, absent[0], items))
-            people = posterior.solve(noisy, users, items, rated, span)
-            people = sums.in_ball(posterior.filled(people))
+            people = factor_steps.solve(noisy, users, items, rated, span)
+            people = sums.in_ball(factor_steps.filled(people))
             noisy = sums.query("items", epoch).release(grant, sums.items(residuals, people, absent[1]))
-            items = posterior.solve(noisy, rated, people, users, span)
+            items = factor_steps.solve(noisy, rated, people, users, span)
         return people * domain.scale.unit, items / domain.scale.unit
 
     def _sums(self, domain: Domain, budget: Budget) -> FactorSums:
@@ -141,7 +142,7 @@ class PrivateALS(Model):
             vectors = rows.solve(others, self.reg * counts)
             return grant.release_rows(name, vectors, reach / (budget.epsilon * split[name])).values
 
-        items = in_ball(posterior.initial(domain.n_items, self.rank), self.item_norm)
+        items = in_ball(normal_factors(domain.n_items, self.rank), self.item_norm)
         for epoch in range(1, self.epochs + 1):
             people = in_ball(solved("users", epoch, by_user, items), self.user_norm)
             items = in_ball(solved("items", epoch, by_item, people), self.item_norm)

@@ -11,8 +11,9 @@ from hushrec.arrays import Floats
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.errors import BudgetUnsupported
-from hushrec.models import posterior
-from hushrec.models.averages import (
+from hushrec.estimation import factor_steps
+from hushrec.models.base import Model, Noise
+from hushrec.models.phases.biases import (
     Averages,
     AverageSettings,
     average_part,
@@ -20,17 +21,17 @@ from hushrec.models.averages import (
     averages_footprint,
     require_rank,
 )
-from hushrec.models.base import Model, Noise
-from hushrec.models.effects import EffectSettings, effects_footprint
-from hushrec.models.factorizers import Sparse
-from hushrec.models.footprint import COPIED, DRAWS, LISTED, Footprint
-from hushrec.models.predictors import factor_release, people_release
-from hushrec.privacy.budget import Budget
-from hushrec.privacy.events import EVERY_RATING
-from hushrec.privacy.mechanisms import Grant
+from hushrec.models.phases.item_effects import EffectSettings, effects_footprint
+from hushrec.models.phases.outputs import factor_release, people_release
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.events import EVERY_RATING
+from hushrec.privacy.grant import Grant
 from hushrec.release.artefact import Release
-from hushrec.statistics.factors import FactorSums, in_ball
-from hushrec.statistics.home import HomeGradients
+from hushrec.solvers.factorizers import Sparse
+from hushrec.solvers.initial import normal_factors, uniform_factors
+from hushrec.statistics.factor_sums import FactorSums, in_ball
+from hushrec.statistics.footprint import COPIED, DRAWS, LISTED, Footprint
+from hushrec.statistics.person_gradients import HomeGradients
 from hushrec.statistics.query import Query
 from hushrec.statistics.residuals import Residuals
 
@@ -140,13 +141,13 @@ class PrivateSGD(Model):
         residuals = sums.residuals.entries(ratings, averages.item_effects, averages.user_effects)
         users, rated = averages.user_counts, averages.item_counts
         people = np.zeros((domain.n_users, self.rank))
-        items = sums.in_ball(self.radius * posterior.initial(domain.n_items, self.rank))
+        items = sums.in_ball(self.radius * normal_factors(domain.n_items, self.rank))
         for epoch in range(1, self.epochs + 1):
             pace = {"width": sums.width, "span": span, "left": max(0.9 ** (epoch - 1), 0.05)}
             noisy = sums.query("users", epoch).release(grant, sums.users(residuals, people, items))
-            people = sums.in_ball(posterior.step(people, noisy, users, items, rated, **pace))
+            people = sums.in_ball(factor_steps.step(people, noisy, users, items, rated, **pace))
             noisy = sums.query("items", epoch).release(grant, sums.items(residuals, people, items))
-            items = sums.in_ball(posterior.step(items, noisy, rated, people, users, **pace))
+            items = sums.in_ball(factor_steps.step(items, noisy, rated, people, users, **pace))
         return people * sums.width, items
 
     def _algorithm_4(
@@ -189,25 +190,25 @@ class PrivateSGD(Model):
         return people * unit, items
 
     def _start(self, domain: Domain) -> tuple[Floats, Floats]:
-        people = in_ball(posterior.uniform(domain.n_users, self.rank), self.user_norm)
-        return people, in_ball(posterior.uniform(domain.n_items, self.rank), self.item_norm)
+        people = in_ball(uniform_factors(domain.n_users, self.rank), self.user_norm)
+        return people, in_ball(uniform_factors(domain.n_items, self.rank), self.item_norm)
 
     def _at_home(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
         """Unit ``user``: everybody fits a vector at home and gives his gradient of the items, clipped."""
         domain, home = ratings.domain, self._home(ratings.domain)
         effects = self.effects.sums(domain, budget, self.norm, published=False)
         baseline = self.effects.measure(effects, effects.measure(ratings), grant)
-        items, span = in_ball(posterior.initial(domain.n_items, self.rank), 1.0), domain.scale.span
+        items, span = in_ball(normal_factors(domain.n_items, self.rank), 1.0), domain.scale.span
         random = np.ones(domain.n_items)  # how much of each row is still where it started
         for epoch in range(1, self.epochs + 1):
-            ridge = posterior.home_ridge(items, baseline.counts)
+            ridge = factor_steps.home_ridge(items, baseline.counts)
             sums = home.measure(ratings, baseline.item_effects, items, ridge)
             pace = {"ridge": ridge, "span": span, "left": max(0.9 ** (epoch - 1), 0.05)}
             noisy = home.query(epoch).release(grant, sums)
-            items, part = posterior.home_step(items, noisy, baseline.counts, **pace)
+            items, part = factor_steps.home_step(items, noisy, baseline.counts, **pace)
             items, random = in_ball(items, 1.0), random * (1 - part)
         # People fold in with a prior of unit variance, and only on what was learned.
-        scale = span * np.sqrt(posterior.RESIDUAL / posterior.home_ridge(items, baseline.counts))
+        scale = span * np.sqrt(factor_steps.RESIDUAL / factor_steps.home_ridge(items, baseline.counts))
         return factor_release(self, domain, baseline, items * scale * np.sqrt(1 - random)[:, None])
 
     def _sums(self, domain: Domain, budget: Budget) -> FactorSums:

@@ -6,10 +6,10 @@ from pydantic import Field
 
 from hushrec.data.ratings import Ratings
 from hushrec.models.noiseless import Noiseless
-from hushrec.models.statements import unwritten
-from hushrec.privacy.budget import Budget
-from hushrec.privacy.mechanisms import Grant
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.grant import Grant
 from hushrec.release.artefact import DISTANCES, LARGEST_COUNT, Release
+from hushrec.release.statement import placeholder_statement
 
 
 class UserKNN(Noiseless):
@@ -50,5 +50,5 @@ class UserKNN(Noiseless):
             scale=(lo, hi, step),
             constants={"neighbours": float(self.neighbours), "distance": float(index)},
             tensors={"row_starts": ratings.indptr, "row_items": ratings.items, "row_steps": ratings.steps},
-            statement=unwritten(),
+            statement=placeholder_statement(),
         )

@@ -1,1 +1,1 @@
-"""The core: budgets, events, accounting, exact noise and the ledger. It knows nothing of recommenders."""
+"""The core: costs, exact noise, the ledger and the grant. It knows nothing of recommenders."""

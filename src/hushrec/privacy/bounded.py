@@ -9,7 +9,7 @@ import numpy as np
 from hushrec.arrays import Floats, Ints, Ints32
 from hushrec.errors import GrantError
 from hushrec.figures import above, below
-from hushrec.privacy.events import EVERY_RATING, Event
+from hushrec.privacy.accounting.events import EVERY_RATING, Event
 
 Norm = Literal["l1", "l2"]
 _CHUNK = 2**20  # entries converted at once: bounds memory, changes nothing

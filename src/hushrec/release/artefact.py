@@ -13,7 +13,7 @@ import safetensors.numpy
 from numpy.typing import DTypeLike, NDArray
 
 from hushrec.errors import ReleaseError
-from hushrec.release import facts as facts_of
+from hushrec.release import untrusted_json as facts_of
 from hushrec.release.statement import Statement
 
 FORMAT = 1

@@ -5,7 +5,7 @@ released item effect μ_i, the person's own level b ~ N(user_mean, user_variance
 the released item covariance C, and independent noise of variance τ_i². They differ in how they hold C: as
 factors (C = F Fᵀ), or, for nearest neighbours, as factors or dense together with a similarity. A release of
 kind "factors and people" also holds a level and factors of every person on its list. Those of plain nearest
-neighbours, which have no such model, are in ``hushrec.release.neighbours``.
+neighbours, which have no such model, are in ``hushrec.release.neighbour_predictors``.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ import numpy as np
 from hushrec.arrays import Floats, Ints
 from hushrec.errors import ReleaseError
 from hushrec.release.artefact import Release
-from hushrec.release.neighbours import NearestPeople, SimilarItems
+from hushrec.release.neighbour_predictors import NearestPeople, SimilarItems
 
 _PAIRS = 1 << 14  # pairs predicted at once: bounds the memory, changes nothing
 

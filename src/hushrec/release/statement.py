@@ -7,8 +7,8 @@ from typing import Any, Self
 
 from hushrec.errors import ReleaseError
 from hushrec.figures import above
-from hushrec.release import wording
-from hushrec.release.lines import RANDOMIZERS, Local, Measured, Promised, finite
+from hushrec.release import statement_text
+from hushrec.release.statement_lines import RANDOMIZERS, Local, Measured, Promised, finite
 
 __all__ = ["Local", "Measured", "Promised", "Statement"]
 
@@ -138,7 +138,7 @@ class Statement:
             and (
                 not self.caveat or self.caveat.startswith((_UNPROTECTED, _CONDITIONAL, _UNCOVERED, _CLAIMED))
             )
-            and (self.unit, self.adjacency) in wording.ADJACENCIES
+            and (self.unit, self.adjacency) in statement_text.ADJACENCIES
             and self.analysis in ("corrected", "published")
             and (self.claimed_epsilon is None or (finite(self.claimed_epsilon) and self.claimed_epsilon > 0))
             and finite(self.delta)
@@ -216,9 +216,9 @@ class Statement:
                 "count on the ε below."
             ]
         if self.caveat.startswith(_UNCOVERED):
-            lines += [wording.uncovered(self.local)]
+            lines += [statement_text.uncovered(self.local)]
         if self.analysis == "published":
-            lines += [wording.claim(self.claimed_epsilon, self.epsilon, sampled=self._sampled())]
+            lines += [statement_text.claim(self.claimed_epsilon, self.epsilon, sampled=self._sampled())]
         if not self.measurements:
             return "\n".join([*lines, "The exact statistics were used: do not publish this file."])
         loss = "no finite ε" if math.isinf(self.epsilon) else f"ε = {above(self.epsilon)}"
@@ -228,20 +228,20 @@ class Statement:
             "",
         ]
         if self.beside:
-            lines += [wording.beyond(self.beside), ""]
+            lines += [statement_text.beyond(self.beside), ""]
         if self.private:
-            lines += [wording.promise(self.unit, self.adjacency, self.epsilon, self.delta), ""]
+            lines += [statement_text.promise(self.unit, self.adjacency, self.epsilon, self.delta), ""]
         if self.local:
-            lines += wording.local(self.local, self.epsilon, self.claimed_epsilon)
+            lines += statement_text.local(self.local, self.epsilon, self.claimed_epsilon)
         if self.personal:
             sure = self.private and self.analysis == "corrected"
-            lines += wording.personal(self.levels, sure=sure)
-        lines += wording.measurements(self.measurements)
+            lines += statement_text.personal(self.levels, sure=sure)
+        lines += statement_text.measurements(self.measurements)
         if self.diagnostics:
             lines += ["", "The chain:", *(f"  · {name}: {_shown(v)}" for name, v in self.diagnostics.items())]
         lines += ["", "Assumed:", *(f"  · {line}" for line in self.assumes)]
         if self.ledger:
-            lines += ["", *wording.charged(self.ledger)]
+            lines += ["", *statement_text.charged(self.ledger)]
         return "\n".join(lines)
 
 
@@ -260,3 +260,23 @@ def _finite(value: float) -> float | None:
 
 def _or_infinite(value: Any) -> Any:
     return math.inf if value is None else value
+
+
+def placeholder_statement(diagnostics: Mapping[str, float | str] | None = None) -> Statement:
+    """What a release says before its statement is written: that it promises nothing.
+
+    Args:
+        diagnostics: of the chain, which the statement will show. They are published: none may be made from
+            more than what the grant released.
+
+    Privacy: public.
+    """
+    return Statement(
+        caveat="NOT PRIVATE: no statement was written",
+        unit="rating",
+        adjacency="add-remove",
+        epsilon=float("inf"),
+        delta=0.0,
+        analysis="corrected",
+        diagnostics=diagnostics or {},
+    )

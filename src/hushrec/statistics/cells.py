@@ -2,34 +2,16 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
-from hushrec.arrays import Floats32, Ints, Ints32
 from hushrec.data.domain import Domain
+from hushrec.estimation.noisy_ratings import NoisyRatings
+from hushrec.privacy.accounting.events import EVERY_RATING
 from hushrec.privacy.bounded import BoundedMatrix
-from hushrec.privacy.events import EVERY_RATING
-from hushrec.privacy.mechanisms import Grant
+from hushrec.privacy.grant import Grant
 from hushrec.statistics.query import Query
 from hushrec.statistics.residuals import Entries, Residuals
-
-
-class NoisyRatings(NamedTuple):
-    """Noisy residuals in compressed rows over the roster, the surviving fake ones among them.
-
-    Attributes:
-        indptr, columns: which cells of people × items are listed.
-        values: in rating units.
-        sigma: standard deviation of the noise; 0 where none was added.
-
-    Privacy: post-processing; private where ``sigma`` is 0.
-    """
-
-    indptr: Ints
-    columns: Ints32
-    values: Floats32
-    sigma: float
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from hushrec.arrays import Bools, Floats, Ints
-from hushrec.data.blocks import Blocks
+from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
 from hushrec.statistics.query import Query
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from hushrec.arrays import Ints
 from hushrec.privacy.bounded import Bounded, Noisy
-from hushrec.privacy.mechanisms import Grant
+from hushrec.privacy.grant import Grant
 from hushrec.statistics.sensitivity import Norm
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from hushrec.arrays import Floats, Ints, Ints32
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
-from hushrec.kernels.gradients import residuals
-from hushrec.statistics.grid import Grid
+from hushrec.kernels.sums.gradients import residuals
+from hushrec.statistics.integer_grid import Grid
 
 _BITS = 14
 

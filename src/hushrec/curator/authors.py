@@ -1,0 +1,65 @@
+"""Who vouches for what a plan declares: hushrec, or the author of code outside it.
+
+Detection is by the module that a class says it was defined in. It is there against accidents: code in
+the same process can say what it likes, and change hushrec itself.
+
+Privacy: public.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from pydantic import BaseModel
+
+from hushrec.data.domain import Domain
+from hushrec.privacy.accounting.plan import Plan
+from hushrec.settings import Settings
+
+
+def signed(plan: Plan, config: Settings, domain: Domain) -> Plan:
+    """The plan with the names of the code outside hushrec that it rests on.
+
+    Args:
+        plan: what ``config`` would measure.
+        config: settings of a model, or of a way to release data.
+        domain: the public frame.
+
+    Returns:
+        The plan itself where all of it is hushrec's.
+
+    Privacy: public.
+    """
+    parts = (config, *_nested(config), domain, plan, *plan.measurements, *plan.events)
+    names = tuple(dict.fromkeys(name for part in parts for name in outsiders(type(part))))
+    return replace(plan, foreign=names) if names else plan
+
+
+def outsiders(kind: type) -> Iterator[str]:
+    """Names of the classes that a class of hushrec was changed by from outside; none where it was not.
+
+    What hushrec's own classes inherit from other packages is not counted, nor is what has no class of hushrec
+    above it.
+
+    Privacy: public.
+    """
+    ours = [parent for parent in kind.__mro__ if _of_hushrec(parent)]
+    known = {ancestor for parent in ours for ancestor in parent.__mro__}
+    for parent in kind.__mro__ if ours else ():
+        if parent not in known:
+            yield _printable(f"{parent.__module__}.{parent.__qualname__}")
+
+
+def _nested(settings: BaseModel) -> Iterator[object]:
+    for name in type(settings).model_fields:
+        value = getattr(settings, name)
+        yield value
+        if isinstance(value, BaseModel):
+            yield from _nested(value)
+
+
+def _of_hushrec(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] == "hushrec"
+
+
+def _printable(name: str) -> str:
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)

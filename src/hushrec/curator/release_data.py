@@ -1,0 +1,165 @@
+"""The verb for owners who hand over data: charge the ledger, randomize every row, release the table."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from hushrec.arrays import Ints
+from hushrec.curator.accounts import account_of, spending
+from hushrec.curator.authors import signed
+from hushrec.curator.memory import require_memory
+from hushrec.curator.statements import describe_data
+from hushrec.data.domain import Domain
+from hushrec.data.ratings import Ratings
+from hushrec.errors import CheckpointError, DataError
+from hushrec.local.dataset_files import numbered
+from hushrec.local.method import Method
+from hushrec.local.released import ReleasedData, frame_of
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.plan import Plan
+from hushrec.privacy.checkpoint.checkpoint import Checkpoint
+from hushrec.privacy.grant import Grant
+from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.local.response import ResponseLaw
+from hushrec.privacy.local.rows import RandomizedRows, Rows
+from hushrec.privacy.local.substitution import SubstitutionLaw
+from hushrec.privacy.noise.entropy import Entropy
+
+
+def release_data(
+    ratings: Ratings,
+    method: Method,
+    budget: Budget | None = None,
+    *,
+    ledger: Ledger | str | Path | None = None,
+    slot: int | None = None,
+    entropy: Entropy | None = None,
+) -> ReleasedData:
+    """Charge the ledger, randomize every person's row by itself, and release the rows.
+
+    The same call serves a curator, who holds everybody's ratings, and a device, which holds one person's,
+    charges its own ledger and reports. Who collects the reports only post-processes:
+    ``ReleasedData.collect``.
+
+    Rows are numbered anew, in a random order. With a roster everybody on it has a row, whether he rated or
+    not.
+
+    Args:
+        ratings: private ratings.
+        method: ``RandomizedResponse`` or ``DistanceBased``.
+        budget: what may be spent; ``DistanceBased`` needs none, for its settings say what it costs.
+        ledger: the population's ledger, or its path, as for ``fit``.
+        slot: release slot, as for ``fit``.
+        entropy: as for ``fit``.
+
+    Returns:
+        The data set with its statement.
+
+    Raises:
+        BudgetExceeded: The ledger has less left than the plan costs.
+        MemoryExceeded: As for ``fit``.
+        LedgerError: As for ``fit``.
+        BudgetUnsupported: The method states no such guarantee.
+        DataError: People ask for an ε of their own, which no method here can give them; or these are no
+            ratings in memory.
+        CheckpointError: ``entropy`` is a checkpoint.
+        ReleaseError: The slot's data set was too large for the ledger to keep.
+
+    Privacy: charged (the one event of the plan).
+    """
+    if not isinstance(ratings, Ratings) or not isinstance(method, Method):
+        raise DataError(
+            "release_data takes ratings in memory, as hushrec.load makes them, and RandomizedResponse or "
+            "DistanceBased; to train a model, call hushrec.fit"
+        )
+    if isinstance(entropy, Checkpoint):
+        raise CheckpointError("a released data set has no checkpoint to go on from; leave entropy out")
+    if ratings.asks or ratings.domain.levels:
+        raise DataError(
+            "people ask for an ε of their own in these ratings, which a released data set cannot give them; "
+            "leave out the column epsilon, and declare a domain without levels"
+        )
+    planned = signed(method.plan(ratings.domain, budget), method, ratings.domain)
+    account = account_of(ledger, planned, entropy)
+    if slot is not None and (stored := account.stored(planned, slot)) is not None:
+        data = ReleasedData.from_bytes(stored)
+        account.handed_out(planned, slot)
+        return data
+    require_memory(planned.model, method.footprint(planned, ratings.domain), ratings)
+    law = method.law(planned, method.kept(ratings))  # which may fail, for want of memory, too
+    grant = account.charge(planned, slot, entropy)
+    with spending(account, grant, planned):
+        data = reported(ratings, method, planned, grant, law).data
+        account.sampled(grant, data.for_ledger())
+    account.published(grant)
+    return data
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Reported:
+    """A data set, and whose row is whose.
+
+    Attributes:
+        data: the data set.
+        rows: row of each person of the ratings (of the roster, if there is one) in ``data.ratings``; −1 where
+            his row came out empty. Shape (n_people,).
+
+    Privacy: ``data`` is public, ``rows`` private.
+    """
+
+    data: ReleasedData
+    rows: Ints
+
+
+def reported(
+    ratings: Ratings,
+    method: Method,
+    planned: Plan,
+    grant: Grant,
+    law: ResponseLaw | SubstitutionLaw | None = None,
+) -> Reported:
+    """Randomize every row through a grant, number the rows anew, and write the statement.
+
+    Args:
+        ratings: private ratings.
+        method: the settings.
+        planned: what was charged.
+        grant: the right to it.
+        law: that of the rows, if it was made before.
+
+    Privacy: charged (the one event of the plan).
+    """
+    kept = method.kept(ratings)
+    order = grant.order(kept.domain.n_users or kept.n_users)
+    private = _rows(planned.events[0].name, kept, order)
+    shuffled = grant.randomize(private, law or method.law(planned, kept))
+    listed = np.diff(shuffled.indptr) > 0
+    rows = np.full(order.size, -1)
+    rows[order[listed]] = np.arange(np.count_nonzero(listed))
+    data = ReleasedData(
+        method=type(method).__name__,
+        settings=dict(method.facts(planned, ratings.domain)),
+        ratings=_numbered(shuffled, listed, ratings.domain),
+        n_people=order.size,
+        statement=describe_data(method, planned, grant, ratings.domain),
+    )
+    return Reported(data, rows)
+
+
+def _rows(name: str, ratings: Ratings, order: Ints) -> Rows:
+    """Everybody's rows, in another order."""
+    indptr = ratings.roster_indptr() if ratings.domain.users else ratings.indptr
+    counts = np.diff(indptr)[order]
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    places = np.repeat(indptr[:-1][order] - starts[:-1], counts) + np.arange(starts[-1])
+    return Rows(name, ratings.domain.n_items, starts, ratings.items[places], ratings.steps[places])
+
+
+def _numbered(rows: RandomizedRows, listed: np.ndarray, domain: Domain) -> Ratings:
+    """Reported rows as a table of numbered people; empty ones are not in it."""
+    n = listed.size
+    frame = frame_of(domain.items, tuple(domain.scale), n)
+    users = numbered(n, np.flatnonzero(listed) + 1)
+    indptr = np.concatenate([rows.indptr[:1], rows.indptr[1:][listed]])
+    return Ratings(frame, users, indptr, rows.columns, rows.marks)

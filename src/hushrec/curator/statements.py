@@ -1,0 +1,186 @@
+"""Writes a release's statement of privacy from the plan that was charged and the grant that was used.
+
+Privacy: public.
+"""
+
+import dataclasses
+
+from hushrec.data.domain import Domain
+from hushrec.local.method import Method
+from hushrec.models.base import Model
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.events import PosteriorSample, SubsampledGaussian
+from hushrec.privacy.accounting.plan import Measurement, Plan
+from hushrec.privacy.grant import Grant
+from hushrec.privacy.ledger.caveats import CLAIMED
+from hushrec.release.artefact import Release
+from hushrec.release.statement import Measured, Promised, Statement
+
+
+def describe(
+    release: Release, config: Model, plan: Plan, grant: Grant, domain: Domain, *, personal: bool = False
+) -> Release:
+    """The release with the statement that its plan and its grant justify.
+
+    Args:
+        release: as the model made it; of its statement only the diagnostics are kept.
+        config: the model's settings.
+        plan: what was charged.
+        grant: what was used.
+        domain: the public frame.
+        personal: whether people asked for an ε of their own.
+
+    Privacy: public.
+    """
+    statement = dataclasses.replace(
+        _charged(plan, grant),
+        measurements=measured(config, plan, domain),
+        assumes=_assumes(plan, domain, personal),
+        diagnostics=release.statement.diagnostics,
+        levels=tuple(Promised(*dataclasses.astuple(level)) for level in plan.levels if personal),
+        personal=personal,
+    )
+    return dataclasses.replace(release, statement=statement)
+
+
+def describe_data(method: Method, plan: Plan, grant: Grant, domain: Domain) -> Statement:
+    """The statement of a released data set.
+
+    Args:
+        method: how rows were randomized.
+        plan: what was charged.
+        grant: what was used.
+        domain: the public frame.
+
+    Privacy: public.
+    """
+    charged = _charged(plan, grant)
+    # A device's roster is one person, whose id could be tried against the digest of a domain that holds it.
+    untold = {"domain"} if domain.users else set()
+    return dataclasses.replace(
+        charged,
+        ledger={name: value for name, value in charged.ledger.items() if name not in untold},
+        measurements=tuple(_line(m, plan) for m in plan.measurements),
+        assumes=(*_assumes(plan, domain, personal=False, beside=method.beside()), *method.assumes(plan)),
+        local=method.local(plan, domain),
+        beside=method.beside(),
+    )
+
+
+def not_private(release: Release, config: Model, budget: Budget) -> Release:
+    """The non-private baseline, saying that it is one."""
+    statement = Statement(
+        caveat="NOT PRIVATE: no noise was added",
+        unit=budget.unit,
+        adjacency=budget.adjacency,
+        epsilon=float("inf"),
+        delta=0.0,
+        analysis=config.analysis,
+    )
+    return dataclasses.replace(release, statement=statement)
+
+
+def from_data(release: Release, statement: Statement) -> Release:
+    """A release that was made from a released data set, saying what that says.
+
+    People of a data set are numbers, so none of them is listed: somebody's real id could be one of them.
+
+    Args:
+        release: as the model made it.
+        statement: of the data set.
+
+    Privacy: post-processing.
+    """
+    if not release.users:
+        return dataclasses.replace(release, statement=statement)
+    kept = {name: tensor for name, tensor in release.tensors.items() if not name.startswith("user_")}
+    return dataclasses.replace(release, kind="factors", tensors=kept, users=(), statement=statement)
+
+
+def _charged(plan: Plan, grant: Grant) -> Statement:
+    """What a statement says whatever was measured."""
+    return Statement(
+        caveat=_caveat(grant.caveat),
+        unit=plan.budget.unit,
+        adjacency=plan.budget.adjacency,
+        epsilon=plan.epsilon,
+        delta=plan.budget.delta,
+        analysis=plan.analysis,
+        claimed_epsilon=plan.claimed_epsilon,
+        ledger=grant.ledger if grant.ledger.get("file") else {},  # one in memory nobody can look up
+    )
+
+
+def _caveat(text: str) -> str:
+    """The caveat with the words in capitals that each of its parts begins with."""
+    kind, colon, rest = text.partition(":")
+    return kind.upper() + colon + rest.replace(f"; {CLAIMED}:", f"; {CLAIMED.upper()}:")
+
+
+def measured(config: Model, plan: Plan, domain: Domain) -> tuple[Measured, ...]:
+    """Everything that a plan measures, what costs nothing included, as a statement lists it.
+
+    Privacy: public.
+    """
+    booked = {m.event.name: m for m in plan.measurements}
+    lines = []
+    for query, _ in config.queries(domain, plan.budget):
+        measurement = booked.get(query.name)
+        if measurement is None:
+            lines.append(Measured(query.name, "exact", 0.0, 0.0, query.size, 0.0, 0.0))
+            continue
+        lines.append(_line(measurement, plan))
+    return tuple(lines)
+
+
+def _line(measurement: Measurement, plan: Plan) -> Measured:
+    event = measurement.event
+    return Measured(
+        event.name,
+        event.mechanism,
+        event.sensitivity,
+        event.noise,
+        event.size,
+        measurement.share,
+        plan.cost(event),
+        event.rate if isinstance(event, SubsampledGaussian) else 1.0,
+    )
+
+
+def _assumes(plan: Plan, domain: Domain, personal: bool, beside: str = "") -> tuple[str, ...]:
+    lo, hi, step = domain.scale
+    lines = [
+        f"the catalogue of {domain.n_items:,} items, the scale {lo:g} to {hi:g} by {step:g} and the bound of "
+        f"{domain.max_users:,} users are public knowledge, not read off the ratings",
+        "the settings were chosen without looking at these ratings, or the looking was charged",
+        "nothing else made from these ratings is published without being charged to the same ledger"
+        + (f", but {beside}" if beside else ""),
+        "what a person does with recommendations is new data and is not covered",
+    ]
+    if personal:
+        lines.insert(
+            1, "each person's ε was chosen without looking at ratings, and is itself never published"
+        )
+    if any(isinstance(event, PosteriorSample) for event in plan.events):
+        lines[1:1] = [
+            "the chain that a posterior sample was taken from had converged, which nobody can check",
+            "a posterior sample was drawn in floating point, unrounded; its ε does not cover what that shows",
+        ]
+    if plan.budget.unit == "user":
+        lines.insert(1, f"one person is one user id; at most {domain.cap:,} of their ratings are used")
+    if plan.budget.unit == "user" and plan.budget.adjacency != "add-remove" and domain.users is None:
+        lines.insert(
+            1,
+            "everybody who is counted has at least one rating of the catalogue, which is not protected",
+        )
+    if domain.users is not None:
+        lines.insert(
+            1,
+            f"the list of {domain.n_users:,} people who may take part is public: a list of accounts, not of "
+            "those who rated",
+        )
+    if (plan.budget.unit, plan.budget.adjacency) == ("rating", "replace"):
+        lines.insert(1, "who rated what is public; only the number of stars is protected")
+    if plan.foreign:
+        lines.insert(0, f"each Δ is as {', '.join(plan.foreign)} declares it, which is its author's claim")
+    return tuple(lines)

@@ -1,0 +1,285 @@
+"""From tables of records, as they come, to clean compressed rows.
+
+Content never changes control flow here: whatever a record holds, it is kept, mended or dropped by a rule that
+looks at its own user alone, and nothing is raised, printed or logged.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from hushrec.arrays import Bytes, Floats, Ints, Ints32
+from hushrec.data.domain import MAX_ID_BYTES, Domain
+from hushrec.data.ratings import Dropped, Ratings
+from hushrec.data.readers.quiet import GIVEN_UP, quiet
+from hushrec.errors import DataError
+
+MAX_TIMESTAMP = 1 << 40
+_SLICE = 1 << 22  # rows cleaned at once: bounds the memory for text
+
+__all__ = ["MAX_TIMESTAMP", "Batch", "Intake", "assemble"]
+
+
+class Batch(NamedTuple):
+    """Clean records of a part of a source.
+
+    Attributes:
+        names: user ids; where people ask for ε, also those of whose records none is clean.
+        users: position in ``names`` of every record's user, int32.
+        items: index in the catalogue, int32.
+        steps: rating in steps above the bottom of the scale, uint8.
+        timestamps: Unix seconds, int64, or None.
+        asked: the least ε that each of ``names`` asks for in any record, clean or not, float64, or None.
+
+    Privacy: private.
+    """
+
+    names: pl.Series
+    users: Ints32
+    items: Ints32
+    steps: Bytes
+    timestamps: Ints | None = None
+    asked: Floats | None = None
+
+
+class Intake:
+    """Cleans tables ``user_id, item_id, rating[, timestamp][, epsilon]``.
+
+    Args:
+        domain: the public frame.
+
+    Attributes:
+        dropped: what was dropped or changed up to now.
+
+    Privacy: private.
+    """
+
+    def __init__(self, domain: Domain) -> None:
+        self._domain = domain
+        self._catalogue = _index(pl.Series(domain.items, dtype=pl.String))
+        self._roster = None if domain.users is None else _index(pl.Series(domain.users, dtype=pl.String))
+        self._roles: set[str] | None = None
+        self.dropped = Dropped()
+
+    @property
+    def asks(self) -> bool:
+        """Whether the tables tell the ε that each person asks for."""
+        return "epsilon" in (self._roles or ())
+
+    @property
+    def timed(self) -> bool:
+        """Whether the tables tell when ratings were given."""
+        return "timestamp" in (self._roles or ())
+
+    def batches(self, table: pl.DataFrame, source: str) -> Iterator[Batch]:
+        """Clean a table; what is left of it.
+
+        Raises:
+            DataError: a column's type can hold no ids, or no ratings, or the table has other columns than
+                one before. Types and columns are structure, not content.
+        """
+        for role, dtype in table.schema.items():
+            _check_type(role, dtype, source)
+        self._roles = self._roles or set(table.columns)
+        if other := self._roles ^ set(table.columns):
+            raise DataError(f"{source}: the files before differ in whether they have a column {min(other)}")
+        return (self._contained(part, source) for part in table.iter_slices(_SLICE))
+
+    def _contained(self, table: pl.DataFrame, source: str) -> Batch:
+        with suppress(*GIVEN_UP), quiet():
+            return self._cleaned(table)
+        raise DataError(f"{source}: polars cannot work on its columns; write ids as text, ratings as numbers")
+
+    def _cleaned(self, table: pl.DataFrame) -> Batch:
+        scale = self._domain.scale
+        names, users = _users(table["user_id"], self._roster)
+        items = _codes(table["item_id"], self._catalogue)
+        values = _numbers(table["rating"])
+        finite = np.isfinite(values)
+        person = users >= 0
+        asked = _epsilons(table["epsilon"], self._domain.levels) if self.asks else None
+        stated = np.ones_like(finite) if asked is None else (asked >= 0) & (asked < np.inf)
+        known = person & stated & (items >= 0)
+        keep = known & finite
+        times = _seconds(table["timestamp"])[keep] if self.timed else None
+
+        values = values[keep]
+        inside = (values >= scale.lo) & (values <= scale.hi)
+        steps = scale.nearest(values)
+        off = np.abs(scale.lo + scale.step * steps - values) > 1e-6 * scale.step
+        before = self.dropped
+        self.dropped = Dropped(
+            user_id=before.user_id + int((~person).sum()),
+            item_id=before.item_id + int((person & stated & (items < 0)).sum()),
+            rating=before.rating + int((known & ~finite).sum()),
+            epsilon=before.epsilon + int((person & ~stated).sum()),
+            clamped=before.clamped + int((~inside).sum()),
+            rounded=before.rounded + int((inside & off).sum()),
+        )
+        least = None
+        if asked is not None:
+            # A wish not to be used stands in any record of the person, also in one that is itself dropped,
+            # and what cannot be read may be one.
+            least = np.full(len(names), np.inf)
+            np.minimum.at(least, users[person], np.where(stated, asked, 0)[person])
+        used = np.zeros(len(names), dtype=np.bool_)
+        used[users[keep if asked is None else person]] = True
+        places = np.cumsum(used, dtype=np.int32) - 1
+        return Batch(
+            names.filter(pl.Series(used)),
+            places[users[keep]],
+            items[keep],
+            steps,
+            times,
+            None if least is None else least[used],
+        )
+
+
+def assemble(batches: list[Batch], domain: Domain, dropped: Dropped, *, asks: bool, timed: bool) -> Ratings:
+    """Ratings of clean records: one for each user and item, the last by timestamp, then the largest.
+
+    Whoever has none of them is not there.
+
+    Args:
+        batches: the records; taken out of the list, so that their memory is free while rows are sorted.
+        domain: the public frame.
+        dropped: what was dropped of their sources.
+        asks: whether people ask for an ε of their own, which must not depend on whether there are any.
+        timed: whether there are timestamps, likewise.
+
+    Privacy: private.
+    """
+    names = pl.concat([pl.Series(dtype=pl.String), *(batch.names for batch in batches)]).unique().sort()
+    index = _index(names)
+    codes = [_codes(batch.names, index) for batch in batches]
+    asked = np.full(len(names), np.inf)
+    for code, batch in zip(codes, batches, strict=True):
+        np.minimum.at(asked, code, np.inf if batch.asked is None else batch.asked)
+    users = _joined([code[batch.users] for code, batch in zip(codes, batches, strict=True)], np.int32)
+    items = _joined([batch.items for batch in batches], np.int32)
+    steps = _joined([batch.steps for batch in batches], np.uint8)
+    times = None
+    if timed:
+        times = _joined([batch.timestamps for batch in batches if batch.timestamps is not None], np.int64)
+    batches.clear()
+    order = _last_of_each(users.astype(np.int64) * domain.n_items + items, times, steps)
+    counts = np.bincount(users[order], minlength=len(names))
+    present = counts > 0
+    return Ratings(
+        domain,
+        names.filter(pl.Series(present)),
+        np.concatenate([[0], np.cumsum(counts[present])]),
+        items[order],
+        steps[order],
+        None if times is None else times[order],
+        replace(dropped, duplicate=len(items) - len(order)),
+        asked[present] if asks else None,
+    )
+
+
+def _check_type(role: str, dtype: pl.DataType, source: str) -> None:
+    if dtype in (pl.String, pl.Null) or dtype.is_integer():
+        return
+    if role in ("user_id", "item_id"):
+        fits = dtype in (pl.Categorical, pl.Enum)
+        wanted = (
+            "ids are text or integers, because other types merge ids; cast the column where it comes from"
+        )
+    elif role == "epsilon":
+        fits = dtype.is_numeric() or dtype in (pl.Categorical, pl.Enum)
+        wanted = "each person's ε is a number, or the name of one of the domain's classes"
+    elif role == "rating":
+        fits = dtype.is_numeric()
+        wanted = "ratings are numbers, or text that holds them"
+    else:
+        fits = dtype.is_numeric() or dtype in (pl.Date, pl.Datetime)
+        wanted = "timestamps are dates or Unix seconds"
+    if not fits:
+        raise DataError(f"{source}: column {role} is of type {dtype.base_type()}; {wanted}")
+
+
+def _index(texts: pl.Series) -> pl.DataFrame:
+    return pl.DataFrame({"text": texts, "code": np.arange(len(texts), dtype=np.int32)})
+
+
+def _distinct(column: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """The different ids of a column, as they stand and as text in Unicode's form NFC."""
+    raw = column.drop_nulls().unique()
+    return raw, raw.cast(pl.String).str.normalize("NFC")
+
+
+def _codes(column: pl.Series, index: pl.DataFrame) -> Ints32:
+    """The code in ``index`` of every id, −1 where it has none. Only different ids are compared as text."""
+    column = _plain(column)
+    raw, text = _distinct(column)
+    found = text.to_frame("text").join(index, on="text", how="left", maintain_order="left")["code"]
+    return _spread(column, raw, found.fill_null(-1))
+
+
+def _users(column: pl.Series, roster: pl.DataFrame | None) -> tuple[pl.Series, Ints32]:
+    """The user ids there are, and the position of every row's in them, −1 where it is none of them."""
+    if roster is not None:
+        return roster["text"], _codes(column, roster)
+    column = _plain(column)
+    raw, text = _distinct(column)
+    good = text.str.len_bytes().is_between(1, MAX_ID_BYTES) & ~text.str.contains("\0", literal=True)
+    code = pl.select(pl.when(good).then(good.cum_sum().cast(pl.Int32) - 1).otherwise(-1)).to_series()
+    return text.filter(good), _spread(column, raw, code)
+
+
+def _plain(column: pl.Series) -> pl.Series:
+    return column if column.dtype.is_integer() else column.cast(pl.String)
+
+
+def _spread(column: pl.Series, raw: pl.Series, code: pl.Series) -> Ints32:
+    index = pl.DataFrame({"raw": raw, "code": code.cast(pl.Int32)})
+    rows = column.to_frame("raw").join(index, on="raw", how="left", maintain_order="left")
+    return rows["code"].fill_null(-1).to_numpy()
+
+
+def _numbers(column: pl.Series) -> Floats:
+    """Cells as numbers, NaN where there is none."""
+    if column.dtype == pl.String:
+        column = column.str.strip_chars(" \t")
+    return column.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+
+
+def _epsilons(column: pl.Series, levels: Mapping[str, float] | None) -> Floats:
+    """Cells as ε, by number or by the name of a class, NaN where there is neither."""
+    if column.dtype.is_numeric():
+        return _numbers(column)
+    column = column.cast(pl.String)
+    numbers = _numbers(column)
+    if not levels:
+        return numbers
+    names = column.str.strip_chars(" \t").str.normalize("NFC")
+    named = names.replace_strict(dict(levels), default=None, return_dtype=pl.Float64).to_numpy()
+    return np.where(np.isnan(named), numbers, named)
+
+
+def _seconds(column: pl.Series) -> Ints:
+    """Unix seconds in [0, 2^40], 0 where there are none."""
+    if column.dtype in (pl.Date, pl.Datetime):
+        column = column.cast(pl.Datetime("us")).dt.epoch("s")
+    return np.clip(np.nan_to_num(_numbers(column), nan=0.0), 0, MAX_TIMESTAMP).astype(np.int64)
+
+
+def _joined(parts: list[Any], dtype: Any) -> Any:
+    return np.concatenate([np.zeros(0, dtype=dtype), *parts])
+
+
+def _last_of_each(pairs: Ints, times: Ints | None, steps: Bytes) -> Ints:
+    """Rows in ascending order of ``pairs``, of equal pairs the one with the largest (timestamp, rating)."""
+    order = np.argsort(pairs)
+    pairs = pairs[order]
+    again = pairs[1:] == pairs[:-1]
+    if again.any():
+        group = np.append(again, False) | np.append(False, again)
+        rows = order[group]
+        keys = (steps[rows], pairs[group]) if times is None else (steps[rows], times[rows], pairs[group])
+        order[group] = rows[np.lexsort(keys)]
+    return order[~np.append(again, False)] if len(order) else order

@@ -1,0 +1,337 @@
+"""Ratings that exceed memory: a folder of blocks, each mapped into memory when its turn comes.
+
+::
+
+    manifest.json       the format, the domain's digest, which optional arrays there are, what loading
+                        dropped; of each block its users, its ratings and the SHA-256 of its files
+    000000/users.npy    ids of the block's people, UTF-8, each ended by NUL, uint8
+    000000/indptr.npy   where each one's ratings start, and the last ones end, int64
+    000000/items.npy    index in the catalogue, int32
+    000000/steps.npy    rating in steps above the bottom of the scale, uint8
+    000000/timestamps.npy, 000000/asked.npy    where there are any, int64 and float64
+    000001/…
+
+Nobody is in two blocks. The files are the private ratings themselves: only their owner may read them.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from hushrec.data.domain import Domain
+from hushrec.data.packed.draft import draft
+from hushrec.data.ratings import Dropped, Ratings
+from hushrec.errors import DataError
+
+FORMAT = "hushrec blocks 1"
+MANIFEST = "manifest.json"
+RATINGS_PER_BLOCK = 1 << 22
+_TYPES = {
+    "users": np.uint8,
+    "indptr": np.int64,
+    "items": np.int32,
+    "steps": np.uint8,
+    "timestamps": np.int64,
+    "asked": np.float64,
+}
+_OPTIONAL = {"timestamps", "asked"}
+
+__all__ = ["MANIFEST", "RATINGS_PER_BLOCK", "Blocks"]
+
+
+class _Block(NamedTuple):
+    users: int
+    ratings: int
+    sha256: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Blocks:
+    """The ratings of a population in a folder, for models that go over them block by block.
+
+    Make them with ``write``, ``open`` or ``hushrec.load_blocks``.
+
+    Attributes:
+        domain: the public frame.
+        folder: where the files are.
+        dropped: what the loader dropped or changed.
+
+    Privacy: private. ``repr`` shows folder and domain, no count.
+    """
+
+    domain: Domain
+    folder: Path
+    dropped: Dropped
+    _optional: frozenset[str]
+    _parts: tuple[_Block, ...]
+    _cap: int | None = None
+
+    @classmethod
+    def write(
+        cls,
+        source: Ratings | Iterable[Ratings],
+        folder: str | Path,
+        *,
+        ratings_per_block: int = RATINGS_PER_BLOCK,
+    ) -> Self:
+        """Write ratings as blocks, in their order. The folder appears when all of it is there.
+
+        What a killed run has left beside it is removed first, with a warning that names it.
+
+        Args:
+            source: ratings, or several of disjoint people, of which one is in memory at a time.
+            folder: a new folder.
+            ratings_per_block: how many ratings a block has at most, unless one person has more.
+
+        Raises:
+            DataError: the folder exists or cannot be written to, or the ratings do not go together.
+
+        Privacy: private.
+        """
+        folder = Path(folder)
+        if ratings_per_block < 1:
+            raise DataError("a block holds ratings: ratings_per_block must be 1 or more")
+        if folder.exists():
+            raise DataError(f"{folder} exists; choose another folder")
+        given = [source] if isinstance(source, Ratings) else source
+        try:
+            with draft(folder) as written:
+                domain = _write_all(given, written, ratings_per_block)
+                written.rename(folder)
+        except OSError as error:
+            raise DataError(f"{folder} cannot be written: {error.strerror}; choose another folder") from None
+        return cls.open(folder, domain)
+
+    @classmethod
+    def open(cls, folder: str | Path, domain: Domain) -> Self:
+        """Blocks that were written.
+
+        Raises:
+            DataError: there are none, they are damaged, or they were written for another domain.
+
+        Privacy: private.
+        """
+        folder = Path(folder)
+        path = folder / MANIFEST
+        known: Any = None
+        with suppress(OSError, ValueError):
+            known = json.loads(path.read_bytes())
+        try:
+            told, digest = known["format"], known["domain"]
+            dropped = Dropped(**{field.name: int(known["dropped"][field.name]) for field in fields(Dropped)})
+            optional = _optional(known["optional"])
+            parts = tuple(_described(one, optional) for one in known["blocks"])
+        except (LookupError, TypeError, ValueError):
+            raise DataError(f"{path} describes no blocks, or is damaged; pack the ratings again") from None
+        if told != FORMAT:
+            raise DataError(f"{path} is of another version; pack the ratings again")
+        if digest != domain.digest:
+            raise DataError(f"{folder} was packed for another domain; open it with that one, or pack again")
+        return cls(domain, folder, dropped, optional, parts)
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks. Privacy: private."""
+        return len(self._parts)
+
+    @property
+    def n_users(self) -> int:
+        """Number of users with at least one rating. Privacy: private."""
+        return sum(part.users for part in self._parts)
+
+    @property
+    def exceeds_declared_users(self) -> bool:
+        """Whether there are more users than ``domain.max_users`` declares. Privacy: private."""
+        return self.n_users > self.domain.max_users
+
+    @property
+    def asks(self) -> bool:
+        """Whether people ask for an ε of their own. Privacy: public, a matter of the source's columns."""
+        # Of no block at all it must be told, too: that there is nobody is private.
+        return "asked" in self._optional
+
+    def blocks(self) -> Iterator[Ratings]:
+        """The ratings block by block, each read from the files when it is asked for.
+
+        Raises:
+            DataError: a file is damaged.
+
+        Privacy: private.
+        """
+        for number in range(self.n_blocks):
+            ratings = self._block(number)
+            yield ratings if self._cap is None else ratings.capped(self._cap)
+
+    def capped(self, cap: int) -> Self:
+        """At most ``cap`` ratings of each user, as ``Ratings.capped``, chosen when a block is read.
+
+        Raises:
+            DataError: the cap is below 1.
+
+        Privacy: private.
+        """
+        if cap < 1:
+            raise DataError("a cap keeps at least one rating of each user: cap must be 1 or more")
+        return replace(self, _cap=cap if self._cap is None else min(cap, self._cap))
+
+    def verify(self) -> None:
+        """Read every file and compare it with the manifest.
+
+        Raises:
+            DataError: a file is not what was written. Names it.
+
+        Privacy: private.
+        """
+        for number, part in enumerate(self._parts):
+            for name, sha256 in part.sha256.items():
+                path = self._path(number, name)
+                found = None
+                with suppress(OSError):
+                    found = _sha256(path)
+                if found != sha256:
+                    raise DataError(f"{path} is not what was written; pack the ratings again")
+
+    def digest(self) -> str:
+        """SHA-256, in hex, of domain, cap, and all files, which are verified.
+
+        Raises:
+            DataError: a file is not what was written.
+
+        Privacy: private.
+        """
+        self.verify()
+        told = [self.domain.digest, self._cap, sorted(self._optional), [part.sha256 for part in self._parts]]
+        return hashlib.sha256(f"{FORMAT} {json.dumps(told, sort_keys=True)}".encode()).hexdigest()
+
+    def _path(self, number: int, name: str) -> Path:
+        return self.folder / f"{number:06d}" / f"{name}.npy"
+
+    def _block(self, number: int) -> Ratings:
+        part = self._parts[number]
+        found: dict[str, Any] = {name: self._array(number, name) for name in part.sha256}
+        ids = self._path(number, "users")
+        try:
+            *users, rest = found.pop("users").tobytes().decode().split("\0")
+        except ValueError:
+            raise _damaged(ids) from None
+        if rest or len(users) != part.users:
+            raise _damaged(ids)
+        if len(found["items"]) != part.ratings:
+            raise _damaged(self._path(number, "items"))
+        try:
+            return Ratings(self.domain, pl.Series(users, dtype=pl.String), **found)
+        except DataError:
+            raise _damaged(ids.parent) from None
+
+    def _array(self, number: int, name: str) -> NDArray[Any]:
+        path = self._path(number, name)
+        try:
+            array = np.load(path, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError, EOFError):
+            raise _damaged(path) from None
+        if not isinstance(array, np.ndarray) or array.dtype != _TYPES[name] or array.ndim != 1:
+            raise _damaged(path)
+        return array
+
+    def __repr__(self) -> str:
+        return f"Blocks({str(self.folder)!r}, {self.domain!r}, private)"
+
+
+def _damaged(path: Path) -> DataError:
+    return DataError(f"{path} is missing, damaged or cut short; pack the ratings again")
+
+
+def _optional(given: list[str]) -> frozenset[str]:
+    if not set(given) <= _OPTIONAL:
+        raise ValueError
+    return frozenset(given)
+
+
+def _described(given: dict[str, Any], optional: frozenset[str]) -> _Block:
+    sha256 = {str(name): str(sha) for name, sha in given["sha256"].items()}
+    if set(sha256) != set(_TYPES) - _OPTIONAL | optional:
+        raise ValueError
+    return _Block(int(given["users"]), int(given["ratings"]), sha256)
+
+
+def _write_all(source: Iterable[Ratings], folder: Path, ratings_per_block: int) -> Domain:
+    """Write all blocks and the manifest; returns the domain."""
+    domain: Domain | None = None
+    optional: set[str] = set()
+    told: list[_Block] = []
+    dropped = Dropped()
+    people = [pl.Series(dtype=pl.String)]
+    for ratings in source:
+        found = {name for name in _OPTIONAL if getattr(ratings, name) is not None}
+        if domain is None:
+            domain, optional = ratings.domain, found
+        if ratings.domain.digest != domain.digest:
+            raise DataError("the ratings are of several domains; load all of them with one")
+        if found != optional:
+            raise DataError(
+                "some of the ratings have timestamps or an ε that people ask for, and others have not"
+            )
+        dropped = dropped + ratings.dropped
+        people.append(ratings.users)
+        for block in _cut(ratings, ratings_per_block):
+            told.append(_written(block, folder / f"{len(told):06d}"))
+    if domain is None:
+        raise DataError("there are no ratings to write; give at least one Ratings, which may be empty")
+    if pl.concat(people).is_duplicated().any():
+        raise DataError("the same person is in two of the ratings; give all of a person's ratings together")
+    manifest = {
+        "format": FORMAT,
+        "domain": domain.digest,
+        "optional": sorted(optional),
+        "dropped": asdict(dropped),
+        "blocks": [block._asdict() for block in told],
+    }
+    with _created(folder / MANIFEST) as file:
+        file.write(json.dumps(manifest, indent=1).encode())
+    return domain
+
+
+def _cut(ratings: Ratings, size: int) -> Iterator[Ratings]:
+    start = 0
+    while start < ratings.n_users:
+        reach = np.searchsorted(ratings.indptr, ratings.indptr[start] + size, side="right")
+        stop = max(int(reach) - 1, start + 1)
+        yield ratings.slice(start, stop)
+        start = stop
+
+
+def _written(block: Ratings, folder: Path) -> _Block:
+    folder.mkdir(mode=0o700)
+    ids = "\0".join([*block.users.to_list(), ""]).encode()
+    arrays = {name: getattr(block, name) for name in _TYPES} | {"users": np.frombuffer(ids, dtype=np.uint8)}
+    sha256 = {}
+    for name, array in arrays.items():
+        if array is not None:
+            path = folder / f"{name}.npy"
+            with _created(path) as file:
+                np.save(file, array, allow_pickle=False)
+            sha256[name] = _sha256(path)
+    return _Block(block.n_users, block.n_ratings, sha256)
+
+
+@contextmanager
+def _created(path: Path) -> Iterator[BinaryIO]:
+    """A new file that its owner alone may read, on the disk when it is closed."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,114 @@
+"""Clean records on their way to blocks, set aside by person, so that each person's are found together."""
+
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, Any, Self
+from zlib import crc32
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from hushrec.data.cleaning import Batch
+from hushrec.errors import DataError
+
+_FILES = 64  # at most: each is open all the time
+
+__all__ = ["Spool"]
+
+
+class Spool:
+    """Records by parts of the people; a hash of a person's id tells the part.
+
+    They lie in files without a name: nobody else finds them, and nothing is left when the process ends.
+
+    Args:
+        folder: on whose disk.
+        parts: how many.
+
+    Raises:
+        DataError: the folder cannot be written to.
+
+    Attributes:
+        sizes: records in each part.
+
+    Privacy: private.
+    """
+
+    def __init__(self, folder: Path, parts: int) -> None:
+        self._opened = ExitStack()
+        self._parts_of_a_file = -(-parts // _FILES)
+        self._starts: list[list[int]] = [[] for _ in range(parts)]
+        self.sizes = [0] * parts
+        try:
+            self._files: list[IO[bytes]] = [
+                self._opened.enter_context(tempfile.TemporaryFile(dir=folder))  # noqa: SIM115
+                for _ in range(0, parts, self._parts_of_a_file)
+            ]
+        except OSError as error:
+            self._opened.close()
+            raise DataError(f"{folder} cannot be written to: {error.strerror}; choose another one") from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._opened.close()
+
+    def add(self, batch: Batch) -> None:
+        """Append every record to its person's part."""
+        parts = len(self.sizes)
+        part = np.array([crc32(name.encode()) % parts for name in batch.names.to_list()], dtype=np.int64)
+        by_part = np.argsort(part, kind="stable")
+        place = np.empty(len(part), dtype=np.int32)
+        place[by_part] = np.arange(len(part), dtype=np.int32)
+        rows = np.argsort(part[batch.users], kind="stable")
+        name_cuts = np.searchsorted(part[by_part], np.arange(parts + 1))
+        row_cuts = np.searchsorted(part[batch.users[rows]], np.arange(parts + 1))
+        for number in np.unique(part).tolist():
+            first, last = name_cuts[number : number + 2]
+            mine, theirs = by_part[first:last], rows[row_cuts[number] : row_cuts[number + 1]]
+            self.sizes[number] += len(theirs)
+            self._append(
+                number,
+                Batch(
+                    batch.names.gather(mine),
+                    place[batch.users[theirs]] - np.int32(first),
+                    batch.items[theirs],
+                    batch.steps[theirs],
+                    None if batch.timestamps is None else batch.timestamps[theirs],
+                    None if batch.asked is None else batch.asked[mine],
+                ),
+            )
+
+    def take(self, part: int) -> list[Batch]:
+        """The records of a part, once; of parts in ascending order, whose room on the disk is then free."""
+        file = self._files[part // self._parts_of_a_file]
+        found: list[Batch] = []
+        for start in self._starts[part]:
+            file.seek(start)
+            found.append(_read(file))
+        if (part + 1) % self._parts_of_a_file == 0:
+            file.close()
+        return found
+
+    def _append(self, part: int, batch: Batch) -> None:
+        file = self._files[part // self._parts_of_a_file]
+        self._starts[part].append(file.seek(0, 2))
+        names = "\0".join(batch.names.to_list()).encode()
+        for array in (np.frombuffer(names, dtype=np.uint8), *batch[1:]):
+            np.save(file, np.zeros(0) if array is None else array, allow_pickle=False)
+
+
+def _read(stream: Any) -> Batch:
+    arrays: list[NDArray[Any]] = [np.load(stream, allow_pickle=False) for _ in Batch._fields]
+    names, users, items, steps, timestamps, asked = arrays
+    return Batch(
+        pl.Series(names.tobytes().decode().split("\0"), dtype=pl.String),
+        users,
+        items,
+        steps,
+        timestamps if len(timestamps) else None,
+        asked if len(asked) else None,
+    )

@@ -1,0 +1,185 @@
+"""Ratings as delimited text: one line a rating, fields apart by a separator.
+
+Every cell is read as text and nothing is inferred. A line with another number of fields than the first is an
+error of the file, never a guess.
+
+Privacy: private; errors name the file and the row, never a cell.
+"""
+
+import csv
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from hushrec.data.readers.columns import Columns, by_name, by_position, headerless
+from hushrec.data.readers.quiet import GIVEN_UP, quiet
+from hushrec.data.readers.text import Block, blocks
+from hushrec.errors import DataError
+
+_STAND_IN = "\x1f"  # for separators of more than one character, which the CSV parser does not take
+
+__all__ = ["Dialect", "cells", "read"]
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How lines are cut into fields.
+
+    Attributes:
+        separator: what stands between two fields.
+        header: whether the first line names the columns.
+        quoted: whether double quotes protect separators and line ends.
+        blanks: whether any run of spaces and tabs separates; ``separator`` is then a space.
+        decimal: the decimal sign of ratings, "." or ",".
+    """
+
+    separator: str
+    header: bool = False
+    quoted: bool = False
+    blanks: bool = False
+    decimal: str = "."
+
+
+def read(path: Path, dialect: Dialect, columns: Columns | None, max_bytes: int) -> Iterator[pl.DataFrame]:
+    """Tables of text cells with the columns ``user_id, item_id, rating[, timestamp][, epsilon]``.
+
+    Args:
+        path: the file.
+        dialect: how its lines are cut.
+        columns: role to column name, or to position from 0, which says that there is no header.
+        max_bytes: the most that the file may unpack to.
+
+    Yields:
+        tables, in the order of the file; none for an empty file.
+
+    Raises:
+        DataError: the file is no such text. Names file and row, never a cell.
+
+    Privacy: private.
+    """
+    found: dict[str, int] | None = None
+    width = 0
+    for block in blocks(path, max_bytes, quoted=dialect.quoted):
+        if found is None:
+            first, _, rest = block.data.partition(b"\n")
+            names = _fields(first, dialect)
+            width = len(names)
+            if dialect.header and not headerless(columns):
+                found = by_name(columns, names, str(path))
+                block = Block(block.row + 1, rest)
+            else:
+                found = by_position(columns, width, str(path))
+        table = cells(path, block, dialect, width).select(
+            pl.nth(position).alias(role) for role, position in found.items()
+        )
+        if dialect.decimal == ",":
+            table = table.with_columns(_pointed(role) for role in ("rating", "epsilon") if role in found)
+        yield table
+
+
+def cells(path: Path, block: Block, dialect: Dialect, width: int) -> pl.DataFrame:
+    """The cells of a block as text, ``width`` columns; blank lines are skipped, empty cells are null.
+
+    Raises:
+        DataError: a line has another number of fields. Names its row.
+
+    Privacy: private.
+    """
+    data = _single(block.data, dialect)
+    separator = _separator(dialect)
+    quoted = dialect.quoted and b'"' in data
+    if quoted:
+        data = data.lstrip(b"\n")
+    else:
+        while b"\n\n" in data:
+            data = data.replace(b"\n\n", b"\n")
+        data = data.removeprefix(b"\n")
+    if not data:
+        return pl.DataFrame(schema=[(str(place), pl.String) for place in range(width)])
+    table = None
+    if _is_rectangular(data, separator.encode(), quoted, width):
+        table = _parsed(data, separator, quoted)
+    if table is None or table.width != width:
+        raise DataError(_ragged(path, block, dialect, width))
+    # Among quotes a blank line may belong to a value; of the others the parser makes rows of nulls.
+    return table.filter(~pl.all_horizontal(pl.all().is_null())) if quoted else table
+
+
+def _pointed(role: str) -> pl.Expr:
+    """Numbers with a decimal comma as numbers with a point; an ε may name a class, left as it is."""
+    cell = pl.col(role)
+    # With a decimal comma, a point is a thousands separator or a mistake: no number either way.
+    number = pl.when(~cell.str.contains(".", literal=True)).then(cell.str.replace(",", ".", literal=True))
+    named = cell.str.contains("[^-+0-9., \t]") if role == "epsilon" else pl.lit(False)
+    return pl.when(named).then(cell).otherwise(number).alias(role)
+
+
+def _separator(dialect: Dialect) -> str:
+    return dialect.separator if len(dialect.separator) == 1 else _STAND_IN
+
+
+def _single(data: bytes, dialect: Dialect) -> bytes:
+    """The same lines with a separator of one character."""
+    if len(dialect.separator) > 1:
+        return data.replace(dialect.separator.encode(), _STAND_IN.encode())
+    if dialect.blanks:
+        data = data.replace(b"\t", b" ")
+        while b"  " in data:
+            data = data.replace(b"  ", b" ")
+        return data.replace(b" \n", b"\n").replace(b"\n ", b"\n").removeprefix(b" ")
+    return data
+
+
+def _is_rectangular(data: bytes, mark: bytes, quoted: bool, width: int) -> bool:
+    """Whether lines × (width − 1) separators stand outside quotes.
+
+    The parser itself is silent about short lines. What this sum overlooks, a long line that makes up for a
+    short one, is an error of the parser.
+    """
+    if not quoted:
+        return data.count(mark) == (width - 1) * data.count(b"\n")
+    signs = np.frombuffer(data, dtype=np.uint8)
+    outside = np.cumsum(signs == ord('"'), dtype=np.uint8) % 2 == 0  # wraps at 256, which keeps the parity
+    ends = np.flatnonzero((signs == ord("\n")) & outside)
+    lines = len(ends) - np.count_nonzero(np.diff(ends) == 1)
+    return bool(np.count_nonzero((signs == mark[0]) & outside) == (width - 1) * lines)
+
+
+def _parsed(data: bytes, separator: str, quoted: bool) -> pl.DataFrame | None:
+    with suppress(*GIVEN_UP), quiet():
+        return pl.read_csv(
+            data,
+            has_header=False,
+            separator=separator,
+            quote_char='"' if quoted else None,
+            infer_schema=False,
+        )
+    return None
+
+
+def _fields(line: bytes, dialect: Dialect) -> list[str]:
+    text = _single(line + b"\n", dialect)[:-1].decode()
+    separator = _separator(dialect)
+    if dialect.quoted and '"' in text:
+        with suppress(csv.Error):
+            return next(csv.reader([text], delimiter=separator))
+    return text.split(separator)
+
+
+def _ragged(path: Path, block: Block, dialect: Dialect, width: int) -> str:
+    """Which line has another number of fields: slow, but only on the way out."""
+    lines = block.data.split(b"\n")
+    numbered = ((row, _fields(line, dialect)) for row, line in enumerate(lines, block.row))
+    if dialect.quoted and b'"' in block.data:
+        reader = csv.reader((line.decode() + "\n" for line in lines), delimiter=dialect.separator)
+        numbered = ((block.row + reader.line_num - 1, fields) for fields in reader)
+    with suppress(csv.Error):
+        for row, fields in numbered:
+            if fields not in ([], [""]) and len(fields) != width:
+                found = f"{len(fields)} field(s) where the first line has {width}"
+                return f"{path}, row {row}: {found}; mend the line"
+    return f"{path}, from row {block.row} on: quotes do not enclose whole fields; quote as RFC 4180 says"

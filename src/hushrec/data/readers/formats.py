@@ -1,0 +1,102 @@
+"""Which reader takes which file.
+
+Privacy: a file's name and format are public, what it holds is private.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+from hushrec.data.readers import binary, delimited, netflix
+from hushrec.data.readers.columns import Columns
+from hushrec.data.readers.delimited import Dialect
+from hushrec.errors import DataError
+
+FORMATS = {
+    "csv": "comma-separated, with a header (MovieLens latest, 20M, 25M, 32M)",
+    "tsv": "tab-separated, with a header",
+    "u.data": "tab-separated, no header: user, item, rating, timestamp (MovieLens 100K)",
+    "dat": "separated by ::, no header: user, item, rating, timestamp (MovieLens 1M, 10M)",
+    "text": "separated by spaces or tabs, no header: user, item, rating (FilmTrust)",
+    "netflix": "combined_data_*.txt or mv_*.txt of the Netflix Prize, or a folder of them",
+    "parquet": "Parquet",
+    "ipc": "Arrow IPC file, Feather version 2",
+}
+_DIALECTS = {
+    "csv": Dialect(",", header=True, quoted=True),
+    "tsv": Dialect("\t", header=True, quoted=True),
+    "u.data": Dialect("\t"),
+    "dat": Dialect("::"),
+    "text": Dialect(" ", blanks=True),
+}
+_NAMES = (
+    (r"u\.data|u[1-5ab]\.(base|test)", "u.data"),
+    (r"(combined_data_|mv_).*\.txt", "netflix"),
+    (r".*\.csv", "csv"),
+    (r".*\.(tsv|tab)", "tsv"),
+    (r".*\.dat", "dat"),
+    (r".*\.txt", "text"),
+    (r".*\.(parquet|pq)", "parquet"),
+    (r".*\.(arrow|ipc|feather)", "ipc"),
+)
+
+__all__ = ["FORMATS", "read", "recognise"]
+
+
+def recognise(path: Path) -> str:
+    """The format that a file's name tells; the content is never looked at.
+
+    Raises:
+        DataError: the name tells none.
+    """
+    if path.name == "probe.txt":
+        raise DataError(f"{path} holds no ratings, only pairs: read it with hushrec.data.load.load_pairs")
+    if path.is_dir():
+        return "netflix"
+    name = path.name.removesuffix(".gz")
+    for pattern, format in _NAMES:
+        if re.fullmatch(pattern, name, re.IGNORECASE):
+            return format
+    raise DataError(f"{path}: the name tells no format; give format= one of {', '.join(FORMATS)}")
+
+
+def read(
+    path: Path,
+    format: str,
+    *,
+    columns: Columns | None,
+    separator: str | None,
+    decimal: str,
+    max_bytes: int,
+) -> Iterator[pl.DataFrame]:
+    """Tables ``user_id, item_id, rating[, timestamp][, epsilon]`` of a file.
+
+    Raises:
+        DataError: an option does not go with the format, or the file is damaged.
+
+    Privacy: private.
+    """
+    if format not in FORMATS:
+        raise DataError(f"format={format!r} is unknown; the formats are {', '.join(FORMATS)}")
+    if decimal not in (".", ","):
+        raise DataError(f"decimal={decimal!r} is no decimal sign; give '.' or ','")
+    if format not in ("csv", "tsv") and (separator is not None or decimal != "."):
+        raise DataError(f"separator= and decimal= go with the formats csv and tsv, not with {format}")
+    if separator is not None and (len(separator) != 1 or not separator.isascii() or separator in '"\r\n'):
+        raise DataError(f"separator={separator!r} is no separator; give one ASCII character, no quote")
+    if format == "netflix" and columns:
+        raise DataError("columns= does not go with the format netflix, whose columns are known")
+    if path.is_dir() and format != "netflix":
+        raise DataError(f"{path} is a folder; name a file in it")
+    if format == "netflix":
+        yield from netflix.read(path, max_bytes)
+    elif format == "parquet":
+        yield from binary.read_parquet(path, columns, max_bytes)
+    elif format == "ipc":
+        yield from binary.read_ipc(path, columns, max_bytes)
+    else:
+        known = _DIALECTS[format]
+        chosen = Dialect(separator or known.separator, known.header, known.quoted, known.blanks, decimal)
+        yield from delimited.read(path, chosen, columns, max_bytes)

@@ -1,0 +1,78 @@
+"""The Netflix Prize files: a line ``movie:``, then a line ``user,rating,YYYY-MM-DD`` a rating."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+from hushrec.data.readers.delimited import Dialect, cells
+from hushrec.data.readers.text import blocks
+from hushrec.errors import DataError
+
+_DAY = 86_400
+
+__all__ = ["read", "read_pairs"]
+
+
+def read(path: Path, max_bytes: int) -> Iterator[pl.DataFrame]:
+    """Tables ``user_id, item_id, rating, timestamp`` of ``combined_data_*.txt`` or ``mv_*.txt``.
+
+    Args:
+        path: one such file, or a folder of them.
+        max_bytes: the most that each file may unpack to.
+
+    Yields:
+        tables of text cells; the timestamp is midnight UTC, Unix seconds, int64.
+
+    Raises:
+        DataError: a file is damaged, or a folder holds none.
+
+    Privacy: private.
+    """
+    for file in _files(path):
+        for table in _under_movies(file, max_bytes, ["user_id", "rating", "day"]):
+            date = pl.col("day").str.to_date("%Y-%m-%d", strict=False)
+            seconds = date.cast(pl.Int32).cast(pl.Int64) * _DAY
+            yield table.select("user_id", "item_id", "rating", seconds.alias("timestamp"))
+
+
+def read_pairs(path: Path, max_bytes: int) -> pl.DataFrame:
+    """The pairs of ``probe.txt``, which lists users under movies, without ratings.
+
+    Returns:
+        a table ``user_id, item_id``, both text.
+
+    Raises:
+        DataError: the file is damaged.
+
+    Privacy: private.
+    """
+    tables = list(_under_movies(path, max_bytes, ["user_id"]))
+    empty = pl.DataFrame(schema={"user_id": pl.String, "item_id": pl.String})
+    return pl.concat([empty, *(table.select("user_id", "item_id") for table in tables)])
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    for name in ("combined_data_*.txt", "mv_*.txt"):
+        if files := sorted([*path.glob(name), *path.glob(name + ".gz")]):
+            return files
+    raise DataError(f"{path} is a folder without combined_data_*.txt or mv_*.txt; name a file instead")
+
+
+def _under_movies(path: Path, max_bytes: int, names: list[str]) -> Iterator[pl.DataFrame]:
+    """Tables of the named cells, and ``item_id`` from the ``movie:`` line above."""
+    movie: str | None = None
+    for block in blocks(path, max_bytes):
+        # With as many separators as the other lines have, a line "movie:" is a row like them.
+        data = block.data.replace(b":\n", b":" + b"," * (len(names) - 1) + b"\n")
+        table = cells(path, block._replace(data=data), Dialect(","), len(names))
+        table.columns = names
+        heads = pl.col("user_id").str.ends_with(":")
+        above = pl.when(heads).then(pl.col("user_id").str.strip_suffix(":")).forward_fill()
+        table = table.with_columns(above.fill_null(pl.lit(movie, pl.String)).alias("item_id"))
+        if movie is None and table.height and table["item_id"][0] is None:
+            raise DataError(f"{path}, row {block.row}: no line «movie:» above; is this a Netflix Prize file?")
+        movie = table["item_id"][-1] if table.height else movie
+        yield table.filter(~heads.fill_null(False))

@@ -1,0 +1,1 @@
+"""Public in, public out: estimates from released values. It reaches no ratings, ever."""

@@ -1,0 +1,180 @@
+"""Factors from noisy sums: how far to trust each row, given noise of known variance. All post-processing.
+
+A row's sum is b = A p + data noise + privacy noise. The curvature A = Σ q qᵀ over what the row has rated is
+not measured: it is taken for n M, the row's released count times the mean of q qᵀ over ratings, both made
+from what is released anyway.
+"""
+
+import numpy as np
+
+from hushrec.arrays import Floats
+from hushrec.privacy.bounded import Noisy
+
+_EPS = float(np.finfo(np.float64).eps)
+
+_INFORMATION = 0.5
+"""Of a rating on its item's factors, in units of 1/s²: E[p²] = 1, less what his few ratings leave unknown."""
+TASTE = 0.00375
+"""Prior variance of p·q, in squared widths of the scale: (0.24 stars)² on one to five."""
+RESIDUAL = 0.05
+"""Variance of a rating around its averages, in squared widths of the scale."""
+
+
+def solve(sums: Noisy, counts: Floats, others: Floats, other_counts: Floats, span: float) -> Floats:
+    """Posterior mean of each row's factors given its noisy right-hand side.
+
+    p = S A (A S A + s_x² A + σ² I)⁻¹ b with A = n M and the prior p ~ N(0, S), S = I · s²/tr M.
+
+    Args:
+        sums: b of every row, shape (n, rank).
+        counts: number of ratings of every row, as released, shape (n,).
+        others: released factors of the other side, shape (m, rank).
+        other_counts: their numbers of ratings, shape (m,).
+        span: width of the scale.
+
+    Returns:
+        Shape (n, rank).
+
+    Privacy: post-processing.
+    """
+    moment = (others * other_counts[:, None]).T @ others / other_counts.sum()
+    prior = TASTE * span**2 / max(float(np.trace(moment)), 1e-12)
+    curvature = np.maximum(counts, 1e-3)[:, None, None] * moment
+    total = prior * curvature @ curvature + RESIDUAL * span**2 * curvature
+    rank, unit = others.shape[1], span / 4
+    rounding = 4 * rank * _EPS * np.einsum("nii->n", total)  # of a row that is known but for some directions
+    ridge = np.maximum(sums.sigma**2 + 1e-12 * unit**2, rounding)
+    total += ridge[:, None, None] * np.eye(rank)
+    shares = np.linalg.solve(total, sums.values[:, :, None])
+    return np.asarray(prior * (curvature @ shares)[:, :, 0], dtype=np.float64)
+
+
+def step(
+    factors: Floats,
+    sums: Noisy,
+    counts: Floats,
+    others: Floats,
+    other_counts: Floats,
+    *,
+    width: float,
+    span: float,
+    left: float,
+) -> Floats:
+    """One gradient step of each row, as long as its noise allows.
+
+    p ← p + η (w g − λ p), with η = a v/(a² v + w² σ²): the posterior mean of the step that remains, for a row
+    of curvature a = n w² m + λ whose coordinates are still v = ``left`` · prior variance away.
+
+    Args:
+        factors: released p, shape (n, rank).
+        sums: g = Σ e q of every row at the released factors, shape (n, rank).
+        counts: number of ratings of every row, as released, shape (n,).
+        others: released q, shape (m, rank).
+        other_counts: their numbers of ratings, shape (m,).
+        width: w, what a unit of p·q is worth in rating units.
+        span: width of the scale.
+        left: part of the prior variance that is still to go, in (0, 1].
+
+    Returns:
+        Shape (n, rank).
+
+    Privacy: post-processing.
+    """
+    rank = factors.shape[1]
+    moment = width**2 * float(other_counts @ (others**2).sum(axis=1) / other_counts.sum()) / rank
+    prior = TASTE * span**2 / max(moment * rank, 1e-12 * (span / 4) ** 2)
+    ridge = RESIDUAL * span**2 / prior
+    curvature = np.maximum(counts, 1e-3) * moment + ridge
+    rate = curvature * prior * left / (curvature**2 * prior * left + (width * sums.sigma) ** 2)
+    return np.asarray(factors + rate[:, None] * (width * sums.values - ridge * factors), dtype=np.float64)
+
+
+def filled(factors: Floats) -> Floats:
+    """Scaled so that 19 rows of 20 lie in the unit ball: a sum of longer rows drowns less in its noise.
+
+    Privacy: post-processing.
+    """
+    norms = np.sqrt((factors**2).sum(axis=1))
+    least = max(1e-12 * float(norms.max()), float(np.finfo(np.float64).tiny))
+    return np.asarray(factors / max(float(np.quantile(norms, 0.95)), least), dtype=np.float64)
+
+
+def home_ridge(items: Floats, counts: Floats) -> float:
+    """Weight of the prior in a person's own fit on the item factors, s_x²/(s²/tr M).
+
+    Privacy: post-processing.
+    """
+    moment = float(counts @ (items**2).sum(axis=1) / counts.sum())
+    return RESIDUAL / TASTE * max(moment, 1e-12)
+
+
+def home_step(
+    items: Floats, sums: Noisy, counts: Floats, *, ridge: float, span: float, left: float
+) -> tuple[Floats, Floats]:
+    """One gradient step of the item factors, from gradients that people made at home.
+
+    As ``step``, with people's vectors taken for draws from their prior.
+
+    Args:
+        items: released q, shape (n_items, rank).
+        sums: Σ e p of every item, shape (n_items, rank).
+        counts: released weight of each item, shape (n_items,).
+        ridge: of the people's fits, as ``home_ridge`` gives it.
+        span: width of the scale.
+        left: part of the prior variance that is still to go, in (0, 1].
+
+    Returns:
+        The factors after the step, and the part of the way that each row's step is worth, in (0, 1).
+
+    Privacy: post-processing.
+    """
+    noise = RESIDUAL * span**2
+    moment = noise / ridge  # prior variance of a coordinate of p
+    prior = max(float(counts @ (items**2).sum(axis=1) / counts.sum()) / items.shape[1], 1e-9)
+    curvature = np.maximum(counts, 1e-3) * moment + noise / prior
+    rate = curvature * prior * left / (curvature**2 * prior * left + sums.sigma**2)
+    return items + rate[:, None] * (sums.values - noise / prior * items), rate * curvature
+
+
+def prior_variance(taste: float, rank: int, span: float) -> float:
+    """τ², such that p·q has the variance ``taste`` in squared widths of the scale. Privacy: public."""
+    return taste * span**2 / rank
+
+
+def langevin_step(
+    factors: Floats,
+    gradients: Floats,
+    sigma: float,
+    counts: Floats,
+    *,
+    prior: float,
+    noise: float,
+    rate: float,
+    left: float,
+) -> tuple[Floats, Floats]:
+    """One step, as long as the noise of each row allows.
+
+    η = a v/(a² v + σ²): the posterior mean of the step that remains for a row of curvature
+    a = n/2 + s²/τ² whose coordinates are still v = ``left`` · τ² away. Where only a sample of people took
+    part, its sum stands for q⁻¹ times as many, and σ² grows by what the drawing adds.
+
+    Args:
+        factors: released q, shape (n_items, rank).
+        gradients: Σ of g over those who took part, noisy, shape (n_items, rank).
+        sigma: standard deviation of that noise.
+        counts: released number of ratings of each item, shape (n_items,).
+        prior: τ².
+        noise: s².
+        rate: share of people who took part.
+        left: part of the prior variance that is still to go, in (0, 1].
+
+    Returns:
+        The factors after the step, and the part of the way that each row's step is worth, in (0, 1).
+
+    Privacy: post-processing.
+    """
+    known = np.maximum(counts, 1e-3) * _INFORMATION
+    curvature = known + noise / prior
+    variance = (sigma / rate) ** 2 + (1 - rate) / rate * known * noise
+    pace = curvature * prior * left / (curvature**2 * prior * left + variance)
+    return factors + pace[:, None] * (gradients / rate - noise / prior * factors), pace * curvature

@@ -1,0 +1,195 @@
+"""From a noisy covariance and noisy weights to item factors.
+
+Covariances are in squared units of the scale (``Scale.unit``), so that no constant here depends on how people
+count their stars.
+
+Privacy: post-processing, all of it.
+
+Three ways, from none to all of what the known noise variance allows:
+
+``dense``     Avg_ij = Cov_ij/Wgt_ij, as it is.
+``shrink``    McSherry & Mironov 2009, §4.6: shrink diagonal and off-diagonal towards their means, scale by
+              √(MCnt_i MCnt_j), keep the best rank-k approximation, scale back.
+``weighted``  Cov_ij = Wgt_ij f_i·f_j + noise of variance σ² + κ Wgt_ij: a low-rank fit that weighs each
+              entry by what its noise leaves of it, by mean-field variational Bayes with one prior variance a
+              component (Lim & Teh 2007; the weights are Srebro & Jaakkola's 2003), so that components which
+              the noise hides vanish by themselves.
+"""
+
+import math
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import erf
+
+from hushrec.arrays import Floats, Floats32
+from hushrec.kernels.triangle import unpack
+from hushrec.privacy.bounded import Noisy
+
+ROUNDS = 20
+"""Of updates of all item factors."""
+_PARTS = 8
+_POWERS = 12
+_OVERSAMPLED = 20
+_MOST_COMPONENTS = 60
+_TINY = 1e-3
+
+
+def full(matrix: Noisy, n: int, unit: float = 1.0) -> Floats32:
+    """The symmetric float32 matrix of a released upper triangle, in units of ``unit``, shape (n, n)."""
+    found: Floats32 = unpack(matrix.values, n, np.float32)
+    if unit != 1:
+        found /= np.float32(unit)
+    return found
+
+
+def leading(matrix: Floats32, rank: int) -> tuple[Floats, Floats]:
+    """The algebraically largest eigenvalues, shape (rank,), and their vectors, shape (n, rank).
+
+    Block power iteration (Halko, Martinsson & Tropp 2011, Algorithm 4.4): a dozen products with a thin
+    block are ten times faster here than Lanczos, and what they leave undecided lies within the noise.
+    """
+    n = len(matrix)
+    width = min(rank + _OVERSAMPLED, n)
+    start = np.cos(np.outer(np.arange(n), np.arange(1, width + 1)) * 0.7390851332151607)
+    block = start.astype(np.float32)
+    for _ in range(_POWERS):
+        block = _orthonormal(matrix @ block)
+    inner = block.T @ (matrix @ block)
+    values, turned = np.linalg.eigh(((inner + inner.T) / 2).astype(np.float64))
+    order = np.argsort(-values)[:rank]
+    return values[order], np.asarray(block @ turned[:, order], dtype=np.float64)
+
+
+def _orthonormal(block: Floats32) -> Floats32:
+    """An orthonormal basis of what a thin block spans, by large products; missing directions are zero."""
+    for _ in range(2):
+        precise = block.astype(np.float64)
+        values, vectors = np.linalg.eigh(precise.T @ precise)
+        kept = values > 1e-12 * max(float(values[-1]), 1e-30)
+        scale = np.where(kept, 1 / np.sqrt(np.where(kept, values, 1.0)), 0.0)
+        block = (precise @ (vectors * scale)).astype(np.float32)
+    return block
+
+
+def spectral_factors(matrix: Floats32, sigma: float, rank: int = _MOST_COMPONENTS) -> Floats:
+    """Factors H with H Hᵀ ≈ the signal in a symmetric matrix under noise of known deviation.
+
+    Eigenvalues below the noise's edge 2σ√n are dropped; a larger one, λ, came from a signal of
+    ℓ = (λ + √(λ² − 4σ²n))/2, and its vector holds 1 − σ²n/ℓ² of it (Benaych-Georges & Nadakuditi 2011;
+    Gavish & Donoho 2017): it is kept with ℓ (1 − σ²n/ℓ²).
+
+    Returns:
+        Shape (n, number kept); without a visible signal, one column of zeros.
+    """
+    values, vectors = leading(matrix, rank)
+    edge = sigma**2 * len(matrix)
+    kept = values**2 > 4 * edge if sigma else values > 0
+    kept &= values > 0
+    if not kept.any():
+        return np.zeros((len(matrix), 1))
+    signal = (values[kept] + np.sqrt(values[kept] ** 2 - 4 * edge)) / 2
+    return np.asarray(vectors[:, kept] * np.sqrt(signal * (1 - edge / signal**2)), dtype=np.float64)
+
+
+def weighted_factors(
+    covariance: Floats32, weights: Floats32, sigma: float, kappa: float, rank: int
+) -> Floats:
+    """Item factors F with Cov_ij ≈ Wgt_ij f_i·f_j off the diagonal, each entry weighed by its noise.
+
+    Args:
+        covariance: shape (n, n).
+        weights: Wgt, cleaned and positive, shape (n, n).
+        sigma: deviation of the noise on the covariance.
+        kappa: variance that the ratings themselves put on an entry, per unit of weight.
+        rank: k.
+
+    Returns:
+        F, shape (n, k).
+    """
+    n = len(covariance)
+    rank = min(rank, n - 1)
+    factors = _start(covariance, weights, sigma, kappa, rank)
+    trust = weights / (sigma**2 + kappa * weights + np.float32(1e-9))
+    pull = covariance * trust
+    trust *= weights
+    for matrix in (trust, pull):
+        np.fill_diagonal(matrix, 0)
+    precision = np.full(rank, 100.0 / max(_scale(covariance, weights), 1e-6))
+    spread = np.zeros((n, rank, rank))
+    first, second = np.triu_indices(rank)
+    moments = (factors[:, first] * factors[:, second]).astype(np.float32)
+    for _ in range(ROUNDS):
+        # Items are updated in turn, some at a time: each update sees the ones before it, as mean-field
+        # demands.
+        for part in (slice(start, n, _PARTS) for start in range(_PARTS)):
+            normal = np.empty((len(factors[part]), rank, rank))
+            normal[:, first, second] = normal[:, second, first] = trust[part] @ moments
+            normal[:, np.arange(rank), np.arange(rank)] += precision
+            spread[part] = np.linalg.inv(normal)
+            target = (pull[part] @ factors.astype(np.float32)).astype(np.float64)
+            factors[part] = np.einsum("nij,nj->ni", spread[part], target)
+            moments[part] = (
+                factors[part][:, first] * factors[part][:, second] + spread[part][:, first, second]
+            )
+        precision = n / ((factors**2).sum(axis=0) + np.einsum("nii->i", spread))
+    return factors
+
+
+def unclipped(variance: float, clip: float) -> float:
+    """How much clamping to ±B took from residuals z, given E min(z², B²) = ``variance`` for normal z.
+
+    A small signal in z survives the clamp with factor P(|z| < B). Half of that (its square root) is given
+    back: factors from finite data are partly error, and what is error should not grow.
+    """
+    if not 1e-4 * clip**2 < variance < 0.98 * clip**2:
+        return 1.0
+
+    def clipped(s: float) -> float:
+        t = clip / s
+        inside = erf(t / math.sqrt(2))
+        density = math.exp(-t * t / 2) / math.sqrt(2 * math.pi)
+        return float(s * s * (inside - 2 * t * density) + clip**2 * (1 - inside)) - variance
+
+    s = brentq(clipped, 1e-3 * clip, 1e3 * clip)
+    return 1 / math.sqrt(float(erf(clip / s / math.sqrt(2))))
+
+
+def shrunk_average(covariance: Floats32, weights: Floats32, strength: tuple[float, float]) -> Floats32:
+    """Avg_ij = (Cov_ij + β mean Cov)/(Wgt_ij + β mean Wgt), with one β for the diagonal and one for the rest.
+
+    McSherry & Mironov 2009, §4.6. Weights that noise made negative count as zero.
+    """
+    n = len(covariance)
+    off = ~np.eye(n, dtype=np.bool_)
+    average = np.empty_like(covariance)
+    for where, beta in ((~off, strength[0]), (off, strength[1])):
+        if not where.any():
+            continue
+        mean_weight = max(float(weights[where].mean()), _TINY)
+        top = covariance[where] + beta * covariance[where].mean()
+        average[where] = top / (np.maximum(weights[where], 0) + beta * mean_weight + _TINY)
+    return average
+
+
+def low_rank(average: Floats32, counts: Floats, rank: int) -> Floats:
+    """Factors (n, k) of the best rank-k approximation after scaling by √(MCnt_i MCnt_j), scaled back."""
+    scale = np.sqrt(np.maximum(counts, 1.0))
+    values, vectors = leading((average * scale[:, None] * scale).astype(np.float32), rank)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)) / scale[:, None], dtype=np.float64)
+
+
+def _scale(covariance: Floats32, weights: Floats32) -> float:
+    """Mean variance of a clamped residual, trace Cov/trace Wgt."""
+    return float(np.trace(covariance, dtype=np.float64) / max(np.trace(weights, dtype=np.float64), _TINY))
+
+
+def _start(covariance: Floats32, weights: Floats32, sigma: float, kappa: float, rank: int) -> Floats:
+    """Factors of the covariance scaled so that its entries are about equally noisy."""
+    total = weights.sum(axis=1, dtype=np.float64)
+    size = np.maximum(total / math.sqrt(max(total.sum(), _TINY)), 0.01)  # weights ≈ size sizeᵀ
+    even = size / np.sqrt(sigma + math.sqrt(kappa) * size + 1e-6)
+    scaled = covariance * (even / size)[:, None].astype(np.float32) * (even / size).astype(np.float32)
+    np.fill_diagonal(scaled, 0)
+    values, vectors = leading(scaled, rank)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 1e-3)) / even[:, None] / 2, dtype=np.float64)

@@ -1,0 +1,1 @@
+"""Loops that randomize one person's row, cell by cell or slot by slot."""

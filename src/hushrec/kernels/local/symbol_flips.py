@@ -1,0 +1,151 @@
+"""k-ary randomized response on sparse rows, when the cells not answered truly are told by the gaps between.
+
+Uniform choices are exact: a word that would favour one of them is thrown away, and the next one is read.
+"""
+
+import numba
+import numpy as np
+
+from hushrec.arrays import Bytes, Ints, Ints32, Words
+from hushrec.kernels.noise.chacha import BLOCKS, WORDS, Words32, keystream
+
+_BITS = 32
+_ALL = 2**_BITS
+
+
+@numba.njit(cache=True, nogil=True)
+def _below(bound: int, words: Words, read: Ints, key: Words32, run: int) -> int:
+    # Lemire 2019, algorithm 5. ``words`` holds the part of the run's stream that ``read[0]`` words of 32 bits
+    # lead into; everything is a signed integer, for bound < 2^31.
+    while True:
+        place = read[0] % (2 * WORDS)
+        if place == 0:
+            keystream(words, key, read[0] // (2 * WORDS) * BLOCKS, (0, run, 0))
+        read[0] += 1
+        word = np.int64(words[place // 2] >> np.uint64(_BITS * (place % 2))) & (_ALL - 1)
+        scaled = word * bound
+        left = scaled & (_ALL - 1)
+        if left >= bound or left >= (_ALL - bound) % bound:
+            return int(scaled >> _BITS)
+
+
+@numba.njit(cache=True, nogil=True)
+def choose(chosen: Ints32, width: int, key: Words32, run: int) -> None:
+    """Columns of every row, uniform among the sets of so many, in ascending order (Bentley & Floyd 1987).
+
+    Args:
+        chosen: where they go, shape (rows, asked), asked at most ``width``.
+        width: number of columns, below 2³¹.
+        key: ChaCha20's key, shape (8,).
+        run: which stream of the key.
+
+    Privacy: private.
+    """
+    words, read = np.empty(WORDS, np.uint64), np.zeros(1, np.int64)
+    taken = np.zeros(-(-width // 8) * 8, np.uint8)
+    eights = taken.view(np.uint64)
+    rows, asked = chosen.shape
+    for row in range(rows):
+        for last in range(width - asked, width):
+            column = _below(last + 1, words, read, key, run)
+            taken[last if taken[column] else column] = 1
+        place = 0
+        for eight in range(eights.size):
+            if eights[eight]:
+                for column in range(8 * eight, 8 * eight + 8):
+                    if taken[column]:
+                        chosen[row, place] = column
+                        place += 1
+                eights[eight] = 0
+
+
+@numba.njit(cache=True, nogil=True)
+def restrict(
+    indptr: Ints, columns: Ints32, marks: Bytes, chosen: Ints32, starts: Ints, places: Ints32, kept: Bytes
+) -> None:
+    """The cells in chosen columns, by the place of their column among the chosen ones.
+
+    Args:
+        indptr, columns, marks: cells of some rows; ``indptr`` counts from their start.
+        chosen: as of ``choose``.
+        starts, places, kept: where they go, as compressed rows; long enough.
+
+    Privacy: private.
+    """
+    asked = chosen.shape[1]
+    size = 0
+    starts[0] = 0
+    for row in range(chosen.shape[0]):
+        place = 0
+        for cell in range(indptr[row], indptr[row + 1]):
+            while place < asked and chosen[row, place] < columns[cell]:
+                place += 1
+            if place < asked and chosen[row, place] == columns[cell]:
+                places[size], kept[size] = place, marks[cell]
+                size += 1
+        starts[row + 1] = size
+
+
+@numba.njit(cache=True, nogil=True)
+def respond(
+    indptr: Ints,
+    columns: Ints32,
+    marks: Bytes,
+    gaps: Ints,
+    width: int,
+    others: int,
+    key: Words32,
+    run: int,
+    listed: Ints32,
+    reported: Bytes,
+    counts: Ints,
+) -> int:
+    """List the answers of some rows, in order.
+
+    A cell that is not answered truly gets a uniform choice n of as many marks as it has other symbols: if it
+    holds nothing, it is answered by the mark n; if it holds the mark n itself, by nothing.
+
+    Args:
+        indptr: where the cells of each row begin, and the last one's end; shape (rows + 1,).
+        columns, marks: the cells that hold a mark; ``indptr`` counts from their start.
+        gaps: numbers of cells, over all rows in turn, before each one that is not answered truly; together
+            they pass the last cell.
+        width: of the rows.
+        others: number of marks, which is that of the symbols other than a cell's own.
+        key: ChaCha20's key, shape (8,).
+        run: which stream of the key.
+        listed: columns of the answers other than nothing, long enough.
+        reported: their marks, long enough.
+        counts: how many each row has, shape (rows,).
+
+    Returns:
+        How many answers were listed.
+
+    Privacy: private; its results are released under the charge of the responses.
+    """
+    words, read = np.empty(WORDS, np.uint64), np.zeros(1, np.int64)
+    size, drawn, turned = 0, 1, gaps[0]  # the column, in this row or beyond, whose answer is turned next
+    for row in range(counts.size):
+        before = size
+        for cell in range(indptr[row], indptr[row + 1] + 1):
+            there = np.int64(columns[cell]) if cell < indptr[row + 1] else width
+            while turned < there:
+                listed[size], reported[size] = turned, _below(others, words, read, key, run)
+                size += 1
+                turned += 1 + gaps[drawn]
+                drawn += 1
+            if there == width:
+                break
+            answer = marks[cell]
+            if turned == there:
+                choice = _below(others, words, read, key, run)
+                turned += 1 + gaps[drawn]
+                drawn += 1
+                if choice == answer:
+                    continue
+                answer = np.uint8(choice)
+            listed[size], reported[size] = there, answer
+            size += 1
+        turned -= width
+        counts[row] = size - before
+    return size

@@ -1,0 +1,1 @@
+"""Loops that compare rows or items: nearest neighbours, similarities, linkage scores."""

@@ -1,0 +1,100 @@
+"""What looking for nearest neighbours takes: queries, cut into tasks, and the smallest of many codes.
+
+A *query* is what a person has rated, in compressed rows of such people, and a *target* an item that he asks
+about. Nearness is a 32-bit code, smaller where nearer; with a position in its lower half it is a word, and
+words order neighbours with ties by position.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any
+
+import numba
+import numpy as np
+
+from hushrec.arrays import Floats, Floats32, Ints, Ints32, Words
+from hushrec.kernels.csr import check_rows, frozen
+
+LOW = 0xFFFFFFFF
+"""Where the position is in a word."""
+_TASKS = 16  # a thread
+_U = np.uint64
+
+__all__ = ["LOW", "checked", "each_query", "offer"]
+
+
+def checked(
+    indptr: Ints, items: Ints32, values: Floats32, who: Ints, targets: Ints, k_values: Ints, n_items: int
+) -> tuple[Any, ...]:
+    """The arguments about queries, as the loops take them."""
+    check_rows(indptr, items, n_items)
+    if values.shape != items.shape or who.shape != targets.shape or (k_values < 1).any():
+        raise ValueError("there must be a value for each rating, a query for each target, and K of 1 or more")
+    if len(targets) and not (
+        targets.min() >= 0 and targets.max() < n_items and who.min() >= 0 and who.max() < len(indptr) - 1
+    ):
+        raise ValueError("targets must lie among the queries and the items")
+    return (
+        frozen(indptr, np.int64),
+        frozen(items, np.int32),
+        frozen(values, np.float32),
+        frozen(who, np.int64),
+        frozen(targets, np.int64),
+        frozen(k_values, np.int64),
+    )
+
+
+def each_query(
+    kernel: Callable[..., bool], queries: tuple[Any, ...], common: tuple[Any, ...], threads: int
+) -> Floats:
+    """Run the kernel on targets in the order of their queries, cut between two queries."""
+    indptr, items, values, who, targets, k_values = queries
+    if threads < 1:
+        raise ValueError("use 1 thread or more")
+    order = np.argsort(who, kind="stable")
+    who, targets = frozen(who[order], np.int64), frozen(targets[order], np.int64)
+    found = np.empty((len(who), len(k_values)))
+    ends = np.flatnonzero(np.diff(who, append=-1)) + 1  # where a query's targets end
+    cuts = ends[np.linspace(0, len(ends) - 1, _TASKS * threads).astype(np.int64)] if len(ends) else ends
+    with ThreadPoolExecutor(threads) as pool:
+        tasks = pairwise([0, *np.unique(cuts).tolist()])
+        arguments = indptr, items, values, who, targets, k_values, *common, found
+        if not all(pool.map(lambda task: kernel(*task, *arguments), tasks)):
+            raise ValueError("a query rates its target: leave that rating out of it")
+    result = np.empty_like(found)
+    result[order] = found
+    return result
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _sift(heap: Words, at: int, size: int) -> None:
+    """Let ``heap[at]`` sink to its place among the first ``size``, the largest on top."""
+    code = heap[at]
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            break
+        if child + 1 < size and heap[child + 1] > heap[child]:
+            child += 1
+        if heap[child] <= code:
+            break
+        heap[at] = heap[child]
+        at = child
+    heap[at] = code
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def offer(heap: Words, size: int, code: np.int64, position: np.int64) -> int:
+    """Keep the smallest codes that were offered, ties by position; how many there are now."""
+    word = _U(code) << _U(32) | _U(position)
+    if size < len(heap):
+        heap[size] = word
+        size += 1
+        if size == len(heap):
+            for at in range(size // 2 - 1, -1, -1):
+                _sift(heap, at, size)
+    elif word < heap[0]:
+        heap[0] = word
+        _sift(heap, 0, size)
+    return size

@@ -1,0 +1,104 @@
+"""Similarities of all items over sparse rows, packed as an upper triangle.
+
+For each item in turn its raters' rows are gone through, and every rating of a later item adds to the inner
+product with that one: one number an item is kept, and the finished row of the triangle is written. Raters
+come in their order, and an item is worked on by one thread: threads change no bit.
+
+The cost grows as Σ_u c_u², c_u being a row's number of ratings.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import numba
+import numpy as np
+
+from hushrec.arrays import Floats, Floats32, Ints, Ints32
+from hushrec.kernels.csr import frozen
+from hushrec.kernels.neighbours.knn import COSINE, NEGLIGIBLE, PEARSON, SQUARED
+from hushrec.kernels.transpose import transpose
+from hushrec.kernels.triangle import packed_size
+
+_TASKS = 64  # a thread
+_U = np.uint64
+
+__all__ = ["similarities"]
+
+
+def similarities(
+    indptr: Ints, items: Ints32, values: Floats32, n_items: int, distance: int, *, threads: int = 2
+) -> Floats32:
+    """How similar every two items' columns are, 0 where an item is not rated.
+
+    The cosine of their angle, for ``PEARSON`` after subtracting from an item's ratings their mean; for
+    ``SQUARED`` 1/(1 + ‖a − b‖²). Memory beside the arguments: 2 n² bytes for the result, 20 a rating.
+
+    Args:
+        indptr: where each row's ratings start, and the last ones end, shape (n_rows + 1,).
+        items: item of each rating, ascending within a row.
+        values: each rating, shape of ``items``.
+        n_items: size of the catalogue.
+        distance: ``SQUARED``, ``COSINE`` or ``PEARSON``.
+        threads: how many to use; the result does not depend on it.
+
+    Returns:
+        The upper triangle, row by row, diagonal included, shape (n_items (n_items + 1) / 2,).
+
+    Raises:
+        ValueError: the arrays do not fit together.
+
+    Privacy: private.
+    """
+    if values.shape != items.shape or distance not in (SQUARED, COSINE, PEARSON):
+        raise ValueError("there must be a value for each rating, and the distance one of the three")
+    starts, raters, order = transpose(indptr, items, n_items, threads=threads)
+    entries = values.astype(np.float64)
+    if distance == PEARSON:
+        sums, counts = np.bincount(items, entries, n_items), np.diff(starts)
+        entries -= (sums / np.maximum(counts, 1))[items]
+    squares = np.bincount(items, entries**2, n_items)
+    if distance == PEARSON:
+        squares[squares <= NEGLIGIBLE * np.bincount(items, values.astype(np.float64) ** 2, n_items)] = 0.0
+    rows = frozen(indptr, np.int64), frozen(items, np.int32), frozen(entries, np.float64)
+    columns = frozen(starts, np.int64), frozen(raters, np.int32), frozen(order, np.int64)
+    packed = np.empty(packed_size(n_items), np.float32)
+    common = *rows, *columns, frozen(squares, np.float64), distance, packed
+    # What an item costs is known only when it is done: many small tasks.
+    tasks = pairwise(np.unique(np.linspace(0, n_items, _TASKS * threads + 1).astype(np.int64)).tolist())
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(lambda task: _similar(*task, *common), tasks))  # type: ignore[call-arg]
+    return packed
+
+
+@numba.njit(cache=True, nogil=True)
+def _similar(
+    begin: int,
+    end: int,
+    indptr: Ints,
+    items: Ints32,
+    entries: Floats,
+    starts: Ints,
+    raters: Ints32,
+    order: Ints,
+    squares: Floats,
+    distance: int,
+    packed: Floats32,
+) -> None:
+    """Write the rows ``begin`` to ``end`` of the triangle."""
+    n = len(squares)
+    products = np.empty(n)
+    for item in range(begin, end):
+        products[item:] = 0.0
+        for c in range(_U(starts[item]), _U(starts[item + 1])):
+            at = _U(order[c])
+            entry = entries[at]
+            for p in range(at, _U(indptr[_U(raters[c]) + _U(1)])):  # items ascend: from this one on
+                products[_U(items[p])] += entry * entries[p]
+        row = item * n - item * (item - 1) // 2
+        for other in range(item, n):
+            product, cell = products[other], row + other - item
+            if distance == SQUARED:
+                packed[cell] = 1 / (1 + max(squares[item] + squares[other] - 2 * product, 0.0))
+            else:
+                bound = np.sqrt(squares[item] * squares[other])
+                packed[cell] = min(max(product / bound, -1.0), 1.0) if bound > 0 else 0.0

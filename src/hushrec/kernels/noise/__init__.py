@@ -1,0 +1,1 @@
+"""Loops that turn ChaCha20's uniform words into exact noise."""

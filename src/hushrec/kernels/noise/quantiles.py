@@ -1,0 +1,199 @@
+"""Integers of a symmetric law, read off uniform words through a table of its quantile function.
+
+A word's top bit is the sign; the other 63 begin a uniform U in [0, 1), and the magnitude is the z with
+P(|Z| > z) = U. Wherever floating point cannot name the integer for certain, because z lies within the error
+bound of a boundary, the draw is marked doubtful and left to exact arithmetic. So the integers are a function
+of the words alone: no rounding, no instruction set and no number of threads can change one.
+"""
+
+import numba
+import numpy as np
+
+from hushrec.arrays import Bools, Floats, Ints, Words
+from hushrec.kernels.noise.chacha import BLOCKS, WORDS, Words32, keystream
+
+PIECES_LOG2 = 6
+"""The table has 2^PIECES_LOG2 pieces in each octave [2^e, 2^(e+1)) of the 63-bit word."""
+FIRST_OCTAVE, LAST_OCTAVE = 40, 62
+"""Words below 2^FIRST_OCTAVE, the far tail, are always doubtful."""
+STREAMS = 2
+"""Nonces begin with 0 or 1: for first and second words in ``add``, as told in ``count``. Others are free."""
+
+_POSITION_BITS = 52 - PIECES_LOG2  # of a float64's mantissa, below those that number the piece
+_POSITION, _MIDDLE = 2**_POSITION_BITS - 1, 2 ** (_POSITION_BITS - 1)
+_ROW_BEFORE_FIRST = ((1023 + FIRST_OCTAVE) << PIECES_LOG2) - 1
+_MAGNITUDE = 2**63 - 1
+
+
+# Fused multiply-add is allowed: the bound on the error holds with it and without.
+@numba.njit(cache=True, nogil=True, fastmath={"contract"})
+def integers(
+    drawn: Ints,
+    doubtful: Bools,
+    first: Words,
+    second: Words,
+    table: Floats,
+    scale: float,
+    cell_bits: int,
+    slope: tuple[float, float],
+) -> None:
+    """Turn words into integers of the law of round(2^cell_bits · scale · Z).
+
+    The first word chooses the cell of 2^cell_bits integers, ⌊scale · z + ½ / 2^cell_bits⌋. The second, 1 − V,
+    chooses the place t in it, with P(t' < t | cell) = V. Over the cell, h = 1 / scale wide, ln density falls
+    by g = h (a + b z), so that t = V − g V (1 − V) / 2, to within 2 ((g + h²)² + h²): bound e^−w by
+    1 − w ± w²/2 in both integrals of P.
+
+    Args:
+        drawn: the integers, where not doubtful; shape (n,).
+        doubtful: where exact arithmetic must decide; shape (n,).
+        first: words that choose the cell, shape (n,).
+        second: words that choose the place within the cell, shape (n,); unread if ``cell_bits`` is 0.
+        table: pieces of z as a function of U, shape (rows, 8): Taylor coefficients of degree 0 … 6 in units
+            of 2^-52 octaves about each piece's middle, and the bound on the error.
+        scale: in cells; at least 2^25 if ``cell_bits`` is positive.
+        cell_bits: log2 of the cell's number of integers.
+        slope: a and b of −(ln density)' = a + b z.
+
+    Privacy: private; the integers are noise.
+    """
+    signed = first.view(np.int64)
+    uniform = np.empty(first.size, np.float64)
+    for i in range(first.size):
+        uniform[i] = np.float64(signed[i] & _MAGNITUDE)
+    bits = uniform.view(np.int64)
+    cell_size = 2.0**cell_bits
+    for i in range(first.size):
+        piece = table[max((bits[i] >> _POSITION_BITS) - _ROW_BEFORE_FIRST, 0)]
+        t = np.float64((bits[i] & _POSITION) - _MIDDLE)
+        z = piece[6]
+        z = z * t + piece[5]
+        z = z * t + piece[4]
+        z = z * t + piece[3]
+        z = z * t + piece[2]
+        z = z * t + piece[1]
+        z = z * t + piece[0]
+        x = scale * z + 0.5 / cell_size
+        cell = np.floor(x)
+        margin = scale * piece[7]
+        doubtful[i] = (x - cell < margin) | (x - cell > 1.0 - margin)
+        drawn[i] = np.int64(cell)
+    if cell_bits > 0:
+        h = 1.0 / scale
+        for i in range(first.size):
+            v = 1.0 - np.float64(second[i] >> np.uint64(11)) * 2.0**-53
+            g = h * (slope[0] + slope[1] * h * np.float64(drawn[i]))
+            x = (v - 0.5 * g * v * (1.0 - v)) * cell_size
+            place = np.floor(x)
+            margin = (2.0 * ((g + h * h) ** 2 + h * h) + 2.0**-50) * cell_size
+            # The innermost cell holds the kink at zero, and half an integer less than others.
+            doubtful[i] |= (x - place < margin) | (x - place > 1.0 - margin) | (drawn[i] == 0)
+            drawn[i] = (drawn[i] << cell_bits) + np.int64(place)
+    for i in range(first.size):
+        sign = signed[i] >> 63
+        drawn[i] = 0 if doubtful[i] else (drawn[i] ^ sign) - sign
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"contract"})
+def numbers(
+    drawn: Ints, doubtful: Bools, words: Words, table: Floats, scale: float, slack: float, cap: int
+) -> None:
+    """Turn words into min(⌊scale · z⌋, cap), each with its word's sign.
+
+    Args:
+        drawn: n for a positive sign and ~n for a negative one, where not doubtful; shape (n,).
+        doubtful: where exact arithmetic must decide; shape (n,).
+        words: shape (n,).
+        table: as for ``integers``.
+        scale: positive.
+        slack: bound on its relative error.
+        cap: below 2⁵².
+
+    Privacy: private; the numbers are noise.
+    """
+    signed = words.view(np.int64)
+    uniform = np.empty(words.size, np.float64)
+    for i in range(words.size):
+        uniform[i] = np.float64(signed[i] & _MAGNITUDE)
+    bits = uniform.view(np.int64)
+    for i in range(words.size):
+        piece = table[max((bits[i] >> _POSITION_BITS) - _ROW_BEFORE_FIRST, 0)]
+        t = np.float64((bits[i] & _POSITION) - _MIDDLE)
+        z = piece[6]
+        z = z * t + piece[5]
+        z = z * t + piece[4]
+        z = z * t + piece[3]
+        z = z * t + piece[2]
+        z = z * t + piece[1]
+        z = z * t + piece[0]
+        x = scale * z
+        number = np.floor(x)
+        margin = scale * piece[7] + slack * x
+        between = (x - number < margin) | (x - number > 1.0 - margin)
+        doubtful[i] = between & (x - margin < cap)
+        drawn[i] = np.int64(min(number, np.float64(cap))) ^ (signed[i] >> 63)
+
+
+@numba.njit(cache=True, nogil=True)
+def count(
+    drawn: Ints,
+    doubtful: Bools,
+    key: Words32,
+    batch: int,
+    nonce: tuple[int, int, int],
+    table: Floats,
+    scale: float,
+    slack: float,
+    cap: int,
+) -> None:
+    """Draws 512 · batch, 512 · batch + 1, … of ``numbers`` in a sequence of the key.
+
+    Args:
+        drawn, doubtful, table, scale, slack, cap: as for ``numbers``.
+        key: ChaCha20's key, shape (8,).
+        batch: number of the first call of the keystream.
+        nonce: which sequence.
+
+    Privacy: private; the numbers are noise.
+    """
+    words = np.empty(WORDS, np.uint64)
+    for start in range(0, drawn.size, WORDS):
+        keystream(words, key, (batch + start // WORDS) * BLOCKS, nonce)
+        part = slice(start, start + WORDS)
+        size = drawn[part].size
+        numbers(drawn[part], doubtful[part], words[:size], table, scale, slack, cap)
+
+
+@numba.njit(cache=True, nogil=True)
+def add(
+    values: Ints,
+    doubtful: Bools,
+    key: Words32,
+    batch: int,
+    table: Floats,
+    scale: float,
+    cell_bits: int,
+    slope: tuple[float, float],
+) -> None:
+    """Add draws 512 · batch, 512 · batch + 1, … of the key's sequence, except the doubtful ones.
+
+    Args:
+        values: what the draws are added to, in place; shape (n,).
+        doubtful: which draws were not added, shape (n,).
+        key: ChaCha20's key, shape (8,).
+        batch: number of the first call of the keystream.
+        table, scale, cell_bits, slope: as for ``integers``.
+
+    Privacy: charged; this is where noise meets the private sum.
+    """
+    words = np.empty((STREAMS, WORDS), np.uint64)
+    drawn, doubt = np.empty(WORDS, np.int64), np.empty(WORDS, np.bool_)
+    for start in range(0, values.size, WORDS):
+        block = (batch + start // WORDS) * BLOCKS
+        counter, high = block & 0xFFFFFFFF, block >> 32
+        for stream in range(STREAMS if cell_bits > 0 else 1):
+            keystream(words[stream], key, counter, (stream, high, 0))
+        integers(drawn, doubt, words[0], words[1], table, scale, cell_bits, slope)
+        for i in range(min(WORDS, values.size - start)):
+            doubtful[start + i] = doubt[i]
+            values[start + i] += drawn[i]

@@ -1,0 +1,1 @@
+"""Loops that fit factors: least squares, gradient descent and Langevin dynamics."""

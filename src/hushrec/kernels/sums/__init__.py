@@ -1,0 +1,1 @@
+"""Loops that add up private integers: the same bits in any order."""

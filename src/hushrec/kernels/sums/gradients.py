@@ -1,0 +1,201 @@
+"""Sums of errors times factors, row by row, in integers: the same bits in any order.
+
+Errors and factors are both counted in grid steps. A factor of one is ``2^bits`` steps, so the product of two
+factors is shifted down by ``bits`` before it is subtracted from a rating.
+"""
+
+import numba
+import numpy as np
+
+from hushrec.arrays import Bytes, Floats, Ints, Ints32
+from hushrec.kernels.sums.ridge import fit_at_home
+
+
+@numba.njit(cache=True)
+def residuals(
+    indptr: Ints,
+    items: Ints32,
+    steps: Bytes,
+    levels: Ints,
+    item_offsets: Ints,
+    user_offsets: Ints,
+    bound: int,
+) -> Ints32:
+    """clamp(r − offset_i − offset_u, ±bound) of every rating.
+
+    Args:
+        indptr: where each user's ratings start, shape (n_users + 1,).
+        items: item of each rating, shape (n_ratings,).
+        steps: each rating, in steps above the bottom of the scale.
+        levels: rating of each step, in grid steps, shape (n_levels,).
+        item_offsets: shape (n_items,).
+        user_offsets: shape (n_users,).
+        bound: bound on what remains.
+
+    Returns:
+        Shape (n_ratings,).
+    """
+    entries = np.empty(len(items), dtype=np.int32)
+    for user in range(len(indptr) - 1):
+        for place in range(indptr[user], indptr[user + 1]):
+            entry = levels[steps[place]] - item_offsets[items[place]] - user_offsets[user]
+            entries[place] = min(max(entry, -bound), bound)
+    return entries
+
+
+@numba.njit(cache=True)
+def errors(
+    indptr: Ints,
+    items: Ints32,
+    entries: Ints32,
+    user_factors: Ints32,
+    item_factors: Ints32,
+    shift: int,
+    bound: int,
+) -> Ints32:
+    """clamp(x − ⌊p·q⌋, ±bound) of every rating's residual x.
+
+    Args:
+        indptr, items: compressed rows, as in ``residuals``.
+        entries: x, in grid steps, shape (n_ratings,).
+        user_factors, item_factors: in grid steps, shapes (n_users, rank) and (n_items, rank).
+        shift: bits that a product of two factors has more than a residual.
+        bound: bound on an error.
+
+    Returns:
+        Shape (n_ratings,).
+    """
+    clipped = np.empty(len(items), dtype=np.int32)
+    rank = item_factors.shape[1]
+    for user in range(len(indptr) - 1):
+        for place in range(indptr[user], indptr[user + 1]):
+            item = items[place]
+            product = np.int64(0)
+            for f in range(rank):
+                product += np.int64(user_factors[user, f]) * item_factors[item, f]
+            clipped[place] = min(max(entries[place] - (product >> shift), -bound), bound)
+    return clipped
+
+
+@numba.njit(cache=True)
+def user_sums(indptr: Ints, items: Ints32, entries: Ints32, item_factors: Ints32) -> Ints:
+    """Σ over each user's ratings of entry × item factors, shape (n_users, rank)."""
+    rank = item_factors.shape[1]
+    sums = np.zeros((len(indptr) - 1, rank), dtype=np.int64)
+    for user in range(len(indptr) - 1):
+        for place in range(indptr[user], indptr[user + 1]):
+            item, entry = items[place], np.int64(entries[place])
+            for f in range(rank):
+                sums[user, f] += entry * item_factors[item, f]
+    return sums
+
+
+@numba.njit(cache=True)
+def item_sums(indptr: Ints, items: Ints32, entries: Ints32, user_factors: Ints32, n_items: int) -> Ints:
+    """Σ over each item's ratings of entry × user factors, shape (n_items, rank)."""
+    rank = user_factors.shape[1]
+    sums = np.zeros((n_items, rank), dtype=np.int64)
+    for user in range(len(indptr) - 1):
+        for place in range(indptr[user], indptr[user + 1]):
+            item, entry = items[place], np.int64(entries[place])
+            for f in range(rank):
+                sums[item, f] += entry * user_factors[user, f]
+    return sums
+
+
+def reference_residuals(
+    indptr: Ints,
+    items: Ints32,
+    steps: Bytes,
+    levels: Ints,
+    item_offsets: Ints,
+    user_offsets: Ints,
+    bound: int,
+) -> Ints32:
+    """The same as ``residuals``, in plain NumPy."""
+    users = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    entries = levels[steps] - item_offsets[items] - user_offsets[users]
+    return np.asarray(np.clip(entries, -bound, bound), dtype=np.int32)
+
+
+def reference_errors(
+    indptr: Ints,
+    items: Ints32,
+    entries: Ints32,
+    user_factors: Ints32,
+    item_factors: Ints32,
+    shift: int,
+    bound: int,
+) -> Ints32:
+    """The same as ``errors``, in plain NumPy."""
+    users = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    products = (user_factors[users].astype(np.int64) * item_factors[items]).sum(axis=1)
+    return np.asarray(np.clip(entries - (products >> shift), -bound, bound), dtype=np.int32)
+
+
+def reference_sums(places: Ints32, entries: Ints32, factors: Ints32, n_rows: int) -> Ints:
+    """The same as ``user_sums`` and ``item_sums``: Σ entry × factors over the ratings of each row.
+
+    Args:
+        places: row of each rating.
+        entries: shape (n_ratings,).
+        factors: of the other side, one row a rating, shape (n_ratings, rank).
+        n_rows: number of rows.
+    """
+    sums = np.zeros((n_rows, factors.shape[1]), dtype=np.int64)
+    np.add.at(sums, places, entries[:, None].astype(np.int64) * factors)
+    return sums
+
+
+@numba.njit(cache=True)
+def home_gradients(
+    indptr: Ints,
+    items: Ints32,
+    values: Floats,
+    item_factors: Floats,
+    ridge: float,
+    bound: float,
+    clip: float,
+    step: float,
+) -> Ints:
+    """Every user's gradient of the item factors, from a vector that he fits at home, clipped as a whole.
+
+    p = (Σ q qᵀ + ridge · I)⁻¹ Σ x q;  e = clamp(x − p·q, ±bound);  the user gives e_i p to each of his
+    items i, all of it scaled down to L2 norm ``clip`` and truncated to the grid, toward zero.
+
+    Args:
+        indptr, items: compressed rows.
+        values: x, residual of every rating, shape (n_ratings,).
+        item_factors: shape (n_items, rank).
+        ridge: weight of the prior of p.
+        bound: bound on an error.
+        clip: bound on the L2 norm of all that a user gives.
+        step: of the grid.
+
+    Returns:
+        Σ over users, in grid steps, shape (n_items, rank).
+    """
+    rank = item_factors.shape[1]
+    sums = np.zeros(item_factors.shape, dtype=np.int64)
+    normal, inverse, taste = np.empty((rank, rank)), np.empty((rank, rank)), np.empty(rank)
+    for user in range(len(indptr) - 1):
+        start, stop = indptr[user], indptr[user + 1]
+        if start == stop:
+            continue
+        if not fit_at_home(start, stop, items, values, item_factors, ridge, normal, inverse, taste):
+            continue  # beyond floating point: this person gives nothing
+        total = 0.0
+        for place in range(start, stop):
+            error = min(max(values[place] - np.dot(taste, item_factors[items[place]]), -bound), bound)
+            total += error * error
+        norm = np.sqrt(total * np.dot(taste, taste))
+        if not np.isfinite(norm):
+            continue
+        # A little below the bound, so that rounding in floating point cannot pass it; then toward zero.
+        scale = min(1.0, clip / max(norm, 1e-300)) * (1 - 1e-9) / step
+        for place in range(start, stop):
+            item = items[place]
+            error = min(max(values[place] - np.dot(taste, item_factors[item]), -bound), bound)
+            for f in range(rank):
+                sums[item, f] += np.int64(error * taste[f] * scale)
+    return sums

@@ -1,0 +1,217 @@
+"""Weighted Gram matrices of sparse integer rows: exact, and packed as upper triangles.
+
+How the sum Σ_u w_u a_u a_uᵀ is done. Items are renumbered by popularity, and eight consecutive ones form a
+block. For each block in turn, every user who rated any of its items is visited once: his weighted entries
+there are a vector of eight lanes, and each of his ratings of these or of less popular items adds that vector,
+times the rating's entry, to the eight sums kept for the item. Whoever rates one popular item tends to rate
+its neighbours too, so one vector operation does several pair updates (about four on Netflix-like ratings),
+and a block's sums, 64 bytes an item, stay in the second-level cache. A finished block is written to its cells
+of the packed triangle; blocks share no cell, so threads need no merging. All sums are of 64-bit integers:
+neither order nor threads nor blocks can change a bit.
+
+The cost grows as Σ_u c_u², c_u being a user's number of ratings.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import extending
+from numpy.typing import DTypeLike, NDArray
+
+from hushrec.arrays import Ints, Ints32
+from hushrec.kernels.sums.segments import LABEL_BITS, LANES, index, relabel, survey
+from hushrec.kernels.triangle import packed_size
+
+_U = np.uint64  # numba checks every signed index for wrapping from the end; an unsigned one is used as it is
+_intrinsic: Any = extending.intrinsic  # its stub counts the typing context among the arguments
+_LABEL = (1 << LABEL_BITS) - 1
+_SOON, _LATER = 4, 16  # visits between asking the memory for ratings, or for where they end, and using them
+_TASK = 8  # blocks that a thread takes at a time; the first, most popular ones cost most
+
+__all__ = ["reference_gram", "weighted_gram"]
+
+
+def reference_gram(indptr: Ints, items: Ints32, entries: Ints32 | None, weights: Ints, n_items: int) -> Ints:
+    """What ``weighted_gram`` computes, in three lines of NumPy: slow, and users × items in memory."""
+    dense = np.zeros((len(weights), n_items), dtype=np.int64)
+    dense[np.repeat(np.arange(len(weights)), np.diff(indptr)), items] = 1 if entries is None else entries
+    full: Ints = dense.T @ (weights[:, None] * dense)
+    return full[np.triu_indices(n_items)]
+
+
+def weighted_gram(
+    indptr: Ints, items: Ints32, entries: Ints32 | None, weights: Ints, n_items: int, *, threads: int = 2
+) -> Ints:
+    """Σ_u w_u a_u a_uᵀ as a packed upper triangle, exact.
+
+    The weighted covariance of McSherry & Mironov 2009, §4.2, with a_ui the centred rating; with a_ui = 1 its
+    weights. Memory, beside the arguments, in bytes: 4 n² for the result, at most 12 a rating (about 8 on
+    Netflix-like ratings), and 64 n a thread.
+
+    Args:
+        indptr: where each user's ratings start, and the last ones end, shape (n_users + 1,).
+        items: index of each rating's item in the catalogue, distinct within a user.
+        entries: a_ui of each rating, −2^12 to 2^12, shape of ``items``; None for 1 everywhere.
+        weights: w_u of each user, 0 to 2^24, shape (n_users,).
+        n_items: size of the catalogue, at most 2^18.
+        threads: how many to use; the result does not depend on it.
+
+    Returns:
+        the upper triangle, row by row, diagonal included, shape (n_items (n_items + 1) / 2,).
+
+    Raises:
+        ValueError: the arrays do not fit together, or hold a number outside its range.
+        OverflowError: a diagonal cell reaches 2^62. By Cauchy–Schwarz no cell, nor any part of its sum,
+            exceeds the largest diagonal cell, so below that nothing can overflow.
+
+    Privacy: private. That the sums fit must follow from the public domain, else an error tells of the data.
+    """
+    n_users = len(weights)
+    if threads < 1 or not 0 <= n_items <= 1 << LABEL_BITS or len(items) >= 1 << 32:
+        raise ValueError(f"use 1 thread or more, at most {1 << LABEL_BITS} items and 2^32 - 1 ratings")
+    if indptr.shape != (n_users + 1,) or indptr[0] != 0 or indptr[-1] != len(items):
+        raise ValueError("indptr must run from 0 to the number of ratings, with a row for each weight")
+    if (np.diff(indptr) < 0).any() or (entries is not None and entries.shape != items.shape):
+        raise ValueError("indptr must not descend, and there must be one entry for each rating")
+    rows = _frozen(indptr, np.int64), _frozen(items, np.int32)
+    entries = _frozen(np.empty(0, np.int32) if entries is None else entries, np.int32)
+    weights = _frozen(weights, np.int64)
+
+    cuts = np.searchsorted(indptr, np.linspace(0, len(items), threads + 1)[1:-1])
+    shares = list(pairwise([0, *cuts.tolist(), n_users]))  # users, split into shares of as many ratings
+    blocks = -(-n_items // LANES)
+    with ThreadPoolExecutor(threads) as pool:
+
+        def each_share(kernel: Callable[..., Any], *common: Any) -> list[Any]:
+            return list(pool.map(lambda t: kernel(t, *shares[t], *common), range(threads)))
+
+        raters, diagonal = np.zeros((threads, n_items), np.int64), np.zeros((threads, n_items))
+        if not all(each_share(survey, *rows, entries, weights, raters, diagonal)):
+            raise ValueError(
+                "items must lie in 0 to n_items - 1, entries in -2^12 to 2^12, weights in 0 to 2^24: "
+                "use a coarser grid"
+            )
+        if diagonal.sum(axis=0).max(initial=0) >= 2.0**62:
+            raise OverflowError("a sum would reach 2^62: put the weights or the entries on a coarser grid")
+
+        order = np.argsort(-raters.sum(axis=0), kind="stable").astype(np.int32)
+        label = np.empty_like(order)
+        label[order] = np.arange(n_items, dtype=np.int32)
+
+        words, visits = np.empty(len(items), np.int32), np.zeros((threads, blocks), np.int64)
+        if not all(each_share(relabel, *rows, entries, label, words, visits)):
+            raise ValueError("a user has an item twice: keep one rating of each user and item")
+
+        first = np.concatenate([[0], np.cumsum(visits.sum(axis=0))])
+        cursors = first[:-1] + np.cumsum(visits, axis=0) - visits
+        visitor, entrance = np.empty(first[-1], np.int32), np.empty(first[-1], np.uint32)
+        each_share(index, rows[0], words, cursors, visitor, entrance)
+
+        packed = np.empty(packed_size(n_items), np.int64)
+        tasks = range(0, blocks, _TASK)
+        arguments = rows[0], words, weights, first, visitor, entrance, order, packed
+        list(pool.map(lambda b: _accumulate(b, min(b + _TASK, blocks), *arguments), tasks))
+    return packed
+
+
+def _frozen(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
+    """A read-only view: numba compiles anew for writable arrays."""
+    view = np.ascontiguousarray(array.astype(dtype, casting="safe", copy=False)).view()
+    view.flags.writeable = False
+    return view
+
+
+@_intrinsic  # type: ignore[untyped-decorator]
+def _add_scaled(_: Any, sums: Any, item: Any, vector: Any, factor: Any) -> Any:
+    """``sums[8 item : 8 item + 8] += vector * factor`` as one vector operation.
+
+    LLVM does not find it by itself: it cannot know that the sums and the vector do not overlap.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array, at, lanes, scalar = arguments
+        word, i32 = ir.IntType(64), ir.IntType(32)
+        wide = ir.VectorType(word, LANES)
+        scaled = spread = ir.Constant(wide, ir.Undefined)
+        for k in range(LANES):
+            scaled = builder.insert_element(scaled, builder.extract_value(lanes, k), i32(k))
+            spread = builder.insert_element(spread, scalar, i32(k))
+        data = context.make_array(signature.args[0])(context, builder, array).data
+        cell = builder.gep(data, [builder.mul(at, word(LANES))])
+        cell = builder.bitcast(cell, wide.as_pointer())
+        total = builder.add(builder.load(cell, align=8), builder.mul(scaled, spread))
+        builder.store(total, cell, align=8)
+        return context.get_dummy_value()
+
+    return numba.types.void(sums, numba.types.uint64, vector, numba.types.int64), generate
+
+
+@_intrinsic  # type: ignore[untyped-decorator]
+def _prefetch(_: Any, array: Any, index: Any) -> Any:
+    """Ask the memory for ``array[index]``, which need not exist, without waiting for it."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        byte, i32 = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, i32, i32, i32])
+        hint = builder.module.declare_intrinsic("llvm.prefetch", (byte,), kind)
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        where = builder.bitcast(builder.gep(data, [arguments[1]]), byte)
+        builder.call(hint, [where, i32(0), i32(3), i32(1)])  # for reading, to keep, data
+        return context.get_dummy_value()
+
+    return numba.types.void(array, numba.types.uint64), generate
+
+
+@numba.njit(cache=True, nogil=True)
+def _accumulate(
+    begin: int,
+    end: int,
+    indptr: Ints,
+    words: Ints32,
+    weights: Ints,
+    first: Ints,
+    visitor: Ints32,
+    entrance: NDArray[np.uint32],
+    order: Ints32,
+    packed: Ints,
+) -> None:
+    """Sum blocks ``begin`` to ``end`` and write them to their cells of the packed triangle."""
+    n = len(order)
+    sums = np.empty(LANES * (n + LANES), np.int64)
+    sums = sums[-np.int64(sums.ctypes.data) % 64 // 8 :]  # vectors across two cache lines are slower
+    x = np.empty(LANES, np.int64)
+    for block in range(begin, end):
+        base = block * LANES
+        sums[base * LANES :] = 0
+        last = _U(first[block + 1] - 1)
+        for visit in range(_U(first[block]), _U(first[block + 1])):
+            soon = _U(entrance[min(visit + _U(_SOON), last)])
+            for line in range(8):
+                _prefetch(words, soon + _U(16 * line))
+            later = _U(visitor[min(visit + _U(_LATER), last)])
+            _prefetch(indptr, later + _U(1))
+            _prefetch(weights, later)
+            user = _U(visitor[visit])
+            weight = weights[user]
+            start, stop = _U(entrance[visit]), _U(indptr[user + _U(1)])
+            x[:] = 0
+            for p in range(start, stop):
+                lane = _U(words[p] & _LABEL) - _U(base)
+                if lane >= _U(LANES):
+                    break
+                x[lane] = weight * (np.int64(words[p]) >> LABEL_BITS)
+            vector = (x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7])
+            for p in range(start, stop):
+                word = np.int64(words[p])
+                _add_scaled(sums, _U(word & _LABEL), vector, word >> LABEL_BITS)
+        for row in range(base, min(base + LANES, n)):
+            i = np.int64(order[row])
+            for column in range(row, n):
+                j = np.int64(order[column])
+                low = min(i, j)
+                packed[_U((low * (2 * n - 1 - low) >> 1) + max(i, j))] = sums[_U(column * LANES + row - base)]

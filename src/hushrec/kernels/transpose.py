@@ -1,0 +1,75 @@
+"""Compressed rows regrouped by column. Privacy: as the ratings that are given."""
+
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from hushrec.arrays import Ints, Ints32
+from hushrec.kernels.csr import check_rows, frozen
+
+__all__ = ["transpose"]
+
+
+def transpose(indptr: Ints, columns: Ints32, n_columns: int, *, threads: int = 2) -> tuple[Ints, Ints32, Any]:
+    """Ratings regrouped by column, rows ascending within a column.
+
+    Args:
+        indptr: where each row's ratings start, and the last ones end, shape (n_rows + 1,).
+        columns: column of each rating, shape (n_ratings,).
+        n_columns: number of columns.
+        threads: how many to use; the result does not depend on it.
+
+    Returns:
+        where each column's ratings start and the last ones end, shape (n_columns + 1,); the row of each
+        rating; its place among the arguments, so that ``values[order]`` are the regrouped values: int32, or
+        int64 from 2^31 ratings.
+
+    Raises:
+        ValueError: the arrays do not fit together, or hold a number outside its range.
+
+    Privacy: private.
+    """
+    if threads < 1:
+        raise ValueError("use 1 thread or more")
+    check_rows(indptr, columns, n_columns)
+    n_rows, n_ratings = len(indptr) - 1, len(columns)
+    indptr, columns = frozen(indptr, np.int64), frozen(columns, np.int32)
+    cuts = np.searchsorted(indptr, np.linspace(0, n_ratings, threads + 1)[1:-1])
+    shares = list(pairwise([0, *cuts.tolist(), n_rows]))  # rows, split into shares of as many ratings
+    rows = np.empty(n_ratings, np.int32)
+    order = np.empty(n_ratings, np.int32 if n_ratings < 1 << 31 else np.int64)
+    counts = np.zeros((threads, n_columns), np.int64)
+    with ThreadPoolExecutor(threads) as pool:
+
+        def each_share(kernel: Any, table: Ints, *common: Any) -> None:
+            list(pool.map(lambda t: kernel(*shares[t], indptr, columns, table[t], *common), range(threads)))
+
+        each_share(_count, counts)
+        starts = np.concatenate([[0], np.cumsum(counts.sum(axis=0))])
+        each_share(_scatter, starts[:-1] + np.cumsum(counts, axis=0) - counts, rows, order)
+    return starts, rows, order
+
+
+@numba.njit(cache=True, nogil=True)
+def _count(begin: int, end: int, indptr: Ints, columns: Ints32, counts: Ints) -> None:
+    """Count the ratings of each column in the rows ``begin`` to ``end``."""
+    for p in range(np.uint64(indptr[begin]), np.uint64(indptr[end])):
+        counts[np.uint64(columns[p])] += 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _scatter(
+    begin: int, end: int, indptr: Ints, columns: Ints32, cursors: Ints, rows: Ints32, order: NDArray[Any]
+) -> None:
+    """Write where the ratings of the rows ``begin`` to ``end`` go, each column's from its cursor on."""
+    for row in range(begin, end):
+        for p in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
+            column = np.uint64(columns[p])
+            at = np.uint64(cursors[column])
+            cursors[column] += 1
+            rows[at] = row
+            order[at] = p

@@ -1,0 +1,43 @@
+"""Symmetric matrices packed as their upper triangle, row by row, diagonal included."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from hushrec.arrays import Ints
+
+
+def packed_size(n: int) -> int:
+    """Cells of an (n, n) upper triangle, diagonal included: n (n + 1) / 2."""
+    return n * (n + 1) // 2
+
+
+def diagonal_positions(n: int) -> Ints:
+    """Where the diagonal lies in a packed (n, n) upper triangle, shape (n,): i n − i (i − 1) / 2."""
+    i = np.arange(n, dtype=np.int64)
+    return i * n - i * (i - 1) // 2
+
+
+def unpack(packed: NDArray[Any], n: int, dtype: DTypeLike = np.float64) -> NDArray[Any]:
+    """The symmetric matrix of a packed upper triangle.
+
+    Args:
+        packed: the upper triangle, row by row, shape (n (n + 1) / 2,).
+        n: rows of the matrix.
+        dtype: of the matrix; float64 holds integers exactly up to 2^53.
+
+    Returns:
+        the matrix, shape (n, n).
+
+    Raises:
+        ValueError: the triangle is of another size.
+    """
+    if packed.shape != (packed_size(n),):
+        raise ValueError(f"the packed triangle of {n} items has {packed_size(n)} cells, not {packed.shape}")
+    matrix = np.empty((n, n), dtype)
+    for i, start in enumerate(diagonal_positions(n)):
+        row = packed[start : start + n - i]
+        matrix[i, i:] = row
+        matrix[i:, i] = row
+    return matrix

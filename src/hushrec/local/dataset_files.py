@@ -1,0 +1,232 @@
+"""The files of a released data set: its rows as Parquet or CSV, and its facts as JSON.
+
+Rows are ``user_id, item_id, rating``, one a cell. They are written and read a part at a time, so that a large
+data set is never text in memory. The facts (what the data are, with the statement of privacy) are the
+Parquet file's metadata under ``hushrec``, and stand beside either file as ``NAME.statement.json``, where a
+ledger in the same folder finds them.
+
+Privacy: public; rows that a grant reported, and facts about them.
+"""
+
+import errno
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from hushrec.arrays import Ints
+from hushrec.data.domain import Domain
+from hushrec.data.ratings import Ratings
+from hushrec.data.readers import formats
+from hushrec.data.readers.quiet import quiet
+from hushrec.errors import ReleaseError
+from hushrec.release.untrusted_json import LARGEST, parse
+
+FORMAT = 1
+KIND = "data set"
+SUFFIXES = (".parquet", ".csv")
+_KEY = "hushrec"
+_SCHEMA = {"user_id": pl.String, "item_id": pl.String, "rating": pl.Float64}
+_ROWS = 1 << 20  # cells written at once, and in a row group
+_PEOPLE = 1 << 20  # ids hashed at once
+_LARGEST = 1 << 36  # bytes that a file may unpack to
+
+
+def numbered(n_people: int, numbers: Ints | None = None) -> pl.Series:
+    """Ids of people who are known by number alone: "0001", "0002", …, so that bytes ascend as numbers do.
+
+    Args:
+        n_people: how many there are, which says how wide a number is.
+        numbers: of those whose ids are wanted, from 1; all of them by default.
+    """
+    wanted = np.arange(1, n_people + 1) if numbers is None else numbers
+    return pl.Series(wanted, dtype=pl.Int64).cast(pl.String).str.zfill(len(str(n_people)))
+
+
+def digest(facts: Mapping[str, Any], ratings: Ratings) -> str:
+    """SHA-256 over facts and rows: finds damage and careless edits, not a forger, who updates it."""
+    total = hashlib.sha256(json.dumps(dict(facts), sort_keys=True, allow_nan=False).encode())
+    for start in range(0, ratings.n_users, _PEOPLE):
+        total.update("\0".join(ratings.users[start : start + _PEOPLE].to_list()).encode() + b"\0")
+    for array in (ratings.indptr, ratings.items, ratings.steps):
+        total.update(array.astype(array.dtype.newbyteorder("<"), copy=False).data)
+    return total.hexdigest()
+
+
+def text(facts: Mapping[str, Any]) -> str:
+    """Facts as JSON, the same for the same facts."""
+    return json.dumps(dict(facts), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def beside(path: Path) -> Path:
+    """Where the facts of a file stand."""
+    return path.with_name(path.name + ".statement.json")
+
+
+def require_lines(path: Path, items: Iterable[str]) -> None:
+    """Refuse to write as CSV what readers of CSV would not give back.
+
+    Raises:
+        ReleaseError: An id holds a line's end of two characters, of which they make one.
+
+    Privacy: public.
+    """
+    if path.suffix == ".csv" and any("\r\n" in item for item in items):
+        raise ReleaseError(f"an id holds a line's end, which no CSV keeps; name it {path.stem}.parquet")
+
+
+def recognised(path: Path) -> bool:
+    """Whether a file says that it is a released data set; it may still be damaged.
+
+    Privacy: public.
+    """
+    if path.suffix == ".csv":
+        return beside(path).is_file()
+    try:
+        with quiet():
+            return path.suffix == ".parquet" and _KEY in pl.read_parquet_metadata(path)
+    except (Exception, pl.exceptions.PanicException):  # whatever a damaged file makes the reader say
+        return False
+
+
+def write(path: Path, ratings: Ratings, facts: Mapping[str, Any]) -> None:
+    """Write rows and facts; the facts first, so that there is no data set that its ledger does not know.
+
+    Raises:
+        ReleaseError: The name ends in neither ``.parquet`` nor ``.csv``, or see ``require_lines``.
+        OSError: There is no room, or no such folder.
+    """
+    if path.suffix not in SUFFIXES:
+        raise ReleaseError(f"name it {path.name}.parquet or {path.name}.csv: a data set is one of these")
+    require_lines(path, ratings.domain.items)
+    part, note = path.with_name(path.name + ".part"), beside(path)
+    note_part = note.with_name(note.name + ".part")
+    try:
+        if path.suffix == ".parquet":
+            _sink(ratings, facts, part)
+        else:
+            _source(ratings).sink_csv(part)
+        note_part.write_text(text(facts), encoding="utf-8")
+        note_part.replace(note)
+        part.replace(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        if isinstance(error, OSError) and error.strerror:
+            raise
+        raise OSError(errno.EIO, "it was not written to its end; is there room left?") from None
+    finally:
+        part.unlink(missing_ok=True)
+        note_part.unlink(missing_ok=True)
+
+
+def to_parquet(ratings: Ratings, facts: Mapping[str, Any]) -> bytes:
+    """The Parquet file's bytes; the same rows and facts give the same bytes."""
+    buffer = BytesIO()
+    _sink(ratings, facts, buffer)
+    return buffer.getvalue()
+
+
+def read_facts(path: Path) -> Any:
+    """The facts of a file, unchecked: in a Parquet file itself, beside a CSV file.
+
+    Raises:
+        ReleaseError: There are none.
+    """
+    if path.suffix not in SUFFIXES:
+        raise ReleaseError(f"{path} is no data set: its name ends in neither .parquet nor .csv")
+    if not path.exists():
+        raise ReleaseError(f"{path} cannot be read: No such file or directory")
+    note = beside(path)
+    try:
+        if path.suffix == ".parquet":
+            with quiet():
+                found = pl.read_parquet_metadata(path)[_KEY]
+            return parse(found)
+        if note.stat().st_size > LARGEST:
+            raise ReleaseError(f"{note} is larger than the facts of any data set")
+        return parse(note.read_text(encoding="utf-8"))
+    except ReleaseError:
+        raise
+    except FileNotFoundError:
+        raise ReleaseError(f"{note} is missing, which tells what {path.name} is: put it beside it") from None
+    except (Exception, pl.exceptions.PanicException):  # whatever a crafted file makes the readers say
+        raise ReleaseError(f"{path} is no data set of hushrec, or was damaged; fetch it again") from None
+
+
+def read_rows(path: Path, domain: Domain) -> Ratings:
+    """The rows of a file, which must be of this domain exactly.
+
+    Raises:
+        ReleaseError: The file is damaged, or holds other items, other ratings, or people out of order.
+    """
+    try:
+        items = pl.Enum(domain.items)
+        lo, _, step = domain.scale
+        values = lo + step * np.arange(domain.scale.levels)
+        names, counts = [pl.Series(dtype=pl.String)], [np.zeros(0, dtype=np.int64)]
+        columns, marks = [np.zeros(0, dtype=np.int32)], [np.zeros(0, dtype=np.uint8)]
+        for table in _tables(path):
+            runs = table["user_id"].rle().struct.unnest()
+            names.append(runs["value"])
+            counts.append(runs["len"].to_numpy().astype(np.int64))
+            columns.append(table["item_id"].cast(items).to_physical().to_numpy().astype(np.int32))
+            found = table["rating"].cast(pl.Float64).to_numpy()
+            steps = domain.scale.nearest(found)
+            if table.null_count().sum_horizontal().item() or not np.array_equal(values[steps], found):
+                raise ValueError("a cell is empty or off the scale")
+            marks.append(steps)
+        users, lengths = _joined(pl.concat(names), np.concatenate(counts))
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        return Ratings(domain, users, indptr, np.concatenate(columns), np.concatenate(marks))
+    except (Exception, pl.exceptions.PanicException):  # messages of readers may hold cells
+        raise ReleaseError(f"{path} was altered or cut short after it was written; fetch it again") from None
+
+
+def _tables(path: Path) -> Iterator[pl.DataFrame]:
+    form = path.suffix.removeprefix(".")
+    return formats.read(path, form, columns=None, separator=None, decimal=".", max_bytes=_LARGEST)
+
+
+def _joined(users: pl.Series, lengths: Ints) -> tuple[pl.Series, Ints]:
+    """Runs that a part's end has cut in two are one again."""
+    first = users.ne_missing(users.shift()).to_numpy()
+    starts = np.flatnonzero(first)
+    return users.gather(starts), np.add.reduceat(lengths, starts) if len(starts) else lengths
+
+
+def _sink(ratings: Ratings, facts: Mapping[str, Any], target: Path | BytesIO) -> None:
+    # Row groups and order are fixed, and there are no statistics, so that the bytes depend on the rows alone.
+    _source(ratings).sink_parquet(
+        target, compression="zstd", statistics=False, row_group_size=_ROWS, metadata={_KEY: text(facts)}
+    )
+
+
+def _source(ratings: Ratings) -> pl.LazyFrame:
+    def frames(*_: object) -> Iterator[pl.DataFrame]:
+        return _frames(ratings)
+
+    return register_io_source(frames, schema=_SCHEMA)
+
+
+def _frames(ratings: Ratings) -> Iterator[pl.DataFrame]:
+    lo, _, step = ratings.domain.scale
+    values = pl.Series(lo + step * np.arange(ratings.domain.scale.levels))
+    items = pl.Series(ratings.domain.items, dtype=pl.String)
+    for start in range(0, ratings.n_ratings, _ROWS):
+        stop = min(start + _ROWS, ratings.n_ratings)
+        first = int(np.searchsorted(ratings.indptr, start, side="right")) - 1
+        last = int(np.searchsorted(ratings.indptr, stop, side="left"))
+        bounds = np.clip(ratings.indptr[first : last + 1], start, stop)
+        lengths = bounds[1:] - bounds[:-1]
+        yield pl.DataFrame(
+            {
+                "user_id": ratings.users.gather(np.repeat(np.arange(first, last, dtype=np.uint32), lengths)),
+                "item_id": items.gather(ratings.items[start:stop]),
+                "rating": values.gather(ratings.steps[start:stop]),
+            }
+        )

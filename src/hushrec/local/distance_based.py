@@ -1,0 +1,209 @@
+"""A data set in which items are kept, or replaced by others, mostly near ones."""
+
+import hashlib
+import math
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import Field, field_serializer
+
+from hushrec.data.capping import chosen_slots
+from hushrec.data.domain import Domain
+from hushrec.data.features import ItemFeatures
+from hushrec.data.ratings import Ratings
+from hushrec.errors import BudgetExceeded, BudgetUnsupported, ConfigError
+from hushrec.figures import above
+from hushrec.local.groups import Distance, Groups
+from hushrec.local.method import SLOTS, Method
+from hushrec.privacy.accounting import fixed_point
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.events import drawn_rate
+from hushrec.privacy.accounting.local_events import Substitutions
+from hushrec.privacy.accounting.plan import Plan
+from hushrec.privacy.local.substitution import SubstitutionLaw, worst_per_slot
+from hushrec.release.artefact import Release
+from hushrec.release.statement import Statement
+from hushrec.release.statement_lines import Local
+from hushrec.statistics.footprint import LISTED, Footprint
+
+_RAW = "the groups of items were made from everybody's exact ratings, and nothing was charged for them"
+_UNPROTECTED = "the groups of items were made from a release whose promise does not hold by itself"
+_PAIRS = 2e9
+"""Of near items of one item, over all items: with more, D2P's own figure would take minutes."""
+_SO = "; the ε of a slot holds only against those who learn nothing from the groups"
+
+
+class DistanceBased(Method):
+    """AlterEgo profiles after D2P (Guerraoui et al. 2015; Du, Leighton & Patel 2019, §III.C).
+
+    Every rating of a person keeps its item i with ``keep_probability`` (p*, the profiler). Otherwise the item
+    is replaced: with ``group_probability`` (p, the selector) by one of its group G_i, the other items within
+    ``threshold`` of it, else by any of all m items; if G_i is empty, by any. So, with g_i items in G_i,
+
+        P(j | i) = p* [j = i] + (1 − p*)(p [j ∈ G_i]/g_i + (1 − p)/m),
+
+    and a slot loses ε = max_j ln(max_i P(j | i)/min_i P(j | i)) of which item it holds. The stars stay.
+
+    Args:
+        keep_probability: p*, of an item to stay as it is.
+        group_probability: p, of a replacement to come from the item's group.
+        distance: ``squared``, ``cosine`` (1 − cos), ``pearson`` (1 − correlation) or ``d2p`` (1/cos − 1).
+        threshold: λ; items nearer than that are in each other's groups.
+        groups: what distances are measured between: public features of items
+            (``hushrec.data.features.read``), a release of a covariance model, which was charged when it was
+            made, or, as published, everybody's ``"ratings"``, for which nothing is charged, so that the
+            statement covers no groups.
+
+    Privacy: charged (one ``Substitutions`` event), unit ``user``, adjacency ``replace-items``: which items a
+    person's ratings are of is protected; how many they are and how many stars they have is published.
+    """
+
+    keep_probability: float = Field(gt=0, lt=1)
+    group_probability: float = Field(ge=0, lt=1)
+    threshold: float = Field(gt=0, allow_inf_nan=False)
+    distance: Distance = "squared"
+    groups: Literal["ratings"] | ItemFeatures | Release
+
+    @field_serializer("groups")
+    def _named(self, groups: str | ItemFeatures | Release) -> str:
+        """What was grouped by, such that other groups are another setting."""
+        if isinstance(groups, Release):
+            return f"release {hashlib.sha256(groups.to_bytes()).hexdigest()}"
+        return groups if isinstance(groups, str) else f"features {groups.digest}"
+
+    def plan(self, domain: Domain, budget: Budget | None = None) -> Plan:
+        """What the settings cost; a budget, if there is one, is a limit.
+
+        The exact ε of a slot is planned where the groups are public, and the largest that any groups could
+        have where they are made from ratings: there the exact one would tell of them.
+        """
+        if budget is not None and (budget.unit, budget.adjacency) != ("user", "replace-items"):
+            raise BudgetUnsupported(
+                "DistanceBased protects which items a user's ratings are of: leave the budget out, or give "
+                'unit "user" and adjacency "replace-items"'
+            )
+        if uncovered := self._uncovered():
+            per_slot = worst_per_slot(self.keep_probability, self.group_probability, domain.n_items)
+        else:
+            per_slot = self._law(self._groups(domain)).per_slot
+        cells = min(domain.cap, domain.n_items)
+        event = Substitutions(SLOTS, per_slot, 1 - drawn_rate(self.keep_probability), cells, domain.n_items)
+        cost = fixed_point.cost(cells * event.loss)
+        if budget is None:
+            budget = Budget(
+                epsilon=fixed_point.shown(cost), delta=0.0, unit="user", adjacency="replace-items"
+            )
+        if cost > budget.epsilon_units:
+            raise BudgetExceeded(fixed_point.shown(cost), budget.epsilon, budget.unit, started=False)
+        return self.planned(domain, budget, event, uncovered=uncovered)
+
+    def footprint(self, plan: Plan, domain: Domain) -> Footprint:
+        """Of every rating's replacement, and of finding groups, whose size no public fact tells.
+
+        They are made before anything is charged.
+        """
+        return Footprint(4e7 + LISTED * domain.n_users, 120, 200, 0.0, 2.0)
+
+    def law(self, plan: Plan, ratings: Ratings) -> SubstitutionLaw:
+        """That of the groups, which are made from the ratings if the settings say so."""
+        if self.groups == "ratings":
+            return self._law(Groups.of_ratings(ratings, self.distance, self.threshold))
+        return self._law(self._groups(ratings.domain))
+
+    def kept(self, ratings: Ratings) -> Ratings:
+        """At most ``cap`` of each person's, such that the stars of those kept tell nothing of the items."""
+        parts = ratings.users, ratings.indptr, ratings.items, ratings.steps
+        mask = chosen_slots(*parts, ratings.domain.cap)
+        return ratings if mask is None else ratings.select(mask)
+
+    def local(self, plan: Plan, domain: Domain) -> Local:
+        """Of a slot: the mean loss and D2P's own figure are stated where the groups are public."""
+        (event,) = plan.events
+        assert isinstance(event, Substitutions)
+        law = None if self._uncovered() else self._law(self._groups(domain))
+        few = law is not None and float((np.diff(law.indptr).astype(float) ** 2).sum()) < _PAIRS
+        return Local(
+            what="slot",
+            epsilon=event.per_slot,
+            expected=law.expected if law else event.per_slot,
+            claimed=law.distance_epsilon if law and few else None,
+            count=event.cells,
+            changed=event.replaced,
+        )
+
+    def facts(self, plan: Plan, domain: Domain) -> Mapping[str, Any]:
+        """The settings, as they stand."""
+        return self.settings()
+
+    def assumes(self, plan: Plan) -> tuple[str, ...]:
+        """What the groups rest on, and what they and the rows cost together."""
+        near = f"items nearer than {self.threshold:g} ({self.distance} distance of {self._compared()})"
+        lines = (*super().assumes(plan), f"{near} are in each other's groups")
+        if isinstance(self.groups, ItemFeatures):
+            lines += ("the features of items are public knowledge, not made from ratings",)
+        if self.beside():
+            assert isinstance(self.groups, Release)
+            lines += (_together(self.groups.statement, plan.epsilon),)
+        return lines
+
+    def beside(self) -> str:
+        """The release that the groups were made from, if it promises anything."""
+        if not isinstance(self.groups, Release) or not self.groups.statement.private:
+            return ""
+        made = self.groups.statement
+        at = f"ε = {above(made.epsilon)} at δ = {above(made.delta)}, unit {made.unit}, {made.adjacency}"
+        return f"a release of {self.groups.model} ({at})"
+
+    def _compared(self) -> str:
+        if isinstance(self.groups, Release):
+            return f"the released covariance of {self.groups.model}"
+        return "everybody's exact ratings" if isinstance(self.groups, str) else "public features"
+
+    def groups_in(self, domain: Domain) -> str:
+        """How large the groups are; empty where they would be made from ratings. Privacy: public."""
+        return "" if isinstance(self.groups, str) else self._groups(domain).summary
+
+    def _uncovered(self) -> str:
+        """Why nothing covers the groups; empty where they are public or were paid for."""
+        if isinstance(self.groups, str):
+            return _RAW + _SO
+        protected = isinstance(self.groups, ItemFeatures) or self.groups.statement.private
+        return "" if protected else _UNPROTECTED + _SO
+
+    def _groups(self, domain: Domain) -> Groups:
+        assert not isinstance(self.groups, str)
+        return _grouped(self.groups, domain, self.distance, self.threshold)
+
+    def _law(self, groups: Groups) -> SubstitutionLaw:
+        return SubstitutionLaw(self.keep_probability, self.group_probability, groups.indptr, groups.members)
+
+
+def _together(made: Statement, epsilon: float) -> str:
+    """What the rows and the release that grouped their items cost together."""
+    if made.unit == "rating":
+        return (
+            "the release that the groups were made from protects single ratings; what it tells of all of a "
+            "person's is bounded by no ε here"
+        )
+    # Ratings of other items are a row that goes and a row that comes.
+    twice = made.adjacency == "add-remove"
+    delta = made.delta * (1 + math.exp(min(made.epsilon, 700.0))) if twice else made.delta
+    total = epsilon + made.epsilon * (2 if twice else 1)
+    return (
+        "if the release that the groups were made from is of the same people, it and this one cost a person "
+        f"ε = {above(total)} at δ = {above(min(delta, 1.0), 3)} together, for which items their ratings are "
+        "of"
+    )
+
+
+@lru_cache(maxsize=4)
+def _grouped(source: ItemFeatures | Release, domain: Domain, distance: Distance, threshold: float) -> Groups:
+    if isinstance(source, Release):
+        if source.items != domain.items:
+            raise ConfigError(
+                "groups: the release has another catalogue than the domain; make it under this one"
+            )
+        return Groups.of_release(source, distance, threshold)
+    return Groups.of_features(source, domain, distance, threshold)

@@ -1,0 +1,240 @@
+"""Groups of near items, which replace each other in a released data set (Guerraoui et al. 2015, §3).
+
+All four distances follow from inner products ⟨a_i, a_j⟩ of the items' vectors, or a covariance C_ij, of which
+a block of rows is made at a time. Items whose vector is zero, or does not vary where only that counts, are
+near to none.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+from scipy import sparse
+
+from hushrec.arrays import Floats, Ints, Ints32
+from hushrec.data.domain import Domain
+from hushrec.data.features import ItemFeatures
+from hushrec.data.ratings import Ratings
+from hushrec.errors import ConfigError
+from hushrec.kernels.csr import frozen
+from hushrec.release.artefact import Release
+
+Distance = Literal["squared", "cosine", "pearson", "d2p"]
+
+_CELLS = 2**21  # of a block
+_ROUNDING = 1e-9
+"""Nearer to the threshold, as a part of it, a pair counts as at it: no machine's rounding changes groups."""
+_FILLED, _DENSE = 1 / 8, 2**27
+"""Vectors filled to this part are multiplied faster as dense ones; if they have no more entries than that."""
+
+__all__ = ["Distance", "Groups", "quantile_threshold"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Groups:
+    """The group of every item, without itself.
+
+    Attributes:
+        indptr: where each item's group begins and the last one's ends, shape (n_items + 1,).
+        members: ascending in a group.
+
+    Privacy: public from features, post-processing of a release, private from ratings. In no repr.
+    """
+
+    indptr: Ints = field(repr=False)
+    members: Ints32 = field(repr=False)
+
+    @classmethod
+    def of_features(
+        cls, features: ItemFeatures, domain: Domain, distance: Distance, threshold: float
+    ) -> Self:
+        """Items whose features are near.
+
+        Args:
+            features: of the items of ``domain``.
+            domain: the catalogue.
+            distance: ``squared`` (‖a − b‖²), ``cosine`` (1 − cos), ``pearson`` (1 − correlation: the cosine
+                of vectors less their means) or ``d2p`` (1/cos − 1, infinite where cos ≤ 0).
+            threshold: λ; nearer items are in each other's groups.
+
+        Raises:
+            ConfigError: The threshold is not positive, or the features are of another catalogue.
+
+        Privacy: public.
+        """
+        if features.matrix.shape[0] != domain.n_items:
+            raise ConfigError("the features are of another catalogue; read them with this domain")
+        return cls._of(features, distance, threshold)
+
+    @classmethod
+    def of_release(cls, release: Release, distance: Distance, threshold: float) -> Self:
+        """Items that were rated alike, by the covariance C that a release holds.
+
+        The squared distance is C_ii + C_jj − 2C_ij, in squared stars; cosine and Pearson are the same,
+        1 − C_ij/√(C_ii C_jj).
+
+        Args:
+            release: with item factors F, for C = F Fᵀ, or with a covariance; of the items to be grouped.
+            distance, threshold: as of ``of_features``.
+
+        Raises:
+            ConfigError: The threshold is not positive.
+
+        Privacy: post-processing of the release.
+        """
+        return cls._of(release, distance, threshold)
+
+    @classmethod
+    def of_ratings(cls, ratings: Ratings, distance: Distance, threshold: float) -> Self:
+        """Items whose columns of raw ratings are near, 0 where there is none: as published.
+
+        Args:
+            ratings: of everybody.
+            distance, threshold: as of ``of_features``.
+
+        Raises:
+            ConfigError: The threshold is not positive.
+
+        Privacy: private, and nothing is charged: for reproductions, whose statement says so.
+        """
+        return cls._of(ratings, distance, threshold)
+
+    @property
+    def sizes(self) -> Ints:
+        """How many items each group has, shape (n_items,). Privacy: as the groups."""
+        return np.diff(self.indptr)
+
+    @property
+    def summary(self) -> str:
+        """How large they are, for people to read. Privacy: as the groups."""
+        sizes = self.sizes
+        return (
+            f"{sizes.size:,} groups of {sizes.min()} to {sizes.max()} items, {np.median(sizes):g} in the "
+            f"middle, {np.count_nonzero(sizes == 0):,} of them empty"
+        )
+
+    @classmethod
+    def _of(cls, source: ItemFeatures | Release | Ratings, distance: Distance, threshold: float) -> Self:
+        if not threshold > 0:
+            raise ConfigError("threshold is a distance below which items are near: a positive number")
+        counts, members = [np.zeros(1, np.int64)], [np.empty(0, np.int32)]
+        products = _products(source)
+        for block in _blocks(products, distance, np.arange(products.squares.size)):
+            near = block < threshold * (1 - _ROUNDING)
+            counts.append(near.sum(axis=1))
+            members.append(np.nonzero(near)[1].astype(np.int32))
+        indptr = frozen(np.cumsum(np.concatenate(counts)), np.int64)
+        listed = frozen(np.concatenate(members), np.int32)
+        return cls(indptr, listed)
+
+
+def quantile_threshold(source: ItemFeatures | Release | Ratings, distance: Distance, share: float) -> float:
+    """The least threshold under which at least this share of all pairs of items lie, for experiments.
+
+    Looks at all pairs of a small catalogue, and at those of evenly spaced items with all others of a large
+    one.
+
+    Args:
+        source: what the distances are made from.
+        distance: as of ``Groups.of_features``.
+        share: in (0, 1).
+
+    Returns:
+        The threshold; infinite where so many pairs have no distance.
+
+    Privacy: as the source: that of ratings is private, and covered by no statement.
+    """
+    products = _products(source)
+    n = products.squares.size
+    items = np.unique(np.linspace(0, n - 1, max(1, min(n, 4 * _CELLS // n))).astype(np.int64))
+    found = np.concatenate([block.ravel() for block in _blocks(products, distance, items)])
+    last = min(max(math.ceil(share * items.size * (n - 1)) - 1, 0), found.size - 1)
+    return max(float(np.partition(found, last)[last]) * (1 + 2 * _ROUNDING), _ROUNDING)
+
+
+class _Products(NamedTuple):
+    """Inner products of the items' vectors; private where these are."""
+
+    squares: Floats
+    """⟨a_i, a_i⟩, shape (n,)."""
+    rows: Callable[[Ints], Floats]
+    """⟨a_i, a_j⟩ of some items i and all j."""
+    sums: Floats
+    """Of the vectors, shape (n,); zeros where they have no mean to be taken off."""
+    length: int
+    """Of the vectors."""
+
+
+def _products(source: ItemFeatures | Release | Ratings) -> _Products:
+    if isinstance(source, Release):
+        return _of_covariance(source)
+    vectors: Any
+    if isinstance(source, ItemFeatures):
+        vectors = source.matrix
+    else:
+        shape = source.n_users, source.domain.n_items
+        people: Any = sparse.csr_array((source.values(), source.items, source.indptr), shape=shape)
+        vectors = people.T.tocsr()
+    squares, sums = vectors.multiply(vectors).sum(axis=1), vectors.sum(axis=1)
+    n, length = vectors.shape
+    if _FILLED * n * length < vectors.nnz and n * length < _DENSE:
+        vectors = vectors.toarray()
+        return _Products(squares, lambda items: vectors[items] @ vectors.T, sums, length)
+    turned = vectors.T.tocsr()
+    return _Products(squares, lambda items: (vectors[items] @ turned).toarray(), sums, length)
+
+
+def _of_covariance(release: Release) -> _Products:
+    n = len(release.items)
+    packed = release.tensors.get("covariance")
+    if packed is None and "item_factors" not in release.tensors:
+        raise ConfigError(
+            f"a release of {release.model} holds no covariance of items; take one of CovarianceSVD or "
+            "CovarianceKNN"
+        )
+    if packed is None:
+        factors = release.tensors["item_factors"].astype(np.float64)
+        squares = np.einsum("ik,ik->i", factors, factors)
+        return _Products(squares, lambda items: factors[items] @ factors.T, np.zeros(n), 1)
+
+    def rows(items: Ints) -> Floats:
+        low, high = np.minimum(items[:, None], np.arange(n)), np.maximum(items[:, None], np.arange(n))
+        return np.asarray(packed[low * (2 * n - 1 - low) // 2 + high], dtype=np.float64)
+
+    every = np.arange(n)
+    squares = packed[every * (2 * n - 1 - every) // 2 + every].astype(np.float64)
+    return _Products(squares, rows, np.zeros(n), 1)
+
+
+def _blocks(products: _Products, distance: Distance, items: Ints) -> Iterator[Floats]:
+    """The distances of some items from all, some rows at a time."""
+    tall = max(1, _CELLS // products.squares.size)
+    for start in range(0, items.size, tall):
+        yield _distances(products, distance, items[start : start + tall])
+
+
+def _distances(products: _Products, distance: Distance, items: Ints) -> Floats:
+    """Of some items from all; infinite from themselves and where there is none."""
+    dots, squares = products.rows(items), products.squares
+    known = squares > 0
+    if distance == "pearson":
+        length = max(products.length, 1)
+        dots -= products.sums[items, None] * (products.sums / length)
+        squares = squares - products.sums**2 / length
+        known &= squares > 1e-12 * products.squares  # else constant, but for rounding
+    if distance == "squared":
+        found = squares[items, None] + squares - 2 * dots
+    else:
+        norms = np.sqrt(np.where(known, squares, 1.0))
+        cosines = np.clip(dots / norms / norms[items, None], -1.0, 1.0)
+        found = 1 - cosines
+        if distance == "d2p":
+            near = cosines > 0
+            np.divide(found, cosines, out=found, where=near)  # 1/cos − 1
+            found[~near] = np.inf
+    found[~known[items]] = np.inf
+    found[:, ~known] = np.inf
+    found[np.arange(items.size), items] = np.inf
+    return found

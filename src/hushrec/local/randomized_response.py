@@ -1,0 +1,118 @@
+"""A data set in which every cell of every row is answered by randomized response."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field
+
+from hushrec.data.domain import Domain
+from hushrec.data.ratings import Ratings
+from hushrec.errors import BudgetError, BudgetUnsupported, ConfigError
+from hushrec.local.method import CELLS, Method
+from hushrec.privacy.accounting import fixed_point
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.calibration import published_responses, responses
+from hushrec.privacy.accounting.local_events import Responses
+from hushrec.privacy.accounting.plan import Analysis, Plan
+from hushrec.privacy.local.response import ResponseLaw
+from hushrec.release.statement_lines import Local
+from hushrec.statistics.footprint import Footprint
+
+
+class RandomizedResponse(Method):
+    """k-ary randomized response on every cell of a person's row (Du, Leighton & Patel 2019, §III.B).
+
+    A cell holds one of k symbols, "not rated" or a rating of the scale, and is answered
+
+        truly with chance e^ε_k/(e^ε_k + k − 1), else by each of the others alike,
+
+    which loses exactly ε_k. Two rows of at most ``cap`` ratings in m items differ in at most
+    d = min(m, 2 · cap) cells, so ε_k = ε/d; at δ > 0 it is larger, by the composition of d losses.
+
+    ``published`` keeps a cell with chance e^ε_k/(1 + e^ε_k), ε_k = ε/m, and spreads the rest over k − 1
+    others, which loses ε_k + ln(k − 1). The statement gives both, and the ledger is charged what is true.
+
+    With ``sample`` = s, each person answers for s cells only, drawn without looking, and the others are
+    reported as not rated. All s may be among those that differ, so ε_k = ε/min(s, d).
+
+    Args:
+        analysis: ``corrected`` or ``published``.
+        sample: how many cells of each row are answered; None for all of them.
+
+    Privacy: charged (one ``Responses`` event), unit ``user``, adjacency ``replace``: whoever took part is
+    public, and with him the number of rows; what he rated is not.
+    """
+
+    analysis: Analysis = "corrected"
+    sample: int | None = Field(default=None, ge=1)
+
+    def plan(self, domain: Domain, budget: Budget | None = None) -> Plan:
+        """The chance of a true answer that the budget buys."""
+        if budget is None:
+            raise BudgetError(
+                'RandomizedResponse needs a budget: Budget(epsilon=…, delta=0, unit="user", '
+                'adjacency="replace")'
+            )
+        if (budget.unit, budget.adjacency) != ("user", "replace"):
+            raise BudgetUnsupported(
+                "RandomizedResponse protects user under replace: every person sends a row, so who takes part "
+                "is known; change the budget's unit or adjacency"
+            )
+        asked = self.sample or domain.n_items
+        if asked > domain.n_items:
+            raise ConfigError(
+                f"sample = {asked:,} cells are more than the {domain.n_items:,} items; lower it"
+            )
+        sort = {"symbols": domain.scale.levels + 1, "cells": min(asked, 2 * domain.cap), "size": asked}
+        if self.analysis == "published":
+            event = published_responses(CELLS, budget.epsilon, **sort)
+            return self.planned(domain, budget, event, claimed=budget.epsilon)
+        return self.planned(domain, budget, responses(CELLS, budget, **sort))
+
+    def footprint(self, plan: Plan, domain: Domain) -> Footprint:
+        """Of the cells that are reported as rated, of everybody on the roster or in the ratings."""
+        event = _event(plan)
+        invented = event.size * event.noise  # of a person, at most: noise also invents that nothing was rated
+        people, each = domain.n_users, 20 * invented + 400
+        seconds = 4e-8 * event.size
+        return Footprint(1e7 + people * each, 40, 0 if people else each, people * seconds, 2.0)
+
+    def law(self, plan: Plan, ratings: Ratings) -> ResponseLaw:
+        """That of the planned event."""
+        event = _event(plan)
+        return ResponseLaw(event.symbols, event.exponent, self.sample)
+
+    def kept(self, ratings: Ratings) -> Ratings:
+        """At most ``cap`` of each person's, chosen by his id and his items alone."""
+        return ratings.capped(ratings.domain.cap)
+
+    def local(self, plan: Plan, domain: Domain) -> Local:
+        """Of a cell."""
+        event = _event(plan)
+        differing = min(domain.n_items, 2 * domain.cap)
+        return Local(
+            what="cell",
+            epsilon=fixed_point.written_above(event.loss),
+            expected=event.expected,
+            claimed=plan.budget.epsilon / event.size if self.analysis == "published" else None,
+            count=event.cells,
+            changed=event.noise,
+            drawn=event.size * differing / (domain.n_items * event.cells),
+        )
+
+    def facts(self, plan: Plan, domain: Domain) -> Mapping[str, Any]:
+        """Symbols, exponent, answered cells and width: all that unbiased estimates need."""
+        event = _event(plan)
+        return {
+            **self.settings(),
+            "symbols": event.symbols,
+            "exponent": event.exponent,
+            "asked": self.sample,
+            "cells": domain.n_items,
+        }
+
+
+def _event(plan: Plan) -> Responses:
+    (event,) = plan.events
+    assert isinstance(event, Responses)
+    return event

@@ -1,0 +1,119 @@
+"""The first phase that models share: measure sums and counts, and make item effects of them."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from hushrec.arrays import Floats, Ints
+from hushrec.data.domain import Domain
+from hushrec.estimation.shrinkage import damped, shrink, shrinking
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.bounded import Noisy
+from hushrec.privacy.grant import Grant
+from hushrec.statistics.footprint import DRAWS, Footprint
+from hushrec.statistics.item_sums import EffectSums
+from hushrec.statistics.query import Query
+from hushrec.statistics.sensitivity import Norm
+
+
+class Baseline(NamedTuple):
+    """Released global effects.
+
+    Attributes:
+        item_effects: mean rating of each item by a person of average level, less ``user_mean``;
+            shape (n_items,).
+        variance: posterior variance of each.
+        counts: number of ratings of each, as far as it is known.
+        user_mean: average over people of rating less item effect.
+
+    Privacy: post-processing.
+    """
+
+    item_effects: Floats
+    variance: Floats
+    counts: Floats
+    user_mean: float
+
+
+class EffectSettings(BaseModel):
+    """How item effects are measured. Widths are fractions of the scale's width: one star of five is 0.25.
+
+    Args:
+        clip: bound on a rating centred at home (unit ``user``).
+        strength: fictitious ratings at the middle of the scale in a person's own mean (unit ``user``).
+        contribution: K, the number of ratings up to which a person counts in full (unit ``user``); by
+            default it grows with ε, because less noise leaves room for more of each person.
+        item_strength: β_m, fictitious ratings at the global mean (published analysis).
+
+    Privacy: public.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    clip: float = Field(default=0.35, gt=0, le=2, allow_inf_nan=False)
+    strength: int = Field(default=20, ge=0, le=10**6)
+    contribution: float | None = Field(default=None, ge=1, allow_inf_nan=False)
+    item_strength: float = Field(default=15.0, ge=0, allow_inf_nan=False)
+
+    def sums(
+        self, domain: Domain, budget: Budget, norm: Norm, *, published: bool, personal: bool = False
+    ) -> EffectSums:
+        """What is measured under a budget."""
+        contribution = 1.0 if published else self.contribution or max(15 * budget.epsilon**0.9, 1.0)
+        return EffectSums(
+            domain=domain,
+            unit=budget.unit,
+            adjacency=budget.adjacency,
+            norm=norm,
+            published=published,
+            clip=self.clip * domain.scale.span,
+            contribution=contribution,
+            strength=self.strength,
+            personal=personal,
+        )
+
+    def measure(self, sums: EffectSums, measured: Iterable[tuple[Query, Ints]], grant: Grant) -> Baseline:
+        """Release the sums, then shrink them to item effects.
+
+        Args:
+            sums: what was measured.
+            measured: its values, as ``sums.measure`` gives them.
+            grant: what was charged.
+
+        Privacy: charged (the events of ``sums``).
+        """
+        noisy = {query.name: query.release(grant, values) for query, values in measured}
+        lo, hi, _ = sums.domain.scale
+        span, origin = sums.domain.scale.span, sums.origin
+        item_sums, item_counts = noisy["item sums"], noisy["item counts"]
+        if sums.published:
+            level = float(np.clip(_ratio(noisy["global sum"], noisy["global count"]), lo, hi))
+            effects = damped(item_sums, item_counts, level, self.item_strength)
+        else:
+            effects = shrink(item_sums, item_counts, span)
+        item_effects = np.clip(effects.mean + origin, lo, hi)
+        if "global sum" in noisy and not sums.published:
+            # The item sums were centred at home, so the level comes from the people's own means.
+            level = origin + _ratio(noisy["global sum"], noisy["global count"])
+            user_mean = level - effects.counts @ item_effects / effects.counts.sum()
+        else:
+            residual = item_sums.values.sum() - effects.counts @ (item_effects - origin)
+            user_mean = residual / max(effects.counts.sum(), 1.0)
+        return Baseline(
+            item_effects, effects.variance, effects.counts, float(np.clip(user_mean, -span, span))
+        )
+
+
+def effects_footprint(domain: Domain, budget: Budget, *, published: bool) -> Footprint:
+    """What measuring and shrinking item effects takes: everything below only adds to it. Privacy: public."""
+    n, user = domain.n_items, budget.unit == "user"
+    denoised = not published and (user or budget.adjacency == "add-remove")
+    memory, seconds = shrinking(n) if denoised else (0.0, 0.0)
+    each = 40 if user else 20  # a rating's value; of users, what the cap leaves, centred and weighted
+    return Footprint(1e7 + memory + 100 * n, each, 32, seconds + 2 * n / DRAWS, 0.1)
+
+
+def _ratio(total: Noisy, count: Noisy) -> float:
+    return float(total.values[0] / max(count.values[0], 1.0))

@@ -1,0 +1,124 @@
+"""Puts what a model learned into the form that clients predict from.
+
+Privacy: post-processing.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from hushrec.arrays import Floats, Floats32
+from hushrec.data.domain import Domain
+from hushrec.models.base import Model
+from hushrec.models.phases.biases import Averages
+from hushrec.models.phases.item_effects import Baseline
+from hushrec.release.artefact import Release
+from hushrec.release.statement import placeholder_statement
+
+USER_VARIANCE = 0.01
+"""Variance of people's levels, in squared widths of the scale."""
+LEVEL_NOISE = 0.05
+"""Variance of a rating around item effect and level, in squared widths of the scale."""
+FACTOR_NOISE = 0.044
+"""The same where factors explain part of it."""
+
+
+def factor_release(model: Model, domain: Domain, baseline: Baseline, factors: Floats) -> Release:
+    """A release that predicts by ridge regression on item factors of shape (n_items, rank)."""
+    noise = FACTOR_NOISE if factors.shape[1] else LEVEL_NOISE
+    constants = {"user_mean": baseline.user_mean, "user_variance": USER_VARIANCE * domain.scale.span**2}
+    tensors = {"item_factors": factors}
+    return _release(model, domain, "factors", baseline, noise, constants, tensors)
+
+
+def people_release(
+    model: Model, domain: Domain, averages: Averages, people: Floats, items: Floats, users: Sequence[str] = ()
+) -> Release:
+    """A release that lists people: known ones are predicted by their vectors, others fold in.
+
+    Args:
+        model: whose release it is.
+        domain: the public frame, with a roster.
+        averages: of items and people.
+        people, items: factors, shapes (n_users, rank) and (n_items, rank), the former in rating units.
+        users: ids of the people, where the domain has no roster.
+    """
+    # Turned so that people's vectors have unit covariance, which is the prior of those who fold in.
+    root = second_moment_root(people.T @ people / max(len(people), 1), domain.scale.unit)
+    span = domain.scale.span
+    weights = averages.user_counts + 1e-9
+    user_mean = float(np.average(averages.user_effects, weights=weights)) if len(weights) else 0.0
+    constants = {"user_mean": user_mean, "user_variance": USER_VARIANCE * span**2}
+    tensors = {
+        "item_factors": items @ root,
+        "user_effects": averages.user_effects - user_mean,
+        "user_factors": np.linalg.solve(root, people.T).T,
+    }
+    baseline = Baseline(averages.item_effects, averages.item_variance, averages.item_counts, user_mean)
+    noise = FACTOR_NOISE if people.shape[1] else LEVEL_NOISE
+    names = tuple(users) or domain.users or ()
+    if not names:  # nobody rated
+        tensors = {name: tensor for name, tensor in tensors.items() if not name.startswith("user_")}
+    kind = "factors and people" if names else "factors"
+    return _release(model, domain, kind, baseline, noise, constants, tensors, names)
+
+
+def second_moment_root(moment: Floats, unit: float) -> Floats:
+    """Cholesky's factor of a second moment of people's factors, of any rank.
+
+    Args:
+        moment: shape (rank, rank), in squared rating units.
+        unit: of the scale.
+    """
+    rank = len(moment)
+    rounding = 16 * rank * float(np.finfo(np.float64).eps * np.trace(moment))
+    ridge = max(1e-12 * unit**2, rounding)
+    return np.asarray(np.linalg.cholesky(moment + ridge * np.eye(rank)), dtype=np.float64)
+
+
+def neighbour_release(
+    model: Model,
+    domain: Domain,
+    baseline: Baseline,
+    neighbours: int,
+    matrices: Mapping[str, Floats | Floats32],
+) -> Release:
+    """A release that predicts from nearest neighbours; ``matrices`` are factors or packed triangles."""
+    span = domain.scale.span
+    constants = {
+        "user_mean": baseline.user_mean,
+        "user_variance": USER_VARIANCE * span**2,
+        "level_noise": LEVEL_NOISE * span**2,
+        "neighbours": float(neighbours),
+    }
+    kind = "neighbours" if "item_factors" in matrices else "dense neighbours"
+    return _release(model, domain, kind, baseline, FACTOR_NOISE, constants, matrices)
+
+
+def _release(
+    model: Model,
+    domain: Domain,
+    kind: str,
+    baseline: Baseline,
+    noise: float,
+    constants: Mapping[str, float],
+    matrices: Mapping[str, Floats | Floats32],
+    users: tuple[str, ...] = (),
+) -> Release:
+    lo, hi, step = domain.scale
+    tensors: dict[str, Floats | Floats32] = {
+        "item_effects": baseline.item_effects,
+        "item_noise": noise * domain.scale.span**2 + baseline.variance,
+        **matrices,
+    }
+    return Release(
+        model=type(model).__name__,
+        config=model.settings(),
+        kind=kind,
+        items=domain.items,
+        scale=(lo, hi, step),
+        constants=constants,
+        tensors={name: np.ascontiguousarray(array, dtype=np.float32) for name, array in tensors.items()},
+        statement=placeholder_statement(),
+        users=users,
+    )

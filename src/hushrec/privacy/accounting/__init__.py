@@ -1,0 +1,1 @@
+"""What a measurement costs and what a budget buys: no noise, no data, no files."""

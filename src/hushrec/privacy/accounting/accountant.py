@@ -1,0 +1,341 @@
+"""From noise to ε: every privacy loss is added up in integers and turned into ε at δ on the safe side.
+
+Gaussian measurements compose exactly. With μ² = Σ (Δᵢ/σᵢ)² the loss of all of them together is that of one
+measurement with Δ/σ = μ (Dong, Roth & Su 2022, §3.2), also where later ones are chosen after seeing earlier
+ones (Smith & Thakurta 2022), and its curve is known in closed form (Balle & Wang 2018, Theorem 8). They are
+charged in ρ = μ²/2, which adds.
+
+Laplace measurements are charged twice over: their ε = Δ/b, which adds (basic composition), and their exact
+zCDP loss ε + e^−ε − 1 ≤ ε²/2 (Harrison & Manurangsi 2026), which adds too. ε at δ is the smaller of the two
+bounds that follow, for what is settled together, as a plan is. What is chosen after seeing earlier releases
+could choose the bound as well, so a ledger keeps to one from its first charge on (see ``routes``).
+
+Gaussian measurements of a random sample of people are charged as Rényi divergences at fixed orders (see
+``subsampling``), which add order by order. Where there are any, ε at δ follows from the divergences of
+everything, those of the other measurements being αρ; or from all but the pure ε's, which are then added.
+
+Spherical noise on rows costs ε = Δ/s, a posterior sample Δ/T, and both min(ε²/2, ε) of zCDP like anything of
+that ε; where no bound Δ is known, no finite ε is, and the account says so for good.
+
+Local randomizers cost ε, and a zCDP loss, of as many cells as may differ. That loss of k-ary randomized
+response is well below ε²/2 (see ``randomizers.cell_rho``).
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from scipy.special import erfcx
+
+from hushrec.errors import BudgetError
+from hushrec.privacy.accounting import fixed_point
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.events import (
+    Event,
+    Gaussian,
+    Laplace,
+    PosteriorSample,
+    Spherical,
+    SubsampledGaussian,
+)
+from hushrec.privacy.accounting.local_events import Responses, Substitutions, cell_rho
+from hushrec.privacy.accounting.renyi import ORDERS, Curve, added, divergences, smallest
+
+_ROUNDING = 16 * 2.0**-52
+"""Bound, with room to spare, on the relative error of one step of the formulas in floating point."""
+
+
+def gaussian_delta(mu: float, epsilon: float) -> float:
+    """δ of Gaussian noise at a given ε: never below the true value, above it by rounding alone.
+
+    δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ)  (Balle & Wang 2018, Theorem 8).
+
+    With a = ε/μ − μ/2 and b = ε/μ + μ/2, e^ε φ(b) = φ(a), so both terms are φ(a) times a Mills ratio: no
+    overflow for large ε, no loss of digits in the tail.
+
+    Args:
+        mu: Δ/σ, at least 0.
+        epsilon: at least 0.
+
+    Returns:
+        δ in [0, 1].
+
+    Privacy: public.
+    """
+    if mu == 0:
+        return 0.0
+    near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2
+    density = math.exp(-near * near / 2) / 2
+    second = density * float(erfcx(far / math.sqrt(2)))
+    first = density * float(erfcx(near / math.sqrt(2))) if near > 0 else math.erfc(near / math.sqrt(2)) / 2
+    error = _ROUNDING * (1 + far * (1 + abs(near))) * (first + second)
+    return min(1.0, first - second + error)
+
+
+def gaussian_epsilon(mu: float, delta: float) -> float:
+    """The smallest ε with δ(ε) ≤ ``delta``, rounded up: never below the true value.
+
+    Args:
+        mu: Δ/σ, at least 0.
+        delta: at least 0; at 0 only μ = 0 has a finite ε.
+
+    Returns:
+        ε, or infinity.
+
+    Privacy: public.
+    """
+    if gaussian_delta(mu, 0.0) <= delta:
+        return 0.0
+    if delta <= 0 or mu == math.inf:
+        return math.inf
+    return _crossing(lambda epsilon: gaussian_delta(mu, epsilon) <= delta)[1]
+
+
+def gaussian_mu(epsilon: float, delta: float) -> float:
+    """The largest μ = Δ/σ with δ(ε) ≤ ``delta``, rounded down: never above the true value.
+
+    Args:
+        epsilon: at least 0.
+        delta: in [0, 1); at 0 the answer is 0.
+
+    Returns:
+        μ.
+
+    Privacy: public.
+    """
+    if delta <= 0:
+        return 0.0
+    return _crossing(lambda mu: gaussian_delta(mu, epsilon) > delta)[0]
+
+
+def zcdp_epsilon(rho: float, delta: float) -> float:
+    """ε at δ of any mechanism that is ρ-zCDP, rounded up.
+
+    ε = inf over α > 1 of αρ + ln((α − 1)/α) − (ln δ + ln α)/(α − 1)  (Canonne, Kamath & Steinke 2020,
+    §2.3, solved for ε). The bound is quasi-convex in α and holds for every α, so the
+    search can lose accuracy but not safety.
+
+    Args:
+        rho: at least 0.
+        delta: at least 0; at 0 only ρ = 0 has a finite ε.
+
+    Returns:
+        ε, or infinity.
+
+    Privacy: public.
+    """
+    if rho == 0:
+        return 0.0
+    if delta <= 0:
+        return math.inf
+
+    def bound(log_order: float) -> float:
+        order = math.exp(log_order)  # α − 1
+        terms = rho * (1 + order), -math.log1p(1 / order), -(math.log(delta) + math.log1p(order)) / order
+        return sum(terms) + _ROUNDING * sum(map(abs, terms))
+
+    low, high = -40.0, 40.0
+    for _ in range(120):
+        third = (high - low) / 3
+        if bound(low + third) < bound(high - third):
+            high -= third
+        else:
+            low += third
+    return max(0.0, bound((low + high) / 2))
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Privacy loss so far, in units of 1e-12. Adds without rounding, in any order.
+
+    Args:
+        rho: Σ μ²/2 of Gaussian measurements.
+        pure: Σ ε of Laplace and spherical measurements, and of posterior samples.
+        pure_rho: Σ of the zCDP loss of the same measurements.
+        endless: how many measurements have a loss of which no finite bound is known.
+        curve: Σ of the Rényi divergences of measurements of samples, at the orders ``subsampling.ORDERS``;
+            empty where there were none.
+
+    Privacy: public.
+    """
+
+    rho: int = 0
+    pure: int = 0
+    pure_rho: int = 0
+    endless: int = 0
+    curve: Curve = ()
+
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(
+            self.rho + other.rho,
+            self.pure + other.pure,
+            self.pure_rho + other.pure_rho,
+            self.endless + other.endless,
+            added(self.curve, other.curve),
+        )
+
+    def __mul__(self, times: int) -> "Spent":
+        curve = tuple(times * loss for loss in self.curve) if times else ()
+        return Spent(self.rho * times, self.pure * times, self.pure_rho * times, self.endless * times, curve)
+
+    @property
+    def bounded(self) -> "Spent":
+        """The part of it that has a finite bound."""
+        return replace(self, endless=0)
+
+    def epsilon_units(self, delta: float) -> int:
+        """ε at δ in units of 1e-12, rounded up.
+
+        The smaller of Σε + (ε at δ of everything else) and the zCDP or Rényi bound on everything.
+
+        Raises:
+            BudgetError: δ is 0 and Gaussian noise was used, or no finite ε is known.
+        """
+        if self.endless:
+            raise BudgetError(
+                'no finite ε is known for this noise; set analysis="corrected", or make a seeded experiment '
+                "without a ledger"
+            )
+        if delta == 0:
+            if self.rho or self.curve:
+                raise BudgetError("Gaussian noise has no finite ε at δ = 0; give a δ, or use Laplace noise")
+            return self.pure
+        if self.curve:
+            return min(self.pure + self._smallest(delta)[0], self._smallest(delta, self.pure_rho)[0])
+        return min(self.exact(delta), self.concentrated(delta)) if self.pure else self.exact(delta)
+
+    def exact(self, delta: float) -> int:
+        """Σε + (ε at δ > 0 of Gaussian noise), of what has no curve, in units of 1e-12 and rounded up."""
+        return self.pure + _units(gaussian_epsilon(math.sqrt(2 * _above(self.rho)), delta))
+
+    def concentrated(self, delta: float) -> int:
+        """ε at δ > 0 by zCDP, of what has no curve, in units of 1e-12 and rounded up."""
+        return _units(zcdp_epsilon(_above(self.rho + self.pure_rho), delta))
+
+    def epsilon(self, delta: float) -> float:
+        """ε at δ, rounded up; infinite for Gaussian noise at δ = 0, and where no finite ε is known."""
+        if self.endless or (delta == 0 and (self.rho or self.curve)):
+            return math.inf
+        return fixed_point.shown(self.epsilon_units(delta))
+
+    def deciding(self, delta: float) -> int:
+        """The order whose divergence decides the ε at δ > 0 of what has a curve."""
+        return self._smallest(delta)[1]
+
+    def rho_at(self, order: int) -> int:
+        """Divergence of Gaussian noise and samples at one of ``ORDERS``, divided by it and rounded up."""
+        return self.rho - (-self.curve[ORDERS.index(order)] // order if self.curve else 0)
+
+    def _smallest(self, delta: float, pure_rho: int = 0) -> tuple[int, int]:
+        rho = self.rho + pure_rho
+        return smallest((loss + o * rho for o, loss in zip(ORDERS, self.curve, strict=True)), delta)
+
+
+def spent_of(events: Iterable[Event]) -> Spent:
+    """What a sequence of measurements costs together; each one's cost is rounded up.
+
+    Raises:
+        BudgetError: One of them is of a kind that has no price here.
+
+    Privacy: public.
+    """
+    return sum(map(price, events), Spent())
+
+
+def price(event: Event) -> Spent:
+    """What one measurement costs, in exact rational arithmetic, rounded up.
+
+    Gaussian: ρ = Δ²/(2σ²); of a sample, its divergences. Laplace: ε = Δ/b, and its zCDP loss ε + e^−ε − 1. In
+    a vector the losses of the entries add to at most that of a single entry that moves by all of Δ, for it is
+    convex and 0 at 0. Spherical: ε = Δ/s, for ‖b + Δ‖ ≤ ‖b‖ + ‖Δ‖; posterior samples: ε = Δ/T. For
+    both min(ε²/2, ε) of zCDP: their divergences are at most αε²/2 (Bun & Steinke 2016, Proposition 1.4), and
+    at most ε ≤ αε, as those of anything whose densities never differ by a factor above e^ε. Laplace's is
+    below ε by itself. Local randomizers: the loss of one cell times the number that may differ.
+
+    Raises:
+        BudgetError: The event is of a kind that has no price here.
+
+    Privacy: public.
+    """
+    if isinstance(event, Gaussian):
+        return Spent(rho=fixed_point.cost((Fraction(event.sensitivity) / Fraction(event.sigma)) ** 2 / 2))
+    if isinstance(event, SubsampledGaussian):
+        return Spent(curve=divergences(Fraction(event.sensitivity) / Fraction(event.sigma), event.rate))
+    if isinstance(event, Laplace):
+        return _laplace_price(Fraction(event.sensitivity) / Fraction(event.scale))
+    if isinstance(event, Responses | Substitutions):
+        loss = event.loss
+        textbook = min(loss**2 / 2, loss)
+        rho = cell_rho(event.symbols, event.exponent) if isinstance(event, Responses) else textbook
+        return Spent(pure=fixed_point.cost(event.cells * loss), pure_rho=fixed_point.cost(event.cells * rho))
+    if isinstance(event, Spherical | PosteriorSample):
+        if event.sensitivity == math.inf:
+            return Spent(endless=1)
+        epsilon = Fraction(event.sensitivity) / Fraction(event.noise)
+        return Spent(pure=fixed_point.cost(epsilon), pure_rho=fixed_point.cost(min(epsilon**2 / 2, epsilon)))
+    raise BudgetError(f"no price is known for a measurement of type {type(event).__name__}")
+
+
+def largest_rho(budget: Budget) -> int:
+    """The largest ρ, in units, whose ε at the budget's δ is within its ε.
+
+    Privacy: public.
+    """
+    return _largest(lambda rho: Spent(rho=rho), budget)
+
+
+def largest_pure(budget: Budget, shares: Iterable[Fraction] = (Fraction(1),)) -> int:
+    """The largest Σε, in units, of Laplace measurements with these shares that fits the budget.
+
+    At δ = 0, and for few measurements, that is the budget's ε; for many at δ > 0 it is more.
+
+    Privacy: public.
+    """
+    parts = tuple(shares)
+
+    def spent(total: int) -> Spent:
+        return sum((_laplace_price(part * total / fixed_point.PER_ONE) for part in parts), Spent())
+
+    return _largest(spent, budget)
+
+
+def _largest(spent: Callable[[int], Spent], budget: Budget) -> int:
+    if budget.delta == 0 and spent(1).rho:
+        raise BudgetError("Gaussian noise has no finite ε at δ = 0; give a δ, or use Laplace noise")
+    low, high = 0, 1
+    while spent(high).epsilon_units(budget.delta) <= budget.epsilon_units:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if spent(middle).epsilon_units(budget.delta) <= budget.epsilon_units:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _laplace_price(epsilon: Fraction) -> Spent:
+    above = fixed_point.float_above(epsilon)
+    # The sum cancels for small ε, by at most a rounding of its terms; the textbook ε²/2 is exact there.
+    tight = Fraction(above + math.expm1(-above)) + Fraction(_ROUNDING * above)
+    return Spent(pure=fixed_point.cost(epsilon), pure_rho=fixed_point.cost(min(epsilon**2 / 2, tight)))
+
+
+def _crossing(reached: Callable[[float], bool]) -> tuple[float, float]:
+    """Two neighbouring floats (or closer than 1e-18 of the bracket) between which a condition turns true."""
+    low, high = 0.0, 1.0
+    while not reached(high):
+        low, high = high, 2 * high
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return low, high
+
+
+def _above(count: int) -> float:
+    return math.nextafter(fixed_point.shown(count), math.inf) if count else 0.0
+
+
+def _units(epsilon: float) -> int:
+    return fixed_point.cost(Fraction(epsilon))

@@ -1,0 +1,270 @@
+"""The noise that a budget buys: a budget's split into parts, and the measurement that costs such a part."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeVar
+
+from hushrec.errors import BudgetError
+from hushrec.privacy.accounting import fixed_point
+from hushrec.privacy.accounting.accountant import Spent, largest_pure, largest_rho, price
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.events import (
+    Gaussian,
+    Laplace,
+    PosteriorSample,
+    SubsampledGaussian,
+    drawn_rate,
+)
+from hushrec.privacy.accounting.local_events import LARGEST, Responses
+
+_Event = TypeVar("_Event", Gaussian, Laplace, PosteriorSample)
+_WIDEST = 2.0**60
+_HALVINGS = 40
+"""Bisections of the noise: what is left of the budget is below 1e-12 of it."""
+_FAINTEST = 1e-12
+"""ε of a response: what is below is lost in the rounding of its chances."""
+
+
+def split_gaussian(budget: Budget, shares: Mapping[str, float]) -> dict[str, int]:
+    """Divide the largest ρ that fits a budget: name → integer ρ, rounded down, adding to at most the whole.
+
+    Args:
+        budget: with δ > 0.
+        shares: name → part of ρ; they add to at most 1.
+
+    Returns:
+        ρ of each in units of 1e-12, for ``gaussian``.
+
+    Raises:
+        BudgetError: δ is 0, or the shares exceed the whole.
+
+    Privacy: public.
+    """
+    total = largest_rho(budget)
+    return {name: math.floor(part * total) for name, part in whole("the split", shares).items()}
+
+
+def split_laplace(budget: Budget, shares: Mapping[str, float]) -> dict[str, int]:
+    """Divide the largest Σε that fits a budget: name → integer ε, rounded down.
+
+    At δ = 0 the Σε is the budget's ε. At δ > 0 many small measurements may add to more, by their zCDP bound.
+
+    Args:
+        budget: any.
+        shares: name → part of Σε; they add to at most 1.
+
+    Returns:
+        ε of each in units of 1e-12, for ``laplace``.
+
+    Raises:
+        BudgetError: The shares exceed the whole.
+
+    Privacy: public.
+    """
+    parts = whole("the split", shares)
+    kept_back = Fraction(1 - sum(parts.values()))
+    total = largest_pure(budget, [*parts.values(), kept_back])
+    return {name: math.floor(part * total) for name, part in parts.items()}
+
+
+def gaussian(name: str, *, rho: int, sensitivity: float, step: float, size: int) -> Gaussian:
+    """The Gaussian measurement that costs at most ``rho`` units: σ = Δ/√(2ρ), rounded up.
+
+    Privacy: public.
+    """
+    if rho < 1:
+        raise BudgetError(f"{name}: its share of the budget is less than one unit; give it more")
+    sigma = sensitivity / math.sqrt(2 * rho / fixed_point.PER_ONE)
+    return _widened(
+        lambda noise: Gaussian(name, sensitivity, noise, step, size), sigma, lambda s: s.rho <= rho
+    )
+
+
+def laplace(name: str, *, epsilon: int, sensitivity: float, step: float, size: int) -> Laplace:
+    """The Laplace measurement that costs at most ``epsilon`` units: b = Δ/ε, rounded up.
+
+    Privacy: public.
+    """
+    if epsilon < 1:
+        raise BudgetError(f"{name}: its share of the budget is less than one unit; give it more")
+    scale = sensitivity / (epsilon / fixed_point.PER_ONE)
+    return _widened(
+        lambda noise: Laplace(name, sensitivity, noise, step, size), scale, lambda s: s.pure <= epsilon
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A Gaussian measurement whose noise is still to be found.
+
+    Args:
+        name: the measurement's name.
+        sensitivity: Δ₂ in the quantity's own units; of a sample, the largest L2 norm of what one person adds.
+        step: width of the grid, in the same units.
+        size: number of entries.
+        part: its part of the budget.
+        rate: probability of each person to take part; rounded down to one that is drawn exactly.
+
+    Privacy: public.
+    """
+
+    name: str
+    sensitivity: float
+    step: float
+    size: int
+    part: float
+    rate: float = 1.0
+
+    def event(self, noise: float) -> Gaussian | SubsampledGaussian:
+        """The measurement with noise of at least so many sensitivities."""
+        sigma = fixed_point.float_above(Fraction(noise) * Fraction(self.sensitivity))
+        if self.rate >= 1:
+            return Gaussian(self.name, self.sensitivity, sigma, self.step, self.size)
+        rate = drawn_rate(self.rate)
+        return SubsampledGaussian(self.name, self.sensitivity, sigma, self.step, self.size, rate)
+
+
+def gaussians(budget: Budget, targets: Iterable[Target]) -> list[Gaussian | SubsampledGaussian]:
+    """Gaussian measurements, of samples too, that together cost at most the budget.
+
+    σᵢ = s · Δᵢ · rateᵢ/√partᵢ with the smallest s that fits, found by bisection and rounded up: for rare
+    samples and much noise the loss goes with (rate · Δ/σ)².
+
+    Args:
+        budget: with δ > 0.
+        targets: what will be measured.
+
+    Raises:
+        BudgetError: δ is 0, the parts exceed the whole, or ε is below what divergences can show.
+
+    Privacy: public.
+    """
+    wanted = list(targets)
+    parts = whole("the split", {target.name: target.part for target in wanted})
+    widths = [target.rate / math.sqrt(parts[target.name]) for target in wanted]
+    # All that are alike but for their units cost the same: each kind is priced once.
+    kinds = Counter(zip(widths, (target.rate for target in wanted), strict=True))
+
+    def fits(scale: float) -> bool:
+        losses = (
+            price(Target("", 1.0, scale * width, 1, 1.0, rate).event(scale * width)) * count
+            for (width, rate), count in kinds.items()
+        )
+        return sum(losses, Spent()).epsilon_units(budget.delta) <= budget.epsilon_units
+
+    scale = _smallest_that(fits)
+    return [target.event(scale * width) for target, width in zip(wanted, widths, strict=True)]
+
+
+def _smallest_that(fits: Callable[[float], bool]) -> float:
+    low, high = 0.5, 1.0
+    while not fits(high):
+        low, high = high, 2 * high
+        if high > _WIDEST:
+            raise BudgetError(
+                "ε is below what can be shown for samples of people, however much noise there is; raise it, "
+                "or let everybody take part"
+            )
+    while fits(low):
+        low, high = low / 2, low
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if fits(middle) else (middle, high)
+    return high
+
+
+def posterior_sample(
+    name: str, *, epsilon: int, sensitivity: float, step: float, size: int
+) -> PosteriorSample:
+    """The posterior sample that costs at most ``epsilon`` units: T = Δ/ε, rounded up.
+
+    Privacy: public.
+    """
+    if epsilon < 1:
+        raise BudgetError(f"{name}: its share of the budget is less than one unit; give it more")
+    temperature = sensitivity / (epsilon / fixed_point.PER_ONE)
+    return _widened(
+        lambda noise: PosteriorSample(name, sensitivity, noise, step, size),
+        temperature,
+        lambda s: s.pure <= epsilon,
+    )
+
+
+def responses(name: str, budget: Budget, *, symbols: int, cells: int, size: int) -> Responses:
+    """The randomized response of the largest ε a cell that fits the budget, found by bisection.
+
+    At δ = 0 that is ε/cells. At δ > 0 many cells may lose more, by their zCDP bound.
+
+    Args:
+        name: the measurement's name.
+        budget: any.
+        symbols, cells, size: of ``Responses``.
+
+    Raises:
+        BudgetError: ε is below what so many cells can show, or as ``Responses``.
+
+    Privacy: public.
+    """
+
+    def event(exponent: float) -> Responses:
+        return Responses(name, symbols, exponent, cells, size)
+
+    def fits(exponent: float) -> bool:
+        return price(event(exponent)).epsilon_units(budget.delta) <= budget.epsilon_units
+
+    # Where every symbol is as likely as every other; next to it nothing is told that a float could name.
+    low, high = _exponent(_FAINTEST, symbols), LARGEST
+    if not fits(low):
+        raise BudgetError(f"{name}: ε is too little for {cells} cells; raise it, or let people answer fewer")
+    if fits(high):
+        return event(high)
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return event(low)
+
+
+def published_responses(name: str, epsilon: float, *, symbols: int, cells: int, size: int) -> Responses:
+    """Randomized response as Du, Leighton & Patel 2019 publish it: not true with chance 1/(1 + e^(ε/size)).
+
+    That is the law of two symbols; where there are more, a cell's true loss is ε/size + ln(symbols − 1).
+
+    Args:
+        name: the measurement's name.
+        epsilon: the paper's, of a whole row.
+        symbols, cells, size: of ``Responses``.
+
+    Raises:
+        BudgetError: As ``Responses``.
+
+    Privacy: public.
+    """
+    return Responses(name, symbols, _exponent(epsilon / size, 2), cells, size)
+
+
+def _exponent(epsilon: float, symbols: int) -> float:
+    """−ln of the chance of an untrue answer at which true ones are e^ε times as likely as each other one."""
+    return math.log1p(math.exp(min(epsilon, 2 * LARGEST)) / (symbols - 1))
+
+
+def _widened(event: Callable[[float], _Event], noise: float, fits: Callable[[Spent], bool]) -> _Event:
+    while not fits(price(event(noise))):
+        noise = math.nextafter(noise, math.inf)
+    return event(noise)
+
+
+def whole(owner: str, shares: Mapping[str, float]) -> dict[str, Fraction]:
+    """Shares as exact fractions of at most 1; a sum above it by float rounding alone is scaled down.
+
+    Raises:
+        BudgetError: A share is not positive, or they exceed the whole.
+
+    Privacy: public.
+    """
+    exact = {name: Fraction(share) for name, share in shares.items()}
+    total = sum(exact.values())
+    if not exact or min(exact.values()) <= 0 or total > 1 + Fraction(1, 10**9):
+        raise BudgetError(f"{owner}: shares are positive and add to at most 1, here to {float(total):.6g}")
+    return {name: share / max(total, 1) for name, share in exact.items()}

@@ -1,0 +1,124 @@
+"""What a Gaussian measurement of a random sample of people costs, by Rényi divergences.
+
+Everybody takes part with probability q, decided for each alone and told to nobody, and the sum over
+those who do gets Gaussian noise of z = σ/Δ. For neighbours that differ by one person, in either direction,
+its Rényi divergence of integer order α is at most ln(A_α)/(α − 1) with
+
+    A_α = Σ_k C(α, k) (1 − q)^(α−k) q^k e^(k(k−1)/(2z²)),   k = 0 … α
+
+(Mironov, Talwar & Zhang 2019, §3.3). There is no corresponding claim for replacement: it is add-remove only.
+Divergences of measurements add order by order, also where later ones are chosen after seeing earlier ones
+(Mironov 2017, Proposition 1), and every order that is settled beforehand gives an ε at δ that holds. A plan's
+measurements are settled together, so a plan has the best of them; a ledger keeps to one (see ``routes``).
+"""
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from hushrec.arrays import Floats, Ints
+from hushrec.privacy.accounting import fixed_point
+
+ORDERS = (*range(2, 65), 72, 80, 96, 112, 128, 160, 192, 256, 320, 384, 512, 768, 1024)
+"""Orders α at which divergences are kept. They are part of the ledger's format: change none."""
+
+_LARGEST = 2**20
+"""Ratio Δ/σ from which on a sample is not worth the arithmetic."""
+
+Curve = tuple[int, ...]
+"""A divergence at each of ``ORDERS``, in units of 1e-12; empty for none."""
+
+_ROUNDING = 16 * 2.0**-52
+"""Bound, with room to spare, on the relative error of one step of the formulas in floating point."""
+
+
+@lru_cache(maxsize=4096)
+def divergences(ratio: Fraction, rate: float) -> Curve:
+    """Rényi divergences of one measurement of a sample, rounded up.
+
+    Without the terms that do not depend on z, A_α − 1 = Σ_{k ≥ 2} C(α, k) (1 − q)^(α−k) q^k
+    (e^(k(k−1)/(2z²)) − 1): all of it positive, so small losses keep their digits. It is also at most α/(2z²),
+    what the measurement costs where everybody takes part.
+
+    Rounded up once: the logarithm of every term is raised by 32u (1 + α + the sizes of its parts), u = 2^-53.
+    Less than 8u times the same is lost in the parts, their sum, its exponential, the sum of α − 1 of these
+    and its logarithm x. The rest is more than the few u of itself that ln(1 + e^x) is off by: it grows by at
+    least half of what x does, over max(1, x), and x is at most ln α and the (weighted) sizes of the parts.
+
+    Args:
+        ratio: 1/z = Δ/σ.
+        rate: q, in (0, 1).
+
+    Returns:
+        The divergence at each order.
+
+    Privacy: public.
+    """
+    everybody = tuple(fixed_point.cost(order * ratio**2 / 2) for order in ORDERS)
+    if ratio > _LARGEST:
+        return everybody
+    orders, k, combinations, starts = _terms()
+    growth = k * (k - 1) / 2 * fixed_point.float_above(ratio**2)
+    # ln(e^x − 1) without overflow, and without loss of digits for small x.
+    lifted = growth + np.log(-np.expm1(-growth))
+    kept, taken = (orders - k) * math.log1p(-rate), k * math.log(rate)
+    logs = combinations + kept + taken + lifted
+    logs += _ROUNDING * (1 + orders + combinations - kept - taken + growth + np.abs(lifted))
+    largest = np.maximum.reduceat(logs, starts)
+    sums = np.add.reduceat(np.exp(logs - np.repeat(largest, np.diff(starts, append=logs.size))), starts)
+    moments = np.logaddexp(0.0, largest + np.log(sums))  # ln A_α from ln(A_α − 1)
+    sampled = (
+        max(1, fixed_point.cost(Fraction(moment) / (order - 1)))  # no loss is none, even where it underflows
+        for order, moment in zip(ORDERS, moments.tolist(), strict=True)
+    )
+    return tuple(map(min, sampled, everybody))
+
+
+def added(first: Curve, second: Curve) -> Curve:
+    """The divergences of two measurements together.
+
+    Privacy: public.
+    """
+    if not first or not second:
+        return first or second
+    return tuple(map(int.__add__, first, second))
+
+
+def smallest(curve: Iterable[int], delta: float) -> tuple[int, int]:
+    """The smallest ε at δ that divergences give, in units of 1e-12 and rounded up, and its order.
+
+    ε = D_α + ln((α − 1)/α) − (ln δ + ln α)/(α − 1)  (Canonne, Kamath & Steinke 2020, Proposition 12).
+
+    Args:
+        curve: D_α in units of 1e-12 at each of ``ORDERS``.
+        delta: above 0.
+
+    Returns:
+        ε and the α that it follows from.
+
+    Privacy: public.
+    """
+    best = min((loss + conversion(order, delta), order) for loss, order in zip(curve, ORDERS, strict=True))
+    return max(0, best[0]), best[1]
+
+
+@lru_cache(maxsize=4096)
+def conversion(order: int, delta: float) -> int:
+    """What an order adds to its divergence, in units of 1e-12, rounded up; negative where δ is large.
+
+    Privacy: public.
+    """
+    terms = math.log1p(-1 / order), -math.log(delta) / (order - 1), -math.log(order) / (order - 1)
+    return fixed_point.cost(Fraction(sum(terms) + _ROUNDING * sum(map(abs, terms))))
+
+
+@lru_cache(maxsize=1)
+def _terms() -> tuple[Floats, Floats, Floats, Ints]:
+    """α, k and ln C(α, k) of every term with k ≥ 2, order after order, and where each order begins."""
+    pairs = [(order, k) for order in ORDERS for k in range(2, order + 1)]
+    orders, k = np.array(pairs, np.float64).T
+    combinations = np.array([math.log(math.comb(*pair)) for pair in pairs])
+    return orders, k, combinations, np.flatnonzero(k == 2)

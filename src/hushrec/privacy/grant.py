@@ -1,0 +1,349 @@
+"""The one door from private sums to public values: a grant adds exactly the noise that was booked."""
+
+import functools
+import math
+import os
+from collections.abc import Iterable
+from fractions import Fraction
+from types import ModuleType, UnionType
+from typing import Any, NoReturn, TypeVar
+
+import numpy as np
+
+from hushrec.arrays import Bools, Floats, Ints
+from hushrec.errors import GrantError
+from hushrec.privacy.accounting import fixed_point
+from hushrec.privacy.accounting.events import (
+    Event,
+    Gaussian,
+    Laplace,
+    PosteriorSample,
+    Spherical,
+    SubsampledGaussian,
+)
+from hushrec.privacy.accounting.local_events import Responses, Substitutions
+from hushrec.privacy.bounded import (
+    Bounded,
+    BoundedMatrix,
+    Noisy,
+    NoisyMatrix,
+    in_own_units,
+    require_booked,
+    require_range,
+    require_rows,
+)
+from hushrec.privacy.checkpoint import released_values
+from hushrec.privacy.checkpoint.checkpoint import Checkpoint
+from hushrec.privacy.failpoints import failpoint
+from hushrec.privacy.local.response import ResponseLaw
+from hushrec.privacy.local.rows import RandomizedRows, Rows
+from hushrec.privacy.local.substitution import SubstitutionLaw
+from hushrec.privacy.noise.entropy import Entropy
+from hushrec.privacy.noise.geometric import require_threshold
+
+_Released = TypeVar("_Released", Noisy, NoisyMatrix)
+SEAL = object()
+"""The ledger's. It stops accidents: nobody else makes a grant without knowing that he does."""
+
+
+class Grant:
+    """The right to make each measurement of one charge once. Made by ``Ledger.charge`` alone.
+
+    A grant belongs to the process that was charged: a copy, or a forked child's twin, would draw other noise
+    under the same charge, and the difference of the two would be free.
+
+    Attributes:
+        private: whether the release may claim its ε.
+        caveat: why it may not, for the statement; empty where it may.
+        ledger: what the release says about its ledger, as JSON values; empty where nothing was charged.
+        charge: number of the charge in its ledger.
+        key: idempotency key of the charge.
+        checkpoint: where the fit goes on from after a kill, with room for a model's own states; None where it
+            does not.
+
+    Privacy: public itself; ``release`` is charged.
+    """
+
+    def __init__(
+        self,
+        events: Iterable[Event],
+        entropy: Entropy,
+        *,
+        caveat: str = "",
+        ledger: dict[str, Any] | None = None,
+        charge: int = 0,
+        key: str = "",
+        seal: object,
+    ) -> None:
+        if seal is not SEAL:
+            raise GrantError("a grant is paid for: get one from Ledger.charge(plan)")
+        self.caveat, self.ledger, self.charge, self.key = caveat, ledger or {}, charge, key
+        self._open: dict[str, Event] = {event.name: event for event in events}
+        self._entropy = entropy
+        self.checkpoint = entropy if isinstance(entropy, Checkpoint) else None
+        self._drawn: set[str] = set()
+        self._process = os.getpid()
+
+    @property
+    def private(self) -> bool:
+        """Whether a release made with this grant may claim its ε."""
+        return not self.caveat
+
+    def recall(self, name: str) -> Noisy | None:
+        """The value that was released before the fit was stopped, once: it need not be measured again.
+
+        Args:
+            name: of a measurement of the charged plan.
+
+        Returns:
+            The public value; None where none was released, or there is no checkpoint, or for a matrix.
+
+        Raises:
+            CheckpointError: The checkpoint is damaged.
+
+        Privacy: charged (the event booked under ``name``).
+        """
+        return self._recalled(name, Noisy)
+
+    def release(self, bounded: Bounded) -> Noisy:
+        """Add the booked noise to a bounded sum, once.
+
+        values + round(noise), on the integer grid; the step is multiplied on at the very end. Needs one array
+        of the size of the values beside them.
+
+        Args:
+            bounded: the sum, under the name of a measurement of the charged plan.
+
+        Returns:
+            The public value.
+
+        Raises:
+            GrantError: Nothing is booked under that name (any more), or what was booked is another size, grid
+                or norm, or a smaller sensitivity.
+
+        Privacy: charged (the event booked under ``bounded.name``).
+        """
+        event = self._booking(bounded)
+        if (before := self.recall(event.name)) is not None:
+            return before
+        self._use(event)
+        steps = np.array(bounded.values, order="C")
+        _add_noise(steps, event, self._entropy.key(event.name))
+        values = in_own_units(steps, event.step)
+        return self._kept(Noisy(event.name, values, event.deviation, event.step, event))
+
+    def release_matrix(self, bounded: BoundedMatrix, *, threshold: int, limit: int) -> NoisyMatrix:
+        """Add the booked Laplace noise to every cell of a matrix, and list the cells that reach a threshold.
+
+        The law of round-and-drop over all cells, n + round(X) if at least ``threshold`` in size, without ever
+        holding the matrix: time and memory go with what is listed.
+
+        Args:
+            bounded: the matrix, under the name of a Laplace measurement with an entry for every cell.
+            threshold: smallest size of a cell that is listed, in grid steps, at least 1. Public.
+            limit: cells are clamped to ±limit, in grid steps, at least ``threshold``. Public.
+
+        Returns:
+            The cells that reach the threshold.
+
+        Raises:
+            GrantError: As ``release``; or threshold and limit have no such order.
+            SamplerError: The threshold is beyond any noise that is ever seen.
+
+        Privacy: charged (the event booked under ``bounded.name``).
+        """
+        require_range(bounded.name, threshold, limit)
+        event = self._booking(bounded)
+        require_threshold(_width(event), threshold)
+        if (before := self._recalled(event.name, NoisyMatrix)) is not None:
+            return before
+        from hushrec.privacy.noise.threshold import reaching  # compiled code, as the sampler
+
+        self._use(event)
+        steps = bounded.values.astype(np.int64)  # a copy
+        _add_noise(steps, event, self._entropy.key(event.name))
+        indptr, columns, values = reaching(
+            bounded.shape,
+            bounded.indptr,
+            bounded.columns,
+            steps,
+            threshold=threshold,
+            limit=limit,
+            scale=_width(event),
+            draw=functools.partial(sampler().count_draws, self._entropy.key(event.name, "cells")),
+        )
+        rows = bounded.shape, indptr, columns, values
+        return self._kept(NoisyMatrix(event.name, *rows, event.deviation, event.step, event))
+
+    def release_rows(self, name: str, values: Floats, scales: Floats) -> Noisy:
+        """Add noise of density ∝ exp(−‖b‖₂/s) to every row of a matrix, once. Never private.
+
+        In floating point (see ``sampler.unit_rows``), so only for reproductions.
+
+        Args:
+            name: of a spherical measurement of the charged plan.
+            values: float64, shape (n, d).
+            scales: s of each row, shape (n,). The booked price holds where no row's Δ/s is above the booked.
+
+        Returns:
+            The noisy rows; ``sigma`` is the root mean square of the standard deviations √(d + 1) · s.
+
+        Raises:
+            GrantError: As ``release``; the grant could be private; or the scales are not n positive numbers.
+
+        Privacy: charged (the event booked under ``name``), and not private: its grant says so.
+        """
+        event = self._booked(name, Spherical)
+        require_rows(event, values, scales)
+        if self.private:
+            raise GrantError(
+                f"{name}: spherical noise is drawn in floating point; published reproductions are seeded "
+                "experiments, so fit with entropy=Seeded(…)"
+            )
+        if (before := self.recall(name)) is not None:
+            return before
+        self._use(event)
+        keys = self._entropy.key(name), self._entropy.key(name, "directions")
+        noise = sampler().unit_rows(values.shape, *keys)
+        noise *= scales[:, None]
+        deviation = math.sqrt((values.shape[1] + 1) * float(np.mean(scales**2)))
+        return self._kept(Noisy(event.name, values + noise, deviation, event.step, event))
+
+    def randomize(self, rows: Rows, law: ResponseLaw | SubstitutionLaw) -> RandomizedRows:
+        """Randomize every row by itself with the booked law, once.
+
+        Args:
+            rows: under the name of a local randomizer of the charged plan.
+            law: the randomizer; what it loses is at most what was booked.
+
+        Returns:
+            The reported rows, in the same order.
+
+        Raises:
+            GrantError: Nothing is booked under that name (any more); or the law loses more than was booked, a
+                row has more cells, or the rows are of another width.
+
+        Privacy: charged (the event booked under ``rows.name``).
+        """
+        event = self._booked(rows.name, Responses | Substitutions)
+        assert isinstance(event, Responses | Substitutions)
+        law.require_booked(rows, event)
+        self._use(event)
+        key = functools.partial(self._entropy.key, event.name)
+        reported = law.draw(rows, key, sampler().count_draws)
+        return RandomizedRows(rows.name, rows.width, *reported, event)
+
+    def order(self, n_people: int) -> Ints:
+        """A random permutation of 0 … n_people − 1, so that the place of a published row tells nothing.
+
+        Privacy: private; who knows it knows whose row is whose.
+        """
+        return np.asarray(sampler().permutation(n_people, self._entropy.key("", "order")))
+
+    def sample(self, name: str, n_people: int) -> Bools:
+        """Draw who takes part in a measurement of a sample, once, before it is made.
+
+        Returns:
+            Whether each of ``n_people`` takes part, shape (n_people,).
+
+        Raises:
+            GrantError: No sample is booked under that name (any more), or it was drawn before.
+
+        Privacy: private; published is only what ``release`` makes of those who take part.
+        """
+        from hushrec.privacy.noise import poisson_sampling  # compiled code, as the sampler
+
+        event = self._booked(name, SubsampledGaussian)
+        if name in self._drawn:
+            raise GrantError(f"{name}: its sample was drawn already; each booking has one")
+        self._drawn.add(name)
+        assert isinstance(event, SubsampledGaussian)
+        return poisson_sampling.participants(n_people, event.rate, self._entropy.key(name, "sample"))
+
+    def sample_key(self, name: str) -> bytes:
+        """The 32 bytes that all randomness of a posterior sample is drawn from, once; it may be published.
+
+        Raises:
+            GrantError: No posterior sample is booked under that name (any more).
+
+        Privacy: private; who knows the key knows where the chain went.
+        """
+        self._use(self._booked(name, PosteriorSample))
+        return self._entropy.key(name, "posterior")
+
+    def close(self) -> None:
+        """Give up the measurements that were booked and not made. They stay charged."""
+        self._open.clear()
+
+    def _booking(self, bounded: Bounded | BoundedMatrix) -> Event:
+        kind = Laplace if isinstance(bounded, BoundedMatrix) else Gaussian | SubsampledGaussian | Laplace
+        event = self._booked(bounded.name, kind)
+        require_booked(bounded, event)
+        if isinstance(event, SubsampledGaussian) and event.name not in self._drawn:
+            raise GrantError(
+                f"{bounded.name}: booked was the sum over a sample of people; draw it with sample() and sum "
+                "over those who take part"
+            )
+        return event
+
+    def _booked(self, name: str, kind: type[Event] | UnionType) -> Event:
+        if os.getpid() != self._process:
+            raise GrantError("a grant stays in the process that was charged; charge the ledger in this one")
+        event = self._open.get(name)
+        if event is None:
+            raise GrantError(f"{name}: not booked, or already made; each booking is used once")
+        if not isinstance(event, kind):
+            raise GrantError(f"{name}: booked was {event.mechanism} noise, which this release does not add")
+        return event
+
+    def _use(self, event: Event) -> None:
+        if self._open.pop(event.name, None) is None:  # another thread was faster
+            raise GrantError(f"{event.name}: already made; each booking is used once")
+
+    def _recalled(self, name: str, kind: type[_Released]) -> _Released | None:
+        if self.checkpoint is None or name not in self._open:
+            return None
+        event = self._booked(name, Event)
+        found = released_values.recall(self.checkpoint, event)
+        if not isinstance(found, kind):
+            return None
+        self._use(event)
+        return found
+
+    def _kept(self, noisy: _Released) -> _Released:
+        """On disk before anything is made from it: from now on every run is given this value."""
+        failpoint("after-sample")
+        if self.checkpoint:
+            released_values.keep(self.checkpoint, noisy)
+        return noisy
+
+    def __copy__(self) -> NoReturn:
+        raise GrantError("a grant cannot be copied: the copy would be noise that nobody paid for")
+
+    def __deepcopy__(self, memo: object) -> NoReturn:
+        self.__copy__()
+
+    def __reduce__(self) -> NoReturn:
+        self.__copy__()
+
+
+@functools.cache
+def sampler() -> ModuleType:
+    """The exact sampler, loaded and self-tested once per process, before anything is charged.
+
+    Privacy: public.
+    """
+    from hushrec.privacy.noise import sampler  # compiled code, for those who release
+
+    sampler.self_test()
+    return sampler
+
+
+def _width(event: Event) -> float:
+    # Rounding up: never less noise than was booked.
+    return fixed_point.float_above(Fraction(event.noise) / Fraction(event.step))
+
+
+def _add_noise(steps: Ints, event: Event, key: bytes) -> None:
+    add = sampler().add_laplace if isinstance(event, Laplace) else sampler().add_gaussian
+    add(steps, _width(event), key)

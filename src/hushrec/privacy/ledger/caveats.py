@@ -1,0 +1,72 @@
+"""What a release says that it cannot promise, or only on a condition: for what it is, and for its ledger."""
+
+from collections.abc import Iterable, Sequence
+
+from hushrec.privacy.accounting.events import PosteriorSample
+from hushrec.privacy.accounting.plan import Plan
+from hushrec.privacy.ledger.history import Entry
+
+UNPROTECTED = "not private"
+"""How a caveat begins where nothing is promised."""
+CONDITIONAL = "conditional on convergence"
+"""How a caveat begins where all hangs on a chain."""
+UNCOVERED = "groups not covered"
+"""How a caveat begins where no ε covers the groups that items were replaced by."""
+CLAIMED = "author's claim"
+"""How a caveat begins, or goes on after one of the last two, where all hangs on code outside hushrec."""
+
+
+def inherited(caveat: str, entries: Iterable[Entry]) -> str:
+    """A release's caveat, or that of its ledger where an earlier release was not private.
+
+    Whoever knows the seed has the exact sums of that release: nothing after it can promise ε.
+
+    Privacy: public.
+    """
+    if not caveat and any(entry.caveat.startswith(UNPROTECTED) for entry in entries):
+        return f"{UNPROTECTED}: this ledger holds a seeded release"
+    return caveat
+
+
+def conditional(caveat: str, plan: Plan, entries: Sequence[Entry]) -> str:
+    """A release's caveat, or the condition under which its plan and its ledger's total hold.
+
+    Privacy: public.
+    """
+    if caveat:
+        return caveat
+    return "; ".join(
+        filter(None, (_uncovered(plan, entries) or _sampled(plan, entries), _claimed(plan, entries)))
+    )
+
+
+def _uncovered(plan: Plan, entries: Sequence[Entry]) -> str:
+    if plan.uncovered:
+        return f"{UNCOVERED}: {plan.uncovered}"
+    if any(entry.caveat.startswith(UNCOVERED) for entry in entries):
+        return f"{UNCOVERED}: this ledger holds a release whose groups of items no ε covers"
+    return ""
+
+
+def _claimed(plan: Plan, entries: Sequence[Entry]) -> str:
+    """Whose word it rests on that an earlier release kept to what the ledger counts for it, too."""
+    if plan.foreign:
+        return f"{CLAIMED}: {plan.claim}"
+    if any(CLAIMED in entry.caveat for entry in entries):
+        return (
+            f"{CLAIMED}: this ledger holds a release by code that is not part of hushrec; what the ledger "
+            "counts for it is its author's claim, and with it the total"
+        )
+    return ""
+
+
+def _sampled(plan: Plan, entries: Sequence[Entry]) -> str:
+    own = {event.name for event in plan.events if isinstance(event, PosteriorSample)}
+    names = own | {e.measurement for e in entries if e.mechanism == PosteriorSample.mechanism}
+    if not names:
+        return ""
+    return (
+        f"{CONDITIONAL}: a posterior sample ({', '.join(sorted(names))}) keeps its ε only if the chain had "
+        "converged; its diagnostics (R̂, effective sample size) were computed from the ratings and are "
+        "covered by no ε"
+    )

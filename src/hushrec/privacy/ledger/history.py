@@ -1,0 +1,307 @@
+"""The ledger's history: an append-only chain of records, and what replaying it says.
+
+Each record is canonical JSON and hashed together with the hash before it, so that altering, dropping or
+reordering one changes every hash after it. All that the ledger knows is replayed from here.
+"""
+
+import hashlib
+import json
+import math
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Literal
+
+from hushrec.errors import BudgetError, LedgerDamaged
+from hushrec.privacy.accounting import fixed_point
+from hushrec.privacy.accounting.accountant import Spent, price
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.events import Event, SubsampledGaussian
+from hushrec.privacy.accounting.renyi import ORDERS, Curve
+from hushrec.privacy.ledger.routes import ROUTES, counted
+
+State = Literal["charged", "sampled", "published", "burnt"]
+
+_NEXT: dict[str, tuple[State, ...]] = {
+    "sampled": ("charged",),
+    "published": ("sampled",),
+    "burnt": ("charged", "sampled"),
+}
+"""From which states a charge may come into each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Where a ledger's history ends: number and hash (hex) of its last record.
+
+    Privacy: public; every release carries one.
+    """
+
+    seq: int
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """One plan that was paid for.
+
+    Args:
+        number: ``seq`` of its first entry.
+        slot: the release slot it is for.
+        key: idempotency key of its plan.
+        model: name of its model.
+        state: charged → sampled → published | burnt; a charge is never taken back.
+        sha256: digest of the stored artefact, hex; empty before it is sampled.
+        domain: digest of the public domain that it is of.
+        checkpoint: commitment of the checkpoint that may go on under it, hex; empty where there is none.
+
+    Privacy: public.
+    """
+
+    number: int
+    slot: int
+    key: str
+    model: str
+    domain: str
+    state: State = "charged"
+    sha256: str = ""
+    checkpoint: str = ""
+
+    @property
+    def finished(self) -> bool:
+        """Whether its artefact is stored."""
+        return self.state in ("sampled", "published")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One booked measurement, as the ledger shows it.
+
+    ``sigma`` is the standard deviation of the noise and ``rate`` the probability of each person to take part;
+    the three costs and the ``curve`` are in units of 1e-12, as in ``Spent``, and ``endless`` is 1 where no
+    finite one is known; ``state`` is that of the charge it belongs to; ``caveat`` says why its release claims
+    nothing, if so (with a known seed the noise can be taken off again: what was released under it is spent
+    whole).
+
+    Privacy: public.
+    """
+
+    seq: int
+    charge: int
+    slot: int
+    key: str
+    model: str
+    caveat: str
+    measurement: str
+    mechanism: str
+    sensitivity: float
+    sigma: float
+    step: float
+    size: int
+    rho: int
+    pure: int
+    pure_rho: int
+    state: State
+    endless: int = 0
+    rate: float = 1.0
+    curve: Curve = ()
+
+    @property
+    def spent(self) -> Spent:
+        """What it costs."""
+        return Spent(self.rho, self.pure, self.pure_rho, self.endless, self.curve)
+
+
+def booking(charge: Charge, caveat: str, event: Event) -> dict[str, Any]:
+    """The record that books one measurement of a charge.
+
+    Privacy: public.
+    """
+    loss = price(event)
+    facts = {
+        "kind": "charged",
+        "charge": charge.number,
+        "slot": charge.slot,
+        "key": charge.key,
+        "model": charge.model,
+        "domain": charge.domain,
+        "caveat": caveat,
+        "measurement": event.name,
+        "mechanism": event.mechanism,
+        "sensitivity": None if loss.endless else float(event.sensitivity),
+        "sigma": float(event.deviation),
+        "step": float(event.step),
+        "size": int(event.size),
+        "rho": loss.rho,
+        "pure": loss.pure,
+        "pure_rho": loss.pure_rho,
+    }
+    if isinstance(event, SubsampledGaussian):
+        facts |= {"rate": float(event.rate), "curve": list(loss.curve)}
+    if charge.checkpoint:
+        facts["checkpoint"] = charge.checkpoint
+    return facts | {"endless": loss.endless} if loss.endless else facts
+
+
+def opening(total: Budget, horizon: int) -> dict[str, Any]:
+    """The first record of a ledger.
+
+    Raises:
+        BudgetError: There is no release in the horizon.
+
+    Privacy: public.
+    """
+    if horizon < 1:
+        raise BudgetError("a horizon is at least one release")
+    return {"kind": "opened", "id": secrets.token_hex(16), "total": total.model_dump(), "horizon": horizon}
+
+
+class History:
+    """A chain of records, replayed as they are appended.
+
+    Attributes:
+        id: the population's identifier; empty before the first record.
+        total: the owner's budget.
+        horizon: how many release slots there are.
+        spent: sum of all charges.
+        route: how the total is counted, as the first charge settled it; empty before it.
+        charges: every charge by number.
+
+    Privacy: public.
+    """
+
+    def __init__(self) -> None:
+        self.id, self.horizon, self.spent, self.route = "", 0, Spent(), ""
+        self.total: Budget
+        self.charges: dict[int, Charge] = {}
+        self._measurements: list[tuple[int, dict[str, Any]]] = []
+        self._hashes: list[bytes] = []
+
+    @property
+    def head(self) -> Head:
+        """The last record."""
+        return Head(len(self._hashes) - 1, self._hashes[-1].hex())
+
+    @property
+    def spent_epsilon(self) -> int:
+        """ε spent at the ledger's δ, in units of 1e-12, rounded up; of what has a bound (ledgers on disk hold
+        nothing else)."""
+        return counted(self.spent.bounded, self.route, self.total.delta)
+
+    @property
+    def remaining(self) -> float:
+        """ε of the total that is unspent, at the ledger's δ, rounded down."""
+        if self.spent.endless:
+            return 0.0
+        return fixed_point.float_below(
+            Fraction(self.total.epsilon_units - self.spent_epsilon, fixed_point.PER_ONE)
+        )
+
+    def holds(self, head: Head) -> bool:
+        """Whether a head is part of this history."""
+        # Of a file that somebody wrote: 1.0 and True are in the range, and no numbers of a record.
+        known = type(head.seq) is int and head.seq in range(len(self._hashes))
+        return known and self._hashes[head.seq].hex() == head.hash
+
+    def covers(self, domain: str) -> bool:
+        """Whether anything was charged for a domain, by its digest."""
+        return any(charge.domain == domain for charge in self.charges.values())
+
+    def at(self, seq: int) -> Head:
+        """Where the history ended when it had this record last."""
+        return Head(seq, self._hashes[seq].hex())
+
+    def under(self, checkpoint: str) -> Charge | None:
+        """The charge that a checkpoint goes on under, by its commitment, burnt or not."""
+        return next((c for c in self.charges.values() if checkpoint and c.checkpoint == checkpoint), None)
+
+    def latest(self, slot: int) -> Charge | None:
+        """The charge that a slot was last used for, burnt ones aside."""
+        live = [c for c in self.charges.values() if c.slot == slot and c.state != "burnt"]
+        return live[-1] if live else None
+
+    def free_slot(self) -> int:
+        """The first slot that no charge holds."""
+        taken = {charge.slot for charge in self.charges.values() if charge.state != "burnt"}
+        return next(slot for slot in range(len(taken) + 1) if slot not in taken)
+
+    def entries(self) -> Iterator[Entry]:
+        """Every booked measurement, in order."""
+        for seq, facts in self._measurements:
+            charge = self.charges[facts["charge"]]
+            shown = {name: value for name, value in facts.items() if name in Entry.__dataclass_fields__}
+            if facts.get("endless"):
+                shown["sensitivity"] = math.inf
+            shown |= {"seq": seq, "state": charge.state, "curve": tuple(facts.get("curve", ()))}
+            yield Entry(**shown)
+
+    def append(self, facts: dict[str, Any]) -> tuple[int, bytes, bytes]:
+        """Add a record and replay it.
+
+        Returns:
+            Its number, text and hash, to be stored.
+        """
+        body = json.dumps(facts, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+        seq = len(self._hashes)
+        self._replay(facts)
+        self._hashes.append(self._link(seq, body))
+        return seq, body, self._hashes[-1]
+
+    def load(self, seq: object, body: object, digest: object) -> None:
+        """Replay a stored record.
+
+        Raises:
+            LedgerDamaged: It is not the one that was stored at this place.
+        """
+        place = len(self._hashes)
+        if seq != place or not isinstance(body, bytes) or self._link(place, body) != digest:
+            raise LedgerDamaged(
+                f"the ledger's record {place} was altered; restore it and release nothing until then"
+            )
+        self._replay(json.loads(body))
+        self._hashes.append(digest)
+
+    def _link(self, seq: int, body: bytes) -> bytes:
+        before = self._hashes[-1] if self._hashes else bytes(32)
+        return hashlib.sha256(before + seq.to_bytes(8, "big") + body).digest()
+
+    def _replay(self, facts: dict[str, Any]) -> None:
+        kind, seq = facts["kind"], len(self._hashes)
+        if kind in ("opened", "extended"):
+            self.id = facts.get("id", self.id)
+            self.total, self.horizon = Budget(**facts["total"]), facts["horizon"]
+        elif kind == "charged":
+            number = facts["charge"]
+            if not self.charges:
+                self.route = _route(facts)
+            if number == seq:
+                about = facts["slot"], facts["key"], facts["model"], facts["domain"]
+                self.charges[number] = Charge(number, *about, checkpoint=facts.get("checkpoint", ""))
+            self.spent += _spent(facts)
+            self._measurements.append((seq, facts))
+        else:
+            charge = self.charges[facts["charge"]]
+            if charge.state not in _NEXT[kind]:
+                raise LedgerDamaged(f"the ledger's record {seq} makes a {charge.state} charge {kind}")
+            self.charges[charge.number] = replace(
+                charge, state=kind, sha256=facts.get("sha256", charge.sha256)
+            )
+
+
+def _route(facts: dict[str, Any]) -> str:
+    route = str(facts.get("route"))
+    if route not in ROUTES:
+        raise LedgerDamaged(
+            "the ledger counts its total in a way that this hushrec does not know; upgrade it"
+        )
+    return route
+
+
+def _spent(facts: dict[str, Any]) -> Spent:
+    curve = tuple(facts.get("curve", ()))
+    if len(curve) not in (0, len(ORDERS)):
+        raise LedgerDamaged(
+            "the ledger holds divergences at other orders than this hushrec knows; upgrade it"
+        )
+    return Spent(facts["rho"], facts["pure"], facts["pure_rho"], facts.get("endless", 0), curve)

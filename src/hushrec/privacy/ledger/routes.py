@@ -1,0 +1,124 @@
+"""How a ledger counts its total, settled by its first charge, so that no release can choose it.
+
+Whoever plans a release after seeing earlier ones can choose its noise, and which bound on the total comes out
+smallest. A total that is the smallest of several bounds is then no bound, even if each of them is one. So the
+first charge, which depends on no outcome, settles the one that counts:
+
+- ``exact``: Gaussian noise alone, which composes exactly in ρ, or pure ε's alone, which add. Both hold for
+  later measurements chosen after seeing earlier ones (Smith & Thakurta 2022; Rogers et al. 2016).
+- ``concentrated``: zCDP of everything but samples. Its ε is within the total exactly where ρ is within what
+  the total allows: at the order that is best for that largest ρ, whatever was spent. ρ adds as the next do.
+- an order α, as digits: Rényi divergences of everything at this one order. Up to a bound that is settled
+  beforehand they add also where later measurements are chosen after seeing earlier ones (Feldman & Zrnic
+  2021; Lécuyer 2021).
+
+What comes later and does not go with the first charge's route leaves it: samples after Gaussian noise alone,
+say. From then on the total is the smallest bound on what the ledger has come to hold, and it holds for
+releases that were settled without looking at earlier ones. Whether a ledger leaves its route must not be
+chosen by outcomes either: a bound that only some outcomes keep to is none. The ledger says which holds.
+
+Privacy: public.
+"""
+
+from fractions import Fraction
+
+from hushrec.privacy.accounting.accountant import Spent
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.renyi import ORDERS, conversion
+
+EXACT, CONCENTRATED = "exact", "concentrated"
+ROUTES = (EXACT, CONCENTRATED, *map(str, ORDERS))
+
+
+def chosen(first: Spent, total: Budget) -> str:
+    """The route by which the most charges like the first are within the total.
+
+    Args:
+        first: what the first charge costs.
+        total: what the population may lose.
+
+    Privacy: public.
+    """
+    allowed, delta = total.epsilon_units, total.delta
+    if delta == 0 or not (first.curve or first.pure):
+        return EXACT
+    if first.curve:
+        room = {o: Fraction(allowed - conversion(o, delta), _divergence(first, o)) for o in ORDERS}
+        order = max(ORDERS, key=room.__getitem__)
+        return str(order) if room[order] >= 1 else EXACT
+    copies = {route: _copies(first, route, total) for route in (EXACT, CONCENTRATED)}
+    return max(copies, key=copies.__getitem__)
+
+
+def settled(spent: Spent, route: str) -> bool:
+    """Whether the route counts all that was spent, and holds whatever was chosen after seeing what.
+
+    Privacy: public.
+    """
+    if route.isdigit():
+        return True
+    return not spent.curve and (route == CONCENTRATED or not (spent.pure and spent.rho))
+
+
+def counted(spent: Spent, route: str, delta: float) -> int:
+    """ε of a ledger at δ in units of 1e-12, rounded up: by its route, or the smallest bound where it left it.
+
+    Raises:
+        BudgetError: As ``Spent.epsilon_units``.
+
+    Privacy: public.
+    """
+    if delta == 0 or spent.endless or spent == Spent() or not settled(spent, route):
+        return spent.epsilon_units(delta)
+    return _along(spent, route, delta)
+
+
+def spelled(spent: Spent, route: str) -> str:
+    """For whom a ledger's total holds, in words; empty where nothing was spent.
+
+    Privacy: public.
+    """
+    if spent == Spent():
+        return ""
+    if not settled(spent, route):
+        return (
+            "The total holds for releases that were planned without looking at earlier ones: these kinds of "
+            "noise together have no bound that the first charge fixed."
+        )
+    how, kept = "by adding pure ε's", "no release uses Gaussian noise"
+    if route == CONCENTRATED:
+        how, kept = "by zCDP, as the first charge settled", "no release measures a sample of people"
+    elif route.isdigit():
+        how, kept = f"by Rényi divergences of order {route}, as the first charge settled", ""
+    elif spent.rho:
+        how, kept = (
+            "by exact Gaussian composition",
+            "every release uses Gaussian noise and measures everybody",
+        )
+    condition = f", as long as {kept}, whatever earlier ones show" if kept else ""
+    return (
+        f"The total also holds where a release is planned after looking at earlier ones{condition}. It is "
+        f"counted {how}."
+    )
+
+
+def _along(spent: Spent, route: str, delta: float) -> int:
+    if route.isdigit():
+        return max(0, _divergence(spent, int(route)) + conversion(int(route), delta))
+    return spent.concentrated(delta) if route == CONCENTRATED else spent.exact(delta)
+
+
+def _divergence(spent: Spent, order: int) -> int:
+    loss = spent.curve[ORDERS.index(order)] if spent.curve else 0
+    return loss + order * (spent.rho + spent.pure_rho)
+
+
+def _copies(first: Spent, route: str, total: Budget) -> int:
+    low, high = 0, 1
+    while _along(first * high, route, total.delta) <= total.epsilon_units:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        inside = _along(first * middle, route, total.delta) <= total.epsilon_units
+        low, high = (middle, high) if inside else (low, middle)
+    return low

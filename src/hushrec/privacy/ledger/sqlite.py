@@ -1,0 +1,334 @@
+"""The ledger's file: SQLite in WAL mode, every commit forced to disk, what SQL can enforce said in SQL.
+
+A connection lives for one transaction. So nothing is shared between threads or across a fork, and at rest the
+ledger is one file, without a log beside it.
+"""
+
+import functools
+import hashlib
+import os
+import sqlite3
+import stat
+import tempfile
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from hushrec.errors import LedgerDamaged, LedgerError, LedgerMissing
+from hushrec.privacy.failpoints import failpoint
+from hushrec.privacy.ledger.history import Charge, History
+
+APPLICATION = 0x68757368
+"""By which a file of SQLite is known for a ledger."""
+TAKEN = "there is a ledger already; open it (without --new-ledger)"
+_VERSION = 2
+_PATIENCE = 60.0  # seconds that one process waits for another's transaction
+
+_SCHEMA = """
+CREATE TABLE account (
+    only INTEGER PRIMARY KEY CHECK (only = 1),
+    seq INTEGER NOT NULL,
+    head BLOB NOT NULL,
+    rho INTEGER NOT NULL,
+    pure INTEGER NOT NULL,
+    pure_rho INTEGER NOT NULL,
+    spent_epsilon INTEGER NOT NULL CHECK (spent_epsilon >= 0),
+    total_epsilon INTEGER NOT NULL,
+    CHECK (spent_epsilon <= total_epsilon)
+) STRICT;
+CREATE TABLE log (seq INTEGER PRIMARY KEY, body BLOB NOT NULL, hash BLOB NOT NULL) STRICT;
+CREATE TABLE artefact (charge INTEGER PRIMARY KEY, content BLOB NOT NULL) STRICT;
+CREATE TRIGGER log_update BEFORE UPDATE ON log BEGIN SELECT RAISE(ABORT, 'append-only'); END;
+CREATE TRIGGER log_delete BEFORE DELETE ON log BEGIN SELECT RAISE(ABORT, 'append-only'); END;
+CREATE TRIGGER artefact_update BEFORE UPDATE ON artefact BEGIN SELECT RAISE(ABORT, 'append-only'); END;
+CREATE TRIGGER artefact_delete BEFORE DELETE ON artefact BEGIN SELECT RAISE(ABORT, 'append-only'); END;
+CREATE TRIGGER account_delete BEFORE DELETE ON account BEGIN SELECT RAISE(ABORT, 'append-only'); END;
+CREATE TRIGGER account_shrink BEFORE UPDATE ON account
+    WHEN NEW.seq < OLD.seq OR NEW.rho < OLD.rho OR NEW.pure < OLD.pure OR NEW.pure_rho < OLD.pure_rho
+        OR NEW.total_epsilon < OLD.total_epsilon
+    BEGIN SELECT RAISE(ABORT, 'nothing spent is taken back'); END;
+"""
+
+_PASSING = {
+    sqlite3.SQLITE_BUSY: "another process holds the ledger; try again",
+    sqlite3.SQLITE_FULL: "the disk is full; make room",
+    sqlite3.SQLITE_IOERR: "the disk failed",
+    sqlite3.SQLITE_READONLY: "the ledger is read-only; let this process write to it and its folder",
+    sqlite3.SQLITE_CANTOPEN: "the ledger cannot be opened; give this process the right to read and write it",
+    sqlite3.SQLITE_CONSTRAINT: "it would exceed the total, or take something back",
+    sqlite3.SQLITE_TOOBIG: "the artefact is larger than a ledger can store",
+}
+
+
+class Session:
+    """One transaction on a verified ledger.
+
+    Attributes:
+        history: the whole chain, replayed and checked.
+
+    Privacy: public.
+    """
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database, self.history = database, History()
+        for record in database.execute("SELECT seq, body, hash FROM log ORDER BY seq"):
+            self.history.load(*record)
+        if not self.history.id:
+            raise LedgerDamaged("the ledger's records are gone; restore it and release nothing until then")
+        # The chain proves itself but for its end: the account says where that is, and what it comes to.
+        if database.execute("SELECT * FROM account").fetchall() != [(1, *_totals(self.history))]:
+            raise LedgerDamaged(
+                "the ledger's records and its account disagree; restore it, release nothing until then"
+            )
+
+    def append(self, **facts: object) -> int:
+        """Add a record; returns its number."""
+        record = self.history.append(facts)
+        self._database.execute("INSERT INTO log VALUES (?, ?, ?)", record)
+        return record[0]
+
+    def settle(self) -> None:
+        """Bring the account up to date with the records: here the database refuses what exceeds the total."""
+        self._database.execute(
+            "UPDATE account SET (seq, head, rho, pure, pure_rho, spent_epsilon, total_epsilon)"
+            " = (?, ?, ?, ?, ?, ?, ?)",
+            _totals(self.history),
+        )
+
+    def keep(self, charge: int, artefact: bytes) -> None:
+        """Store the bytes that a charge was spent on."""
+        self._database.execute("INSERT INTO artefact VALUES (?, ?)", (charge, artefact))
+
+    def kept(self, charge: Charge) -> bytes:
+        """The bytes that a charge was spent on.
+
+        Raises:
+            LedgerDamaged: They are gone or altered.
+        """
+        rows = self._database.execute(
+            "SELECT content FROM artefact WHERE charge = ?", (charge.number,)
+        ).fetchall()
+        content = rows[0][0] if rows else None
+        if not isinstance(content, bytes) or hashlib.sha256(content).hexdigest() != charge.sha256:
+            raise LedgerDamaged("a stored artefact is gone or altered; restore the ledger from a whole copy")
+        return content
+
+
+class Store:
+    """A ledger's database, in a file or (``path`` None) in memory.
+
+    Privacy: public.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self._lock = threading.RLock()
+        self._memory = _connect(":memory:") if path is None else None
+        if self._memory:
+            weakref.finalize(self, self._memory.close)
+
+    def fill(self, first: dict[str, object]) -> None:
+        """Make the tables, and the first record, in an empty database in memory."""
+        assert self._memory is not None
+        _fill(self._memory, first)
+
+    @staticmethod
+    def create(path: Path, first: dict[str, object]) -> None:
+        """Make a ledger file with its first record, whole or not at all.
+
+        Raises:
+            LedgerError: There is one already, or none can be made there.
+        """
+        try:
+            with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
+                draft = Path(folder) / path.name
+                _draft(draft, first)
+                failpoint("inside-create")
+                os.link(draft, path)  # unlike a rename, this never replaces a ledger
+                _sync(path.parent)
+        except FileExistsError:
+            raise LedgerError(f"{path.name}: {TAKEN}") from None
+        except OSError as error:
+            raise LedgerError(
+                f"{path.name}: no ledger can be made here ({error.strerror}); choose an existing folder on a "
+                "local disk"
+            ) from error
+
+    def inspect(self) -> None:
+        """Check every page of the file.
+
+        Raises:
+            LedgerDamaged: SQLite finds it corrupt.
+        """
+        with self._connection() as database:
+            (width,) = database.execute("PRAGMA page_size").fetchone()
+            # SQLite notices missing pages, but takes a last page cut short for one that ends in zeros.
+            cut = self.path and not self._log() and self.path.stat().st_size % width
+            if cut or database.execute("PRAGMA integrity_check").fetchall() != [(b"ok",)]:
+                raise LedgerDamaged("the ledger's file is corrupt; restore it and release nothing until then")
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        """A consistent view."""
+        with self._connection() as database, _transaction(database, "BEGIN"):
+            yield Session(database)
+
+    @contextmanager
+    def writing(self) -> Iterator[Session]:
+        """An exclusive transaction: on disk when the block ends, undone when it raises."""
+        before = self._identity()
+        with self._connection() as database, _transaction(database, "BEGIN IMMEDIATE"):
+            session = Session(database)
+            yield session
+            session.settle()
+        if self._identity() != before:
+            raise LedgerMissing("the ledger's file was moved or replaced while it was written; put it back")
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        with self._lock, _translated():
+            if self._memory is not None:
+                yield self._memory
+                return
+            self._identity()
+            assert self.path is not None
+            database = _connect(f"{self.path.as_uri()}?mode=rw")
+            try:
+                _recognise(database)
+                yield database
+            finally:
+                database.close()
+
+    def _log(self) -> bool:
+        """Whether a crash left committed pages beside the file."""
+        log = self.path and self.path.with_name(f"{self.path.name}-wal")
+        return bool(log and log.exists() and log.stat().st_size)
+
+    def _identity(self) -> tuple[int, int] | None:
+        if self.path is None:
+            return None
+        try:
+            status = self.path.stat()
+        except FileNotFoundError:
+            raise LedgerMissing(
+                f"{self.path.name}: there is no ledger here; create one, or put it back"
+            ) from None
+        if not stat.S_ISREG(status.st_mode):
+            raise LedgerError(f"{self.path.name} is not a regular file, and so no ledger; correct the path")
+        return status.st_dev, status.st_ino
+
+
+def _connect(where: str) -> sqlite3.Connection:
+    uri = where.startswith("file:")
+    database = sqlite3.connect(where, _PATIENCE, isolation_level=None, check_same_thread=False, uri=uri)
+    database.text_factory = bytes  # a damaged text must not fail to decode before it fails to verify
+    try:
+        for setting in (
+            "synchronous = FULL",
+            "fullfsync = ON",
+            "trusted_schema = OFF",
+            "cell_size_check = ON",
+        ):
+            database.execute(f"PRAGMA {setting}")
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _draft(path: Path, first: dict[str, object]) -> None:
+    # Its owner's alone, whatever the umask; SQLite gives the files beside it the same rights.
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    path.chmod(0o600)
+    with _translated():
+        database = _connect(str(path))
+        try:
+            database.execute("PRAGMA journal_mode = WAL")
+            _fill(database, first)
+        finally:
+            database.close()
+    _sync(path)
+
+
+def _fill(database: sqlite3.Connection, first: dict[str, object]) -> None:
+    history = History()
+    record = history.append(first)
+    database.executescript(
+        f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {_VERSION}; {_SCHEMA}"
+    )
+    with _transaction(database, "BEGIN"):
+        database.execute("INSERT INTO log VALUES (?, ?, ?)", record)
+        database.execute("INSERT INTO account VALUES (1, ?, ?, ?, ?, ?, ?, ?)", _totals(history))
+
+
+def _totals(history: History) -> tuple[object, ...]:
+    head, spent = history.head, history.spent
+    losses = spent.rho, spent.pure, spent.pure_rho
+    return head.seq, bytes.fromhex(head.hash), *losses, history.spent_epsilon, history.total.epsilon_units
+
+
+def _recognise(database: sqlite3.Connection) -> None:
+    (application,) = database.execute("PRAGMA application_id").fetchone()
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    if application != APPLICATION:
+        raise LedgerDamaged("this file is not a ledger of hushrec")
+    if version != _VERSION:
+        raise LedgerDamaged(
+            f"the ledger's schema is version {version}, this hushrec knows {_VERSION}; use the hushrec that "
+            "wrote it"
+        )
+    if _schema(database) != _expected_schema():
+        raise LedgerDamaged("the ledger's tables were altered; restore it and release nothing until then")
+
+
+def _schema(database: sqlite3.Connection) -> frozenset[tuple[object, ...]]:
+    return frozenset(database.execute("SELECT type, name, tbl_name, sql FROM sqlite_master"))
+
+
+@functools.cache
+def _expected_schema() -> frozenset[tuple[object, ...]]:
+    database = _connect(":memory:")
+    try:
+        database.executescript(_SCHEMA)
+        return _schema(database)
+    finally:
+        database.close()
+
+
+@contextmanager
+def _transaction(database: sqlite3.Connection, begin: str) -> Iterator[None]:
+    database.execute(begin)
+    try:
+        yield
+        database.execute("COMMIT")
+    except BaseException:
+        if database.in_transaction:
+            database.execute("ROLLBACK")
+        raise
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Say in this project's errors what SQLite says in its own."""
+    try:
+        yield
+    except (
+        sqlite3.Error,
+        UnicodeDecodeError,
+    ) as error:  # the latter where SQLite quotes damage in its message
+        cause = _PASSING.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
+        if cause:
+            raise LedgerError(f"nothing was written or granted: {cause}") from error
+        raise LedgerDamaged(
+            "the ledger's file is corrupt; restore it and release nothing until then"
+        ) from error
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

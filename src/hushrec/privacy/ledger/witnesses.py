@@ -1,0 +1,154 @@
+"""What the releases beside a ledger remember of it: a second memory, against loss and restored backups.
+
+A ledger that is deleted, or put back from a backup, has forgotten what was spent since. The releases have
+not: each names the ledger's id, its file, the head of its history, and whom it protects. Only the JSON header
+of a release is read (8 bytes of length, little endian, then JSON: the safetensors format), and of a released
+data set the JSON file beside it. What cannot be read so is skipped, with a warning that names it.
+"""
+
+import json
+import os
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hushrec.errors import LedgerMissing, LedgerStale, LedgerWarning
+from hushrec.privacy.ledger.history import Head, History
+from hushrec.privacy.ledger.regular_files import opened, shown
+
+_LARGEST_HEADER = 100_000_000
+"""Bytes; safetensors reads no longer one."""
+_MOST_PARTS = 4_000_000
+"""Of a header: its commas, colons and brackets. An id has one; from more a crafted file makes gigabytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """What one release says about its ledger.
+
+    Privacy: public.
+    """
+
+    release: str
+    ledger_id: str
+    ledger_file: str
+    head: Head
+    population: tuple[object, ...] = ()
+    """Domain (its digest), unit and adjacency."""
+
+
+def beside(ledger: Path) -> list[Anchor]:
+    """Read the anchors of all releases in the folder of a ledger, whichever ledger they name.
+
+    A file that is no release says nothing.
+
+    Privacy: public.
+    """
+    files = [(path, _header) for path in ledger.parent.glob("*.safetensors")]
+    files += [(path, _text) for path in ledger.parent.glob("*.statement.json")]
+    return [
+        anchor for path, read in sorted(files, key=lambda found: found[0]) for anchor in _anchor(path, read)
+    ]
+
+
+def require_new(ledger: Path) -> None:
+    """Refuse to start a ledger under a name that a release beside it knows.
+
+    Raises:
+        LedgerMissing: There was one: it was lost, not never made.
+
+    Privacy: public.
+    """
+    for anchor in beside(ledger):
+        if anchor.ledger_file == ledger.name:
+            raise LedgerMissing(
+                f"{shown(anchor.release)} was charged to {ledger.name}, so that ledger existed: put it back, "
+                "for a new one would forget what was spent; for another population choose another folder"
+            )
+
+
+def require_known(found: list[Anchor], ledger: Path | None, history: History) -> None:
+    """Refuse a ledger that has forgotten what a release says of it.
+
+    Raises:
+        LedgerMissing: A release names another ledger of this name.
+        LedgerStale: A release names a record that is not in the history.
+
+    Privacy: public.
+    """
+    for anchor in found:
+        if anchor.ledger_id == history.id:
+            if not history.holds(anchor.head):
+                raise LedgerStale(
+                    f"the ledger does not know of {shown(anchor.release)}, which was charged to it: a backup "
+                    "was restored; put the latest copy back"
+                )
+        elif ledger and anchor.ledger_file == ledger.name:
+            raise LedgerMissing(
+                f"{shown(anchor.release)} was charged to another ledger of this name; put that one back, or "
+                "move the release elsewhere"
+            )
+
+
+def _anchor(path: Path, read: Callable[[Path], Any]) -> Iterator[Anchor]:
+    try:
+        facts = read(path)
+        statement = facts["statement"] if isinstance(facts, Mapping) and "statement" in facts else {}
+        ledger = statement["ledger"] if isinstance(statement, Mapping) and "ledger" in statement else {}
+        if not ledger:  # of another kind, or made without a ledger
+            return
+        # Strange values are kept: they match no history, and a ledger that they name stays closed.
+        yield Anchor(
+            path.name,
+            ledger["id"],
+            ledger["file"],
+            Head(ledger["seq"], ledger["head"]),
+            (ledger.get("domain"), statement.get("unit"), statement.get("adjacency")),
+        )
+    except OSError as error:
+        _skip(path, error.strerror or str(error))
+    except _Large as error:
+        _skip(path, str(error))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, MemoryError):
+        _skip(path, "damaged, or of another kind than its name says")
+
+
+def _skip(path: Path, why: str) -> None:
+    warnings.warn(
+        f"{shown(path.name)} lies beside the ledger and cannot be read as a release ({why}): what it says of "
+        "a ledger is not heeded; put it right, or move it away",
+        LedgerWarning,
+        stacklevel=2,
+    )
+
+
+class _Large(ValueError):
+    """More than any release has."""
+
+
+def _header(path: Path) -> Any:
+    with opened(path) as file:
+        length = int.from_bytes(file.read(8), "little")
+        if length > os.fstat(file.fileno()).st_size - 8:
+            raise ValueError("shorter than it says")
+        if length > _LARGEST_HEADER:
+            raise _Large("its header is larger than any release's")
+        outer = _parsed(file.read(length))
+    text = outer.get("__metadata__", {}).get("hushrec")
+    return None if text is None else _parsed(text.encode())
+
+
+def _text(path: Path) -> Any:
+    with opened(path) as file:
+        text = file.read(_LARGEST_HEADER + 1)
+    if len(text) > _LARGEST_HEADER:
+        raise _Large("it is larger than any statement")
+    return _parsed(text)
+
+
+def _parsed(text: bytes) -> Any:
+    if sum(map(text.count, (b",", b":", b"[", b"{"))) > _MOST_PARTS:
+        raise _Large("it has more parts than any release")
+    return json.loads(text)

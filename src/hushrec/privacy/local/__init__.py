@@ -1,0 +1,1 @@
+"""One person's row, randomized by itself before anybody else sees it."""

@@ -1,0 +1,153 @@
+"""Randomized response on every cell of sparse rows, at the price of the cells that are not answered truly.
+
+Cells are taken in runs of whole rows, and in each run the *gaps* between those that are not answered truly
+are drawn in turn: independent cells have no other law (see ``counts``). So time and memory go with the marks
+that are there and those that are reported, whatever the number of cells. Runs depend on the shape alone, so
+the answers do not depend on the number of threads.
+"""
+
+import functools
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from hushrec.arrays import Bytes, Ints, Ints32
+from hushrec.errors import GrantError
+from hushrec.figures import above
+from hushrec.privacy.accounting.local_events import Responses, Substitutions, cell_loss
+from hushrec.privacy.local.rows import Rows
+from hushrec.privacy.noise.geometric import Count, misses, passing
+
+Draw = Callable[[bytes, Count, tuple[int, int], int, int], Ints]
+"""``sampling.count_draws``."""
+
+_RUN = 2**20  # cells, about
+_WIDEST = 2**31 - 1  # row: column numbers have 31 bits, and no gap in a run is longer
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseLaw:
+    """The law of k-ary randomized response on the cells of a row.
+
+    Args:
+        symbols: of a cell, one of which stands for nothing.
+        exponent: −ln of the chance that a cell is not answered truly.
+        asked: how many cells of a row are answered, chosen at random; None for all of them.
+
+    Raises:
+        BudgetError: As ``cell_loss``.
+
+    Privacy: public.
+    """
+
+    symbols: int
+    exponent: float
+    asked: int | None = None
+
+    def __post_init__(self) -> None:
+        cell_loss(self.symbols, self.exponent)
+
+    def require_booked(self, rows: Rows, event: Responses | Substitutions) -> None:
+        """Refuse to answer what loses more than was booked.
+
+        Raises:
+            GrantError: Another randomizer was booked, or one that loses less a cell, of other rows, or for
+                fewer cells than people may differ in; or a mark is none of the symbols.
+
+        Privacy: public, but for whether the longest row is what was promised.
+        """
+        if not isinstance(event, Responses):
+            raise GrantError(
+                f"{rows.name}: booked was {event.mechanism}; charge a plan of randomized response"
+            )
+        if cell_loss(self.symbols, self.exponent) > event.loss:
+            raise GrantError(
+                f"{rows.name}: a cell's answer loses more than the booked ε = {above(float(event.loss))}; "
+                "use the booked symbols and exponent"
+            )
+        answered = rows.width if self.asked is None else self.asked
+        if answered != event.size or not 1 <= answered <= rows.width <= _WIDEST:
+            raise GrantError(
+                f"{rows.name}: {answered} of {rows.width} cells of a row are to be answered, booked were "
+                f"{event.size}; plan and rows must have the same items"
+            )
+        if event.cells < min(answered, 2 * rows.longest):
+            raise GrantError(
+                f"{rows.name}: two rows may differ in more than the booked {event.cells} cells; cap "
+                "contributions as the plan does"
+            )
+        if rows.marks.max(initial=0) >= self.symbols - 1:
+            raise GrantError(f"{rows.name}: a mark is none of the {self.symbols - 1} that can be answered")
+
+    def draw(
+        self, rows: Rows, key: Callable[[str], bytes], count_draws: Draw, *, threads: int = 2
+    ) -> tuple[Ints, Ints32, Bytes]:
+        """Answer every asked cell: truly, or with chance e^−exponent by one of the other symbols, all alike.
+
+        Args:
+            rows: private, and as booked.
+            key: 32 bytes for a purpose, none of which was ever used before.
+            count_draws: the sampler's.
+            threads: how many threads draw; the answers do not depend on it.
+
+        Returns:
+            indptr, columns and marks of the answers other than nothing.
+
+        Raises:
+            SamplerError: The exponent cannot be drawn.
+
+        Privacy: charged by the caller.
+        """
+        from hushrec.kernels.local import symbol_flips  # compiled code: loaded by those who answer
+
+        law = misses(Fraction(self.exponent), _WIDEST + 1)
+        draw = functools.partial(count_draws, key("cells"))
+        symbols, sample = (np.frombuffer(key(use), "<u4").astype(np.uint32) for use in ("symbols", "sample"))
+        answered = rows.width if self.asked is None else self.asked
+        tall = max(1, _RUN // rows.width)
+
+        def run(number: int) -> tuple[Ints, Ints32, Bytes]:
+            bounds = rows.indptr[number * tall : (number + 1) * tall + 1]
+            there = slice(bounds[0], bounds[-1])
+            starts, columns, marks = bounds - bounds[0], rows.columns[there], rows.marks[there]
+            counts = np.empty(starts.size - 1, np.int64)
+            chosen = np.empty((counts.size, self.asked or 0), np.int32)
+            if self.asked is not None:
+                symbol_flips.choose(chosen, rows.width, sample, number)
+                whole = starts, columns, marks
+                starts, columns, marks = np.empty_like(starts), np.empty_like(columns), np.empty_like(marks)
+                symbol_flips.restrict(*whole, chosen, starts, columns, marks)
+            gaps, turned = passing(draw, law, (0, number), counts.size * answered)
+            listed = np.empty(turned + starts[-1], np.int32)
+            reported = np.empty(listed.size, np.uint8)
+            size = symbol_flips.respond(
+                starts,
+                columns,
+                marks,
+                gaps,
+                answered,
+                self.symbols - 1,
+                symbols,
+                number,
+                listed,
+                reported,
+                counts,
+            )
+            listed = listed[:size].copy()
+            if self.asked is not None:
+                listed = chosen[np.repeat(np.arange(counts.size), counts), listed]
+            return counts, listed, reported[:size].copy()
+
+        people = rows.indptr.size - 1
+        with ThreadPoolExecutor(threads) as pool:
+            runs = list(pool.map(run, range(-(-people // tall))))
+        parts = [list(part) for part in zip(*runs, strict=True)] or [[], [], []]
+        del runs
+        indptr = np.zeros(people + 1, np.int64)
+        np.cumsum(np.concatenate([np.empty(0, np.int64), *parts.pop(0)]), out=indptr[1:])
+        # One by one, so that no more than one of them is there twice.
+        listed = np.concatenate([np.empty(0, np.int32), *parts.pop(0)])
+        return indptr, listed, np.concatenate([np.empty(0, np.uint8), *parts.pop(0)])

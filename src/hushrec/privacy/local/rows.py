@@ -1,0 +1,75 @@
+"""Rows of people's own, before and after a local randomizer: what a device holds, and what it reports."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hushrec.arrays import Bytes, Ints, Ints32
+from hushrec.privacy.accounting.local_events import Responses, Substitutions
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Private rows, one a person: which of ``width`` columns hold which mark, and the others nothing.
+
+    Args:
+        name: the measurement's name in its plan.
+        width: number of columns.
+        indptr: where each row's cells begin and the last one's end, int64, shape (rows + 1,).
+        columns: int32, ascending in a row.
+        marks: uint8.
+
+    Raises:
+        ValueError: The arrays are no such rows.
+
+    Privacy: private. They are in no repr and no message.
+    """
+
+    name: str
+    width: int
+    indptr: Ints = field(repr=False)
+    columns: Ints32 = field(repr=False)
+    marks: Bytes = field(repr=False)
+
+    def __post_init__(self) -> None:
+        starts = self.indptr[(self.indptr > 0) & (self.indptr < self.columns.size)]
+        rising = self.columns[1:] > self.columns[:-1]
+        rising[starts - 1] = True  # where a row begins
+        if not (
+            self.indptr.dtype == np.int64
+            and self.columns.dtype == np.int32
+            and self.marks.dtype == np.uint8
+            and self.marks.shape == self.columns.shape == (self.indptr[-1],)
+            and self.indptr[0] == 0
+            and np.all(self.indptr[1:] >= self.indptr[:-1])
+            and self.columns.min(initial=0) >= 0
+            and self.columns.max(initial=0) < self.width
+            and rising.all()
+        ):
+            raise ValueError(f"{self.name}: indptr, columns and marks are no rows of {self.width} columns")
+
+    @property
+    def longest(self) -> int:
+        """Cells of the longest row. Privacy: private."""
+        return int(np.diff(self.indptr).max(initial=0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RandomizedRows:
+    """Reported rows: everything made from them alone is post-processing.
+
+    Args:
+        name: the measurement's name in its plan.
+        width: number of columns.
+        indptr, columns, marks: as of ``Rows``.
+        event: what was charged for each person's row.
+
+    Privacy: public, and charged (``event``).
+    """
+
+    name: str
+    width: int
+    indptr: Ints = field(repr=False)
+    columns: Ints32 = field(repr=False)
+    marks: Bytes = field(repr=False)
+    event: Responses | Substitutions

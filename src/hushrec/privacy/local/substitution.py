@@ -1,0 +1,272 @@
+"""Items of a profile kept or replaced by others, slot by slot (Guerraoui et al. 2015, AlterEgo).
+
+A slot that holds item i reports item j with chance
+
+    P(j | i) = p* [j = i] + (1 − p*)(p [j ∈ G_i]/|G_i| + (1 − p)/m),
+
+and where i's group G_i is empty, p* [j = i] + (1 − p*)/m. Its mark stays with it. All that is told of a
+person is the set of his slots after that, so with other items under the same marks, in as many slots, his
+loss is at most that of a slot times their number.
+"""
+
+import math
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from hushrec.arrays import Bytes, Floats, Ints, Ints32
+from hushrec.errors import GrantError
+from hushrec.kernels.csr import check_rows, frozen
+from hushrec.privacy.accounting.events import ODDS
+from hushrec.privacy.accounting.local_events import Responses, Substitutions
+from hushrec.privacy.local.rows import Rows
+
+_SLACK = 1e-12
+"""Above the rounding of a loss in floating point."""
+_CHUNK = 2**16  # slots drawn by one thread at a time, about
+_THREADS = 2
+
+__all__ = ["SubstitutionLaw", "worst_per_slot"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SubstitutionLaw:
+    """Selector and profiler of an AlterEgo profile.
+
+    Args:
+        keep_probability: p*, of an item to stay as it is.
+        group_probability: p, of a replacement to come from the item's group, and not from all items.
+        indptr, members: group of every item, without itself, ascending; items may have an empty one.
+
+    Raises:
+        ValueError: The chances are none, or the groups are no such rows.
+
+    Privacy: as the groups: public where they are made from public things, private where from ratings.
+    """
+
+    keep_probability: float
+    group_probability: float
+    indptr: Ints = field(repr=False)
+    members: Ints32 = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.keep_probability <= 1 and 0 <= self.group_probability <= 1):
+            raise ValueError("keep_probability and group_probability are chances, from 0 to 1")
+        object.__setattr__(self, "indptr", frozen(self.indptr, np.int64))
+        object.__setattr__(self, "members", frozen(self.members, np.int32))
+        check_rows(self.indptr, self.members, self.n_items)
+        rising = self.members[1:] > self.members[:-1]
+        starts = self.indptr[(self.indptr > 0) & (self.indptr < self.members.size)]
+        rising[starts - 1] = True  # where a group begins
+        owners = np.repeat(np.arange(self.n_items, dtype=np.int32), np.diff(self.indptr))
+        if not rising.all() or (owners == self.members).any():
+            raise ValueError("a group lists other items than its own, each once and ascending")
+
+    @property
+    def n_items(self) -> int:
+        """m, size of the catalogue. Privacy: public."""
+        return self.indptr.size - 1
+
+    @property
+    def keep(self) -> float:
+        """p* as it is drawn: a multiple of 2⁻³², rounded down. Privacy: public."""
+        return _drawn(self.keep_probability)
+
+    @property
+    def group(self) -> float:
+        """p as it is drawn: a multiple of 2⁻³², rounded down. Privacy: public."""
+        return _drawn(self.group_probability)
+
+    @property
+    def per_slot(self) -> float:
+        """ε of a slot, max_j ln(max_i P(j | i)/min_i P(j | i)), rounded up; infinite where a chance is 0.
+
+        Column by column: in that of j there are P(j | j), the entries of items whose group holds j, and those
+        of the others, which differ only by whether their groups are empty. Time goes with the groups' sizes.
+
+        Privacy: as the groups.
+        """
+        from hushrec.kernels.local.item_swaps import extremes  # compiled code, as the sampler
+
+        m, filled = self.n_items, np.diff(self.indptr) > 0
+        shares, fewest = np.zeros(m), np.ones(m)
+        holders = np.zeros(m, np.int64)
+        extremes(self.indptr, self.members, shares, fewest, holders)
+        own, near, far = self._chances()
+        columns = np.stack(
+            [
+                own[filled.astype(np.int64)],
+                np.where(holders > 0, near(shares), np.nan),
+                np.where(holders > 0, near(fewest), np.nan),
+                np.where(filled.sum() - filled > holders, far[1], np.nan),
+                np.where((~filled).sum() - ~filled > 0, far[0], np.nan),
+            ]
+        )
+        most, least = np.nanmax(columns, axis=0), np.nanmin(columns, axis=0)
+        return _loss(most, least)
+
+    @property
+    def expected(self) -> float:
+        """Mean privacy loss of a slot: the largest KL(P(· | i) ‖ P(· | i′)), were the groups disjoint.
+
+        An overlap of G_i ∪ {i} and G_i′ ∪ {i′} brings the two laws nearer to each other: each common item
+        takes (b − c) ln(b′/c′) ≥ 0 off the divergence, where b and c are the chances inside and outside of
+        the group. So this is an upper bound, and the exact mean where a worst pair of groups is disjoint.
+        Rounded up; infinite where a chance is 0.
+
+        Privacy: as the groups.
+        """
+        sizes, counts = np.unique(np.diff(self.indptr), return_counts=True)
+        own, near, far = self._chances()
+        filled = np.minimum(sizes, 1)
+        a, c = own[filled], far[filled]
+        b = np.where(sizes > 0, near(1 / np.maximum(sizes, 1)), c)
+        if c.min() == 0:
+            return self.per_slot  # infinite, but for groups of all other items
+        largest = 0.0
+        for n, count, *mine in zip(sizes, counts, a, b, c, strict=True):
+            loss = (
+                mine[0] * np.log(mine[0] / c)
+                + n * mine[1] * np.log(mine[1] / c)
+                + mine[2] * np.log(mine[2] / a)
+                + sizes * mine[2] * np.log(mine[2] / b)
+                + (self.n_items - 2 - n - sizes) * mine[2] * np.log(mine[2] / c)
+            )
+            others = (sizes != n) | (count > 1)
+            largest = max(largest, float(loss[others].max(initial=0.0)))
+        return min(math.nextafter(largest * (1 + _SLACK) + _SLACK, math.inf), self.per_slot)
+
+    @property
+    def distance_epsilon(self) -> float:
+        """D2P's own ε: that of "the item is j or one near it", for the j where that tells most.
+
+        max_j ln(max_i P(out ∈ GRP_j | i)/min_i P(out ∈ GRP_j | i)) with GRP_j = G_j ∪ {j}, rounded up: the
+        (ε, λ) of Guerraoui et al. 2015 for sets of one item. At most ``per_slot``, as whoever sees the item
+        sees whether it is near j. One row of chances is held at a time; time goes with Σ_j |G_j|².
+
+        Privacy: as the groups.
+        """
+        from hushrec.kernels.local.group_chances import landing  # compiled code, as the sampler
+
+        m = self.n_items
+        order = np.argsort(self.members, kind="stable")
+        owners = np.repeat(np.arange(m, dtype=np.int32), np.diff(self.indptr))
+        holding = np.concatenate([[0], np.cumsum(np.bincount(self.members, minlength=m))])
+        holding, holders = frozen(holding, np.int64), frozen(owners[order], np.int32)
+        most, least = np.empty(m), np.empty(m)
+
+        def part(bounds: tuple[int, int]) -> None:
+            groups = self.indptr, self.members, holding, holders
+            landing(*bounds, *groups, self.keep, self.group, most, least)
+
+        cuts = np.linspace(0, m, min(m, 64) + 1).astype(np.int64)
+        with ThreadPoolExecutor(_THREADS) as pool:
+            list(pool.map(part, pairwise(cuts.tolist())))
+        return min(_loss(most, least), self.per_slot)
+
+    def require_booked(self, rows: Rows, event: Responses | Substitutions) -> None:
+        """Refuse to draw what was not booked.
+
+        Raises:
+            GrantError: Booked was another randomizer, a slot loses more than was booked, somebody has more
+                slots, or there are more or fewer items.
+
+        Privacy: public; no message tells a number.
+        """
+        if not isinstance(event, Substitutions):
+            raise GrantError(f"{rows.name}: booked was {event.mechanism}, not item substitution")
+        if not event.size == rows.width == self.n_items:
+            raise GrantError(f"{rows.name}: plan, rows and groups are not of one catalogue")
+        if rows.longest > event.cells:
+            raise GrantError(f"{rows.name}: a profile has more slots than were booked; cap the ratings")
+        if self.per_slot > event.per_slot:
+            raise GrantError(f"{rows.name}: a slot loses more than was booked; plan with the same groups")
+
+    def draw(
+        self, rows: Rows, key: Callable[[str], bytes], count_draws: object
+    ) -> tuple[Ints, Ints32, Bytes]:
+        """Rows after substitution: of slots that land on one item, one is listed, any as likely.
+
+        Args:
+            rows: profiles; their columns are items.
+            key: gives a key that was never used before.
+            count_draws: not needed here.
+
+        Returns:
+            indptr, items and marks, ascending in a row: exact, and the same with any number of threads.
+
+        Privacy: charged by the caller.
+        """
+        from hushrec.kernels.local.item_swaps import substitute  # compiled code, as the sampler
+
+        indptr, columns = frozen(rows.indptr, np.int64), frozen(rows.columns, np.int32)
+        marks, words = frozen(rows.marks, np.uint8), np.frombuffer(key("slots"), "<u4").astype(np.uint32)
+        chances = int(self.keep * ODDS), int(self.group * ODDS)
+        counts = np.empty(indptr.size - 1, np.int64)
+
+        def part(bounds: tuple[int, int]) -> tuple[Ints32, Bytes]:
+            slots = int(indptr[bounds[1]] - indptr[bounds[0]])
+            listed, kept = np.empty(slots, np.int32), np.empty(slots, np.uint8)
+            size = substitute(
+                *bounds,
+                indptr,
+                columns,
+                marks,
+                words,
+                *chances,
+                self.indptr,
+                self.members,
+                listed,
+                kept,
+                counts,
+            )
+            return listed[:size].copy(), kept[:size].copy()
+
+        cuts = np.searchsorted(indptr, np.arange(0, indptr[-1], _CHUNK))
+        cuts = np.unique(np.concatenate([[0], cuts, [counts.size]]))
+        with ThreadPoolExecutor(_THREADS) as pool:
+            parts = list(pool.map(part, pairwise(cuts.tolist())))
+        listed = np.concatenate([np.empty(0, np.int32), *(items for items, _ in parts)])
+        kept = np.concatenate([np.empty(0, np.uint8), *(own for _, own in parts)])
+        return np.concatenate([[0], np.cumsum(counts)]), listed, kept
+
+    def _chances(self) -> tuple[Floats, Callable[[Floats], Floats], Floats]:
+        """P(i | i), and far from i: for empty groups, and for others. Between: of j ∈ G_i, by 1/|G_i|."""
+        keep, group = self.keep, self.group
+        far = (1 - keep) * np.array([1.0, 1 - group]) / self.n_items
+        return keep + far, lambda share: (1 - keep) * group * share + far[1], far
+
+
+def worst_per_slot(keep: float, group: float, n_items: int) -> float:
+    """The largest ε of a slot that any groups could have, rounded up.
+
+    An item is reported with chance at most p* + (1 − p*)/m, by itself, with an empty group; or
+    (1 − p*)(p + (1 − p)/m), by one whose group it is; and at least (1 − p*)(1 − p)/m. This is what to book
+    where the groups are private: the exact ε would tell of them.
+
+    Args:
+        keep: p*.
+        group: p.
+        n_items: m.
+
+    Privacy: public.
+    """
+    keep, group = _drawn(keep), _drawn(group)
+    most = max(keep + (1 - keep) / n_items, (1 - keep) * (group + (1 - group) / n_items))
+    least = (1 - keep) * (1 - group) / n_items
+    # Clear of the rounding of the exact one, which it must never be below.
+    return _loss(np.array([most]), np.array([least])) + _SLACK
+
+
+def _drawn(chance: float) -> float:
+    return math.floor(chance * ODDS) / ODDS
+
+
+def _loss(most: Floats, least: Floats) -> float:
+    """max ln(most/least), rounded up."""
+    if least.min() == 0:
+        return math.inf
+    return math.nextafter(float(np.log(most / least).max()) * (1 + _SLACK) + _SLACK, math.inf)

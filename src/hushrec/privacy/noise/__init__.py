@@ -1,0 +1,1 @@
+"""Exact draws from noise distributions, and nothing else."""

@@ -1,0 +1,315 @@
+"""Exact noise: integers round(X) with X Gaussian or Laplace, and nothing approximate about their law.
+
+Every draw is the quantile transform of an infinite binary fraction. Its first bit is the sign; the rest is a
+uniform U, and |K| is the k with P(|X| > k + ½) ≤ U < P(|X| > k − ½). One 64-bit word says which, except where
+its bits leave two integers possible; then further words are read, and the tail probabilities computed in
+exact arithmetic, until one is left. So P(K = k) = F(k + ½) − F(k − ½) for every k, however far in the tail:
+given uniform words the total variation is 0, for nothing is cut off. Scales of 2²⁶ and above draw the cell of
+2ˢ integers first and the place in it second, each from its own fraction.
+
+The words are ChaCha20's (RFC 8439), at positions that depend on the draw's number alone: nonce (0 or 1, h, 0)
+and block counter for the bulk, with h the counter's upper half, and nonce (2 or 3, draw number) for the words
+beyond the first. Draws are therefore the same on any machine and with any number of threads, and the first n
+of N draws are the n draws.
+
+Counts (see ``counts``) are drawn in sequences, which a key has many of: sequence (0 or 1, run) has the nonce
+(0 or 1, run, 0) for first words and (2 or 3, draw number, run) for the words beyond the first.
+"""
+
+import hashlib
+import itertools
+import math
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+
+import numpy as np
+
+from hushrec.arrays import Floats, Ints, Words
+from hushrec.errors import SamplerError
+from hushrec.kernels.noise import chacha, quantiles
+from hushrec.privacy.noise import exact, geometric, quantile_tables
+from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE, Law
+from hushrec.privacy.noise.exact import Uniform
+from hushrec.privacy.noise.geometric import Count
+
+FINEST, COARSEST = 0.1, 2.0**50
+"""Scales, in integers, that can be drawn."""
+
+_ONE_WORD = 26  # scales below 2^26 need one word a draw
+_TESTED = 2**15
+_MISFIT = 60.0  # χ² of 10 degrees of freedom is above it once in 3e8 keys
+_ANSWERS = (
+    (GAUSSIAN, 0.75, "243ea6b3ef0c149f7ef764df899c95e4bc0b98d41efdce5d93f8f971f5247d2b"),
+    (GAUSSIAN, 1000.0, "b8c5e5aff7b42b4c2da7fea7d1705d31316f76558bc28399280db2856681faa8"),
+    (GAUSSIAN, 2.0**45 / 3, "2e96ba33fc5bbe4ed0c15b40aacd6707ed6ccc972ee709b1d57101d15713dd4f"),
+    (LAPLACE, 3.0, "9dd948c8a1b0c776b1a61c87a2002a240965947f01cef54e857566fb82c49047"),
+    (LAPLACE, 2.0**30 / 3, "061147c4e7527835ce1df01b1ce9b9b10d16e84b246bff01deb0edece9db82f6"),
+)
+_COUNTED = geometric.gaps(10.0, 35, 2**31)
+_COUNTED_ANSWER = "f82fbcdb993a26fae8c883841d80b9b848d74c319ba982f974926dac1f012a17"
+_SLAB = chacha.WORDS * 2048
+_FINE = 2.0**40
+
+
+def rounded_gaussian(size: int, sigma: float, key: bytes, *, threads: int = 2) -> Ints:
+    """Independent draws of round(X), X ~ N(0, σ²).
+
+    P(K = k) = Φ((k + ½)/σ) − Φ((k − ½)/σ)
+
+    Args:
+        size: how many.
+        sigma: σ in integers (steps of the grid), from 0.1 to 2⁵⁰.
+        key: 32 bytes that were never used before.
+        threads: how many threads draw; the draws do not depend on it.
+
+    Returns:
+        Shape (size,).
+
+    Raises:
+        SamplerError: A scale that cannot be drawn, or a key of another length.
+
+    Privacy: private until added to something and released.
+    """
+    values = np.zeros(size, np.int64)
+    add_gaussian(values, sigma, key, threads=threads)
+    return values
+
+
+def rounded_laplace(size: int, scale: float, key: bytes, *, threads: int = 2) -> Ints:
+    """Independent draws of round(X), X ~ Laplace(0, b), of density e^(−|x|/b) / 2b.
+
+    Args:
+        size: how many.
+        scale: b in integers (steps of the grid), from 0.1 to 2⁵⁰.
+        key: 32 bytes that were never used before.
+        threads: how many threads draw; the draws do not depend on it.
+
+    Returns:
+        Shape (size,).
+
+    Raises:
+        SamplerError: A scale that cannot be drawn, or a key of another length.
+
+    Privacy: private until added to something and released.
+    """
+    values = np.zeros(size, np.int64)
+    add_laplace(values, scale, key, threads=threads)
+    return values
+
+
+def add_gaussian(values: Ints, sigma: float, key: bytes, *, threads: int = 2) -> None:
+    """Add ``rounded_gaussian`` to an array where it lies, needing a megabyte per thread beside it.
+
+    Args:
+        values: contiguous, any shape.
+        sigma, key, threads: as for ``rounded_gaussian``.
+
+    Raises:
+        SamplerError: A scale that cannot be drawn, a key of another length, or an array that is not one
+            writable run of int64.
+
+    Privacy: charged by the caller; if it raises, the array holds noise in part and must not be released.
+    """
+    _add(GAUSSIAN, values, sigma, key, threads)
+
+
+def add_laplace(values: Ints, scale: float, key: bytes, *, threads: int = 2) -> None:
+    """Add ``rounded_laplace`` to an array where it lies, needing a megabyte per thread beside it.
+
+    Args:
+        values: contiguous, any shape.
+        scale, key, threads: as for ``rounded_laplace``.
+
+    Raises:
+        SamplerError: A scale that cannot be drawn, a key of another length, or an array that is not one
+            writable run of int64.
+
+    Privacy: charged by the caller; if it raises, the array holds noise in part and must not be released.
+    """
+    _add(LAPLACE, values, scale, key, threads)
+
+
+def _add(law: Law, values: Ints, scale: float, key: bytes, threads: int) -> None:
+    if not FINEST <= scale <= COARSEST:
+        raise SamplerError(f"noise of {scale:.3g} grid steps cannot be drawn; choose a grid with 0.1 to 2^50")
+    if len(key) != 32:
+        raise SamplerError("a key has 32 bytes; take it from entropy.OperatingSystem().key()")
+    if values.dtype != np.int64 or not values.flags.carray:
+        raise SamplerError(
+            "noise is added to one contiguous, writable run of int64; pass np.ascontiguousarray(values)"
+        )
+    flat, key_words = values.reshape(-1), _key_words(key)
+    table, cell_bits = quantile_tables.quantiles(law), _cell_bits(scale)
+
+    def slab(start: int) -> None:
+        part = flat[start : start + _SLAB]
+        doubtful = np.empty(part.size, np.bool_)
+        cells = math.ldexp(scale, -cell_bits)
+        quantiles.add(part, doubtful, key_words, start // chacha.WORDS, table, cells, cell_bits, law.slope)
+        for i in np.flatnonzero(doubtful).tolist():
+            part[i] += exact_draw(law, scale, key, start + i)
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(slab, range(0, flat.size, _SLAB)))
+
+
+def exact_draw(law: Law, scale: float, key: bytes, number: int) -> int:
+    """One draw of the key's sequence by exact arithmetic alone: what the fast ones must agree with.
+
+    Args:
+        law: ``laws.GAUSSIAN`` or ``laws.LAPLACE``.
+        scale: in integers.
+        key: 32 bytes.
+        number: which draw, from 0.
+
+    Returns:
+        The integer.
+
+    Privacy: private until added to something and released.
+    """
+    batch, place = divmod(number, chacha.WORDS)
+    low, high = number & 0xFFFFFFFF, number >> 32
+    block = batch * chacha.BLOCKS
+
+    def fraction(stream: int) -> Uniform:
+        word = _keystream(key, block & 0xFFFFFFFF, (stream, block >> 32, 0))[place]
+        return Uniform(itertools.chain([int(word)], _words(key, (quantiles.STREAMS + stream, low, high))))
+
+    return exact.draw(law, scale, _cell_bits(scale), fraction(0), fraction(1))
+
+
+def count_draws(key: bytes, law: Count, sequence: tuple[int, int], start: int, size: int) -> Ints:
+    """Draws of a number and a sign: n if it is positive and ~n if not.
+
+    Args:
+        key: 32 bytes that were never used before, but for other draws of counts.
+        law: of the number.
+        sequence: 0 or 1, and the run.
+        start: number of the first draw, a multiple of 512.
+        size: how many.
+
+    Privacy: private.
+    """
+    drawn, doubtful = np.empty(size, np.int64), np.empty(size, np.bool_)
+    table, batch = quantile_tables.quantiles(LAPLACE), start // chacha.WORDS
+    nonce = (*sequence, 0)
+    quantiles.count(drawn, doubtful, _key_words(key), batch, nonce, table, law.scale, law.slack, law.cap)
+    for i in np.flatnonzero(doubtful).tolist():
+        drawn[i] = exact_count(key, law, sequence, start + i)
+    return drawn
+
+
+def exact_count(key: bytes, law: Count, sequence: tuple[int, int], number: int) -> int:
+    """One of ``count_draws`` by exact arithmetic alone.
+
+    Privacy: private.
+    """
+    batch, place = divmod(number, chacha.WORDS)
+    kind, run = sequence
+    word = _keystream(key, batch * chacha.BLOCKS, (kind, run, 0))[place]
+    uniform = Uniform(itertools.chain([int(word)], _words(key, (quantiles.STREAMS + kind, number, run))))
+    negative, count = exact.count(law, uniform)
+    return ~count if negative else count
+
+
+def permutation(size: int, key: bytes) -> Ints:
+    """A uniform random order of 0 … size − 1: that of as many 64-bit words.
+
+    All orders are alike unless two words are the same, which happens with chance below size² / 2⁶⁵ (three in
+    a hundred million for a million), and then leaves these two in the order of their numbers.
+
+    Args:
+        size: how many, at most 2³².
+        key: 32 bytes that were never used before.
+
+    Returns:
+        Shape (size,).
+
+    Raises:
+        SamplerError: The key has another length.
+
+    Privacy: private; who knows it knows whose place is whose.
+    """
+    if len(key) != 32:
+        raise SamplerError("a key has 32 bytes; take it from entropy.OperatingSystem().key()")
+    calls = [_keystream(key, n * chacha.BLOCKS, (0, 0, 0)) for n in range(-(-size // chacha.WORDS))]
+    return np.argsort(np.concatenate([np.empty(0, np.uint64), *calls])[:size], kind="stable")
+
+
+def unit_rows(shape: tuple[int, int], direction: bytes, length: bytes) -> Floats:
+    """Rows of density ∝ exp(−‖b‖₂), in floating point: for reproductions, never for a private release.
+
+    Args:
+        shape: (n, d).
+        direction, length: keys of 32 bytes, each never used before.
+
+    Returns:
+        Shape (n, d).
+
+    Privacy: private until added to something and released.
+    """
+    size = shape[0] * shape[1]
+    rows = rounded_gaussian(size, _FINE, direction).reshape(shape).astype(np.float64)
+    norms = np.abs(rounded_laplace(size, _FINE, length)).reshape(shape).sum(axis=1) / _FINE
+    rows *= (norms / np.maximum(np.sqrt((rows * rows).sum(axis=1)), 1.0))[:, None]
+    return rows
+
+
+def self_test() -> None:
+    """Known answers, agreement with exact arithmetic, and goodness of fit, of draws from a fixed key.
+
+    The key is fixed, so this never fails by chance. The fit is Pearson's χ² of the sizes of 2¹⁵ draws.
+
+    Raises:
+        SamplerError: Noise drawn here would not have the law that is claimed for it.
+
+    Privacy: public.
+    """
+    key = bytes(range(32))
+    for law, scale, answer in _ANSWERS:
+        draws = np.zeros(_TESTED, np.int64)
+        _add(law, draws, scale, key, 1)
+        if hashlib.sha256(draws.astype("<i8").tobytes()).hexdigest() != answer:
+            raise SamplerError(
+                f"draws of scale {scale:.6g} are not the known ones; release nothing from here"
+            )
+        if any(draws[i] != exact_draw(law, scale, key, i) for i in range(0, _TESTED, _TESTED // 4)):
+            raise SamplerError(
+                f"draws of scale {scale:.6g} are not the exact ones; release nothing from here"
+            )
+    counted = count_draws(key, _COUNTED, (0, 1), 0, _TESTED)
+    if hashlib.sha256(counted.astype("<i8").tobytes()).hexdigest() != _COUNTED_ANSWER:
+        raise SamplerError("draws of counts are not the known ones; release nothing from here")
+    if any(counted[i] != exact_count(key, _COUNTED, (0, 1), i) for i in range(0, _TESTED, _TESTED // 4)):
+        raise SamplerError("draws of counts are not the exact ones; release nothing from here")
+    if _misfit(rounded_gaussian(_TESTED, 3.0, key, threads=1), 3.0) > _MISFIT:
+        raise SamplerError("draws do not fit their law; release nothing from here")
+
+
+def _misfit(draws: Ints, sigma: float) -> float:
+    """Pearson's χ² of |K| ≤ 9 and beyond."""
+    edges = [Fraction(2 * k + 1, 2) / Fraction(sigma) for k in range(10)]
+    tails = [1.0] + [GAUSSIAN.survival(x, 64, False) / 2**64 for x in edges] + [0.0]
+    expected = -draws.size * np.diff(tails)
+    found = np.bincount(np.minimum(np.abs(draws), 10), minlength=11)
+    return float(np.sum((found - expected) ** 2 / expected))
+
+
+def _words(key: bytes, nonce: tuple[int, int, int]) -> Iterator[int]:
+    for counter in itertools.count(0, chacha.BLOCKS):
+        yield from _keystream(key, counter, nonce).tolist()
+
+
+def _keystream(key: bytes, counter: int, nonce: tuple[int, int, int]) -> Words:
+    words = np.empty(chacha.WORDS, np.uint64)
+    chacha.keystream(words, _key_words(key), counter, nonce)
+    return words
+
+
+def _key_words(key: bytes) -> chacha.Words32:
+    return np.frombuffer(key, "<u4").astype(np.uint32)
+
+
+def _cell_bits(scale: float) -> int:
+    return max(0, math.frexp(scale)[1] - _ONE_WORD)

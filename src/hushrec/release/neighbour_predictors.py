@@ -1,0 +1,139 @@
+"""Prediction at home from nearest neighbours: among public rows of ratings, or among items.
+
+The same arithmetic as ``hushrec.kernels.neighbours.knn``, which is for many people at once.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hushrec.arrays import Floats, Ints, Ints32
+from hushrec.release.artefact import DISTANCES, Release
+
+_NEGLIGIBLE = 1e-10  # part of Σ r² below which what is left after centring is rounding: the row is constant
+_GRID = 1 << 23  # of similarities: the order of a sum does not break a tie
+
+
+class NearestPeople:
+    """Mean rating of the K nearest people among those who rated the item (Du, Leighton & Patel 2019, §IV.B).
+
+    A person is the vector of his ratings, 0 where he rated nothing, and the item that is asked about is left
+    out of all vectors. People at the same distance count in the order of their rows. Who has no ratings is
+    near to nobody: his neighbours are all who rated the item. An item that nobody rated is predicted by the
+    person's own mean, or, if he has no ratings either, by the mean of all.
+
+    Privacy: post-processing of a release and the person's own ratings.
+    """
+
+    def __init__(self, release: Release) -> None:
+        tensors, constants = release.tensors, release.constants
+        lo, hi, step = release.scale
+        items, counts = tensors["row_items"], np.diff(tensors["row_starts"])
+        by_item = np.argsort(items, kind="stable")
+        self._starts = np.concatenate([[0], np.cumsum(np.bincount(items, minlength=len(release.items)))])
+        self._raters = np.repeat(np.arange(len(counts), dtype=np.int32), counts)[by_item]
+        self._values = (lo + step * tensors["row_steps"][by_item].astype(np.float64)).astype(np.float32)
+        self._counts = counts.astype(np.float64)
+        self._sums = self._over_rows(self._raters, self._values)
+        self._squares = self._over_rows(self._raters, self._values.astype(np.float64) ** 2)
+        self._k, self._distance = int(constants["neighbours"]), DISTANCES[int(constants["distance"])]
+        self._overall = float(self._values.mean(dtype=np.float64)) if len(items) else (lo + hi) / 2
+
+    def predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
+        """Ratings of ``targets``; a person's own rating of a target does not count for it."""
+        return _without_targets(self._predict, rated, ratings, targets)
+
+    def _predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
+        own = ratings.astype(np.float32).astype(np.float64)
+        squares = (own**2).sum()
+        if self._distance == "pearson" and len(own):
+            own = own - own.mean()
+        square = (own**2).sum()
+        square = square if square > _NEGLIGIBLE * squares else 0.0
+        columns = [slice(*self._starts[item : item + 2]) for item in rated]
+        raters = np.concatenate([self._raters[column] for column in columns] or [np.zeros(0, np.int32)])
+        products = self._over_rows(
+            raters, np.concatenate([q * self._values[c] for q, c in zip(own, columns, strict=True)] or [own])
+        )
+        totals = self._over_rows(raters, np.repeat(own, [c.stop - c.start for c in columns]))
+        mean = float(ratings.mean()) if len(ratings) else self._overall
+        predicted = np.full(len(targets), mean)
+        for place, target in enumerate(targets):
+            column = slice(*self._starts[target : target + 2])
+            rows, values = self._raters[column], self._values[column].astype(np.float64)
+            if len(rows) and (not len(own) or len(rows) <= self._k):
+                predicted[place] = values.mean()
+            elif len(rows):
+                apart = self._apart(square, products[rows], totals[rows], rows, values)
+                predicted[place] = values[np.argsort(apart, kind="stable")[: self._k]].mean()
+        return predicted
+
+    def _apart(self, square: float, products: Floats, totals: Floats, rows: Ints32, values: Floats) -> Floats:
+        """How far these rows are from the person, their rating of the target left out of them.
+
+        Args:
+            square: Σ q² of the person's ratings, centred if the distance asks for it.
+            products: Σ q r over the items that both rated.
+            totals: Σ q over the same.
+            rows: which.
+            values: their ratings of the target.
+        """
+        squares = self._squares[rows] - values**2
+        if self._distance == "squared":
+            apart: Floats = np.maximum(square + squares - 2 * products, 0).astype(np.float32)
+            return apart
+        if self._distance == "pearson":
+            means = (self._sums[rows] - values) / np.maximum(self._counts[rows] - 1, 1)
+            centred = squares - (self._sums[rows] - values) * means
+            squares = np.where(centred > _NEGLIGIBLE * squares, centred, 0.0)
+            products = products - means * totals
+        bounds = np.sqrt(square * squares)
+        cosines = np.divide(products, bounds, out=np.zeros(len(rows)), where=bounds > 0)
+        return np.asarray(np.rint((1 - np.clip(cosines, -1, 1)) * _GRID), dtype=np.float64)
+
+    def _over_rows(self, raters: NDArray[Any], values: NDArray[Any]) -> Floats:
+        return np.asarray(np.bincount(raters, values, minlength=len(self._counts)), dtype=np.float64)
+
+
+class SimilarItems:
+    """Ratings of the K most similar items that the person rated (Sarwar et al. 2001, §3.2.1).
+
+    mean_i + Σ_j s_ij (r_j − mean_j) / Σ_j s_ij over those with s_ij > 0; mean_i where there are none.
+
+    Privacy: post-processing of a release and the person's own ratings.
+    """
+
+    def __init__(self, release: Release) -> None:
+        self._means = release.tensors["item_means"].astype(np.float64)
+        self._similarity, self._k = release.tensors["similarity"], int(release.constants["neighbours"])
+
+    def predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
+        """Ratings of ``targets``; a person's own rating of a target does not count for it."""
+        return _without_targets(self._predict, rated, ratings, targets)
+
+    def _predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
+        n, residuals = len(self._means), ratings.astype(np.float32) - self._means[rated]
+        predicted = self._means[targets]
+        for place, target in enumerate(targets):
+            low, high = np.minimum(target, rated), np.maximum(target, rated)
+            similar = self._similarity[low * n - low * (low - 1) // 2 + high - low].astype(np.float64)
+            nearest = np.argsort(-similar, kind="stable")[: self._k]
+            nearest = nearest[similar[nearest] > 0]
+            if len(nearest):
+                predicted[place] += similar[nearest] @ residuals[nearest] / similar[nearest].sum()
+        return predicted
+
+
+def _without_targets(
+    predict: Callable[[Ints, Floats, Ints], Floats], rated: Ints, ratings: Floats, targets: Ints
+) -> Floats:
+    """Predict all targets that are not rated at once, and each other one without the rating of it."""
+    predicted = np.empty(len(targets))
+    known = np.isin(targets, rated)
+    predicted[~known] = predict(rated, ratings, targets[~known])
+    for place in np.flatnonzero(known):
+        others = rated != targets[place]
+        predicted[place] = predict(rated[others], ratings[others], targets[place : place + 1])[0]
+    return predicted

@@ -1,0 +1,207 @@
+"""How a statement of privacy says in words and tables what its figures mean.
+
+Privacy: public.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hushrec.figures import above, below, odds
+from hushrec.release.statement_lines import Local, Measured, Promised
+
+_HARDLY, _SOMETHING = 3, 20
+"""Below which factor e^ε a reader can hardly tell, and below which they learn no more than something."""
+_LARGEST_ODDS = 1e6
+"""Above these odds a bound protects nobody, and no sentence may sound as if it did."""
+_HIDDEN = {
+    ("user", "add-remove"): "whether your ratings were used at all",
+    ("user", "replace"): "what your ratings were",
+    ("user", "replace-items"): "which items your ratings are of",
+    ("rating", "add-remove"): "whether one particular rating of yours was used",
+    ("rating", "replace"): "how many stars one particular rating of yours had",
+}
+ADJACENCIES = tuple(_HIDDEN)
+"""Every unit with every adjacency that it goes with."""
+_SUBJECT = {
+    ("user", "add-remove"): "you",
+    ("user", "replace"): "your ratings",
+    ("user", "replace-items"): "those items",
+    ("rating", "add-remove"): "that rating",
+    ("rating", "replace"): "those stars",
+}
+"""What the factor is about: no more than what is protected."""
+_PROTECTED = {
+    ("user", "replace"): ("what your ratings were", "that you took part may be known"),
+    ("user", "replace-items"): (
+        "which items your ratings are of",
+        "how many they are, their stars, and that you took part may be known",
+    ),
+    ("rating", "replace"): ("how many stars one rating had", "which items you rated may be known"),
+}
+"""What an adjacency protects, and what it leaves open."""
+_CONCLUDED = {
+    ("user", "add-remove"): "whether your ratings were used, and what they were",
+    ("user", "replace"): "what your ratings were",
+    ("user", "replace-items"): "which items your ratings are of",
+    ("rating", "add-remove"): "whether one particular rating of yours was used, and what it was",
+    ("rating", "replace"): "how many stars one rating of yours had",
+}
+
+
+def promise(unit: str, adjacency: str, epsilon: float, delta: float) -> str:
+    """What ε and δ mean to a person, in plain words."""
+    sort = unit, adjacency
+    if epsilon > math.log(_LARGEST_ODDS):
+        return (
+            f"Next to nothing is promised: an ε of {above(epsilon)} does not keep a reader of this file from "
+            f"being practically certain {_CONCLUDED[sort]}.{_anyhow(sort)}"
+        )
+    about = _SUBJECT[sort]
+    more = " (about all your ratings together it may tell far more)" if unit == "rating" else ""
+    factor = odds(epsilon)
+    text = (
+        f"Anyone who reads this file, whatever else they know, {_learns(epsilon)} {_HIDDEN[sort]}: it makes "
+        f"anything they may conclude about {about} at most {factor} times as likely or as unlikely{more}"
+    )
+    if delta:
+        text += f", but for an event of probability {above(delta)}"
+    if math.exp(epsilon) >= _HARDLY:
+        text += f". Even odds may become {factor} to 1"
+    return f"{text}. {covered(*sort)}".rstrip()
+
+
+def _learns(epsilon: float) -> str:
+    """How much a reader learns at most, of what is hidden."""
+    if math.exp(epsilon) < _HARDLY:
+        return "can hardly tell"
+    much = "something" if math.exp(epsilon) < _SOMETHING else "a lot"
+    return f"may learn {much} about"
+
+
+def covered(unit: str, adjacency: str) -> str:
+    """What an adjacency protects, and what it leaves open; empty where it leaves nothing open."""
+    what, left = _PROTECTED.get((unit, adjacency), ("", ""))
+    return what and f"Protected is {what}; {left}."
+
+
+def _anyhow(sort: tuple[str, str]) -> str:
+    """What is left open whatever ε is."""
+    left = _PROTECTED.get(sort, ("", ""))[1]
+    return left and f" Whatever ε is, {left}."
+
+
+def beyond(beside: str) -> str:
+    """Of which other release a file shows something."""
+    return (
+        f"The groups of items were made from {beside}, and can be told from this file. What follows holds "
+        "beyond what that release tells, which has an ε of its own."
+    )
+
+
+def uncovered(answer: Local | None) -> str:
+    """What an ε is worth where groups of items that no ε covers can be seen in what was published."""
+    what = f"ε per {answer.what}" if answer else "ε"
+    return (
+        f"The {what} below holds only against somebody who learns nothing from the groups, which can be seen "
+        "in what was published and which no ε covers: against anybody else nothing is promised. How many "
+        "ratings a person gave, and their stars, are published as they are."
+    )
+
+
+_CHANGED = {
+    "cell": "A cell that is answered is not answered truly with chance {chance}.",
+    "slot": "A slot's item is drawn anew with chance {chance}; it may be drawn again.",
+}
+_CLAIMS = {"cell": "the paper claims", "slot": "as D2P counts, (ε, λ)"}
+
+
+def local(answer: Local, epsilon: float, claimed: float | None) -> list[str]:
+    """What one answer tells, and what all answers of one person tell.
+
+    Args:
+        answer: of one cell or slot.
+        epsilon: of one person.
+        claimed: what the paper claims for one person.
+    """
+    claims = answer.claimed, claimed
+    mean = {"cell": "expected loss", "slot": "expected loss, at most"}[answer.what]
+    rows = [
+        ["", "exact ε", mean, _CLAIMS[answer.what]],
+        [f"one {answer.what}", above(answer.epsilon), above(answer.expected)],
+        [
+            f"one user, {answer.count:,} {answer.what}{'s' if answer.count > 1 else ''}",
+            above(epsilon),
+            above(answer.expected_together),
+        ],
+    ]
+    for row, claim in zip(rows[1:], claims, strict=True):
+        row.append("" if claim is None else above(claim))
+    if claims == (None, None):
+        rows = [row[:-1] for row in rows]
+    return [*aligned(rows), _CHANGED[answer.what].format(chance=below(answer.changed)), ""]
+
+
+def personal(levels: Sequence[Promised], *, sure: bool) -> list[str]:
+    """What is promised to people who asked for an ε of their own."""
+    lines = []
+    if levels:
+        heads = "class", "asks for", "is promised" if sure else "would be promised", "weight"
+        lines += [*aligned([heads, *(level.cells() for level in levels)]), ""]
+    if not sure:
+        return lines
+    return [
+        *lines,
+        "Each person loses at most the ε that they asked for, at the same δ, and never more than the ε "
+        "above, by this release; several releases add. People who asked for 0 left no trace.",
+        "",
+    ]
+
+
+def claim(claimed: float | None, epsilon: float, *, sampled: bool) -> str:
+    """What a published analysis claims, and what is wrong with it.
+
+    Args:
+        claimed: the paper's ε.
+        epsilon: the true one.
+        sampled: whether a posterior sample was measured.
+    """
+    claimed = claimed or math.inf
+    text = f"Not a valid guarantee: the published analysis claims ε = {above(claimed)}, "
+    kept = epsilon <= claimed * (1 + 1e-9)
+    if kept and sampled:
+        text += "which rests on the chain having converged, and even so fails under some settings as printed "
+    elif kept:
+        text += "which the noise here keeps, but does not keep under every setting as printed "
+    else:
+        text += "but its proof does not hold as printed "
+    text += "(see the model's page in the documentation). "
+    if math.isinf(epsilon):
+        return f"{text}No finite ε is known for this noise."
+    true = "true cost if the chain had converged" if sampled else "true cost of the noise"
+    return f"{text}The ε below is the {true}."
+
+
+def measurements(listed: Sequence[Measured]) -> list[str]:
+    """Everything that was measured, as a table."""
+    heads = "measurement", "mechanism", "Δ", "noise", "entries", "share", "cost"
+    return aligned([heads, *(m.cells() for m in listed)])
+
+
+def charged(ledger: Mapping[str, Any]) -> list[str]:
+    """Which ledger paid, and which of its releases this is."""
+    file = ledger.get("file") or "a ledger in memory"
+    return [
+        f"Charged to {file}: release {ledger.get('slot', 0) + 1} of at most {ledger.get('horizon', 1)}, "
+        f"entry {ledger.get('seq')}",
+        f"  ledger {ledger.get('id')}",
+        f"  head   {ledger.get('head')}",
+    ]
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of a table as lines of text."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]

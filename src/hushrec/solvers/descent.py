@@ -1,0 +1,291 @@
+"""Stochastic gradient descent over ratings that need not fit in memory, block by block.
+
+Three things go on side by side: a thread reads blocks ahead, the caller's thread learns from the one that has
+come, and a thread writes snapshots of what was learned. A snapshot is taken between two blocks, so that a run
+which goes on from it ends with the same factors, bit for bit with one thread.
+"""
+
+import itertools
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hushrec.arrays import Floats32, Ints, Ints32
+from hushrec.data.packed.blocks import Blocks
+from hushrec.data.ratings import Ratings
+from hushrec.kernels.solvers.sgd import descend, padded
+from hushrec.privacy.checkpoint.checkpoint import Checkpoint
+from hushrec.solvers.initial import fill_normal
+
+Schedule = Literal["geometric", "inverse"]
+SECONDS = 60.0
+"""Between two snapshots, at least, unless an epoch ends."""
+
+_AHEAD = 2  # blocks
+_STATE = "descent"
+
+__all__ = ["SECONDS", "Factored", "Schedule", "Source", "Turn", "gradient_descent", "scheduled", "survey"]
+
+
+class Turn(NamedTuple):
+    """Some people's ratings, to learn from.
+
+    Attributes:
+        people: which rows of all people these are.
+        indptr: where each one's ratings start, shape (n + 1,).
+        items: of each rating.
+        values: of each rating, less what is not learned.
+
+    Privacy: private.
+    """
+
+    people: slice | Ints
+    indptr: Ints
+    items: Ints32
+    values: Floats32
+
+
+_Step = tuple[int, int, Turn | None]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Source:
+    """Ratings that can be gone over again and again.
+
+    Attributes:
+        turns: makes a pass over them.
+        person_counts: ratings of each person, shape (n_people,).
+        item_counts: ratings of each item, shape (n_items,).
+
+    Privacy: private; in no repr.
+    """
+
+    turns: Callable[[], Iterator[Turn]]
+    person_counts: Ints
+    item_counts: Ints
+
+    def penalties(self, reg: float, power: float) -> tuple[Floats32, Floats32]:
+        """λ n^power/mean of n^power over the ratings, of every person and every item."""
+        return _penalty(self.person_counts, reg, power), _penalty(self.item_counts, reg, power)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Factored:
+    """What was learned: a rating is person effect + item effect + person's factors · item's factors.
+
+    Attributes:
+        people, items: factors, shapes (n_people, rank) and (n_items, rank).
+        person_effects, item_effects: shapes (n_people,) and (n_items,), or (0,) for none.
+
+    Privacy: private, or post-processing where the ratings are noisy already; in no repr.
+    """
+
+    people: Floats32
+    items: Floats32
+    person_effects: Floats32
+    item_effects: Floats32
+
+    @classmethod
+    def start(cls, n_people: int, n_items: int, rank: int, *, effects: bool) -> Self:
+        """Random factors, the same for everybody, and effects of 0. Privacy: public."""
+        levels = (np.zeros(n if effects else 0, dtype=np.float32) for n in (n_people, n_items))
+        people, items = np.empty((n_people, rank), dtype=np.float32), padded(n_items, rank)
+        for side in (people, items):
+            fill_normal(side, 0.3)
+        return cls(people, items, *levels)
+
+    @classmethod
+    def copied(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """As a snapshot holds them, with items where learning need not copy them."""
+        items = padded(*arrays["items"].shape)
+        items[:] = arrays["items"]
+        return cls(**{**{name: array.copy() for name, array in arrays.items()}, "items": items})
+
+    def copies(self) -> dict[str, NDArray[Any]]:
+        """For a snapshot."""
+        return {field.name: getattr(self, field.name).copy() for field in fields(self)}
+
+    def learn(self, turn: Turn, person_reg: Floats32, item_reg: Floats32, rate: float, threads: int) -> None:
+        """One visit to everybody whose turn it is."""
+        at = turn.people
+        people, effects = self.people[at], self.person_effects[at] if len(self.item_effects) else None
+        known = turn.indptr, turn.items, turn.values, np.arange(len(people), dtype=np.int32)
+        levels = effects, None if effects is None else self.item_effects
+        descend(*known, people, self.items, *levels, person_reg[at], item_reg, rate, threads=threads)
+        if not isinstance(at, slice):  # then these were copies
+            self.people[at] = people
+            if effects is not None:
+                self.person_effects[at] = effects
+
+
+def survey(ratings: Ratings | Blocks, unit: float) -> tuple[float, Source]:
+    """The mean of all ratings, and what is left of them in units; people are the roster, if there is one.
+
+    Args:
+        ratings: exact ones.
+        unit: of what is learned, in rating units.
+
+    Privacy: private.
+    """
+    domain = ratings.domain
+    item_counts, total, n_ratings = np.zeros(domain.n_items, dtype=np.int64), 0.0, 0
+    person_counts = np.zeros(domain.n_users or ratings.n_users, dtype=np.int64)
+    first = 0
+    for block in ratings.blocks():
+        person_counts[_places(block, first)] = block.counts
+        item_counts += np.bincount(block.items, minlength=domain.n_items)
+        total += float(block.values().sum())
+        n_ratings += block.n_ratings
+        first += block.n_users
+    lo, _, step = domain.scale
+    level = total / n_ratings if n_ratings else domain.scale.mid
+    table = ((lo + step * np.arange(domain.scale.levels) - level) / unit).astype(np.float32)
+
+    def turns() -> Iterator[Turn]:
+        first = 0
+        for block in ratings.blocks():
+            yield Turn(_places(block, first), block.indptr, block.items, table[block.steps])
+            first += block.n_users
+
+    if isinstance(ratings, Ratings):
+        once = list(turns())
+        return level, Source(lambda: iter(once), person_counts, item_counts)
+    return level, Source(turns, person_counts, item_counts)
+
+
+def scheduled(first: float, decay: float, epochs: int, schedule: Schedule = "geometric") -> Sequence[float]:
+    """A learning rate or a penalty, epoch by epoch; both schedules start with first, first · decay.
+
+    ``geometric``: first · decay^t. ``inverse``: first/(1 + (1/decay − 1) t), which falls for ever more slowly
+    and yet adds up to infinity, as Robbins & Monro 1951 ask for.
+
+    Privacy: public.
+    """
+    if schedule == "inverse":
+        return [first / (1 + (1 / decay - 1) * epoch) for epoch in range(epochs)]
+    return list(itertools.accumulate(itertools.repeat(decay, epochs - 1), lambda a, b: a * b, initial=first))
+
+
+def gradient_descent(
+    source: Source,
+    rank: int,
+    *,
+    rates: Sequence[float],
+    regs: Sequence[float],
+    power: float = 0.0,
+    effects: bool = False,
+    threads: int = 1,
+    checkpoint: Checkpoint | None = None,
+    seconds: float = SECONDS,
+) -> Factored:
+    """Stochastic gradient descent (Koren, Bell & Volinsky 2009, eq. 4), person by person.
+
+    Args:
+        source: what is fitted.
+        rank: number of factors.
+        rates: γ, the learning rate of each pass.
+        regs: λ, weight of the penalty of every update, of each pass.
+        power: makes it λ n^power/mean of n^power over the ratings.
+        effects: whether people and items have effects.
+        threads: how many learn; with more than one the result varies from run to run.
+        checkpoint: keeps snapshots, and goes on from the last one there is; bound to what is fitted.
+        seconds: between two of them, at least, unless an epoch ends.
+
+    Raises:
+        CheckpointError: a snapshot cannot be written or read.
+
+    Privacy: private in, private out; post-processing where the ratings are noisy already.
+    """
+    sizes = len(source.person_counts), len(source.item_counts)
+    penalties = lru_cache(maxsize=1)(lambda reg: source.penalties(reg, power))
+    snapshots = _Snapshots(checkpoint, seconds)
+    found, epoch, block = snapshots.last() or (Factored.start(*sizes, rank, effects=effects), 0, 0)
+    with snapshots, closing(_ahead(_steps(source, epoch, block, len(rates)))) as steps:
+        for epoch, block, turn in steps:
+            if turn is not None:
+                found.learn(turn, *penalties(regs[epoch]), rates[epoch], threads)
+            snapshots.offer(found, epoch, block, epoch_ends=turn is None)
+    return found
+
+
+def _steps(source: Source, epoch: int, block: int, epochs: int) -> Iterator[_Step]:
+    """What is left to do from (epoch, block) on, each with where one stands when it is done."""
+    for now in range(epoch, epochs):
+        skipped = block if now == epoch else 0
+        for done, turn in enumerate(itertools.islice(source.turns(), skipped, None), skipped + 1):
+            yield now, done, turn
+        yield now + 1, 0, None
+
+
+def _ahead(steps: Iterator[_Step]) -> Generator[_Step, None, None]:
+    """The same, read by a thread that keeps up to two ahead."""
+    with ThreadPoolExecutor(1) as reader:
+        coming = deque(reader.submit(next, steps, None) for _ in range(_AHEAD))
+        while (step := coming.popleft().result()) is not None:
+            coming.append(reader.submit(next, steps, None))
+            yield step
+
+
+class _Snapshots:
+    """Writes copies of what was learned while learning goes on; none without a checkpoint."""
+
+    def __init__(self, checkpoint: Checkpoint | None, seconds: float) -> None:
+        self._checkpoint, self._seconds = checkpoint, seconds
+        self._writer = ThreadPoolExecutor(1)
+        self._writing: Future[None] | None = None
+        self._taken = time.monotonic()
+
+    def last(self) -> tuple[Factored, int, int] | None:
+        """What was learned when the last one was taken, the epoch and the blocks that are done of it."""
+        state = self._checkpoint.recall(_STATE) if self._checkpoint else None
+        if state is None:
+            return None
+        return Factored.copied(state.arrays), int(state.facts["epoch"]), int(state.facts["block"])
+
+    def offer(self, found: Factored, epoch: int, block: int, *, epoch_ends: bool) -> None:
+        """Take one here if it is time."""
+        if self._checkpoint is None:
+            return
+        soon = time.monotonic() - self._taken < self._seconds
+        busy = self._writing is not None and not self._writing.done()
+        if not epoch_ends and (soon or busy):
+            return
+        self._finish()
+        place = {"epoch": epoch, "block": block}
+        self._writing = self._writer.submit(self._checkpoint.keep, _STATE, found.copies(), place)
+        self._taken = time.monotonic()
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self._writer.shutdown()
+        if kind is None:
+            self._finish()
+
+    def _finish(self) -> None:
+        if self._writing is not None:
+            self._writing.result()
+
+
+def _places(block: Ratings, first: int) -> slice | Ints:
+    """Which people the block's are: rows of the roster, or the next ones where there is none."""
+    if block.domain.users is None:
+        return slice(first, first + block.n_users)
+    rows = np.flatnonzero(np.diff(block.roster_indptr()))
+    whole = len(rows) > 0 and rows[-1] - rows[0] + 1 == len(rows)
+    return slice(int(rows[0]), int(rows[-1]) + 1) if whole else rows
+
+
+def _penalty(counts: Ints, reg: float, power: float) -> Floats32:
+    powers = np.maximum(counts, 1.0) ** power
+    mean = float((powers * counts).sum() / max(counts.sum(), 1))
+    return np.asarray(reg * powers / max(mean, 1e-12), dtype=np.float32)

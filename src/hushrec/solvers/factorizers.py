@@ -1,0 +1,196 @@
+"""Factorisers without noise of their own: for baselines, and for ratings that are noisy already."""
+
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from hushrec.arrays import Floats, Floats32, Ints, Ints32
+from hushrec.kernels.solvers.least_squares import solve_rows
+from hushrec.kernels.solvers.sgd import descend
+from hushrec.kernels.transpose import transpose
+from hushrec.solvers import descent
+from hushrec.solvers.initial import normal_factors
+from hushrec.statistics.residuals import Entries
+
+THREADS = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Sparse:
+    """Ratings in compressed rows, ready for a factoriser.
+
+    Attributes:
+        indptr: where each row starts, shape (n_rows + 1,).
+        columns: of each rating.
+        values: of each rating, in rating units.
+        n_columns: number of columns.
+        weights: how much each rating counts; all alike where None.
+
+    Privacy: private, or post-processing where the ratings are noisy already; in no repr.
+    """
+
+    indptr: Ints
+    columns: Ints32
+    values: Floats32
+    n_columns: int
+    weights: Floats32 | None = None
+
+    @classmethod
+    def of(cls, entries: Entries, n_items: int, step: float) -> Self:
+        """Residuals in grid steps as ratings in rating units. Privacy: as the residuals."""
+        return cls(entries.indptr, entries.items, (entries.values * step).astype(np.float32), n_items)
+
+    @property
+    def counts(self) -> Ints:
+        """Ratings of each row."""
+        return np.diff(self.indptr)
+
+    def with_values(self, values: Floats | Floats32) -> "Sparse":
+        """The same places with other values."""
+        return Sparse(
+            self.indptr, self.columns, values.astype(np.float32, copy=False), self.n_columns, self.weights
+        )
+
+    def less(self, column_effects: Floats32) -> "Sparse":
+        """With the effects of columns taken off."""
+        return self.with_values(self.values - column_effects[self.columns])
+
+    def transposed(self) -> "Sparse":
+        """Columns as rows."""
+        indptr, rows, order = transpose(self.indptr, self.columns, self.n_columns, threads=THREADS)
+        weights = None if self.weights is None else self.weights[order]
+        return Sparse(indptr, rows, self.values[order], len(self.indptr) - 1, weights)
+
+    def descend(
+        self, rows: Floats, columns: Floats, rate: float, reg: float, limit: float
+    ) -> tuple[Floats, Floats]:
+        """One pass of stochastic gradient descent with errors clamped to ±limit; the factors after it."""
+        changed = rows.astype(np.float32), columns.astype(np.float32)
+        row_reg, column_reg = (np.full(len(side), reg, dtype=np.float32) for side in changed)
+        order = np.arange(len(rows), dtype=np.int32)
+        known = self.indptr, self.columns, self.values
+        descend(*known, order, *changed, None, None, row_reg, column_reg, rate, limit)
+        return changed[0].astype(np.float64), changed[1].astype(np.float64)
+
+    def solve(self, others: Floats, reg: Floats) -> Floats:
+        """Each row's ridge regression on the others' factors, shape (n_rows, rank)."""
+        out = np.zeros((len(self.indptr) - 1, others.shape[1]), dtype=np.float32)
+        known = self.indptr, self.columns, self.values
+        solve_rows(*known, others.astype(np.float32), reg, out, weights=self.weights, threads=THREADS)
+        return out.astype(np.float64)
+
+
+class Factors(NamedTuple):
+    """What a factoriser found: a rating is row effect + column effect + row factors · column factors.
+
+    Attributes:
+        rows, columns: factors, shapes (n_rows, rank) and (n_columns, rank).
+        row_effects, column_effects: shapes (n_rows,) and (n_columns,).
+
+    Privacy: private, or post-processing where the ratings are noisy already.
+    """
+
+    rows: Floats
+    columns: Floats
+    row_effects: Floats
+    column_effects: Floats
+
+    @classmethod
+    def of(cls, found: descent.Factored) -> Self:
+        """In double precision, with effects of 0 where there are none."""
+        effects = found.person_effects, found.item_effects
+        sides = zip((found.people, found.items), effects, strict=True)
+        levels = (effect if len(effect) else np.zeros(len(side)) for side, effect in sides)
+        parts = (found.people, found.items, *levels)
+        return cls(*(part.astype(np.float64) for part in parts))
+
+    def times(self, unit: float) -> "Factors":
+        """The factors of ratings that are ``unit`` times as large."""
+        return Factors(self.rows * unit, self.columns, self.row_effects * unit, self.column_effects * unit)
+
+
+def least_squares(
+    ratings: Sparse,
+    rank: int,
+    epochs: int,
+    *,
+    reg: float,
+    power: float,
+    row_scale: float = 0.0,
+    column_scale: float = 0.0,
+) -> Factors:
+    """Alternating least squares with weighted-λ-regularisation (Zhou et al. 2008, §3), and effects.
+
+    Minimises Σ (v − a_r − b_c − p_r·q_c)² + Σ_r λ n_r^γ (‖p_r‖² + a_r²/s_r²) + the same for columns. An
+    effect is the coefficient of one more factor that is the constant s.
+
+    Args:
+        ratings: what is fitted.
+        rank: number of factors beside the effects.
+        epochs: how often each side is solved.
+        reg: λ.
+        power: γ, of the number of ratings.
+        row_scale, column_scale: s, how lightly effects are penalised; 0 for none.
+
+    Privacy: private in, private out; post-processing where the ratings are noisy already.
+    """
+    by_row, by_column = ratings, ratings.transposed()
+    columns = normal_factors(ratings.n_columns, rank) * 0.3
+    row_effects, column_effects = np.zeros(len(by_row.counts)), np.zeros(ratings.n_columns)
+    rows = np.zeros((len(row_effects), rank))
+    row_reg, column_reg = (reg * np.maximum(side.counts, 1.0) ** power for side in (by_row, by_column))
+    for _ in range(epochs):
+        rows, row_effects = _side(by_row, columns, column_effects, row_reg, row_scale)
+        columns, column_effects = _side(by_column, rows, row_effects, column_reg, column_scale)
+    return Factors(rows, columns, row_effects, column_effects)
+
+
+def _side(
+    ratings: Sparse, others: Floats, other_effects: Floats, reg: Floats, scale: float
+) -> tuple[Floats, Floats]:
+    left = ratings.less(other_effects.astype(np.float32))
+    constant = np.full((len(others), 1 if scale else 0), scale)
+    found = left.solve(np.hstack([others, constant]), reg)
+    rank = others.shape[1]
+    effects = found[:, rank] * scale if scale else np.zeros(len(found))
+    return found[:, :rank], effects
+
+
+def gradient_descent(
+    ratings: Sparse,
+    rank: int,
+    epochs: int,
+    *,
+    rate: float,
+    reg: float,
+    power: float = 0.0,
+    effects: bool = False,
+    decay: float = 1.0,
+) -> Factors:
+    """Stochastic gradient descent (Koren, Bell & Volinsky 2009, eq. 4), row by row.
+
+    Args:
+        ratings: what is fitted.
+        rank: number of factors.
+        epochs: passes over the ratings.
+        rate: γ, the learning rate of the first pass.
+        reg: λ, weight of the penalty of every update.
+        power: makes it λ n^power/mean of n^power over the ratings.
+        effects: whether rows and columns have effects.
+        decay: factor of the learning rate from one pass to the next.
+
+    Privacy: private in, private out; post-processing where the ratings are noisy already.
+    """
+    everybody = slice(0, len(ratings.counts))
+    turn = descent.Turn(everybody, ratings.indptr, ratings.columns, ratings.values)
+    counts = np.bincount(ratings.columns, minlength=ratings.n_columns)
+    found = descent.gradient_descent(
+        descent.Source(lambda: iter([turn]), ratings.counts, counts),
+        rank,
+        rates=descent.scheduled(rate, decay, epochs),
+        regs=[reg] * epochs,
+        power=power,
+        effects=effects,
+    )
+    return Factors.of(found)

@@ -1,0 +1,1 @@
+"""Markov chains over factors: stochastic gradient Langevin dynamics and its diagnostics."""

@@ -1,0 +1,189 @@
+"""What a posterior sample is drawn from and by: the law, the chains' settings, the ratings."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from hushrec.arrays import Bytes, Floats, Floats32, Ints, Ints32
+from hushrec.data.domain import Domain
+from hushrec.data.packed.blocks import Blocks
+from hushrec.data.ratings import Ratings
+from hushrec.kernels.solvers.langevin import BATCH
+from hushrec.statistics.footprint import DRAWS, Footprint
+
+_DRAWS = 500  # of a chain that are looked at
+
+Weigh = Callable[[Ratings], Floats]
+
+__all__ = ["ChainSettings", "Part", "Source", "Target", "Weigh"]
+
+
+class ChainSettings(BaseModel):
+    """How long the chains are, how they step, and the priors. Variances are in squared widths of the scale.
+
+    Args:
+        chains: how many, from independent starts; the first one's last state is the sample.
+        epochs: passes of each.
+        burn_in: share of the epochs that the diagnostics leave out.
+        rate: step size of the first epoch, in units of 1/(curvature of the effect of the heaviest person).
+        offset: epochs after which the step size begins to fall.
+        decay: γ of the step sizes rate · (1 + t/offset)^−γ, t = 0, 1, ….
+        quanta: pieces of a pass, in each of which an item that is rated gets its noise.
+        temperature: T, by which energy and prior are divided.
+        shape: of the Gamma hyper-prior of each factor's precision; the larger, the less ratings move it.
+        taste: variance of ⟨p, q⟩ at the hyper-prior's mean.
+        level_variance: of b_0, around the middle of the scale.
+        user_variance: of b_u.
+        item_variance: of b_i.
+
+    Privacy: public.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    chains: int = Field(default=4, ge=1, le=64)
+    epochs: int = Field(default=1000, ge=1, le=10**7)
+    burn_in: float = Field(default=0.5, ge=0, lt=1)
+    rate: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    offset: float = Field(default=100.0, gt=0, allow_inf_nan=False)
+    decay: float = Field(default=1 / 3, ge=0, le=1, allow_inf_nan=False)
+    quanta: int = Field(default=32, ge=1, le=2**16)
+    temperature: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    shape: float = Field(default=1000.0, gt=0, allow_inf_nan=False)
+    taste: float = Field(default=0.00375, gt=0, allow_inf_nan=False)
+    level_variance: float = Field(default=0.1, gt=0, allow_inf_nan=False)
+    user_variance: float = Field(default=0.01, gt=0, allow_inf_nan=False)
+    item_variance: float = Field(default=0.03, gt=0, allow_inf_nan=False)
+
+    def footprint(self, items: int, rank: int) -> Footprint:
+        """Every chain's state, once more where it is kept or released; two chains at once go over ratings."""
+        state = 4.0 * (rank + 1)
+        looks = self.chains * 8 * _DRAWS * 500 * 6.0
+        pace = self.chains * self.epochs * (1 + rank / 16) / 30
+        return Footprint(
+            1e7 + looks + 3 * self.chains * items * state,
+            20,
+            64 + 2 * self.chains * state,
+            self.chains * self.epochs * items * (rank + 1) / DRAWS,
+            pace,
+        )
+
+    @property
+    def burnt(self) -> int:
+        """Number of epochs that the diagnostics leave out."""
+        return int(self.burn_in * self.epochs)
+
+    @property
+    def thin(self) -> int:
+        """Every how many epochs a chain is looked at."""
+        return -(-(self.epochs - self.burnt) // _DRAWS)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The law to be sampled, but for its priors.
+
+    The density is ∝ exp(−s Σ_u w_u Σ_i (r_ui − r̂_ui)² / T) · prior, with w_u = v_u min(1, B/(m_u L)), v_u the
+    person's own weight in [0, 1], m_u his number of ratings and L = (hi − lo + κ)² the most that one costs
+    with r̂_ui in [lo − κ, hi + κ]. So no person's sum of losses exceeds B.
+
+    Args:
+        scale: s.
+        bound: B, in squared rating units.
+        rank: number of factors.
+        margin: κ.
+        clamped: r̂_ui is clamped to [lo − κ, hi + κ] in the loss. Where not, the first chain goes on until
+            the predictions of all items for all people lie there, as printed.
+
+    Privacy: public.
+    """
+
+    scale: float
+    bound: float
+    rank: int
+    margin: float = 1.0
+    clamped: bool = True
+
+    def largest(self, domain: Domain) -> float:
+        """L: the largest squared error of a rating."""
+        return float((domain.scale.span + self.margin) ** 2)
+
+    def weights(self, ratings: Ratings, own: Floats | None = None) -> Floats:
+        """w_u of everybody, shape (n_users,). Privacy: private."""
+        share = np.minimum(1.0, self.bound / (ratings.counts * self.largest(ratings.domain)))
+        return np.asarray(share if own is None else share * own, dtype=np.float64)
+
+
+class Part(NamedTuple):
+    """Some people's ratings as the kernels take them. Privacy: private."""
+
+    first: int  # number of the first person among all
+    indptr: Ints
+    items: Ints32
+    values: Floats32  # less the middle of the scale, in its units
+    scales: Floats32  # s w_u, for errors in units of the scale
+
+    @property
+    def people(self) -> slice:
+        return slice(self.first, self.first + len(self.scales))
+
+
+class _Block(NamedTuple):
+    first: int  # number of the first person among all
+    indptr: Ints
+    items: Ints32
+    steps: Bytes
+    scales: Floats32
+
+    def rows(self, start: int, stop: int) -> tuple[Ints, Ints32, Bytes, Floats32]:
+        """Counts, items, steps and scales of the people from ``start`` to below ``stop`` who are here."""
+        one, end = (min(max(at - self.first, 0), len(self.scales)) for at in (start, stop))
+        some = slice(self.indptr[one], self.indptr[end])
+        return np.diff(self.indptr[one : end + 1]), self.items[some], self.steps[some], self.scales[one:end]
+
+
+class Source:
+    """The ratings of all who have a weight, in the order of their ids.
+
+    Mapped blocks stay mapped, unless people are left out or capped. How the blocks are cut changes nothing:
+    the parts that are handed out end where the kernel's batches do.
+
+    Privacy: private.
+    """
+
+    def __init__(self, ratings: Ratings | Blocks, target: Target, weigh: Weigh | None) -> None:
+        self.domain, self.n_users = ratings.domain, 0
+        self._blocks: list[_Block] = []
+        for block in ratings.blocks():
+            weights = target.weights(block, None if weigh is None else weigh(block))
+            if not (weights > 0).all():
+                block = block.select(np.repeat(weights > 0, block.counts))
+                weights = weights[weights > 0]
+            scales = (target.scale * self.domain.scale.unit**2 * weights).astype(np.float32)
+            self._blocks.append(_Block(self.n_users, block.indptr, block.items, block.steps, scales))
+            self.n_users += len(weights)
+
+    def parts(self, *, backwards: bool = False) -> Iterator[Part]:
+        """Everybody, part by part; the last ones first if ``backwards``."""
+        if not self.n_users:  # items follow their prior then, and that takes a pass, too
+            yield Part(0, np.zeros(1, np.int64), np.zeros(0, np.int32), *np.zeros((2, 0), np.float32))
+        seams = np.array([block.first for block in self._blocks[1:]], dtype=np.int64)
+        batches = (self.n_users - seams if backwards else seams) // BATCH * BATCH
+        ends = np.concatenate([[0, self.n_users], batches, batches + BATCH])
+        cuts = np.unique(np.minimum(ends, self.n_users)).tolist()
+        for near, far in pairwise(cuts):
+            yield self._part(*((self.n_users - far, self.n_users - near) if backwards else (near, far)))
+
+    def _part(self, start: int, stop: int) -> Part:
+        here = [b for b in self._blocks if b.first < stop and b.first + len(b.scales) > start]
+        rows = [block.rows(start, stop) for block in here]
+        counts, items, steps, scales = (
+            rows[0] if len(rows) == 1 else map(np.concatenate, zip(*rows, strict=True))
+        )
+        scale = self.domain.scale
+        values = steps * np.float32(scale.step / scale.unit) + np.float32((scale.lo - scale.mid) / scale.unit)
+        return Part(start, np.concatenate([[0], np.cumsum(counts)]), items, values, scales)

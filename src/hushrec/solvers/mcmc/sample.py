@@ -1,0 +1,87 @@
+"""One sample of factors from their posterior, by several chains of stochastic gradient Langevin dynamics.
+
+Liu, Wang & Smola 2015, Alg. 1.
+
+Privacy: every state of a chain is private but one, the sample that a charge pays for, whose ε holds as far as
+its chain has converged.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from hushrec.arrays import Floats
+from hushrec.data.packed.blocks import Blocks
+from hushrec.data.ratings import Ratings
+from hushrec.privacy.checkpoint.checkpoint import Checkpoint
+from hushrec.solvers.mcmc.density import ChainSettings, Source, Target, Weigh
+from hushrec.solvers.mcmc.diagnostics import Diagnostics, diagnose
+from hushrec.solvers.mcmc.sgld import Chain, Kept
+
+__all__ = ["Sample", "sample"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Sample:
+    """The items' side of the first chain's last state, and what the chains tell of their convergence.
+
+    Attributes:
+        item_effects: middle of the scale + b_0 + b_i, shape (n_items,).
+        item_factors: q, shape (n_items, rank).
+        user_precision: diagonal of Λ_p, the precision of a person's factors, shape (rank,).
+        item_precision: diagonal of Λ_q, likewise.
+        diagnostics: of all chains.
+
+    Privacy: private, until the charge of a posterior sample pays for all but the diagnostics.
+    """
+
+    item_effects: Floats
+    item_factors: Floats
+    user_precision: Floats
+    item_precision: Floats
+    diagnostics: Diagnostics
+
+
+def sample(
+    ratings: Ratings | Blocks,
+    target: Target,
+    settings: ChainSettings,
+    key: bytes,
+    *,
+    weigh: Weigh | None = None,
+    threads: int = 2,
+    checkpoint: Checkpoint | None = None,
+) -> Sample:
+    """One sample of the target.
+
+    Chains run side by side, one thread each, so the same key gives the same bits for any number of threads,
+    with and without an interruption. People of weight 0 are dropped before anything is drawn: the bits are
+    those of ratings without them.
+
+    Args:
+        ratings: of the population, capped where a cap is promised.
+        target: the law.
+        settings: of the chains.
+        key: 32 bytes from which all is drawn; private.
+        weigh: each person's own weight in [0, 1], shape (n_users,) of a block; all 1 by default.
+        threads: how many to use.
+        checkpoint: where the chains' states are kept.
+
+    Raises:
+        ConfigError: a chain diverged, or, without clamping, the first one found no end.
+
+    Privacy: private.
+    """
+    source, kept = Source(ratings, target, weigh), Kept(checkpoint)
+    chains = [Chain(source, target, settings, key, number, kept) for number in range(settings.chains)]
+    with ThreadPoolExecutor(max(1, min(threads, settings.chains))) as pool:
+        states = list(pool.map(Chain.run, chains))
+    first, scale = states[0], ratings.domain.scale
+    return Sample(
+        item_effects=scale.mid + scale.unit * (first.level[0] + first.item_effects.astype(np.float64)),
+        item_factors=scale.unit * first.item_factors.astype(np.float64),
+        user_precision=first.user_precision,
+        item_precision=first.item_precision,
+        diagnostics=diagnose(np.stack([state.draws for state in states])),
+    )

@@ -1,0 +1,251 @@
+"""A chain of stochastic gradient Langevin dynamics over people and items (Liu, Wang & Smola 2015, §3.2).
+
+An epoch is a pass of ``hushrec.kernels.solvers.langevin`` over the ratings, then a round of Gibbs draws: the
+precisions of the factors given the factors, and b_0 along the two directions, b_0 against all b_u and b_0
+against all b_i, that leave every prediction
+
+    r̂_ui = b_0 + b_u + b_i + ⟨p_u, q_i⟩
+
+as it is. Ratings and effects are in units of the scale here (``Scale.unit``), so that a step is as long on
+one scale as on another.
+"""
+
+import hmac
+import math
+import time
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator, Philox  # noqa: TID251  (a sampler in floating point, keyed by its caller)
+from numpy.typing import NDArray
+
+from hushrec.arrays import Floats, Floats32, Ints
+from hushrec.errors import ConfigError
+from hushrec.kernels.solvers.langevin import langevin
+from hushrec.kernels.solvers.langevin_pass import Epoch
+from hushrec.kernels.solvers.squared_errors import losses
+from hushrec.privacy.checkpoint.checkpoint import Checkpoint
+from hushrec.solvers.mcmc.density import ChainSettings, Source, Target
+
+_WATCHED = 250  # items whose effect is looked at, and whose neighbours' product with them is
+_KEPT_EVERY = 5.0  # seconds between two states in the checkpoint
+_PAIRS = 1 << 20  # predicted at once: bounds the memory, changes nothing
+_PATIENCE = 2  # times as many epochs, where a chain may not end yet
+
+__all__ = ["Chain", "Kept", "State"]
+
+
+@dataclass(eq=False, repr=False)
+class State:
+    """Where a chain is. Privacy: private."""
+
+    epoch: int
+    user_factors: Floats32
+    item_factors: Floats32
+    user_effects: Floats32
+    item_effects: Floats32
+    level: Floats  # b_0 less the middle of the scale, shape (1,)
+    user_precision: Floats
+    item_precision: Floats
+    draws: Floats
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {name: array for name, array in vars(self).items() if name != "epoch"}
+
+
+class Kept:
+    """The states of the chains in a checkpoint, if there is one. Privacy: private."""
+
+    def __init__(self, checkpoint: Checkpoint | None) -> None:
+        self._checkpoint, self._lock = checkpoint, Lock()
+
+    def keep(self, name: str, state: State) -> None:
+        if self._checkpoint is not None:
+            with self._lock:
+                self._checkpoint.keep(name, state.arrays(), {"epoch": state.epoch})
+
+    def recall(self, name: str) -> State | None:
+        with self._lock:
+            found = None if self._checkpoint is None else self._checkpoint.recall(name)
+        if found is None:
+            return None
+        return State(int(found.facts["epoch"]), **{key: np.array(a) for key, a in found.arrays.items()})
+
+
+class Chain:
+    """A chain, from its start or from where it was interrupted. Privacy: private."""
+
+    def __init__(
+        self, source: Source, target: Target, settings: ChainSettings, key: bytes, number: int, kept: Kept
+    ) -> None:
+        self._source, self._target, self._settings, self._kept = source, target, settings, kept
+        self._name, self._released = f"chain {number}", number == 0
+        self._key = hmac.digest(key, self._name.encode(), "sha256")
+        domain, unit = source.domain, source.domain.scale.unit
+        square = (domain.scale.span / unit) ** 2
+        self._precisions = 1 / (settings.user_variance * square), 1 / (settings.item_variance * square)
+        self._level_precision = 1 / (settings.level_variance * square)
+        self._hyper_rate = settings.shape / math.sqrt(target.rank / (settings.taste * square))
+        self._curvature = 2 * (target.scale * unit**2) * target.bound / target.largest(domain)
+        self._reach = (domain.scale.span / 2 + target.margin) / unit
+        places = np.linspace(0, domain.n_items - 1, min(_WATCHED, domain.n_items))
+        self._watched: Ints = places.astype(np.int64)
+
+    def run(self) -> State:
+        """Go to the end."""
+        settings = self._settings
+        state = self._kept.recall(self._name) or self.start()
+        kept = time.monotonic()
+        while state.epoch < settings.epochs or not self._ends(state):
+            if state.epoch == _PATIENCE * settings.epochs:
+                raise ConfigError(
+                    "some person's prediction of some item is still off the scale, where the sample may not "
+                    'be, so nothing is released; take analysis="corrected", which clamps predictions, or '
+                    "smaller prior variances"
+                )
+            self.advance(state)
+            if time.monotonic() - kept >= _KEPT_EVERY:
+                self._kept.keep(self._name, state)
+                kept = time.monotonic()
+        self._kept.keep(self._name, state)
+        return state
+
+    def start(self) -> State:
+        """A draw from the prior: far apart, as starts should be."""
+        settings, (n_users, n_items) = self._settings, (self._source.n_users, self._source.domain.n_items)
+        rank, heat = self._target.rank, settings.temperature
+        draws = self._generator("start", 0)
+        user_precision, item_precision = draws.gamma(settings.shape, 1 / self._hyper_rate, (2, rank))
+
+        def normal(shape: tuple[int, ...], precision: Floats | float) -> Floats32:
+            deviation = np.sqrt(heat / np.asarray(precision)).astype(np.float32)
+            return np.ascontiguousarray(draws.standard_normal(shape, dtype=np.float32) * deviation)
+
+        looks = (settings.epochs - settings.burnt) // settings.thin
+        return State(
+            epoch=0,
+            user_factors=normal((n_users, rank), user_precision),
+            item_factors=normal((n_items, rank), item_precision),
+            user_effects=normal((n_users,), self._precisions[0]),
+            item_effects=normal((n_items,), self._precisions[1]),
+            level=draws.standard_normal(1) * math.sqrt(heat / self._level_precision),
+            user_precision=user_precision,
+            item_precision=item_precision,
+            draws=np.zeros((looks, 2 * len(self._watched))),
+        )
+
+    def advance(self, state: State) -> None:
+        """An epoch."""
+        self._pass(state)
+        self._round(state)
+        state.epoch += 1
+        self._watch(state)
+
+    def _pass(self, state: State) -> None:
+        """Visit everybody; every other time from the last to the first, which makes errors of O(h) cancel."""
+        settings, source = self._settings, self._source
+        rate = settings.rate * (1 + state.epoch / settings.offset) ** -settings.decay / self._curvature
+        epoch = Epoch(self._key, state.epoch, source.n_users, source.domain.n_items, settings.quanta)
+        low, high = self._range(state)
+        back = state.epoch % 2 == 1
+        for part in source.parts(backwards=back):
+            order = np.arange(len(part.scales), dtype=np.int32)
+            langevin(
+                part.indptr,
+                part.items,
+                part.values - np.float32(state.level[0]),
+                order[::-1] if back else order,
+                state.user_factors[part.people],
+                state.item_factors,
+                state.user_effects[part.people],
+                state.item_effects,
+                part.scales,
+                state.user_precision.astype(np.float32),
+                state.item_precision.astype(np.float32),
+                self._precisions,
+                rate,
+                settings.temperature,
+                low,
+                high,
+                epoch,
+                first_user=part.first,
+            )
+        if not np.isfinite(state.item_factors).all():
+            raise ConfigError("a chain left all bounds; lower the chains' rate")
+
+    def _round(self, state: State) -> None:
+        """Draw the precisions and b_0 given the rest.
+
+        With v ~ N(0, T/λ) under its full density, whose factor √λ keeps a person without ratings without
+        influence, λ given n numbers v is Gamma(shape + n/2, rate + Σ v²/(2 T)). And b_0 − c with b + c for
+        all n effects b of a side predicts what b_0 and b do; c is normal with the precision (λ_0 + n λ)/T.
+        """
+        settings, heat = self._settings, self._settings.temperature
+        draws = self._generator("round", state.epoch)
+
+        def precision(factors: Floats32) -> Floats:
+            squares = np.einsum("nk,nk->k", factors, factors, dtype=np.float64)
+            shape = settings.shape + len(factors) / 2
+            return np.asarray(draws.gamma(shape, 1 / (self._hyper_rate + squares / (2 * heat))))
+
+        state.user_precision = precision(state.user_factors)
+        state.item_precision = precision(state.item_factors)
+        for effects, one in zip((state.user_effects, state.item_effects), self._precisions, strict=True):
+            total = self._level_precision + len(effects) * one
+            mean = (self._level_precision * state.level[0] - one * effects.sum(dtype=np.float64)) / total
+            move = mean + draws.standard_normal() * math.sqrt(heat / total)
+            effects += np.float32(move)
+            state.level -= move
+
+    def _watch(self, state: State) -> None:
+        """Look at energy, item effects and products of neighbours' factors: no rotation changes them."""
+        look, rest = divmod(state.epoch - self._settings.burnt, self._settings.thin)
+        if rest or not 1 <= look <= len(state.draws):
+            return
+        energy, (low, high) = 0.0, self._range(state)
+        for part in self._source.parts():
+            energy += losses(
+                part.indptr,
+                part.items,
+                part.values - np.float32(state.level[0]),
+                state.user_factors[part.people],
+                state.item_factors,
+                state.user_effects[part.people],
+                state.item_effects,
+                part.scales,
+                low,
+                high,
+            )
+        factors = (state.user_factors, state.user_precision), (state.item_factors, state.item_precision)
+        for vectors, precision in factors:
+            energy += np.einsum("nk,nk,k->", vectors, vectors, precision, dtype=np.float64) / 2
+        for effects, one in zip((state.user_effects, state.item_effects), self._precisions, strict=True):
+            energy += one * np.einsum("n,n->", effects, effects, dtype=np.float64) / 2
+        near, effects = state.item_factors[self._watched], state.item_effects[self._watched]
+        products = np.einsum("nk,nk->n", near[:-1], near[1:])
+        state.draws[look - 1] = np.concatenate([[energy], effects + state.level, products])
+
+    def _ends(self, state: State) -> bool:
+        """Whether the chain may end: where losses are not clamped, only inside the range (Alg. 1)."""
+        if self._target.clamped or not self._released:
+            return True
+        size = max(1, _PAIRS // self._source.domain.n_items)
+        for first in range(0, len(state.user_effects), size):
+            people = slice(first, first + size)
+            predicted = state.user_factors[people] @ state.item_factors.T + state.item_effects
+            predicted += state.user_effects[people, None] + np.float32(state.level[0])
+            if np.abs(predicted).max() > self._reach:
+                return False
+        return True
+
+    def _range(self, state: State) -> tuple[float, float]:
+        """What predictions are clamped to in the loss, less the level."""
+        reach = self._reach if self._target.clamped else math.inf
+        return -reach - state.level[0], reach - state.level[0]
+
+    def _generator(self, purpose: str, number: int) -> Generator:
+        """A generator for one purpose and epoch, whatever was drawn before."""
+        words = hmac.digest(self._key, f"{purpose} {number}".encode(), "sha256")
+        return Generator(Philox(key=int.from_bytes(words[:16], "little")))

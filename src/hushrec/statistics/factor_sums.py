@@ -1,0 +1,136 @@
+"""Private sums of errors times released factors: right-hand sides of least squares, and gradients."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hushrec.arrays import Floats, Ints, Ints32
+from hushrec.data.domain import Domain
+from hushrec.kernels.sums.gradients import errors, item_sums, user_sums
+from hushrec.statistics.query import Query
+from hushrec.statistics.residuals import Entries, Residuals
+
+_FACTOR_BITS = 14
+
+
+@dataclass(frozen=True)
+class FactorSums:
+    """For every person Σ_i e_ui q_i, for every item Σ_u e_ui p_u, with e = clamp(x − w p·q, ±clip).
+
+    x is the residual of a rating and w the scale's width, rounded up to a power of two. p and q are released
+    and lie in a ball, so that every rating adds a row of norm at most clip · radius to one person's sum, and
+    one to one item's. Factors are put on a grid before they meet ratings, and all else is integers: no slack.
+
+    Args:
+        domain: the public frame, with a roster.
+        adjacency: of the guarantee.
+        rank: number of factors.
+        rounds: how often each side is measured.
+        clip: bound on an error e, in rating units.
+        radius: bound on the norm of p and of q.
+
+    Privacy: public.
+    """
+
+    domain: Domain
+    adjacency: str
+    rank: int
+    rounds: int
+    clip: float
+    radius: float
+
+    @cached_property
+    def residuals(self) -> Residuals:
+        """x, in the errors' grid and far wider than errors are clipped to."""
+        return Residuals(self.domain, self.adjacency, 4 * self.domain.scale.span)
+
+    @property
+    def width(self) -> float:
+        """w, in rating units."""
+        return self.residuals.grid.step * 2.0**_FACTOR_BITS
+
+    @property
+    def bound(self) -> int:
+        """``clip``, in the residuals' steps."""
+        return max(1, self.residuals.grid.count(self.clip))
+
+    @property
+    def _limit(self) -> int:
+        return math.ceil(self.radius * (1 << _FACTOR_BITS))
+
+    def query(self, side: str, number: int) -> Query:
+        """The measurement of one ``side``, ``users`` or ``items``, in round ``number`` from 1."""
+        step = self.residuals.grid.step * 2.0**-_FACTOR_BITS
+        moved = self.bound
+        if self.adjacency == "replace":
+            moved = min(2 * self.bound, int(self.residuals.levels[-1]))
+        change = moved * self._limit * step
+        rows = self.domain.n_users if side == "users" else self.domain.n_items
+        return Query(f"{side}, round {number}", change, "l2", step, rows * self.rank)
+
+    def queries(self) -> Iterator[Query]:
+        """Descriptions of the sums, in the order in which they are measured."""
+        for number in range(1, self.rounds + 1):
+            yield self.query("users", number)
+            yield self.query("items", number)
+
+    def users(self, entries: Entries, people: Floats, items: Floats) -> Ints:
+        """Σ_i e_ui q_i in grid steps, shape (n_users, rank).
+
+        Args:
+            entries: residuals x, as ``residuals.entries`` makes them.
+            people: released p, shape (n_users, rank).
+            items: released q, shape (n_items, rank).
+
+        Raises:
+            ValueError: A row of p or q is longer than the radius.
+
+        Privacy: bounded, by the query's sensitivity.
+        """
+        found = self._errors(entries, people, items)
+        sums: Ints = user_sums(entries.indptr, entries.items, found, self.on_grid(items))
+        return sums
+
+    def items(self, entries: Entries, people: Floats, items: Floats) -> Ints:
+        """Σ_u e_ui p_u in grid steps, shape (n_items, rank); arguments and errors as for ``users``.
+
+        Privacy: bounded, by the query's sensitivity.
+        """
+        found = self._errors(entries, people, items)
+        rows = (entries.indptr, entries.items, found)
+        sums: Ints = item_sums(*rows, self.on_grid(people), self.domain.n_items)
+        return sums
+
+    def in_ball(self, factors: Floats) -> Floats:
+        """Each row that is longer than the radius scaled down to it. Privacy: public in, public out."""
+        return in_ball(factors, self.radius)
+
+    def on_grid(self, factors: Floats) -> Ints32:
+        """Factors in grid steps, toward zero, which can only shorten a row.
+
+        Raises:
+            ValueError: A row is longer than the radius.
+
+        Privacy: public in, public out.
+        """
+        steps = np.trunc(factors * 2.0**_FACTOR_BITS)
+        if not ((steps**2).sum(axis=1) <= self._limit**2).all():  # what is no number is not below, either
+            raise ValueError("factors must lie in the ball before they meet ratings")
+        return steps.astype(np.int32)
+
+    def _errors(self, entries: Entries, people: Floats, items: Floats) -> Ints32:
+        factors = self.on_grid(people), self.on_grid(items)
+        # p·q has 2 · 14 bits, and w is 14 bits of the residuals' grid.
+        found: Ints32 = errors(*entries, *factors, _FACTOR_BITS, self.bound)
+        return found
+
+
+def in_ball(factors: Floats, radius: float) -> Floats:
+    """Each row that is longer than ``radius`` scaled down to it. Privacy: public in, public out."""
+    norms = np.sqrt((factors**2).sum(axis=1, keepdims=True))
+    # A hair below, so that no rounding lengthens it.
+    shrink = np.minimum(1.0, radius * (1 - 1e-9) / np.maximum(norms, 1e-300))
+    return np.asarray(factors * shrink, dtype=np.float64)

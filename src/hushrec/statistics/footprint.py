@@ -1,0 +1,100 @@
+"""How much memory and time a fit takes, from public facts alone.
+
+Each model says so beside its algorithm: bytes that are held at once beside the ratings, no less than will be,
+and seconds of a processor, right to a factor of three. What goes with the number of ratings and of people,
+which is private, is given for each of them.
+
+Privacy: public.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Self
+
+from hushrec.privacy.accounting.events import EVERY_RATING
+from hushrec.statistics.query import Query
+
+DRAWS, FLOPS = 2e7, 3e10
+"""Draws of noise, and multiplications in single precision, a second."""
+LISTED = 400.0
+"""Bytes of each person of a roster: to find them in the ratings, and to print them in a release."""
+COPIED = 24.0
+"""Bytes of each entry of the sum that is being measured: as it was summed, under noise, and kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """What a fit takes.
+
+    Args:
+        memory: bytes beside the ratings.
+        each_rating, each_person: bytes more for each of them in the ratings.
+        seconds: roughly.
+        million_ratings: roughly the seconds more for a million of them.
+
+    Privacy: public.
+    """
+
+    memory: float
+    each_rating: float
+    each_person: float = 0.0
+    seconds: float = 0.0
+    million_ratings: float = 0.0
+
+    @classmethod
+    def of(cls, queries: Iterable[Query]) -> Self:
+        """What measuring takes, with every released value kept to the end and copied twice by what follows.
+
+        For models that know no better.
+        """
+        sizes = [query.size for query in queries]
+        entries = [size for size in sizes if size != EVERY_RATING]
+        ratings = COPIED * (1 + len(sizes) - len(entries))
+        memory = 2 * COPIED * max(entries, default=0) + 8 * sum(entries) + 1e7
+        return cls(memory, 2 * ratings, LISTED, sum(entries) / DRAWS, float(len(sizes)))
+
+    def then(self, other: "Footprint") -> "Footprint":
+        """One thing after another: the memory of the larger one, the time of both."""
+        return Footprint(
+            max(self.memory, other.memory),
+            max(self.each_rating, other.each_rating),
+            max(self.each_person, other.each_person),
+            self.seconds + other.seconds,
+            self.million_ratings + other.million_ratings,
+        )
+
+    def held(self, n_ratings: int, n_people: int) -> float:
+        """Bytes beside so many ratings of so many people. Privacy: public function of private numbers."""
+        return self.memory + self.each_rating * n_ratings + self.each_person * n_people
+
+    @property
+    def room(self) -> str:
+        """The memory in words."""
+        each = f"{in_bytes(self.each_rating)} for each of them"
+        if self.each_person >= 1000:
+            each += f" and {in_bytes(self.each_person)} for each person"
+        return f"about {in_bytes(self.memory)} of memory beside the ratings, and {each}"
+
+    def __str__(self) -> str:
+        time = f"{in_time(self.seconds)}, and {in_time(self.million_ratings)} for a million ratings"
+        return f"needs {self.room}; takes roughly {time}, on one processor"
+
+
+def in_bytes(number: float) -> str:
+    """Two digits and a unit; at least one byte."""
+    power = min(max(int(math.log10(max(number, 1)) / 3), 0), 5)
+    return f"{_two(number / 1000**power)} {('bytes', 'kB', 'MB', 'GB', 'TB', 'PB')[power]}"
+
+
+def in_time(seconds: float) -> str:
+    """Two digits and a unit; at least a second."""
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{_two(seconds / size)} {unit}"
+    return f"{max(math.ceil(seconds), 1)} s"
+
+
+def _two(number: float) -> str:
+    digits = max(0, 1 - math.floor(math.log10(max(number, 1))))
+    return f"{number:,.{digits}f}".removesuffix(".0")

@@ -1,0 +1,184 @@
+"""Sums and counts of ratings: over all, and item by item (McSherry & Mironov 2009, §4.2 and §4.5)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hushrec.arrays import Ints, Ints32
+from hushrec.data.domain import Domain
+from hushrec.data.ratings import Ratings
+from hushrec.errors import DomainError
+from hushrec.kernels.sums.centring import centre, truncated_item_sums, weighted_item_sums
+from hushrec.statistics.integer_grid import Grid, Weights
+from hushrec.statistics.query import Query
+from hushrec.statistics.sensitivity import Norm, vector_user
+
+_BITS = 14
+_WEIGHT_BITS = 28
+_COUNT_BITS = 4  # below one, so that little noise can be drawn too
+_FULL_BITS = 16  # of a personal weight
+_KEPT_BITS = 30  # of weight × entry, so that the sums of a billion users stay below 2^62
+
+
+@dataclass(frozen=True)
+class EffectSums:
+    """What is measured of items, and how.
+
+    Unit ``rating``: Σ (r − mid) and the number of ratings of each item. Unit ``user``: every user's
+    ratings are centred on his own mean at home, clamped to ±clip, and weighted by √(K/c) where he has
+    c > K of them, so that the norm of all that he gives is at most √K · clip (sums) and √K (counts). The
+    published form neither shifts nor centres.
+
+    Args:
+        domain: the public frame.
+        unit, adjacency: of the guarantee.
+        norm: of the noise.
+        published: as the paper prints it.
+        clip: bound on a centred rating (unit ``user``).
+        contribution: K (unit ``user``); the paper's is 1.
+        strength: fictitious ratings at the middle of the scale in a user's mean (unit ``user``).
+        personal: whether people have weights of their own, which scale all that they give (unit ``user``).
+
+    Privacy: public.
+    """
+
+    domain: Domain
+    unit: str
+    adjacency: str
+    norm: Norm
+    published: bool
+    clip: float
+    contribution: float
+    strength: int
+    personal: bool = False
+
+    @cached_property
+    def grid(self) -> Grid:
+        """Steps that ratings are counted in."""
+        return Grid(self.domain.scale.span, _BITS)
+
+    @property
+    def origin(self) -> float:
+        """What is subtracted from every rating before it is summed."""
+        return 0.0 if self.published else self.domain.scale.mid
+
+    @cached_property
+    def levels(self) -> Ints:
+        """Every possible rating less ``origin``, in steps."""
+        lo, _, step = self.domain.scale
+        ratings = lo + step * np.arange(self.domain.scale.levels, dtype=np.float64)
+        levels = self.grid.counts(ratings - self.origin)
+        if np.abs(levels).max() >= 2**30:
+            raise DomainError(
+                "this scale lies too far from zero for its width: declare ratings less its middle"
+            )
+        return levels
+
+    @cached_property
+    def weights(self) -> Weights:
+        """Weight of a user by his number of ratings (unit ``user``)."""
+        largest = min(self.domain.cap, self.domain.n_items)
+        return Weights(largest, _WEIGHT_BITS, 1.0 if self.norm == "l1" else 0.5, self.contribution)
+
+    @property
+    def _shift(self) -> int:
+        """Bits that are dropped from weight × entry."""
+        return max(0, _WEIGHT_BITS + self._bound.bit_length() - _KEPT_BITS)
+
+    @property
+    def _bound(self) -> int:
+        largest = int(np.abs(self.levels).max())
+        return (
+            largest
+            if self.unit == "rating" or self.published
+            else min(largest * 2, self.grid.count(self.clip))
+        )
+
+    def queries(self) -> Iterator[Query]:
+        """Descriptions of the sums, in the order in which they are measured."""
+        grid, n, span = self.grid, self.domain.n_items, self.domain.scale.span
+        user = self.unit == "user"
+        levels = self.levels
+        largest, width = int(np.abs(levels).max()), int(levels.max() - levels.min())
+        change = (width if self.adjacency == "replace" else largest) * grid.step
+        claim = span if self.published else None
+        fixed = self.adjacency == "replace"
+        if self.published or user:
+            yield Query("global sum", change, self.norm, grid.step, 1, claim)
+            yield Query("global count", 0.0 if fixed else 1.0, self.norm, 2.0**-self._count_bits, 1)
+        if not user:
+            yield Query("item sums", change, self.norm, grid.step, n, claim)
+            yield Query("item counts", 0.0 if fixed else 1.0, self.norm, 2.0**-_COUNT_BITS, n)
+            return
+        unit = 2.0**self._shift * self.weights.step * grid.step
+        bound = self._bound * grid.step
+        sums = vector_user(self.weights.values, bound, unit, self.norm)
+        counts = vector_user(self.weights.values, 1.0, 0.0, self.norm)
+        yield Query("item sums", sums, self.norm, unit, n, claim)
+        yield Query("item counts", counts, self.norm, self.weights.step, n, 1.0 if self.published else None)
+
+    def measure(self, ratings: Ratings, personal: Ints | None = None) -> Iterator[tuple[Query, Ints]]:
+        """The sums themselves, in the order of ``queries``.
+
+        Args:
+            ratings: private ratings.
+            personal: everybody's weight w in steps of 2^-16, shape (n_users,); what he gives is at most w
+                times each query's sensitivity.
+
+        Privacy: bounded, each by its query's sensitivity; unit ``user`` needs ratings capped to the
+        domain's cap.
+        """
+        queries = {query.name: query for query in self.queries()}
+        rating = self.unit == "rating"
+        values = self.levels[ratings.steps]
+        if "global sum" in queries:
+            yield queries["global sum"], self._global_sum(ratings, values, personal)
+            yield queries["global count"], self._global_count(ratings, personal)
+        rows = (ratings.indptr, ratings.items)
+        full = np.full(ratings.n_users, 1 << _WEIGHT_BITS, dtype=np.int64)
+        weights = full if rating else self.weights.steps[ratings.counts]
+        if personal is not None:
+            weights = (weights * personal) >> _FULL_BITS
+        entries = values.astype(np.int32) if rating else self._entries(ratings)
+        dropped = _WEIGHT_BITS if rating else self._shift
+        sums = weighted_item_sums if personal is None else truncated_item_sums
+        yield queries["item sums"], sums(*rows, entries, weights, dropped, self.domain.n_items)
+        ones = np.ones(ratings.n_ratings, dtype=np.int32)
+        dropped = _WEIGHT_BITS - _COUNT_BITS if rating else 0
+        yield queries["item counts"], weighted_item_sums(*rows, ones, weights, dropped, self.domain.n_items)
+
+    @property
+    def _count_bits(self) -> int:
+        return _FULL_BITS if self.personal else _COUNT_BITS
+
+    def _global_count(self, ratings: Ratings, personal: Ints | None) -> Ints:
+        members = ratings.n_ratings if self.unit == "rating" else ratings.n_users
+        whole = (members << self._count_bits) if personal is None else int(personal.sum())
+        return np.array([whole], dtype=np.int64)
+
+    def _global_sum(self, ratings: Ratings, values: Ints, personal: Ints | None) -> Ints:
+        if self.unit == "rating":
+            return np.array([values.sum()], dtype=np.int64)
+        if not ratings.n_users:
+            return np.zeros(1, dtype=np.int64)
+        means = np.add.reduceat(values, ratings.indptr[:-1]) // ratings.counts
+        if personal is not None:
+            means = np.sign(means) * ((np.abs(means) * personal) >> _FULL_BITS)
+        return np.array([means.sum()], dtype=np.int64)
+
+    def _entries(self, ratings: Ratings) -> Ints32:
+        limit = 2 * int(np.abs(self.levels).max())
+        entries: Ints32 = centre(
+            ratings.indptr,
+            ratings.items,
+            ratings.steps,
+            self.levels,
+            np.zeros(self.domain.n_items, dtype=np.int64),
+            limit,
+            0,
+            -1 if self.published else self.strength,
+            self._bound,
+        )
+        return entries

@@ -1,0 +1,150 @@
+"""Gradients of item factors that each person computes from their own ratings, clipped: unit ``user``."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from hushrec.arrays import Floats, Ints
+from hushrec.data.domain import Domain
+from hushrec.data.ratings import Ratings
+from hushrec.kernels.sums.gradients import home_gradients
+from hushrec.kernels.sums.marginal_gradients import marginal_gradients
+from hushrec.statistics.population import FULL
+from hushrec.statistics.query import Query
+
+_STRENGTH = 5.0  # fictitious ratings at the items' effects in a person's own level
+_STEP_BITS = 16  # below the clip, so that truncation drops little of a person who rated much
+_THREADS = 2
+
+
+def at_home(ratings: Ratings, item_effects: Floats) -> Floats:
+    """Every rating less its item's effect and its person's own level, which he takes at home.
+
+    Args:
+        ratings: private ratings, at least one.
+        item_effects: released, shape (n_items,).
+
+    Privacy: private; a map of each person's own ratings.
+    """
+    residuals = ratings.values() - item_effects[ratings.items]
+    sums = np.add.reduceat(residuals, ratings.indptr[:-1])
+    residuals -= np.repeat(sums / (ratings.counts + _STRENGTH), ratings.counts)
+    return residuals
+
+
+@dataclass(frozen=True)
+class HomeGradients:
+    """Σ_u of every person's gradient of the item factors, made from a vector that he fits himself.
+
+    Any map of one person's own ratings is free in unit ``user``; all that he gives is clipped to norm
+    ``contribution`` and truncated to a grid, toward zero.
+
+    Args:
+        domain: the public frame.
+        rank: number of factors.
+        rounds: how often the gradients are measured.
+        clip: bound on a rating's error, in rating units.
+        contribution: bound on the L2 norm of all that one person gives, in squared rating units.
+
+    Privacy: public.
+    """
+
+    domain: Domain
+    rank: int
+    rounds: int
+    clip: float
+    contribution: float
+
+    @property
+    def step(self) -> float:
+        """Width of the grid, a power of two."""
+        return float(2.0 ** (np.floor(np.log2(self.contribution)) - _STEP_BITS))
+
+    def query(self, number: int) -> Query:
+        """The measurement of round ``number`` from 1."""
+        size = self.domain.n_items * self.rank
+        return Query(f"items, round {number}", self.contribution, "l2", self.step, size)
+
+    def queries(self) -> Iterator[Query]:
+        """Descriptions of the sums, in the order in which they are measured."""
+        return (self.query(number) for number in range(1, self.rounds + 1))
+
+    def measure(self, ratings: Ratings, item_effects: Floats, items: Floats, ridge: float) -> Ints:
+        """The sum of one round, in grid steps, shape (n_items, rank).
+
+        Args:
+            ratings: private ratings, capped to the domain's cap.
+            item_effects: released, shape (n_items,).
+            items: released factors, shape (n_items, rank).
+            ridge: weight of the prior in a person's own fit.
+
+        Privacy: bounded, by the query's sensitivity.
+        """
+        if not ratings.n_users:
+            return np.zeros((self.domain.n_items, self.rank), dtype=np.int64)
+        rows = (ratings.indptr, ratings.items, at_home(ratings, item_effects), items)
+        gradients: Ints = home_gradients(*rows, ridge, self.clip, self.contribution, self.step)
+        return gradients
+
+
+@dataclass(frozen=True)
+class MarginalGradients:
+    """Σ_u of every person's gradient of noise · ln p(his ratings | item factors), his vector integrated out.
+
+    Any map of one person's own ratings is free in unit ``user``; all that he gives is clipped to norm
+    ``contribution`` times his weight and truncated to a grid, toward zero.
+
+    Args:
+        domain: the public frame.
+        rank: number of factors.
+        rounds: how often the gradients are measured.
+        rate: probability with which a person takes part in a round.
+        noise: variance of a rating around effects and factors, in squared rating units.
+        clip: bound on a rating's error, in rating units.
+        contribution: bound on the L2 norm of all that one person gives.
+
+    Privacy: public.
+    """
+
+    domain: Domain
+    rank: int
+    rounds: int
+    rate: float
+    noise: float
+    clip: float
+    contribution: float
+
+    @property
+    def step(self) -> float:
+        """Width of the grid, a power of two."""
+        return float(2.0 ** (np.floor(np.log2(self.contribution)) - _STEP_BITS))
+
+    def query(self, number: int) -> Query:
+        """The measurement of round ``number`` from 1."""
+        size = self.domain.n_items * self.rank
+        return Query(f"items, round {number}", self.contribution, "l2", self.step, size, rate=self.rate)
+
+    def queries(self) -> Iterator[Query]:
+        """Descriptions of the sums, in the order in which they are measured."""
+        return (self.query(number) for number in range(1, self.rounds + 1))
+
+    def measure(
+        self, people: Callable[[], Iterable[tuple[Ratings, Ints]]], item_effects: Floats, item_factors: Floats
+    ) -> Ints:
+        """The sum of one round, in grid steps, shape (n_items, rank).
+
+        Args:
+            people: gives those who take part, ratings capped, with their weights in steps of 2^-16, block by
+                block.
+            item_effects: released, shape (n_items,).
+            item_factors: released, shape (n_items, rank).
+
+        Privacy: bounded, by the query's sensitivity times each person's weight.
+        """
+        sums = np.zeros(item_factors.shape, dtype=np.int64)
+        for ratings, weights in people():
+            rows = ratings.indptr, ratings.items, at_home(ratings, item_effects), item_factors
+            clips = self.contribution * (weights / FULL)
+            sums += marginal_gradients(*rows, self.noise, self.clip, clips, self.step, threads=_THREADS)
+        return sums

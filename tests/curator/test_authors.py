@@ -1,0 +1,206 @@
+"""What a model declares that is not hushrec's is its author's claim, and the release says so first."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import hushrec as hr
+from hushrec.curator.authors import outsiders, signed
+from hushrec.data.domain import Domain
+from hushrec.errors import ReleaseError
+from hushrec.local.method import Method
+from hushrec.local.randomized_response import RandomizedResponse
+from hushrec.models.base import Model
+from hushrec.models.global_effects import GlobalEffects
+from hushrec.models.input_perturbation_mf import InputPerturbationMF
+from hushrec.models.phases.biases import AverageSettings
+from hushrec.privacy.ledger.caveats import CLAIMED, CONDITIONAL, conditional
+from hushrec.release.artefact import Release
+from hushrec.release.statement import Statement
+from hushrec.statistics.query import Query
+
+NAME = f"{__name__}.Boastful"
+WORD = (
+    f"AUTHOR'S CLAIM: {NAME} is not part of hushrec; this ε holds only if its sensitivities are true and all "
+    "that it publishes is made from what its grant released, for which its author alone vouches"
+)
+
+
+class Boastful(GlobalEffects):
+    """Item effects, and a sum that moves by far more than it declares."""
+
+    def queries(self, domain, budget):
+        return [*super().queries(domain, budget), (Query("means", 1e-4, "l2", 2.0**-30, 12), 1.0)]
+
+    def own_shares(self, budget):
+        return {**super().own_shares(budget), "means": 1.0}
+
+    def release(self, ratings, budget, grant):
+        made = super().release(ratings, budget, grant)
+        Query("means", 1e-4, "l2", 2.0**-30, 12).release(grant, np.zeros(12, np.int64))
+        return made
+
+
+class Mixin:
+    """A part of a model that is nobody's model by itself."""
+
+
+class Mixed(GlobalEffects, Mixin):
+    """Two strangers."""
+
+
+class Averages(AverageSettings):
+    """Settings within settings."""
+
+
+class Boxes(Domain):
+    """A domain of somebody's own."""
+
+
+class Response(RandomizedResponse):
+    """A method of somebody's own."""
+
+
+@pytest.fixture(scope="module")
+def world():
+    return hr.synthetic.netflix_like(20, 6, 60, 1)
+
+
+def budget(epsilon=1.0, **changes):
+    facts = {"epsilon": epsilon, "delta": 1e-6, "unit": "user", "adjacency": "add-remove"}
+    return hr.Budget(**facts | changes)
+
+
+@pytest.fixture(scope="module")
+def ledger(tmp_path_factory):
+    path = tmp_path_factory.mktemp("ledger") / "ledger.db"
+    return hr.Ledger.create(path, budget(8.0), horizon=4)
+
+
+@pytest.fixture(scope="module")
+def releases(world, ledger):
+    """One of hushrec's own, one of a stranger's, and one of hushrec's own after it."""
+    models = hr.GlobalEffects(), Boastful(), hr.GlobalEffects()
+    return [hr.fit(world, model, budget(), ledger=ledger) for model in models]
+
+
+def test_a_strangers_release_says_first_that_its_epsilon_is_a_claim(releases):
+    own, boast, _ = releases
+    assert own.statement.private
+    assert "AUTHOR" not in str(own.statement)
+    assert not boast.statement.private
+    assert boast.statement.caveat == WORD
+    text = str(boast.statement)
+    assert text.splitlines()[0] == WORD
+    assert "Anyone who reads this file" not in text  # no plain promise beside a claim
+    assert boast.statement.assumes[0] == f"each Δ is as {NAME} declares it, which is its author's claim"
+    assert text.split("Assumed:\n  · ")[1].startswith("each Δ is as")
+    assert [m.sensitivity for m in boast.statement.measurements if m.name == "means"] == [1e-4]
+
+
+def test_later_releases_of_the_ledger_say_that_its_total_rests_on_the_claim(releases, ledger):
+    later = releases[2].statement
+    assert later.caveat.startswith("AUTHOR'S CLAIM: this ledger holds a release by code that is not part of")
+    assert not later.private
+    assert NAME not in "".join(later.assumes)
+    said = [entry.caveat for entry in ledger.entries()]
+    assert CLAIMED not in said[0]
+    assert f"{CLAIMED}: {NAME} is not part" in " ".join(said)
+
+
+def test_a_claim_behind_another_condition_is_not_forgotten(world, ledger, releases):
+    """A stranger's posterior sample: the ledger's record begins with the chain, and ends with the claim."""
+    plan = hr.plan(hr.GlobalEffects(), world.domain, budget())
+    both = replace(ledger.entries()[0], caveat=f"{CONDITIONAL}: a chain; {CLAIMED}: {NAME} is not part of it")
+    assert conditional("", plan, [both]).startswith(f"{CLAIMED}: this ledger holds a release by code")
+    assert not conditional("", plan, [replace(both, caveat="")])
+
+
+def test_files_and_ledgers_keep_the_claim(releases, world, ledger):
+    for release in releases[1:]:
+        read = Release.from_bytes(release.to_bytes()).statement
+        assert read == release.statement
+        assert Statement.from_json(json.loads(json.dumps(read.to_json()))) == read
+    again = hr.fit(world, Boastful(), budget(), ledger=ledger, slot=1)
+    assert again.to_bytes() == releases[1].to_bytes()
+
+
+def test_the_plan_says_so_before_anything_is_charged(world):
+    domain = world.domain
+    shown = str(hr.plan(Boastful(), domain, budget()))
+    assert f"author's claim: {NAME} is not part of hushrec" in shown
+    assert "author" not in str(hr.plan(GlobalEffects(), domain, budget()))
+
+
+def test_a_namesake_is_not_taken_for_the_model_of_hushrec(world):
+    namesake = type("GlobalEffects", (GlobalEffects,), {"__module__": __name__})
+    theirs, ours = (hr.plan(model(), world.domain, budget()) for model in (namesake, GlobalEffects))
+    assert theirs.model == ours.model == "GlobalEffects"
+    assert theirs.foreign == (f"{__name__}.GlobalEffects",)
+    assert theirs.key("id", 0) != ours.key("id", 0)
+
+
+def test_a_released_data_set_says_so_too(world, tmp_path):
+    allowed = budget(30.0, delta=0.0, adjacency="replace")
+    ledger = hr.Ledger.create(tmp_path / "ledger.db", allowed)
+    data = hr.release_data(world, Response(), allowed, ledger=ledger)
+    assert data.statement.caveat.startswith(f"AUTHOR'S CLAIM: {__name__}.Response is not part of hushrec")
+    assert not data.statement.private
+    made = hr.fit(data, hr.ItemKNN())  # post-processing adds no claim, and takes none away
+    assert made.statement == data.statement
+
+
+def test_two_conditions_are_both_said(releases):
+    """Each on a line of its own, and neither is mistaken for the other."""
+    chain = "CONDITIONAL ON CONVERGENCE: a posterior sample; its diagnostics are covered by no ε"
+    both = replace(releases[1].statement, caveat=f"{chain}; {WORD}")
+    assert str(both).splitlines()[:2] == [chain, WORD]
+    assert Statement.from_json(both.to_json()) == both
+
+
+def test_seeded_noise_is_worse_than_a_claim(world):
+    seeded = hr.fit(world, Boastful(), budget(), entropy=hr.testing.Seeded(1))
+    assert seeded.statement.caveat == "NOT PRIVATE: seeded"
+    assert hr.fit(world, Boastful()).statement.caveat == "NOT PRIVATE: no noise was added"
+
+
+# -- who is a stranger ------------------------------------------------------------------------------------
+
+
+def test_classes_from_outside_are_named_and_hushrecs_own_are_not():
+    assert list(outsiders(Boastful)) == [NAME]
+    assert list(outsiders(Mixed)) == [f"{__name__}.Mixed", f"{__name__}.Mixin"]
+    assert list(outsiders(Mixin)) == list(outsiders(int)) == list(outsiders(np.float64)) == []
+    odd = type("Odd\x1b[2J\nname", (GlobalEffects,), {"__module__": "hushrec_x.y"})
+    assert list(outsiders(odd)) == ["hushrec_x.y.Odd\\x1b[2J\\nname"]
+
+
+def test_no_model_of_hushrec_is_a_stranger():
+    for name in hr.__all__:
+        kind = getattr(hr, name)
+        if isinstance(kind, type) and issubclass(kind, Model | Method):
+            assert not list(outsiders(kind)), name
+
+
+def test_strange_settings_and_domains_count_too(world):
+    def foreign(config, domain=world.domain):
+        return signed(config.plan(world.domain, budget()), config, domain).foreign
+
+    assert foreign(GlobalEffects()) == ()
+    strange = Boxes(**world.domain.model_dump())
+    assert foreign(GlobalEffects(), strange) == (f"{__name__}.Boxes",)
+    config = InputPerturbationMF(averages=Averages(), rank=2)
+    whole = budget(1.0, unit="rating")
+    listed = Domain(items=world.domain.items, users=["a", "b"], scale=(1, 5, 1), max_users=10)
+    assert signed(config.plan(listed, whole), config, listed).foreign == (f"{__name__}.Averages",)
+
+
+def test_a_claim_hidden_in_a_file_is_no_ground(releases):
+    """Only the kinds of caveat that there are may stand first."""
+    values = releases[1].statement.to_json()
+    with pytest.raises(ReleaseError, match="without grounds"):
+        Statement.from_json(values | {"caveat": "AUTHOR SAYS: trust me"})
+    with pytest.raises(ReleaseError, match="without grounds"):
+        Statement.from_json(values | {"caveat": WORD, "epsilon": None})

@@ -1,0 +1,205 @@
+"""A fit that this machine has no room for is refused before its charge."""
+
+import types
+
+import polars as pl
+import psutil
+import pytest
+
+import hushrec as hr
+from hushrec.curator import memory
+from hushrec.curator.memory import machine
+from hushrec.errors import HushrecError, MemoryExceeded
+from hushrec.local.groups import Groups
+from hushrec.local.method import Method
+from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.statistics.footprint import Footprint, in_bytes, in_time
+from hushrec.statistics.query import Query
+
+BUDGET = hr.Budget(epsilon=1.0, delta=1e-9, unit="rating", adjacency="add-remove")
+REPLACE = hr.Budget(epsilon=1.0, delta=0.0, unit="user", adjacency="replace")
+GB = 10**9
+
+
+def of(items, users=4):
+    """One rating, in a domain of that size."""
+    domain = hr.Domain(range(items), scale=(1, 5, 1), max_users=users, users=range(users))
+    return hr.load(pl.DataFrame({"user_id": ["0"], "item_id": ["0"], "rating": [3.0]}), domain)
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """A machine of a gigabyte, of which a tenth is free."""
+    monkeypatch.setattr(memory, "machine", lambda: (GB, GB // 10))
+
+
+def test_a_covariance_of_a_hundred_thousand_items_is_not_charged(tmp_path, small):
+    ledger = Ledger.create(tmp_path / "ledger.db", BUDGET)
+    with pytest.raises(
+        MemoryExceeded, match=r"about 3\d\d GB of memory.*this machine has 1 GB.*Nothing was charged"
+    ):
+        hr.fit(of(105_114), hr.CovarianceSVD(), BUDGET, ledger=ledger)
+    assert not ledger.entries()
+
+
+@pytest.mark.parametrize(
+    ("model", "items", "users"),
+    [
+        (hr.CovarianceSVD(noise="laplace"), 4_000, 4),
+        (hr.CovarianceKNN(), 4_000, 4),
+        (hr.PrivateALS(rank=128), 200, 5_000),
+        (hr.PrivateSGD(rank=128), 200, 20_000),
+        (hr.GlobalEffects(levels="released"), 200, 50_000),
+        (hr.InputPerturbationMF(), 10_000, 10_000),
+    ],
+)
+def test_whatever_grows_is_refused(tmp_path, small, model, items, users):
+    """A huge roster, a Laplace covariance, all cells of people by items."""
+    ledger = Ledger.create(tmp_path / "ledger.db", BUDGET)
+    with pytest.raises(MemoryExceeded, match="Nothing was charged"):
+        hr.fit(of(items, users), model, BUDGET, ledger=ledger)
+    assert not ledger.entries()
+
+
+def test_rows_of_released_data_are_refused_as_well(tmp_path, small):
+    ledger = Ledger.create(tmp_path / "ledger.db", REPLACE)
+    with pytest.raises(MemoryExceeded):
+        hr.release_data(of(2_000, 10_000), hr.RandomizedResponse(), REPLACE, ledger=ledger)
+    assert not ledger.entries()
+
+
+def test_groups_of_items_are_made_before_the_charge(tmp_path, monkeypatch):
+    """Of ratings they may be as many as pairs of items, and no public fact tells."""
+    monkeypatch.setattr(Groups, "of_ratings", lambda *_: (_ for _ in ()).throw(MemoryError("too many")))
+    groups = {"keep_probability": 0.5, "group_probability": 0.5, "threshold": 1.0, "groups": "ratings"}
+    budget = hr.Budget(epsilon=1000.0, delta=0.0, unit="user", adjacency="replace-items")
+    ledger = Ledger.create(tmp_path / "ledger.db", budget)
+    with pytest.raises(MemoryError):
+        hr.release_data(of(10), hr.DistanceBased(**groups), budget, ledger=ledger)
+    assert not ledger.entries()
+
+
+def test_what_fits_is_charged_and_released(tmp_path, small):
+    ledger = Ledger.create(tmp_path / "ledger.db", BUDGET)
+    assert hr.fit(of(40), hr.CovarianceSVD(rank=2), BUDGET, ledger=ledger).statement.private
+
+
+def test_the_error_tells_no_private_number(monkeypatch):
+    """Neither how many ratings there are nor how much of the machine they take."""
+    messages = set()
+    for free in (1, 2, 3):
+        monkeypatch.setattr(memory, "machine", lambda free=free: (8 * GB, free))
+        with pytest.raises(MemoryExceeded) as caught:
+            hr.fit(of(40), hr.CovarianceSVD(rank=2), BUDGET, ledger=Ledger.ephemeral(BUDGET))
+        messages.add(str(caught.value))
+    assert len(messages) == 1
+
+
+def test_the_ratings_count(monkeypatch):
+    """What a fit holds of each rating is asked for, too: it would be missed as much."""
+    footprint = Footprint(10, each_rating=100, each_person=7)
+    data = types.SimpleNamespace(n_ratings=3, n_users=2)
+    for free, short in ((324, False), (323, True)):
+        monkeypatch.setattr(memory, "machine", lambda free=free: (GB, free))
+        refused = False
+        try:
+            memory.require_memory("Model", footprint, data)
+        except HushrecError:
+            refused = True
+        assert refused is short
+
+
+def test_a_fit_that_runs_out_anyway_says_what_is_spent(tmp_path, monkeypatch):
+    def starved(*_):
+        raise MemoryError("Unable to allocate 12.3 GiB for an array with shape (314159,)")
+
+    monkeypatch.setattr(hr.GlobalEffects, "release", starved)
+    ledger = Ledger.create(tmp_path / "ledger.db", BUDGET)
+    with pytest.raises(MemoryExceeded) as caught:
+        hr.fit(of(4), hr.GlobalEffects(), BUDGET, ledger=ledger)
+    told = "\n".join([str(caught.value), *caught.value.__notes__])
+    assert "stays spent" in told
+    assert "ε = 1 at δ = 1e-09" in told
+    assert "checkpoint" in told
+    assert "314159" not in told
+
+
+# -- what a plan says --------------------------------------------------------------------------------------
+
+
+def test_a_plan_says_what_a_fit_needs_and_asks_no_machine(monkeypatch):
+    monkeypatch.setattr(memory, "machine", lambda: pytest.fail("a plan is a function of public facts"))
+    told = str(hr.plan(hr.CovarianceSVD(), of(17_770).domain, BUDGET))
+    assert (
+        "CovarianceSVD needs about 9 GB of memory beside the ratings, and 20 bytes for each of them" in told
+    )
+    assert "takes roughly" in told
+
+
+def test_a_model_that_does_not_say_is_judged_by_its_queries():
+    """Never by nothing."""
+    queries = [Query("sums", 1.0, "l2", 1.0, 10**9), Query("counts", 1.0, "l2", 1.0, 10**6)]
+    assert Footprint.of(queries).memory >= 2 * 8 * 10**9
+    assert Footprint.of([]).memory > 0
+
+
+def test_every_model_that_charges_says():
+    from hushrec.models.base import Model
+    from hushrec.models.noiseless import Noiseless
+
+    for name in hr.__all__:
+        kind = getattr(hr, name)
+        if isinstance(kind, type) and issubclass(kind, Model) and kind is not Model:
+            assert issubclass(kind, Noiseless) or "footprint" in vars(kind), name
+        if isinstance(kind, type) and issubclass(kind, Method):
+            assert "footprint" in vars(kind) or kind is Method, name
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [(0, "0 bytes"), (20, "20 bytes"), (1_450, "1.4 kB"), (177.4e9, "177 GB"), (3e18, "3,000 PB")],
+)
+def test_bytes(number, told):
+    assert in_bytes(number) == told
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"), [(0.0, "1 s"), (41.2, "42 s"), (90, "1.5 min"), (10_800, "3 h")]
+)
+def test_time(seconds, told):
+    assert in_time(seconds) == told
+
+
+# -- the machine -------------------------------------------------------------------------------------------
+
+
+def test_the_machine_is_known():
+    whole, free = machine()
+    assert 0 < free <= whole <= psutil.virtual_memory().total
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_control_group_has_less_than_the_machine(tmp_path, version):
+    """Its own limit or that of one above it; files in its cache can be given up."""
+    own = tmp_path / "cgroup"
+    own.write_text("4:memory:/job/one\n1:cpu:/job\n0::/\n" if version == 1 else "0::/job/one\n")
+    root = tmp_path / "fs" / "memory" if version == 1 else tmp_path / "fs"
+    limit, used = (
+        ("memory.limit_in_bytes", "memory.usage_in_bytes")
+        if version == 1
+        else ("memory.max", "memory.current")
+    )
+    cached = "total_inactive_file" if version == 1 else "inactive_file"
+    for group, bound in (("job", "5000000"), ("job/one", "9223372036854771712" if version == 1 else "max")):
+        folder = root / group
+        folder.mkdir(parents=True)
+        (folder / limit).write_text(bound + "\n")
+        (folder / used).write_text("1000000\n")
+        (folder / "memory.stat").write_text(f"cache 7\n{cached} 200000\n")
+    assert machine(tmp_path / "fs", own) == (5_000_000, 4_200_000)
+
+
+def test_without_control_groups_the_machine_decides(tmp_path):
+    whole, free = machine(tmp_path, tmp_path / "nothing")
+    assert whole == psutil.virtual_memory().total
+    assert free > 0

@@ -1,0 +1,75 @@
+"""What is written into a statement, and what not: nothing that nobody asked for, nothing that is not kept."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hushrec as hr
+from hushrec.data.ratings import Ratings
+from hushrec.models.posterior_mf import PosteriorMF
+from hushrec.release.artefact import Release
+from hushrec.solvers.mcmc.density import ChainSettings
+from hushrec.solvers.mcmc.diagnostics import Diagnostics
+
+BUDGET = hr.Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
+LEVELS = {"strict": 0.25, "generous": 4}
+SHORT = PosteriorMF(method="posterior", rank=2, chain=ChainSettings(chains=2, epochs=20))
+
+
+def ratings(asked: float | None = None) -> Ratings:
+    """Two people who rated one item each."""
+    levels = None if asked is None else LEVELS
+    domain = hr.Domain(range(5), scale=(1, 5, 1), max_users=100, cap=2, levels=levels)
+    people = pl.Series(["a", "b"], dtype=pl.String)
+    asks = None if asked is None else np.full(2, asked)
+    return Ratings(
+        domain, people, np.array([0, 1, 2]), np.zeros(2, np.int32), np.ones(2, np.uint8), asked=asks
+    )
+
+
+def fitted(tmp_path: Path, asked: float | None, config: PosteriorMF, **more: object) -> Release:
+    places = more or {"ledger": hr.Ledger.create(tmp_path / "ledger.db", BUDGET)}
+    return hr.fit(ratings(asked), config, BUDGET, **places)  # type: ignore[arg-type]
+
+
+def test_classes_are_listed_only_where_people_were_asked(tmp_path: Path) -> None:
+    """Where nobody was, everybody counts in full, the strict as well."""
+    statement = fitted(tmp_path, None, PosteriorMF(rounds=2)).statement
+    assert not statement.personal
+    assert statement.levels == ()
+    assert "strict" not in str(statement)
+    (tmp_path / "ledger.db").unlink()
+    asked = fitted(tmp_path, 0.25, PosteriorMF(rounds=2)).statement
+    assert [level.name for level in asked.levels] == list(LEVELS)
+    assert "strict" in str(asked)
+    assert "several releases add" in str(asked)
+
+
+def test_a_seeded_experiment_tells_nobody_what_he_loses(tmp_path: Path) -> None:
+    statement = fitted(tmp_path, 0.25, PosteriorMF(rounds=2), entropy=hr.testing.Seeded(1)).statement
+    assert statement.personal
+    for said in ("Each person", "is promised"):
+        assert said not in str(statement)
+    assert "would be promised" in str(statement)
+
+
+@pytest.mark.parametrize("analysis", ["corrected", "published"])
+def test_a_posterior_sample_says_what_its_epsilon_does_not_cover(tmp_path: Path, analysis: str) -> None:
+    statement = fitted(tmp_path, None, SHORT.model_copy(update={"analysis": analysis})).statement
+    head, refuted, third, *_ = str(statement).splitlines()
+    assert head.startswith("CONDITIONAL ON CONVERGENCE: a posterior sample")
+    assert "(R̂, effective sample size) were computed from the ratings and are covered by no ε" in head
+    assert refuted.startswith("The condition of this ε looks false")
+    assert ("rests on the chain having converged" in third) == (analysis == "published")
+    assert "which the noise here keeps" not in str(statement)
+    assert any("floating point, unrounded; its ε does not cover" in line for line in statement.assumes)
+
+
+@pytest.mark.parametrize("rhat", [1.0, 1.5])
+def test_the_verdict_is_the_one_that_a_statement_looks_for(rhat: float, tmp_path: Path) -> None:
+    statement = fitted(tmp_path, None, SHORT).statement
+    found = Diagnostics(rhat=rhat, ess=1000.0, apart=0.0, functionals=9, chains=4, draws=500)
+    text = str(type(statement).from_json(statement.to_json() | {"diagnostics": found.stated()}))
+    assert ("looks false" in text) == (not found.converged) == (rhat > 1.01)

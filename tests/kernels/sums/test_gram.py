@@ -1,0 +1,216 @@
+"""The Gram kernel against three lines of NumPy, bit for bit."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.random import default_rng
+
+from hushrec.kernels.sums import gram, segments
+from hushrec.kernels.sums.gram import reference_gram, weighted_gram
+from hushrec.kernels.triangle import diagonal_positions, packed_size, unpack
+
+ENTRY, WEIGHT = 1 << 12, 1 << 24
+
+
+def rows_of(mask):
+    indptr = np.concatenate([[0], np.cumsum(mask.sum(axis=1))]).astype(np.int64)
+    return indptr, np.nonzero(mask)[1].astype(np.int32)
+
+
+def random_case(rng, n_users, n_items, density=0.3):
+    """Some users rate nothing or everything, some items nobody; weights 0 and both bounds occur."""
+    mask = rng.random((n_users, n_items)) < density * 4 * rng.random((n_users, 1)) * rng.random(n_items)
+    mask[rng.random(n_users) < 0.1] = False
+    mask[:, rng.random(n_items) < 0.1] = False
+    mask[rng.random(n_users) < 0.05] = True
+    indptr, items = rows_of(mask)
+    entries = rng.integers(-ENTRY, ENTRY + 1, len(items), dtype=np.int32)
+    entries[rng.random(len(items)) < 0.05] = 0
+    weights = rng.choice([0, 1, WEIGHT, *rng.integers(0, WEIGHT + 1, 20)], n_users)
+    return indptr, items, entries, weights
+
+
+def float32_gram(indptr, items, entries, weights, n_items):
+    """Planted fault: summed in single precision."""
+    dense = np.zeros((len(weights), n_items), np.float32)
+    dense[np.repeat(np.arange(len(weights)), np.diff(indptr)), items] = entries
+    full = dense.T @ (weights[:, None].astype(np.float32) * dense)
+    return full[np.triu_indices(n_items)].astype(np.int64)
+
+
+def halves_gram(indptr, items, entries, weights, n_items):
+    """Planted fault: the sum kept in 32 bits, as when it shares a word with the co-rating weights."""
+    exact = reference_gram(indptr, items, entries, weights, n_items)
+    return exact.astype(np.int32).astype(np.int64)
+
+
+@pytest.mark.parametrize("n_items", [1, 2, 7, 8, 9, 16, 61, 200])
+@pytest.mark.parametrize("n_users", [0, 1, 3, 50])
+def test_equals_numpy(n_items, n_users):
+    rng = default_rng([n_items, n_users])
+    for density in (0.02, 0.3, 1.0):
+        indptr, items, entries, weights = random_case(rng, n_users, n_items, density)
+        for a in (entries, None):
+            got = weighted_gram(indptr, items, a, weights, n_items)
+            assert got.dtype == np.int64
+            assert got.shape == (packed_size(n_items),)
+            assert np.array_equal(got, reference_gram(indptr, items, a, weights, n_items))
+
+
+def test_empty_catalogue():
+    nobody = np.zeros(1, np.int64), np.empty(0, np.int32), None, np.empty(0, np.int64)
+    assert weighted_gram(*nobody, 0).shape == (0,)
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(st.data())
+def test_equals_numpy_on_any_small_case(data):
+    n_items = data.draw(st.integers(1, 20))
+    users = data.draw(
+        st.lists(st.dictionaries(st.integers(0, n_items - 1), st.integers(-ENTRY, ENTRY)), max_size=6)
+    )
+    weights = np.array(data.draw(st.lists(st.integers(0, WEIGHT), min_size=6, max_size=6)), np.int64)
+    weights = weights[: len(users)]
+    indptr = np.cumsum([0, *map(len, users)])
+    items = np.array([i for user in users for i in sorted(user)], np.int32)
+    entries = np.array([user[i] for user in users for i in sorted(user)], np.int32)
+    got = weighted_gram(indptr, items, entries, weights, n_items, threads=data.draw(st.integers(1, 3)))
+    assert np.array_equal(got, reference_gram(indptr, items, entries, weights, n_items))
+
+
+def test_threads_and_order_of_users_change_no_bit():
+    rng = default_rng(1)
+    n_users, n_items = 300, 90
+    indptr, items, entries, weights = random_case(rng, n_users, n_items)
+    expected = weighted_gram(indptr, items, entries, weights, n_items, threads=1)
+    for threads in (2, 3, 8):
+        assert np.array_equal(
+            weighted_gram(indptr, items, entries, weights, n_items, threads=threads), expected
+        )
+    order = rng.permutation(n_users)
+    counts = np.diff(indptr)
+    starts = np.concatenate([[0], np.cumsum(counts[order])])
+    where = np.repeat(indptr[order] - starts[:-1], counts[order]) + np.arange(starts[-1])
+    shuffled = weighted_gram(starts, items[where], entries[where], weights[order], n_items)
+    assert np.array_equal(shuffled, expected)
+
+
+def test_parts_of_a_population_add_up():
+    rng = default_rng(2)
+    indptr, items, entries, weights = random_case(rng, 200, 50)
+    whole = weighted_gram(indptr, items, entries, weights, 50)
+    half = indptr[100]
+    first = weighted_gram(indptr[:101], items[:half], entries[:half], weights[:100], 50)
+    second = weighted_gram(indptr[100:] - half, items[half:], entries[half:], weights[100:], 50)
+    assert np.array_equal(first + second, whole)
+
+
+def test_sums_up_to_the_bounds_are_exact():
+    """2,000 users at the largest weight and entries sum to 2^59: far beyond float64's 2^53."""
+    rng = default_rng(3)
+    n_users, n_items = 2000, 12
+    indptr, items = rows_of(rng.random((n_users, n_items)) < 0.9)
+    entries = np.where(rng.random(len(items)) < 0.98, -ENTRY, ENTRY - 1).astype(np.int32)
+    weights = WEIGHT - rng.integers(0, 2, n_users)
+    got = weighted_gram(indptr, items, entries, weights, n_items)
+    dense = np.zeros((n_users, n_items), dtype=object)
+    dense[np.repeat(np.arange(n_users), np.diff(indptr)), items] = entries.astype(object)
+    exact = dense.T @ (weights.astype(object)[:, None] * dense)  # Python's integers
+    assert got.tolist() == exact[np.triu_indices(n_items)].tolist()
+    assert got.max() > 2**58
+
+
+def test_overflow_is_refused_below_2_to_63():
+    """2^14 users of weight 2^24 with entry 2^12 reach 2^62 exactly; one user fewer does not."""
+    n_users = 1 << 14
+    indptr = np.arange(n_users + 1)
+    items, entries = np.zeros(n_users, np.int32), np.full(n_users, -ENTRY, np.int32)
+    weights = np.full(n_users, WEIGHT)
+    with pytest.raises(OverflowError, match="coarser grid"):
+        weighted_gram(indptr, items, entries, weights, 1)
+    one_less = weighted_gram(indptr[:-1], items[1:], entries[1:], weights[1:], 1)
+    assert one_less.tolist() == [((1 << 14) - 1) << 48]
+
+
+@pytest.mark.parametrize("faulty", [float32_gram, halves_gram])
+def test_comparison_would_catch(faulty):
+    indptr, items, entries, weights = random_case(default_rng(4), 50, 61)
+    exact = reference_gram(indptr, items, entries, weights, 61)
+    assert not np.array_equal(faulty(indptr, items, entries, weights, 61), exact)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"items": [0, 1, 4]}, "items must lie"),
+        ({"items": [0, -1, 2]}, "items must lie"),
+        ({"entries": [1, 4097, 1]}, "entries in"),
+        ({"entries": [1, -4097, 1]}, "entries in"),
+        ({"entries": [1, -(2**31), 1]}, "entries in"),
+        ({"weights": [1, -1]}, "weights in"),
+        ({"weights": [1, WEIGHT + 1]}, "weights in"),
+        ({"items": [0, 2, 2], "indptr": [0, 0, 3]}, "twice"),
+        ({"indptr": [0, 2]}, "indptr must run"),
+        ({"indptr": [1, 2, 3]}, "indptr must run"),
+        ({"indptr": [0, 2, 4]}, "indptr must run"),
+        ({"indptr": [0, 4, 3]}, "descend"),
+        ({"entries": [1, 1]}, "one entry for each"),
+        ({"threads": 0}, "1 thread"),
+        ({"n_items": (1 << 18) + 1}, "at most 262144 items"),
+    ],
+)
+def test_refuses(change, message):
+    fine = {"indptr": [0, 2, 3], "items": [0, 1, 2], "entries": [1, 1, 1], "weights": [1, 1], "n_items": 4}
+    dtypes = {"indptr": np.int64, "items": np.int32, "entries": np.int32, "weights": np.int64}
+    assert weighted_gram(**{k: np.array(v, dtypes[k]) if k in dtypes else v for k, v in fine.items()}).sum()
+    asked = {k: np.array(v, dtypes[k]) if k in dtypes else v for k, v in (fine | change).items()}
+    with pytest.raises(ValueError, match=message):
+        weighted_gram(**asked)
+
+
+def test_refuses_fractional_entries():
+    with pytest.raises(TypeError, match="Cannot cast"):
+        weighted_gram(np.array([0, 1]), np.array([0], np.int32), np.array([0.5]), np.array([1]), 1)
+
+
+def test_one_specialisation_serves_all_callers():
+    indptr, items, entries, weights = random_case(default_rng(5), 20, 20)
+    weighted_gram(indptr, items, entries, weights, 20)
+    weighted_gram(indptr, items, None, weights, 20, threads=1)
+    for array in (indptr, items, entries, weights):
+        array.flags.writeable = False
+    weighted_gram(indptr, items, entries, weights, 20)
+    for kernel in (segments.survey, segments.relabel, segments.index, gram._accumulate):
+        assert len(kernel.signatures) == 1
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 9])
+def test_packed_layout(n):
+    rng = default_rng(n)
+    square = rng.integers(-9, 10, (n, n))
+    square = square + square.T
+    packed = square[np.triu_indices(n)]
+    assert len(packed) == packed_size(n)
+    assert packed[diagonal_positions(n)].tolist() == np.diag(square).tolist()
+    for dtype in (np.int64, np.float32, np.float64):
+        full = unpack(packed, n, dtype)
+        assert full.dtype == dtype
+        assert np.array_equal(full, square)
+    with pytest.raises(ValueError, match="cells"):
+        unpack(np.zeros(packed_size(n) + 1), n)
+
+
+@pytest.mark.full
+def test_equals_scipy_at_the_size_of_movielens_1m():
+    from scipy.sparse import csr_array
+
+    from hushrec.data.synthetic import netflix_like
+
+    ratings = netflix_like(6040, 3706, 1_000_000, seed=0)
+    entries = (ratings.steps.astype(np.int32) - 2) * 1000 + ratings.items % 89
+    weights = np.rint(WEIGHT / np.sqrt(ratings.counts)).astype(np.int64)
+    x = csr_array((entries.astype(np.int64), ratings.items, ratings.indptr), shape=(6040, 3706))
+    expected = (x.T @ x.multiply(weights[:, None]).tocsr()).toarray()
+    got = weighted_gram(ratings.indptr, ratings.items, entries, weights, 3706)
+    assert np.array_equal(unpack(got, 3706, np.int64), expected)

@@ -1,0 +1,3 @@
+from support.worlds import ratings
+
+__all__ = ["ratings"]

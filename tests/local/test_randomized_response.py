@@ -1,0 +1,56 @@
+"""What randomized response costs: a cell, a person, a sample, and the published form."""
+
+import math
+
+import numpy as np
+import pytest
+
+import hushrec as hr
+from hushrec.curator.accounts import start
+from hushrec.errors import BudgetExceeded
+from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.testing import Seeded
+
+
+def budget(epsilon=20.0, delta=0.0, **others):
+    return hr.Budget(**{"epsilon": epsilon, "delta": delta, "unit": "user", "adjacency": "replace", **others})
+
+
+def test_the_cap_gives_a_cell_what_rows_cannot_differ_in(ratings):
+    few = hr.Domain(ratings.domain.items, scale=(1, 5, 1), max_users=200, cap=3)
+    local = hr.RandomizedResponse().local(hr.RandomizedResponse().plan(few, budget()), few)
+    assert (local.count, local.epsilon) == (6, pytest.approx(20 / 6))
+
+
+def test_a_sample_is_charged_all_its_cells_and_not_those_expected_to_differ(ratings):
+    plan = hr.RandomizedResponse(sample=4).plan(ratings.domain, budget())
+    assert plan.events[0].cells == plan.events[0].size == 4
+    assert plan.epsilon == 20
+    data = hr.release_data(ratings, hr.RandomizedResponse(sample=4), budget(), entropy=Seeded(1))
+    assert np.diff(data.ratings.indptr).max() <= 4
+
+
+def test_at_a_delta_a_cell_may_have_more(ratings):
+    wide = hr.Domain(range(1000), scale=(1, 5, 1), max_users=1000)
+    pure = hr.RandomizedResponse().plan(wide, budget(50.0)).events[0]
+    loose = hr.RandomizedResponse().plan(wide, budget(50.0, 1e-6))
+    assert loose.events[0].loss > 4 * pure.loss
+    assert loose.epsilon <= 50
+
+
+def test_the_published_form_is_charged_what_it_costs(ratings, tmp_path):
+    published = hr.RandomizedResponse(analysis="published")
+    plan = published.plan(ratings.domain, budget(1.0))
+    assert plan.claimed_epsilon == 1
+    assert plan.epsilon == pytest.approx(1 + 20 * math.log(5))
+    with pytest.raises(BudgetExceeded):
+        start(tmp_path / "ledger.db", plan)
+    assert not (tmp_path / "ledger.db").exists()
+    ledger = Ledger.create(tmp_path / "ledger.db", budget(1.0))
+    with pytest.raises(BudgetExceeded):
+        hr.release_data(ratings, published, budget(1.0), ledger=ledger)
+    ledger.extend(budget(40.0))
+    said = hr.release_data(ratings, published, budget(1.0), ledger=ledger).statement
+    assert said.local.claimed == pytest.approx(1 / 20)
+    assert said.epsilon_per_cell == pytest.approx(1 / 20 + math.log(5))
+    assert "Not a valid guarantee" in str(said)

@@ -1,0 +1,526 @@
+"""Released data sets: what is written is what is read, and nothing else is read as one."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow.parquet
+import pytest
+
+import hushrec as hr
+from hushrec.data.domain import Domain
+from hushrec.data.ratings import Ratings
+from hushrec.errors import ReleaseError
+from hushrec.local import dataset_files, released
+from hushrec.local.released import ReleasedData
+from hushrec.release.statement import Local, Measured, Statement
+
+ITEMS = ("Alien", "Am\u00e9lie, the", 'Say "Anything"', "007", " blank ", "two\nlines", "NA")
+SCALE = (0.5, 5.0, 0.5)
+SETTINGS = {"analysis": "corrected", "symbols": 11, "exponent": 0.097, "asked": None, "cells": len(ITEMS)}
+FORMS = ("parquet", "csv")
+
+
+def statement(epsilon=2.0, **changes):
+    local = Local("cell", epsilon / 40, epsilon / 4000, None, 40, 0.8)
+    line = Measured("cells", "randomized response", 40.0, 0.8, 60, 1.0, epsilon)
+    facts = {"local": local, "measurements": (line,), "assumes": ("rows are randomized at home",)}
+    made = Statement("", "user", "replace", epsilon, 0.0, "corrected", **(facts | {}))
+    return replace(made, **changes)
+
+
+def data(n_people=120, seed=0, density=0.6, **changes):
+    """Random rows of numbered people, the first and the last of whom have none."""
+    rng = np.random.default_rng(seed)
+    mask = rng.random((n_people, len(ITEMS))) < density
+    mask[[0, -1]] &= n_people < 3
+    counts = mask.sum(axis=1)
+    users = dataset_files.numbered(n_people).filter(pl.Series(counts > 0, dtype=pl.Boolean))
+    frame = Domain(ITEMS, scale=SCALE, max_users=max(n_people, 1), cap=len(ITEMS))
+    items = np.nonzero(mask)[1].astype(np.int32)
+    indptr = np.concatenate([[0], np.cumsum(counts[counts > 0])])
+    steps = rng.integers(0, 10, items.size).astype(np.uint8)
+    facts = {
+        "method": "RandomizedResponse",
+        "settings": SETTINGS,
+        "ratings": Ratings(frame, users, indptr, items, steps),
+        "n_people": n_people,
+        "statement": statement(),
+    }
+    return ReleasedData(**(facts | changes))
+
+
+def same(one, other):
+    def parts(made):
+        rows = made.ratings
+        return (
+            made.method, made.settings, made.n_people, made.statement, rows.domain, rows.users.to_list(),
+            rows.indptr.tolist(), rows.items.tolist(), rows.steps.tolist(),
+        )  # fmt: skip
+
+    return parts(one) == parts(other)
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    """Parts so small that people lie across their ends, when written and when read."""
+    monkeypatch.setattr(dataset_files, "_ROWS", 7)
+    monkeypatch.setattr("hushrec.data.readers.binary._ROWS", 5)
+
+
+# -- there and back ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("n_people", [0, 1, 2, 120])
+def test_what_is_saved_is_what_is_opened(tmp_path, form, n_people):
+    if n_people == 0:
+        frame = Domain(ITEMS, scale=SCALE, max_users=1, cap=len(ITEMS))
+        nobody = Ratings(frame, pl.Series(dtype=pl.String), np.zeros(1), np.zeros(0), np.zeros(0))
+        made = ReleasedData("RandomizedResponse", SETTINGS, nobody, 0, statement())
+    else:
+        made = data(n_people)
+    path = made.save(tmp_path / f"released.{form}")
+    assert same(ReleasedData.open(path), made)
+    assert sorted(file.name for file in tmp_path.iterdir()) == [
+        f"released.{form}",
+        f"released.{form}.statement.json",
+    ]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_rows_are_written_and_read_a_part_at_a_time(tmp_path, form, small_parts):
+    made = data()
+    assert made.ratings.n_ratings > 20 * 7
+    assert same(ReleasedData.open(made.save(tmp_path / f"released.{form}")), made)
+
+
+def test_bytes_are_the_same_for_the_same_data_and_for_no_other():
+    made = data()
+    stored = made.to_bytes()
+    assert stored == data().to_bytes() == ReleasedData.from_bytes(stored).to_bytes()
+    assert same(ReleasedData.from_bytes(stored), made)
+    others = [data(seed=1), data(method="Other"), data(settings={}), data(statement=statement(3.0))]
+    assert len({stored, *(other.to_bytes() for other in others)}) == 5
+
+
+def test_saving_again_replaces_the_data_and_their_facts(tmp_path):
+    path = tmp_path / "released.csv"
+    data().save(path)
+    data(50, seed=3).save(path)
+    assert same(ReleasedData.open(path), data(50, seed=3))
+
+
+def test_the_statement_is_there_before_the_data(tmp_path, monkeypatch):
+    """A ledger must know of every data set that lies beside it."""
+    order = []
+    rename = type(tmp_path).replace
+
+    def spy(self, target):
+        order.append(target.name)
+        return rename(self, target)
+
+    monkeypatch.setattr(type(tmp_path), "replace", spy)
+    data().save(tmp_path / "released.parquet")
+    assert order == ["released.parquet.statement.json", "released.parquet"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_write_that_fails_leaves_what_was_there(tmp_path, form, monkeypatch):
+    path = data().save(tmp_path / f"released.{form}")
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+
+    def broken(ratings):
+        yield from [next(dataset_files_frames(ratings))]
+        raise OSError(28, "No space left on device")
+
+    dataset_files_frames = dataset_files._frames
+    monkeypatch.setattr(dataset_files, "_frames", broken)
+    with pytest.raises(OSError, match=r"No space left|room left"):
+        data(seed=1).save(path)
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("form", FORMS)
+def test_a_full_disk_is_named(tmp_path, form):
+    (tmp_path / f"released.{form}.part").symlink_to("/dev/full")
+    with pytest.raises(OSError, match="is there room left") as refusal:
+        data().save(tmp_path / f"released.{form}")
+    assert refusal.value.strerror
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_other_names_are_refused(tmp_path):
+    for name in ("released", "released.txt", "released.csv.gz"):
+        with pytest.raises(ReleaseError, match=rf"name it {name}\.parquet or {name}\.csv"):
+            data().save(tmp_path / name)
+        with pytest.raises(ReleaseError, match="ends in neither"):
+            ReleasedData.open(tmp_path / name)
+
+
+# -- for other readers ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_it_loads_as_ratings_and_nothing_is_dropped(tmp_path, form):
+    made = data()
+    path = made.save(tmp_path / f"released.{form}")
+    loaded = hr.load(path, made.ratings.domain)
+    assert loaded.digest() == made.ratings.digest()
+    assert loaded.dropped == type(loaded.dropped)()
+
+
+def test_other_readers_find_text_and_numbers(tmp_path):
+    made = data()
+    path = made.save(tmp_path / "released.parquet")
+    table = pyarrow.parquet.read_table(path)
+    assert table.column_names == ["user_id", "item_id", "rating"]
+    read = table.to_pandas()
+    assert read["user_id"].tolist() == made.table["user_id"].to_list()
+    assert read["item_id"].tolist() == made.table["item_id"].to_list()
+    assert read["rating"].dtype == np.float64
+    assert read["rating"].tolist() == made.table["rating"].to_list()
+    facts = json.loads(pyarrow.parquet.read_metadata(path).metadata[b"hushrec"])
+    assert facts == json.loads((tmp_path / "released.parquet.statement.json").read_text())
+    assert set(facts) == {
+        "format", "kind", "method", "settings", "items", "scale", "n_people", "statement", "sha256",
+    }  # fmt: skip
+
+
+def test_neither_pandas_nor_pyarrow_is_needed(tmp_path):
+    path = data().save(tmp_path / "released.parquet")
+    code = (
+        f"import sys\nfrom hushrec.local.released import ReleasedData\nReleasedData.open({str(path)!r})"
+        ".to_bytes()\nprint(*{'pandas', 'pyarrow'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+def test_the_file_is_small_and_says_what_it_holds():
+    rng = np.random.default_rng(0)
+    n, m = 4000, 100
+    frame = Domain(range(m), scale=(1, 5, 1), max_users=n, cap=m)
+    users = dataset_files.numbered(n)
+    rows = Ratings(frame, users, np.arange(n + 1) * m, np.tile(np.arange(m), n), rng.integers(0, 5, n * m))
+    made = data(n_people=n, ratings=rows)
+    assert len(made.to_bytes()) < n * m
+    assert repr(made).startswith(
+        "ReleasedData(RandomizedResponse, 4,000 people, 100 items, 400,000 cells, ε = 2"
+    )
+
+
+# -- what is none -----------------------------------------------------------------------------------------
+
+
+def rewritten(path, change):
+    """The file after ``change(table)``, with the facts that it had."""
+    facts = (path.parent / f"{path.name}.statement.json").read_text()
+    if path.suffix == ".csv":
+        table = change(pl.read_csv(path, infer_schema=False))
+        table.write_csv(path)
+    else:
+        change(pl.read_parquet(path)).write_parquet(path, metadata={"hushrec": facts})
+
+
+FAULTS = {
+    "a row less": lambda table: table.head(-1),
+    "a row more": lambda table: pl.concat([table, table.tail(1)]),
+    "no rows": lambda table: table.head(0),
+    "another rating": lambda table: table.with_columns(rating=pl.col("rating").reverse()),
+    "a rating off the scale": lambda table: table.with_columns(
+        rating=pl.lit(5.5).cast(table.schema["rating"])
+    ),
+    "a rating between steps": lambda table: table.with_columns(
+        rating=pl.lit(1.2500001).cast(table.schema["rating"])
+    ),
+    "no rating": lambda table: table.with_columns(rating=pl.lit(None, table.schema["rating"])),
+    "rating not a number": lambda table: table.with_columns(
+        rating=pl.lit("nan").cast(table.schema["rating"])
+    ),
+    "ratings of another type": lambda table: table.with_columns(rating=pl.lit("much")),
+    "another item": lambda table: table.with_columns(item_id=pl.lit("secret-item")),
+    "no item": lambda table: table.with_columns(item_id=pl.lit(None, pl.String)),
+    "another person": lambda table: table.with_columns(user_id=pl.lit("secret-person")),
+    "a person too many": lambda table: table.with_columns(user_id=pl.col("user_id").str.replace("^0", "9")),
+    "no person": lambda table: table.with_columns(user_id=pl.lit(None, pl.String)),
+    "rows in another order": lambda table: table.reverse(),
+    "people exchanged": lambda table: table.with_columns(user_id=pl.col("user_id").reverse()),
+    "no column": lambda table: table.drop("rating"),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_altered_rows_are_refused_and_no_cell_is_told(tmp_path, form, fault):
+    path = data().save(tmp_path / f"released.{form}")
+    rewritten(path, lambda table: table)
+    ReleasedData.open(path)  # another writer's file of the same rows is as good
+    rewritten(path, FAULTS[fault])
+    with pytest.raises(ReleaseError, match=r"altered|cut short") as refusal:
+        ReleasedData.open(path)
+    assert "secret" not in str(refusal.value)
+    assert refusal.value.__suppress_context__ or refusal.value.__context__ is None
+
+
+def edited(*way, value):
+    def change(facts):
+        *before, last = way
+        place = facts
+        for name in before:
+            place = place[name]
+        place[last] = value
+
+    return change
+
+
+EDITS = {
+    "a smaller ε": edited("statement", "epsilon", value=1.0),
+    "another method": edited("method", value="DistanceBased"),
+    "another setting": edited("settings", "exponent", value=2.0),
+    "more people": edited("n_people", value=121),
+    "items exchanged": lambda facts: facts["items"].reverse(),
+    "another scale": edited("scale", 1, value=5.5),
+    "another digest": edited("sha256", value="0" * 64),
+    "no digest": lambda facts: facts.pop("sha256"),
+    "one more fact": edited("verified", value=True),
+    "another kind": edited("kind", value="factors"),
+    "no kind": lambda facts: facts.pop("kind"),
+    "no people": edited("n_people", value=None),
+    "people by the half": edited("n_people", value=120.5),
+    "people without end": edited("n_people", value=10**400),
+    "fewer people than rows": edited("n_people", value=3),
+    "items twice": edited("items", 0, value="007"),
+    "no items": edited("items", value=[]),
+    "items that are none": edited("items", value=7),
+    "a scale of one number": edited("scale", value=[1.0]),
+    "no scale": edited("scale", value=None),
+    "a scale of infinity": edited("scale", 1, value=1e999),
+    "settings that are none": edited("settings", value=7),
+    "a statement that is none": edited("statement", value="private, trust me"),
+    "a statement without grounds": edited("statement", "measurements", value=[]),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("edit", EDITS)
+def test_altered_facts_are_refused(tmp_path, form, edit):
+    path = data().save(tmp_path / f"released.{form}")
+    note = tmp_path / f"{path.name}.statement.json"
+    facts = json.loads(note.read_text())
+    EDITS[edit](facts)
+    note.write_text(json.dumps(facts))
+    rewritten(path, lambda table: table)
+    with pytest.raises(ReleaseError):
+        ReleasedData.open(path)
+
+
+def test_a_later_format_is_named(tmp_path):
+    path = data().save(tmp_path / "released.csv")
+    note = tmp_path / "released.csv.statement.json"
+    note.write_text(note.read_text().replace('"format":1', '"format":2'))
+    with pytest.raises(ReleaseError, match="upgrade hushrec"):
+        ReleasedData.open(path)
+
+
+def test_damage_anywhere_is_noticed(tmp_path):
+    """Every 97th byte of the file, set to another value, and every 997th length."""
+    path = data().save(tmp_path / "released.parquet")
+    good = path.read_bytes()
+    noticed = 0
+    for at in range(0, len(good), 97):
+        path.write_bytes(good[:at] + bytes([good[at] ^ 255]) + good[at + 1 :])
+        try:
+            assert same(ReleasedData.open(path), data())  # a byte that no reader reads
+        except ReleaseError:
+            noticed += 1
+    assert noticed > 10
+    for length in range(0, len(good), 997):
+        path.write_bytes(good[:length])
+        with pytest.raises(ReleaseError):
+            ReleasedData.open(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1PAR1", b"x" * 5000, b"user_id,item_id,rating\n"])
+def test_foreign_files_are_refused(tmp_path, content):
+    for name in ("released.parquet", "released.csv"):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(ReleaseError, match=r"no data set|damaged|is missing"):
+            ReleasedData.open(tmp_path / name)
+    with pytest.raises(ReleaseError):
+        ReleasedData.from_bytes(content)
+
+
+def test_foreign_notes_are_refused(tmp_path, monkeypatch):
+    path = data().save(tmp_path / "released.csv")
+    note = tmp_path / "released.csv.statement.json"
+    for content in (b"", b"{", b"[1]", b"null", b"\xff", b"[" * 200_000, b'{"kind": "data set"}'):
+        note.write_bytes(content)
+        with pytest.raises(ReleaseError):
+            ReleasedData.open(path)
+    monkeypatch.setattr(dataset_files, "LARGEST", 3)
+    with pytest.raises(ReleaseError, match="larger than"):
+        ReleasedData.open(path)
+
+
+def test_what_is_missing_is_named(tmp_path):
+    with pytest.raises(ReleaseError, match=r"released\.parquet cannot be read: No such file"):
+        ReleasedData.open(tmp_path / "released.parquet")
+    path = data().save(tmp_path / "released.csv")
+    (tmp_path / "released.csv.statement.json").unlink()
+    with pytest.raises(ReleaseError, match=r"statement\.json is missing, .* put it beside it"):
+        ReleasedData.open(path)
+
+
+def test_ratings_that_are_no_released_ones_are_refused():
+    world = hr.synthetic.netflix_like(20, 6, 60, 1)
+    good = data()
+    with pytest.raises(ReleaseError, match="numbered"):
+        data(n_people=20, ratings=world)
+    with pytest.raises(ReleaseError, match="numbered"):
+        data(n_people=118, ratings=good.ratings)
+    with pytest.raises(ReleaseError, match="numbered"):
+        data(n_people=1200, ratings=good.ratings)  # as many digits as the number of people has
+    asked = good.ratings.with_asked(np.ones(good.ratings.n_users))
+    with pytest.raises(ReleaseError, match="wishes"):
+        data(ratings=asked)
+    with pytest.raises(ReleaseError, match="JSON values"):
+        data(settings={"exponent": float("inf")})
+    wide = Domain(ITEMS, scale=SCALE, max_users=9999, cap=3)
+    kept = data(ratings=replace(good.ratings, domain=wide))
+    assert kept.ratings.domain == good.ratings.domain
+    assert kept.to_bytes() == good.to_bytes()
+
+
+# -- the ledger's copy ------------------------------------------------------------------------------------
+
+
+def test_a_ledger_keeps_small_data_whole_and_of_large_ones_the_digest(tmp_path, monkeypatch):
+    made = data()
+    assert made.for_ledger() == made.to_bytes()
+    monkeypatch.setattr(released, "LARGEST_STORED", made.ratings.n_ratings - 1)
+    kept = made.for_ledger()
+    made.save(tmp_path / "released.csv")
+    assert kept == (tmp_path / "released.csv.statement.json").read_bytes()
+    with pytest.raises(ReleaseError, match="only the digest of a data set this large: open the file"):
+        ReleasedData.from_bytes(kept)
+
+
+# -- reports ----------------------------------------------------------------------------------------------
+
+
+def test_reports_are_collected_whatever_their_order(tmp_path):
+    parts = [
+        data(n, seed=n, statement=statement(epsilon, ledger=ledger(n)))
+        for n, epsilon in ((3, 1.0), (120, 2.0), (5, 1.5))
+    ]
+    together = ReleasedData.collect(iter(parts))
+    assert together.to_bytes() == ReleasedData.collect(parts[::-1]).to_bytes()
+    parts.sort(key=lambda part: part._facts()["sha256"])
+    assert together.n_people == 128
+    rows = together.ratings
+    assert rows.n_ratings == sum(part.ratings.n_ratings for part in parts)
+    start = 0
+    for part in parts:
+        numbers = rows.users.cast(pl.Int64).to_numpy() - start
+        mine = (numbers >= 1) & (numbers <= part.n_people)
+        assert numbers[mine].tolist() == part.ratings.users.cast(pl.Int64).to_list()
+        kept = rows.select(mine[rows.user_index()])
+        assert kept.items.tolist() == part.ratings.items.tolist()
+        assert kept.steps.tolist() == part.ratings.steps.tolist()
+        start += part.n_people
+    assert together.statement.epsilon == 2.0
+    assert together.statement.private
+    assert together.statement.local == statement(2.0).local
+    assert together.statement.assumes[0] == "rows are randomized at home"
+    assert not any("a ledger of their own" in line for line in together.statement.assumes)
+    assert same(ReleasedData.open(together.save(tmp_path / "all.parquet")), together)
+
+
+def test_what_one_report_lacks_all_lack():
+    seeded, groups = "NOT PRIVATE: seeded", "GROUPS NOT COVERED: made from exact ratings"
+    parts = [
+        data(3, statement=statement(caveat=caveat, ledger=ledger(n)))
+        for n, caveat in enumerate(("", groups, seeded))
+    ]
+    assert ReleasedData.collect(parts).statement.caveat == seeded
+    assert ReleasedData.collect(parts[:2]).statement.caveat == groups
+    assert ReleasedData.collect(parts[:1]).statement.private
+    assert ReleasedData.collect(parts).statement.ledger == {}
+
+
+def ledger(number, slot=0):
+    """What a report says of its ledger."""
+    sort = {"file": "ledger.db", "seq": 3, "head": "ab" * 32, "slot": slot, "horizon": 4}
+    return {"id": f"{number:02x}" * 16, **sort}
+
+
+def test_an_id_that_no_csv_keeps_is_refused_there(tmp_path):
+    frame = Domain(("a\r\nb", "c"), scale=SCALE, max_users=1, cap=2)
+    rows = Ratings(frame, pl.Series(["1"]), np.array([0, 1]), np.array([0]), np.array([3]))
+    made = data(1, ratings=rows)
+    with pytest.raises(ReleaseError, match=r"name it x\.parquet"):
+        made.save(tmp_path / "x.csv")
+    assert same(ReleasedData.open(made.save(tmp_path / "x.parquet")), made)
+
+
+def test_what_was_collected_is_not_collected_again():
+    one, two, three = (data(3, seed=n, statement=statement(ledger=ledger(n))) for n in range(3))
+    once = ReleasedData.collect([one, two])
+    assert ReleasedData.collect([once]).n_people == 6
+    for again in ([once, one], [once, three], [once, once]):
+        with pytest.raises(ReleaseError, match="collected before"):
+            ReleasedData.collect(again)
+
+
+def test_reports_of_devices_are_one_persons_each(tmp_path):
+    paths = [
+        data(1, seed=n, density=0.9, statement=statement(ledger=ledger(n))).save(tmp_path / f"{n}.parquet")
+        for n in range(2)
+    ]
+    together = ReleasedData.collect(paths)
+    assert together.n_people == 2
+    assert "a ledger of their own" in together.statement.assumes[-1]
+
+
+def test_whoever_reports_twice_is_noticed():
+    twice = [data(3, seed=n, statement=statement(ledger=ledger(7, slot=n))) for n in range(2)]
+    seeded = data(3, statement=statement(caveat="NOT PRIVATE: seeded"))
+    for reports in (twice, [seeded, seeded]):
+        with pytest.raises(ReleaseError, match="one report of each ledger"):
+            ReleasedData.collect(reports)
+
+
+def test_a_delta_that_is_too_large_for_all_is_refused():
+    parts = [data(20, seed=n, statement=statement(delta=0.003, ledger=ledger(n))) for n in range(2)]
+    assert ReleasedData.collect(parts[:1]).n_people == 20
+    with pytest.raises(ReleaseError, match="too large for 40 people"):
+        ReleasedData.collect(parts)
+
+
+def test_settings_that_tell_more_than_is_stated_are_refused():
+    with pytest.raises(ReleaseError, match="tell more of a cell"):
+        data(3, settings=SETTINGS | {"exponent": 0.25})
+
+
+def test_reports_that_do_not_belong_together_are_refused():
+    one = data(3)
+    frame = Domain(ITEMS[::-1], scale=SCALE, max_users=3, cap=len(ITEMS))
+    finer = Domain(ITEMS, scale=(0.5, 5.0, 0.25), max_users=3, cap=len(ITEMS))
+    for other in (
+        data(3, method="Other"),
+        data(3, settings=SETTINGS | {"exponent": 0.0965}),
+        data(3, ratings=replace(one.ratings, domain=frame)),
+        data(3, ratings=replace(one.ratings, domain=finer)),
+        data(3, statement=statement(delta=1e-6)),
+        data(3, statement=statement(analysis="published", claimed_epsilon=1.0)),
+    ):
+        with pytest.raises(ReleaseError, match="reports differ"):
+            ReleasedData.collect([one, other])
+    with pytest.raises(ReleaseError, match="no report"):
+        ReleasedData.collect([])

@@ -1,0 +1,172 @@
+"""What one response loses: exactly, in the mean, and as Rényi divergences; and what many lose together."""
+
+import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from hushrec.arrays import Floats
+from hushrec.errors import BudgetError
+from hushrec.privacy.accounting import fixed_point
+from hushrec.privacy.accounting.accountant import price, zcdp_epsilon
+from hushrec.privacy.accounting.calibration import _exponent
+from hushrec.privacy.accounting.local_events import LARGEST, LEAST, Responses, cell_loss, cell_rho
+
+SYMBOLS = (2, 3, 6, 11, 257)
+EPSILONS = (1e-9, 1e-4, 0.03, 0.5, 2.0, 9.0, 250.0)
+cases = pytest.mark.parametrize(
+    ("symbols", "exponent"), [(k, _exponent(epsilon, k)) for k in SYMBOLS for epsilon in EPSILONS]
+)
+
+
+def decimal_law(symbols: int, exponent: float) -> tuple[Decimal, Decimal]:
+    """Chances of the true answer and of each other one, to far more digits than any test needs."""
+    changed = (-Decimal(exponent)).exp()
+    return 1 - changed, changed / (symbols - 1)
+
+
+def error_of(loss: Fraction, symbols: int, exponent: float) -> Decimal:
+    with localcontext(prec=400):
+        keep, other = decimal_law(symbols, exponent)
+        return Decimal(loss.numerator) / Decimal(loss.denominator) - (keep / other).ln()
+
+
+@cases
+def test_the_loss_is_exact_and_never_below(symbols: int, exponent: float) -> None:
+    loss = cell_loss(symbols, exponent)
+    assert 0 <= error_of(loss, symbols, exponent) < Decimal("1e-39")
+    assert error_of(loss - Fraction(1, 10**38), symbols, exponent) < 0
+
+
+@pytest.mark.parametrize("exponent", [LEAST, LARGEST])
+def test_it_is_at_the_ends_of_what_is_drawn(exponent: float) -> None:
+    for symbols in SYMBOLS:
+        if error_of(Fraction(0), symbols, exponent) < 0:
+            assert 0 <= error_of(cell_loss(symbols, exponent), symbols, exponent) < Decimal("1e-39")
+
+
+@pytest.mark.parametrize(
+    ("symbols", "exponent"),
+    [
+        (6, 0.0),
+        (6, -1.0),
+        (6, -1e4),
+        (6, 0.18),
+        (2, 0.69),
+        (6, 301.0),
+        (6, math.inf),
+        (6, math.nan),
+        (6, 1e-10),
+    ],
+)
+def test_what_tells_nothing_or_everything_is_refused(symbols: int, exponent: float) -> None:
+    with pytest.raises(BudgetError, match="choose another ε"):
+        Responses("r", symbols, exponent, 1, 1)
+
+
+@pytest.mark.parametrize("symbols", [-1, 0, 1, 258])
+def test_symbols_are_those_that_a_mark_can_tell(symbols: int) -> None:
+    with pytest.raises(BudgetError, match="2 to 257 symbols"):
+        cell_loss(symbols, 1.0)
+
+
+@pytest.mark.parametrize(("cells", "size"), [(0, 3), (4, 3), (-1, 3), (0, 0)])
+def test_some_answered_cells_may_differ(cells: int, size: int) -> None:
+    with pytest.raises(BudgetError, match="two rows differ in some"):
+        Responses("r", 6, 1.0, cells, size)
+
+
+def test_what_an_event_says_of_itself() -> None:
+    event = Responses("r", 6, _exponent(0.5, 6), 40, 100)
+    keep, other = math.exp(0.5) / (math.exp(0.5) + 5), 1 / (math.exp(0.5) + 5)
+    assert float(event.loss) == pytest.approx(0.5, abs=1e-15)
+    assert (event.sensitivity, event.noise, event.deviation) == (
+        40.0,
+        event.deviation,
+        pytest.approx(5 * other),
+    )
+    assert event.expected == pytest.approx((keep - other) * 0.5, rel=1e-14)
+
+
+@cases
+def test_the_mean_loss_is_the_divergence_of_the_answers(symbols: int, exponent: float) -> None:
+    with localcontext(prec=100):
+        keep, other = decimal_law(symbols, exponent)
+        divergence = keep * (keep / other).ln() + other * (other / keep).ln()
+    assert Responses("r", symbols, exponent, 1, 1).expected == pytest.approx(float(divergence), rel=1e-12)
+
+
+def brute_force(symbols: int, exponent: float) -> float:
+    """Largest D_α/α from the definition, for orders α − 1 over all sizes, and over those of some ε's."""
+    with localcontext(prec=60):
+        keep, other = decimal_law(symbols, exponent)
+        rising, falling = (keep / other).ln(), (other / keep).ln()
+        largest = (keep - other) * rising  # at α = 1
+        for above in (*np.logspace(-6, 3, 120), *np.logspace(-2, 2.5, 120) / float(rising)):
+            beta = Decimal(float(above))
+            moment = keep * (beta * rising).exp() + other * (beta * falling).exp()
+            largest = max(largest, (moment + (symbols - 2) * other).ln() / (beta * (1 + beta)))
+        return float(largest)
+
+
+@cases
+def test_zcdp_is_above_every_divergence_and_hardly_more(symbols: int, exponent: float) -> None:
+    rho, truth = float(cell_rho(symbols, exponent)), brute_force(symbols, exponent)
+    loss = float(cell_loss(symbols, exponent))
+    assert truth <= rho <= min(loss * loss / 2, loss) * (1 + 1e-15)
+    assert rho / (1 + 2.0**-8) < truth  # so that half a percent less is found
+
+
+def test_many_symbols_cost_less_than_the_textbook() -> None:
+    """ε²/k for small ε, and not ε²/2."""
+    for symbols in (2, 3, 6):
+        assert float(cell_rho(symbols, _exponent(1e-3, symbols))) == pytest.approx(1e-6 / symbols, rel=2e-3)
+
+
+# -- many cells -------------------------------------------------------------------------------------------
+
+
+def together(symbols: int, exponent: float, cells: int) -> tuple[float, Floats]:
+    """Law of the number of steps ε that the loss of so many cells is: its lattice's ε, and chances."""
+    event = Responses("r", symbols, exponent, 1, 1)
+    other = event.noise / (symbols - 1)
+    one, law = np.array([other, (symbols - 2) * other, 1 - event.noise]), np.ones(1)
+    for _ in range(cells):
+        law = np.convolve(law, one)
+    return float(event.loss), law
+
+
+def exact_delta(symbols: int, exponent: float, cells: int, epsilon: float) -> float:
+    step, law = together(symbols, exponent, cells)
+    losses = step * np.arange(-cells, cells + 1)
+    return float(law @ np.maximum(0, -np.expm1(np.minimum(0, epsilon - losses))))
+
+
+@pytest.mark.parametrize("symbols", [2, 3, 6, 11])
+@pytest.mark.parametrize("epsilon", [0.01, 0.1, 0.5, 2.0])
+@pytest.mark.parametrize("cells", [1, 5, 40, 1000])
+def test_composition_is_never_worse_than_its_price(symbols: int, epsilon: float, cells: int) -> None:
+    event = Responses("r", symbols, _exponent(epsilon, symbols), cells, cells)
+    for delta in (1e-3, 1e-6, 1e-9):
+        said = fixed_point.shown(price(event).epsilon_units(delta))
+        assert exact_delta(symbols, event.exponent, cells, said) <= delta
+        rho = float(cell_rho(symbols, event.exponent)) * cells
+        assert exact_delta(symbols, event.exponent, cells, zcdp_epsilon(rho, delta)) <= delta
+
+
+@pytest.mark.parametrize("symbols", [2, 6])
+def test_a_third_of_the_price_is_found_too_little(symbols: int) -> None:
+    exponent, cells = _exponent(0.1, symbols), 1000
+    rho = float(cell_rho(symbols, exponent)) * cells / 3
+    assert exact_delta(symbols, exponent, cells, zcdp_epsilon(rho, 1e-6)) > 1e-6
+
+
+def test_the_price_is_that_of_all_cells() -> None:
+    event = Responses("r", 6, _exponent(0.1, 6), 400, 1000)
+    spent = price(event)
+    assert spent.pure == fixed_point.cost(400 * event.loss)
+    assert spent.pure_rho == fixed_point.cost(400 * cell_rho(6, event.exponent))
+    assert spent.rho == spent.endless == 0
+    assert spent.epsilon_units(0.0) == spent.pure

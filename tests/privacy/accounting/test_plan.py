@@ -1,0 +1,192 @@
+import dataclasses
+import inspect
+import math
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hushrec.errors import BudgetError
+from hushrec.privacy.accounting.accountant import largest_rho, price
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.calibration import gaussian, laplace, split_gaussian, split_laplace
+from hushrec.privacy.accounting.events import EVERY_RATING, Event, Gaussian, Laplace, Spherical
+from hushrec.privacy.accounting.plan import Measurement, Plan
+
+BUDGET = Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
+PURE = BUDGET.model_copy(update={"delta": 0.0})
+MM_SHARES = {"global sum": 0.01, "global count": 0.01, "items": 0.19, "covariance": 0.79}
+
+
+def test_a_split_is_integers_that_add_to_at_most_the_whole() -> None:
+    parts = split_gaussian(BUDGET, MM_SHARES)
+    assert 0 <= largest_rho(BUDGET) - sum(parts.values()) < len(parts)
+    assert sum(split_laplace(PURE, MM_SHARES).values()) <= PURE.epsilon_units
+
+
+def test_shares_may_not_exceed_the_whole() -> None:
+    for shares in ({"a": 0.6, "b": 0.5}, {"a": 0.0}, {"a": -0.1}, {}):
+        with pytest.raises(BudgetError, match="shares"):
+            split_gaussian(BUDGET, shares)
+
+
+def test_a_part_that_is_kept_back_is_not_spent() -> None:
+    half = split_laplace(BUDGET, {"a": 0.5})
+    assert half == {"a": BUDGET.epsilon_units // 2}
+
+
+@settings(derandomize=True, max_examples=200)
+@given(st.integers(1, 10**15), st.floats(1e-6, 1e6))
+def test_noise_is_rounded_so_that_the_charge_fits(cost: int, sensitivity: float) -> None:
+    step = sensitivity * 2**-4
+    event = gaussian(
+        "a", rho=cost, sensitivity=sensitivity, step=min(step, sensitivity / math.sqrt(cost)), size=3
+    )
+    assert price(event).rho <= cost
+    less = dataclasses.replace(event, sigma=event.sigma * (1 - 1e-14))
+    assert price(less).rho >= cost
+    scaled = laplace("a", epsilon=cost, sensitivity=sensitivity, step=sensitivity / cost, size=3)
+    assert price(scaled).pure <= cost
+
+
+def test_a_share_of_nothing_is_refused() -> None:
+    with pytest.raises(BudgetError, match="less than one unit"):
+        gaussian("a", rho=0, sensitivity=1.0, step=1.0, size=1)
+    with pytest.raises(BudgetError, match="less than one unit"):
+        laplace("a", epsilon=0, sensitivity=1.0, step=1.0, size=1)
+
+
+@pytest.mark.parametrize("delta", [1e-6, 0.0])
+@pytest.mark.parametrize("epsilon", [0.1, 0.3, 1.0, 20.0])
+def test_a_split_plan_spends_its_budget_and_no_more(
+    make_plan: Callable[..., Plan], epsilon: float, delta: float
+) -> None:
+    plan = make_plan(epsilon, delta=delta, names=("a", "b", "c"))
+    left = plan.budget.epsilon_units - plan.spent.epsilon_units(delta)
+    assert 0 <= left < 10_000  # of 1e12
+
+
+def test_a_plan_that_costs_more_than_its_budget_is_refused(make_plan: Callable[..., Plan]) -> None:
+    plan = make_plan()
+    with pytest.raises(BudgetError, match="add noise or raise the budget"):
+        dataclasses.replace(plan, budget=BUDGET.model_copy(update={"epsilon": 0.99}))
+
+
+def test_a_published_analysis_may_cost_more_than_it_claims(make_plan: Callable[..., Plan]) -> None:
+    plan = make_plan()
+    claim = dataclasses.replace(
+        plan, analysis="published", claimed_epsilon=0.5, budget=BUDGET.model_copy(update={"epsilon": 0.5})
+    )
+    assert claim.epsilon > claim.claimed_epsilon == 0.5
+    assert "the paper claims ε = 0.5" in str(claim)
+    for wrong in ({"analysis": "published"}, {"claimed_epsilon": 1.0}):
+        with pytest.raises(BudgetError, match="claimed_epsilon"):
+            dataclasses.replace(plan, **wrong)
+
+
+def test_delta_must_be_small_for_so_many_users(make_plan: Callable[..., Plan]) -> None:
+    dataclasses.replace(make_plan(), max_users=99_999)
+    with pytest.raises(BudgetError, match="choose one below 1e-06"):
+        dataclasses.replace(make_plan(), max_users=100_000)
+
+
+def test_measurements_have_names_of_their_own(make_plan: Callable[..., Plan]) -> None:
+    plan = make_plan()
+    with pytest.raises(BudgetError, match="name of its own"):
+        dataclasses.replace(plan, measurements=plan.measurements[:1] * 2)
+    with pytest.raises(BudgetError, match="name of its own"):
+        dataclasses.replace(plan, measurements=())
+
+
+@pytest.mark.parametrize("share", [0.0, -1.0, 1.1, math.nan])
+def test_a_share_is_a_part(share: float) -> None:
+    with pytest.raises(BudgetError, match="share"):
+        Measurement(Gaussian("a", 1.0, 1.0, 1.0, 1), share)
+
+
+def test_a_plan_cannot_see_data() -> None:
+    types = {str(field.type) for field in dataclasses.fields(Plan)}
+    assert types == {
+        "<class 'str'>",
+        "<class 'int'>",
+        "<class 'hushrec.privacy.accounting.budget.Budget'>",
+        "collections.abc.Mapping[str, typing.Any]",
+        "collections.abc.Mapping[str, float]",
+        "typing.Literal['corrected', 'published']",
+        "tuple[hushrec.privacy.accounting.plan.Measurement, ...]",
+        "tuple[str, ...]",
+        "float | None",
+    }
+    for helper in (split_gaussian, split_laplace, gaussian, laplace):
+        assert "ndarray" not in str(inspect.signature(helper))
+
+
+def test_the_config_is_a_copy_of_json_values(make_plan: Callable[..., Plan]) -> None:
+    config = {"grid": [1, 2]}
+    plan = dataclasses.replace(make_plan(), config=config)
+    config["grid"].append(3)
+    assert plan.config == {"grid": [1, 2]}
+    with pytest.raises((TypeError, ValueError)):
+        dataclasses.replace(plan, config={"x": math.nan})
+    with pytest.raises(TypeError):
+        dataclasses.replace(plan, config={"x": object()})
+
+
+def test_the_key_names_population_plan_and_slot(make_plan: Callable[..., Plan]) -> None:
+    plan = make_plan()
+    changed = [
+        plan.key("p", 1),
+        plan.key("q", 0),
+        make_plan(model="other").key("p", 0),
+        make_plan(epsilon=1.1).key("p", 0),
+        make_plan(size=5).key("p", 0),
+        dataclasses.replace(plan, config={"rank": 4}).key("p", 0),
+        dataclasses.replace(plan, domain_digest="e" * 64).key("p", 0),
+        dataclasses.replace(plan, max_users=1001).key("p", 0),
+    ]
+    assert plan.key("p", 0) == dataclasses.replace(plan).key("p", 0)
+    assert len({plan.key("p", 0), *changed}) == 1 + len(changed)
+
+
+def test_a_plan_prints_as_a_table(make_plan: Callable[..., Plan]) -> None:
+    assert str(make_plan()).splitlines() == [
+        "toy, corrected analysis: ε = 1 at δ = 1e-06 per user, add-remove",
+        "",
+        "measurement  mechanism  sensitivity        noise  entries   share           cost",
+        "sums         gaussian             2  σ = 11.9491        4  0.5000  ρ = 0.0140073",
+        "counts       gaussian             2  σ = 11.9491        4  0.5000  ρ = 0.0140073",
+        "",
+        "true ε = 1 at δ = 1e-06",
+    ]
+    assert "b = 4 " in str(make_plan(delta=0.0))
+
+
+def plan_of(event: Event, adjacency: str = "replace", analysis: str = "published") -> Plan:
+    budget = BUDGET.model_copy(update={"unit": "rating", "adjacency": adjacency})
+    claim = 1.0 if analysis == "published" else None
+    return Plan("toy", {}, "d" * 64, 1000, budget, analysis, (Measurement(event, 1.0),), claim)  # type: ignore[arg-type]
+
+
+def test_an_entry_for_every_rating_is_for_those_whose_number_is_public() -> None:
+    event = Laplace("errors", 1.0, 8.0, 1.0, EVERY_RATING)
+    assert " each rating " in str(plan_of(event))
+    with pytest.raises(BudgetError, match='adjacency "replace"'):
+        plan_of(event, adjacency="add-remove")
+    assert plan_of(event).key("p", 0) != plan_of(dataclasses.replace(event, size=5)).key("p", 0)
+
+
+def test_a_plan_without_a_known_bound_says_so_and_is_never_corrected() -> None:
+    event = Spherical("rows", math.inf, 2.0, 2**-20, 60)
+    plan = plan_of(event)
+    assert plan.epsilon == math.inf
+    assert str(plan).splitlines()[2:] == [
+        "measurement  mechanism  sensitivity  noise  entries   share   cost",
+        "rows         spherical            ∞  s = 2       60  1.0000  ε = ∞",
+        "",
+        "no finite ε is known for this noise; the paper claims ε = 1",
+    ]
+    keys = {plan_of(dataclasses.replace(event, sensitivity=s)).key("p", 0) for s in (math.inf, 1.0, 2.0)}
+    assert len(keys) == 3
+    with pytest.raises(BudgetError, match="no finite ε is known"):
+        plan_of(event, analysis="corrected")

@@ -1,0 +1,308 @@
+"""Charges and grants under a checkpoint: granted again, drawn again to the bit, never for other ratings."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hushrec.errors import CheckpointError, GrantError
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.events import Laplace, SubsampledGaussian
+from hushrec.privacy.accounting.plan import Measurement, Plan
+from hushrec.privacy.bounded import Bounded, BoundedMatrix
+from hushrec.privacy.checkpoint.checkpoint import Checkpoint
+from hushrec.privacy.exact_grant import unprotected
+from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.noise.entropy import OperatingSystem
+
+MakePlan, MakeBounded = Callable[..., Plan], Callable[..., Bounded]
+TOTAL = Budget(epsilon=2.0, delta=1e-6, unit="user", adjacency="add-remove")
+FIT = {"ratings": "a digest", "settings": "a plan"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "checkpoint"
+
+
+def bound(folder: Path, ledger: Ledger | None = None, **other: str) -> Checkpoint:
+    checkpoint = Checkpoint(folder)
+    try:
+        checkpoint.bind(FIT | other, ledger.id if ledger else "")
+    except CheckpointError:
+        checkpoint.close()
+        raise
+    return checkpoint
+
+
+def with_key(folder: Path, key: bytes) -> Path:
+    """A folder whose key is known beforehand."""
+    folder.mkdir()
+    (folder / "lock").touch()
+    (folder / "key").write_bytes(key)
+    return folder
+
+
+def lose(folder: Path) -> None:
+    """The value that was released, from the disk."""
+    (state,) = folder.glob("*.safetensors")
+    state.unlink()
+
+
+def test_a_charge_is_granted_again_and_costs_nothing_more(
+    path: Path, folder: Path, make_plan: MakePlan, make_bounded: MakeBounded
+) -> None:
+    ledger, plan = Ledger.create(path, TOTAL, horizon=3), make_plan()
+    with bound(folder, ledger) as checkpoint:
+        first = ledger.charge(plan, entropy=checkpoint)
+        sums = first.release(make_bounded()).values
+    head = ledger.head
+    for slot in (None, 0):
+        with bound(folder, ledger) as checkpoint:
+            again = Ledger.open(path).charge(plan, slot, checkpoint)
+            assert (again.charge, again.key, again.ledger) == (first.charge, first.key, first.ledger)
+            assert again.private
+            np.testing.assert_array_equal(again.release(make_bounded()).values, sums)
+    assert ledger.head == head
+    assert ledger.spent == plan.spent
+    ledger.sampled(again, b"factors")
+    with pytest.raises(GrantError, match="sampled"):
+        ledger.sampled(first, b"other factors")
+    with bound(folder, ledger) as checkpoint:
+        assert ledger.stored(plan, None, checkpoint) == ledger.stored(plan, 0) == b"factors"
+        with pytest.raises(GrantError, match=r"stored\(plan, 0\)"):
+            ledger.charge(plan, entropy=checkpoint)
+    assert ledger.stored(plan, None) is None
+
+
+def test_a_fresh_key_would_charge_anew(path: Path, folder: Path, make_plan: MakePlan) -> None:
+    """A planted fault: the key does not survive the kill."""
+    ledger = Ledger.create(path, TOTAL, horizon=3)
+    for _ in range(2):
+        with bound(folder, ledger) as checkpoint:
+            ledger.charge(make_plan(), entropy=checkpoint)
+        (folder / "key").unlink()
+    assert ledger.spent == make_plan().spent * 2
+
+
+def test_what_was_released_comes_back_whatever_is_measured(
+    path: Path, folder: Path, make_plan: MakePlan, make_bounded: MakeBounded
+) -> None:
+    ledger, plan = Ledger.create(path, TOTAL), make_plan()
+    with bound(folder, ledger) as checkpoint:
+        grant = ledger.charge(plan, entropy=checkpoint)
+        assert grant.recall("sums") is None
+        noisy = grant.release(make_bounded())
+    with bound(folder, ledger) as checkpoint:
+        grant = ledger.charge(plan, entropy=checkpoint)
+        other = make_bounded(values=np.zeros(4, dtype=np.int64))
+        np.testing.assert_array_equal(grant.release(other).values, noisy.values)
+        assert grant.recall("sums") is None  # each booking is used once
+    with bound(folder, ledger) as checkpoint:
+        grant = ledger.charge(plan, entropy=checkpoint)
+        again = grant.recall("sums")
+        assert again is not None
+        np.testing.assert_array_equal(again.values, noisy.values)
+        assert (again.name, again.sigma, again.step, again.event) == (
+            noisy.name,
+            noisy.sigma,
+            noisy.step,
+            noisy.event,
+        )
+        assert grant.recall("sums") is None
+        with pytest.raises(GrantError, match="already made"):
+            grant.release(make_bounded())
+        assert grant.recall("counts") is None
+        assert grant.recall("not booked") is None
+
+
+def test_what_was_lost_is_drawn_again_to_the_bit(
+    path: Path, folder: Path, make_plan: MakePlan, make_bounded: MakeBounded
+) -> None:
+    ledger, plan = Ledger.create(path, TOTAL), make_plan()
+    values = []
+    for _ in range(2):
+        with bound(folder, ledger) as checkpoint:
+            grant = ledger.charge(plan, entropy=checkpoint)
+            values.append(grant.release(make_bounded()).values)
+            lose(folder)
+    np.testing.assert_array_equal(*values)
+    assert ledger.spent == plan.spent
+
+
+def difference(tmp_path: Path, plan: Plan, make_bounded: MakeBounded, *ratings: str) -> np.ndarray:
+    """Of what two fits release under one key, plan and ledger; their sums differ by 7 in the first entry."""
+    values, fresh = [], tmp_path / "fresh.db"
+    Ledger.create(fresh, TOTAL)
+    for number, digest in enumerate(ratings):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        ledger = Ledger.open(shutil.copy(fresh, folder / "ledger.db"))
+        with bound(with_key(folder / "checkpoint", b"k" * 32), ledger, ratings=digest) as checkpoint:
+            sums = np.array([7 * number, 0, 0, 0])
+            values.append(ledger.charge(plan, entropy=checkpoint).release(make_bounded(values=sums)).values)
+    return (values[1] - values[0]) / 2**-8
+
+
+def test_other_ratings_never_meet_the_same_noise(
+    tmp_path: Path, make_plan: MakePlan, make_bounded: MakeBounded
+) -> None:
+    found = difference(tmp_path, make_plan(), make_bounded, "ratings", "others")
+    assert np.all(found[1:] != 0)
+
+
+def test_keys_that_know_nothing_of_the_ratings_would_give_them_away(
+    tmp_path: Path, make_plan: MakePlan, make_bounded: MakeBounded
+) -> None:
+    """A planted fault: ratings with another digest pass for the same. The difference is exact."""
+    found = difference(tmp_path, make_plan(), make_bounded, "ratings", "ratings")
+    np.testing.assert_array_equal(found, [7, 0, 0, 0])
+
+
+def test_two_ledgers_never_draw_the_same_noise(
+    tmp_path: Path, folder: Path, make_plan: MakePlan, make_bounded: MakeBounded
+) -> None:
+    """One checkpoint, two ledgers: their releases' difference would be that of the exact sums."""
+    (tmp_path / "elsewhere").mkdir()
+    one = Ledger.create(tmp_path / "ledger.db", TOTAL)
+    two = Ledger.create(tmp_path / "elsewhere" / "ledger.db", TOTAL)
+    with bound(folder, one) as checkpoint:
+        drawn = one.charge(make_plan(), entropy=checkpoint).release(make_bounded()).values
+        for use in (two.charge, lambda plan, entropy: two.stored(plan, None, entropy)):
+            with pytest.raises(CheckpointError, match="bound to another ledger, or to none; charge the one"):
+                use(make_plan(), entropy=checkpoint)
+    assert two.entries() == ()
+    assert two.head.seq == 0
+    with pytest.raises(CheckpointError, match="belongs to a fit with other ledger"):
+        bound(folder, two)
+    (folder / "commitment").unlink()  # and with the same key all the same, the noise is another
+    lose(folder)
+    with bound(folder, two) as checkpoint:
+        again = two.charge(make_plan(), entropy=checkpoint).release(make_bounded()).values
+    assert np.all(again != drawn)
+
+
+def test_a_checkpoint_that_is_bound_to_no_ledger_is_refused(
+    path: Path, folder: Path, make_plan: MakePlan
+) -> None:
+    ledger = Ledger.create(path, TOTAL)
+    for account in (ledger, Ledger.ephemeral(TOTAL)):
+        with bound(folder) as checkpoint, pytest.raises(CheckpointError, match="or to none"):
+            account.charge(make_plan(), entropy=checkpoint)
+        assert account.entries() == ()
+
+
+def test_what_was_handed_out_is_published(path: Path, folder: Path, make_plan: MakePlan) -> None:
+    """A kill between the artefact and the mark; what comes back after it has left the building."""
+    ledger, plan = Ledger.create(path, TOTAL, horizon=3), make_plan(0.5)
+    with bound(folder, ledger) as checkpoint:
+        ledger.handed_out(plan, None, checkpoint)  # nothing is there yet
+        ledger.sampled(ledger.charge(plan, entropy=checkpoint), b"factors")
+        assert {entry.state for entry in ledger.entries()} == {"sampled"}
+        ledger.handed_out(make_plan(0.4), 0)  # another plan was not handed out
+        assert {entry.state for entry in ledger.entries()} == {"sampled"}
+        ledger.handed_out(plan, None, checkpoint)
+    assert {entry.state for entry in Ledger.open(path).entries()} == {"published"}
+    head = ledger.head
+    ledger.handed_out(plan, 0)
+    assert ledger.head == head
+    with pytest.raises(GrantError, match="finished"):
+        ledger.charge(plan, 0)
+    ledger.sampled(ledger.charge(plan, 1), b"others")
+    ledger.handed_out(plan, 1)
+    assert {entry.state for entry in ledger.entries()} == {"published"}
+
+
+def test_a_matrix_comes_back_too(path: Path, folder: Path) -> None:
+    budget = Budget(epsilon=1.0, delta=0.0, unit="rating", adjacency="replace")
+    plan = Plan(
+        "toy", {}, "d" * 64, 9, budget, "corrected", (Measurement(Laplace("cells", 1, 8, 1, 60), 1.0),)
+    )
+    indptr, columns = np.array([0, 1, 1, 2, 2, 2, 2]), np.array([3, 9], dtype=np.int32)
+    matrix = BoundedMatrix("cells", (6, 10), indptr, columns, np.array([90, -90]), 1.0, "l1", 1.0)
+    ledger, found = Ledger.create(path, budget), []
+    for drop in (False, True, False):
+        with bound(folder, ledger) as checkpoint:
+            grant = ledger.charge(plan, entropy=checkpoint)
+            assert grant.recall("cells") is None  # it is for vectors
+            found.append(grant.release_matrix(matrix, threshold=10, limit=100))
+            if drop:
+                lose(folder)
+    assert found[0].indptr[-1] >= 2
+    for again in found[1:]:
+        for name in ("indptr", "columns", "values"):
+            np.testing.assert_array_equal(getattr(again, name), getattr(found[0], name))
+        for name in ("name", "shape", "sigma", "step", "event"):
+            assert getattr(again, name) == getattr(found[0], name)
+    assert ledger.spent == plan.spent
+
+
+def test_the_same_people_take_part_again(path: Path, folder: Path) -> None:
+    events = [SubsampledGaussian(name, 1.0, 4.0, 1.0, 4, 0.5) for name in ("sums", "counts")]
+    measurements = tuple(Measurement(event, 0.5) for event in events)
+    plan = Plan("toy", {}, "d" * 64, 1000, TOTAL, "corrected", measurements)
+    ledger, drawn = Ledger.create(path, TOTAL), []
+    for _ in range(2):
+        with bound(folder, ledger) as checkpoint:
+            grant = ledger.charge(plan, entropy=checkpoint)
+            drawn.append([grant.sample(event.name, 200) for event in events])
+    np.testing.assert_array_equal(*drawn)
+    assert not np.array_equal(*drawn[0])
+
+
+def test_a_charge_that_was_given_up_stays_so(path: Path, folder: Path, make_plan: MakePlan) -> None:
+    ledger = Ledger.create(path, TOTAL, horizon=3)
+    with bound(folder, ledger) as checkpoint:
+        ledger.charge(make_plan(0.5), entropy=checkpoint)
+    ledger.charge(make_plan(0.5), 0)  # somebody else needs the slot: the first charge is burnt
+    spent = ledger.spent
+    for slot in (None, 0, 1):
+        with bound(folder, ledger) as checkpoint, pytest.raises(CheckpointError, match="given up"):
+            ledger.charge(make_plan(0.5), slot, checkpoint)
+    assert ledger.spent == spent
+
+
+def test_another_plan_or_slot_is_not_granted(path: Path, folder: Path, make_plan: MakePlan) -> None:
+    ledger = Ledger.create(path, TOTAL, horizon=3)
+    with bound(folder, ledger) as checkpoint:
+        ledger.charge(make_plan(0.5), entropy=checkpoint)
+        for plan, slot in ((make_plan(0.5), 1), (make_plan(0.4), 0), (make_plan(0.4), None)):
+            with pytest.raises(CheckpointError, match="another plan or slot"):
+                ledger.charge(plan, slot, checkpoint)
+    assert ledger.spent == make_plan(0.5).spent
+
+
+def test_the_ledger_holds_the_commitment_and_never_the_key(
+    path: Path, folder: Path, make_plan: MakePlan
+) -> None:
+    ledger = Ledger.create(path, TOTAL, horizon=3)
+    with bound(folder, ledger) as checkpoint:
+        ledger.charge(make_plan(0.1), entropy=checkpoint)
+        commitment, key = checkpoint.commitment, (folder / "key").read_bytes()
+    bytes_on_disk = path.read_bytes()
+    assert commitment.encode() in bytes_on_disk
+    for secret in (key, key.hex().encode()):
+        assert secret not in bytes_on_disk
+    ledger.charge(make_plan(0.1), entropy=OperatingSystem())
+    assert len(Ledger.open(path).entries()) == 4  # records with and without a checkpoint, side by side
+
+
+def test_the_head_of_a_release_is_that_of_its_charge(path: Path, folder: Path, make_plan: MakePlan) -> None:
+    ledger = Ledger.create(path, TOTAL, horizon=3)
+    with bound(folder, ledger) as checkpoint:
+        first = ledger.charge(make_plan(0.1), entropy=checkpoint).ledger
+    ledger.charge(make_plan(0.1))
+    with bound(folder, ledger) as checkpoint:
+        assert ledger.charge(make_plan(0.1), entropy=checkpoint).ledger == first
+
+
+def test_exact_values_are_not_kept(folder: Path, make_bounded: MakeBounded) -> None:
+    with bound(folder) as checkpoint:
+        grant = unprotected(checkpoint)
+        assert grant.checkpoint is checkpoint
+        grant.release(make_bounded())
+        assert grant.recall("sums") is None
+        assert not list(folder.glob("*.safetensors"))
+    assert unprotected().checkpoint is None

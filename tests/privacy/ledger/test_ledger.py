@@ -1,0 +1,344 @@
+import ast
+import dataclasses
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import hushrec.privacy.ledger.ledger as module
+from hushrec.errors import (
+    BudgetError,
+    BudgetExceeded,
+    GrantError,
+    LedgerError,
+)
+from hushrec.privacy.accounting.accountant import Spent, spent_of
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.plan import Plan
+from hushrec.privacy.grant import Grant
+from hushrec.privacy.ledger import charging
+from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.ledger.routes import counted
+from hushrec.privacy.noise.entropy import OperatingSystem, Seeded
+
+MakePlan = Callable[..., Plan]
+TOTAL = Budget(epsilon=2.0, delta=1e-6, unit="user", adjacency="add-remove")
+
+
+def finish(ledger: Ledger, grant: Grant, artefact: bytes = b"factors") -> None:
+    ledger.sampled(grant, artefact)
+    ledger.published(grant)
+
+
+# -- charging ---------------------------------------------------------------------------------------------
+
+
+def test_a_charge_books_every_measurement_and_outlives_the_process(path: Path, make_plan: MakePlan) -> None:
+    ledger = Ledger.create(path, TOTAL, horizon=3)
+    plan = make_plan()
+    grant = ledger.charge(plan)
+    reopened = Ledger.open(path)
+    assert reopened.entries() == ledger.entries()
+    first, second = reopened.entries()
+    assert (first.seq, first.charge, first.slot, first.measurement, first.state) == (
+        1,
+        1,
+        0,
+        "sums",
+        "charged",
+    )
+    assert (second.seq, second.charge, second.measurement) == (2, 1, "counts")
+    assert (first.model, first.mechanism, first.size) == ("toy", "gaussian", 4)
+    assert (first.sensitivity, first.sigma) == (2.0, plan.events[0].sigma)
+    assert first.key == plan.key(ledger.id, 0)
+    assert (
+        reopened.spent
+        == plan.spent
+        == sum((Spent(e.rho, e.pure, e.pure_rho) for e in reopened.entries()), Spent())
+    )
+    assert reopened.spent == spent_of(plan.events)
+    assert reopened.remaining == pytest.approx(1.0, abs=1e-9)
+    assert (reopened.total, reopened.horizon) == (TOTAL, 3)
+    assert grant.private
+    assert grant.caveat == ""
+    assert grant.ledger == {
+        "id": ledger.id,
+        "file": "ledger.db",
+        "seq": 2,
+        "head": ledger.head.hash,
+        "slot": 0,
+        "horizon": 3,
+        "domain": "d" * 64,
+    }
+
+
+def test_states_only_go_forward(path: Path, make_plan: MakePlan) -> None:
+    ledger = Ledger.create(path, TOTAL, horizon=9)
+    grant = ledger.charge(make_plan(0.1))
+    with pytest.raises(GrantError, match="charge is charged, and not sampled"):
+        ledger.published(grant)
+    ledger.sampled(grant, b"factors")
+    with pytest.raises(GrantError, match="charge is sampled, and not charged"):
+        ledger.sampled(grant, b"other factors")
+    ledger.published(grant)
+    for again in (ledger.published, ledger.burn):
+        with pytest.raises(GrantError, match="charge is published"):
+            again(grant)
+    burnt = ledger.charge(make_plan(0.1))
+    spent = ledger.spent
+    ledger.burn(burnt)
+    with pytest.raises(GrantError, match="charge is burnt"):
+        ledger.sampled(burnt, b"factors")
+    assert ledger.spent == spent  # nothing comes back
+    assert [entry.state for entry in ledger.entries()] == ["published"] * 2 + ["burnt"] * 2
+
+
+def test_a_stored_or_burnt_grant_releases_nothing_more(
+    path: Path, make_plan: MakePlan, make_bounded: Callable[..., object]
+) -> None:
+    ledger = Ledger.create(path, TOTAL, horizon=9)
+    for close in (lambda grant: ledger.sampled(grant, b"factors"), ledger.burn):
+        grant = ledger.charge(make_plan(0.1))
+        close(grant)
+        with pytest.raises(GrantError):
+            grant.release(make_bounded())
+
+
+def test_a_grant_belongs_to_its_ledger(tmp_path: Path, make_plan: MakePlan) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    one, two = (Ledger.create(tmp_path / name / "ledger.db", TOTAL) for name in ("one", "two"))
+    grant = one.charge(make_plan())
+    two.charge(make_plan())
+    with pytest.raises(GrantError, match="another ledger"):
+        two.sampled(grant, b"factors")
+
+
+def test_more_than_the_total_is_refused_and_changes_nothing(path: Path, make_plan: MakePlan) -> None:
+    ledger = Ledger.create(path, TOTAL, horizon=9)
+    ledger.charge(make_plan(1.5))
+    head = ledger.head
+    with pytest.raises(BudgetExceeded) as refusal:
+        ledger.charge(make_plan(1.5))
+    assert refusal.value.requested > 2.0
+    assert refusal.value.remaining == ledger.remaining == pytest.approx(0.5, abs=1e-9)
+    assert refusal.value.unit == "user"
+    assert ledger.head == head
+    ledger.charge(make_plan(0.1))
+
+
+def test_the_whole_total_can_be_spent_and_not_a_unit_more(path: Path, make_plan: MakePlan) -> None:
+    total = Budget(epsilon=0.3, delta=0.0, unit="user", adjacency="add-remove")
+    ledger = Ledger.create(path, total, horizon=99)
+    tenth = make_plan(0.1, delta=0.0, names=("sums",))
+    for _ in range(3):
+        ledger.charge(tenth)
+    assert ledger.remaining == 0.0
+    with pytest.raises(BudgetExceeded):
+        ledger.charge(make_plan(1e-9, delta=0.0, names=("sums",)))
+
+
+def test_the_database_refuses_what_the_code_forgets(
+    path: Path, make_plan: MakePlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = Ledger.create(path, TOTAL)
+
+    class Blind(int):
+        def __gt__(self, other: int) -> bool:
+            return False
+
+    monkeypatch.setattr(charging, "counted", lambda *facts: Blind(counted(*facts)))
+    with pytest.raises(LedgerError, match="exceed the total"):
+        ledger.charge(make_plan(3.0))
+    monkeypatch.undo()
+    assert ledger.entries() == ()
+
+
+@pytest.mark.parametrize(
+    "other", [{"unit": "rating"}, {"adjacency": "replace"}, {"unit": "rating", "adjacency": "replace"}]
+)
+def test_unit_and_adjacency_must_be_the_ledgers(
+    path: Path, make_plan: MakePlan, other: dict[str, str]
+) -> None:
+    ledger = Ledger.create(path, TOTAL)
+    plan = make_plan()
+    with pytest.raises(BudgetError, match="do not add"):
+        ledger.charge(dataclasses.replace(plan, budget=plan.budget.model_copy(update=other)))
+    assert ledger.entries() == ()
+
+
+def test_the_ledgers_delta_must_be_small_too(path: Path, make_plan: MakePlan) -> None:
+    ledger = Ledger.create(path, TOTAL.model_copy(update={"delta": 1e-3}))
+    with pytest.raises(BudgetError, match="too large for up to 1,000 users"):
+        ledger.charge(make_plan())
+
+
+def test_pure_and_gaussian_charges_add(path: Path, make_plan: MakePlan) -> None:
+    ledger = Ledger.create(path, TOTAL, horizon=9)
+    ledger.charge(make_plan(1.0))
+    ledger.charge(make_plan(0.9, delta=0.0))
+    spent = ledger.spent
+    assert (spent.rho, spent.pure) == (make_plan(1.0).spent.rho, 900_000_000_000)
+    assert spent.epsilon(1e-6) <= 1.9
+
+
+def test_a_published_analysis_is_charged_at_its_true_price(path: Path, make_plan: MakePlan) -> None:
+    plan = make_plan(3.0)
+    claim = dataclasses.replace(
+        plan,
+        analysis="published",
+        claimed_epsilon=1.0,
+        budget=plan.budget.model_copy(update={"epsilon": 1.0}),
+    )
+    with pytest.raises(BudgetExceeded):
+        Ledger.create(path, TOTAL).charge(claim)
+
+
+def test_many_threads_share_one_budget(path: Path, make_plan: MakePlan) -> None:
+    total = TOTAL.model_copy(update={"delta": 0.0, "epsilon": 0.5})
+    ledger = Ledger.create(path, total, horizon=99)
+    plan = make_plan(0.1, delta=0.0)
+    outcomes: list[bool] = []
+
+    def spend() -> None:
+        for _ in range(3):
+            try:
+                ledger.charge(plan)
+                outcomes.append(True)
+            except BudgetExceeded:
+                outcomes.append(False)
+
+    threads = [threading.Thread(target=spend) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (sum(outcomes), len(outcomes), ledger.remaining) == (5, 12, 0.0)
+
+
+# -- slots ------------------------------------------------------------------------------------------------
+
+
+def test_a_slot_answers_with_the_bytes_it_was_charged_for(path: Path, make_plan: MakePlan) -> None:
+    ledger = Ledger.create(path, TOTAL, horizon=4)
+    plan = make_plan(0.5)
+    assert ledger.stored(plan, 2) is None
+    grant = ledger.charge(plan, slot=2)
+    assert ledger.stored(plan, 2) is None
+    ledger.sampled(grant, b"factors")
+    assert ledger.stored(plan, 2) == b"factors"
+    assert ledger.stored(plan, 1) is None
+    assert ledger.stored(make_plan(0.4), 2) is None
+    ledger.published(grant)
+    assert Ledger.open(path).stored(plan, 2) == b"factors"
+    spent = ledger.spent
+    for same_slot in (plan, make_plan(0.4)):
+        with pytest.raises(GrantError, match=r"stored\(plan, 2\)"):
+            ledger.charge(same_slot, slot=2)
+    assert ledger.spent == spent
+
+
+def test_an_unfinished_slot_is_burnt_and_paid_for_again(path: Path, make_plan: MakePlan) -> None:
+    ledger = Ledger.create(path, TOTAL, horizon=1)
+    first = ledger.charge(make_plan(0.5), slot=0)
+    with pytest.raises(BudgetError, match="beyond the horizon"):
+        ledger.charge(make_plan(0.5))  # the next slot, for the first may still be at work
+    second = ledger.charge(make_plan(0.5), slot=0)
+    assert ledger.spent == make_plan(0.5).spent * 2
+    assert [entry.state for entry in ledger.entries()] == ["burnt"] * 2 + ["charged"] * 2
+    with pytest.raises(GrantError, match="burnt"):
+        ledger.sampled(first, b"too late")
+    ledger.sampled(second, b"factors")
+    assert ledger.stored(make_plan(0.5), 0) == b"factors"
+
+
+def test_a_refused_second_charge_burns_nothing(path: Path, make_plan: MakePlan) -> None:
+    ledger = Ledger.create(path, TOTAL)
+    grant = ledger.charge(make_plan(1.5), slot=0)
+    with pytest.raises(BudgetExceeded):
+        ledger.charge(make_plan(1.5), slot=0)
+    finish(ledger, grant)
+
+
+def test_slots_end_at_the_horizon_which_the_owner_may_extend(path: Path, make_plan: MakePlan) -> None:
+    ledger = Ledger.create(path, TOTAL, horizon=2)
+    for slot in (-1, 2):
+        with pytest.raises(BudgetError, match="beyond the horizon"):
+            ledger.charge(make_plan(0.1), slot=slot)
+    assert [ledger.charge(make_plan(0.1)).ledger["slot"] for _ in range(2)] == [0, 1]
+    with pytest.raises(BudgetError, match="beyond the horizon"):
+        ledger.charge(make_plan(0.1))
+    more = TOTAL.model_copy(update={"epsilon": 4.0})
+    ledger.extend(more, horizon=3)
+    assert (Ledger.open(path).total, Ledger.open(path).horizon) == (more, 3)
+    assert ledger.charge(make_plan(3.0)).ledger["slot"] == 2
+
+
+@pytest.mark.parametrize(
+    "change", [{"epsilon": 1.9}, {"delta": 1e-7}, {"unit": "rating"}, {"adjacency": "replace"}]
+)
+def test_an_extension_only_adds(path: Path, change: dict[str, object]) -> None:
+    ledger = Ledger.create(path, TOTAL, horizon=2)
+    with pytest.raises(BudgetError):
+        ledger.extend(TOTAL.model_copy(update=change))
+    with pytest.raises(BudgetError):
+        ledger.extend(TOTAL, horizon=1)
+    assert ledger.head.seq == 0
+
+
+# -- what the release says --------------------------------------------------------------------------------
+
+
+def test_seeded_or_unkept_releases_claim_nothing(path: Path, make_plan: MakePlan) -> None:
+    kept, unkept = Ledger.create(path, TOTAL, horizon=9), Ledger.ephemeral(TOTAL)
+    plan = make_plan(0.1)
+    assert kept.charge(plan, entropy=OperatingSystem()).caveat == ""
+    assert kept.charge(plan, entropy=Seeded(1)).caveat == "not private: seeded"
+    assert kept.charge(plan).caveat == "not private: this ledger holds a seeded release"
+    assert [entry.caveat for entry in kept.entries()[1:3]] == ["", "not private: seeded"]
+    assert unkept.charge(plan, entropy=Seeded(1)).caveat == "not private: seeded"
+    grant = unkept.charge(plan)
+    assert grant.caveat == "not private: the ledger was not kept"
+    assert not grant.private
+    assert grant.ledger["file"] is None
+    unkept.sampled(grant, b"factors")
+    unkept.published(grant)
+    assert unkept.stored(plan, 1) == b"factors"
+
+
+def test_no_decision_reads_a_clock(path: Path, make_plan: MakePlan, monkeypatch: pytest.MonkeyPatch) -> None:
+    readers = clock_readers(Path(module.__file__).parents[1])
+    assert readers == set()
+    ledger = Ledger.create(path, TOTAL, horizon=9)
+    ledger.charge(make_plan(0.1))
+    for jump in (0.0, -1e9, 1e12):
+        for clock in ("time", "monotonic", "perf_counter", "time_ns"):
+            monkeypatch.setattr(time, clock, lambda jump=jump: jump)
+        ledger.charge(make_plan(0.1))
+        assert Ledger.open(path).head == ledger.head
+    assert ledger.spent == make_plan(0.1).spent * 4
+
+
+def clock_readers(folder: Path) -> set[str]:
+    found = set()
+    for path in folder.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = (
+                [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+            )
+            source = [node.module] if isinstance(node, ast.ImportFrom) else []
+            if {"time", "datetime", "calendar"} & {str(name).split(".")[0] for name in [*names, *source]}:
+                found.add(path.name)
+            if isinstance(node, ast.Constant) and "CURRENT_TIMESTAMP" in str(node.value).upper():
+                found.add(path.name)
+    return found
+
+
+def test_the_search_for_clocks_finds_planted_ones(tmp_path: Path) -> None:
+    for number, planted in enumerate(
+        ("import time", "from datetime import datetime", "SQL = 'x DEFAULT current_timestamp'")
+    ):
+        (tmp_path / f"planted_{number}.py").write_text(planted)
+    assert len(clock_readers(tmp_path)) == 3

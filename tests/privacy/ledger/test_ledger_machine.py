@@ -1,0 +1,196 @@
+"""The ledger against a reference of twenty lines, in any order of use that Hypothesis can think of."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    consumes,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from hushrec.errors import BudgetError, BudgetExceeded, GrantError, HushrecError, LedgerStale
+from hushrec.privacy.accounting import fixed_point
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.events import Laplace
+from hushrec.privacy.accounting.plan import Measurement, Plan
+from hushrec.privacy.grant import Grant
+from hushrec.privacy.ledger import charging
+from hushrec.privacy.ledger import history as ledger_history
+from hushrec.privacy.ledger import ledger as ledger_module
+from hushrec.privacy.ledger.ledger import Ledger
+
+HORIZON, TOTAL = 4, 10
+BUDGET = Budget(epsilon=float(TOTAL), delta=0.0, unit="user", adjacency="add-remove")
+
+
+def plan_of(cost: int) -> Plan:
+    event = Laplace("sums", float(cost), 1.0, 0.5, 1)
+    return Plan(f"costs {cost}", {}, "d" * 64, 10, BUDGET, "corrected", (Measurement(event, 1.0),))
+
+
+class Reference:
+    """What a ledger is meant to do: slots hold [cost, state, bytes]; nothing spent comes back."""
+
+    def __init__(self) -> None:
+        self.spent, self.total, self.horizon = 0, TOTAL, HORIZON
+        self.slots: dict[int, list] = {}
+
+    def charge(self, cost: int, slot: int | None) -> list | type[Exception]:
+        if slot is None:
+            slot = next(n for n in range(99) if n not in self.slots)
+        elif slot in self.slots and self.slots[slot][1] != "charged":
+            return GrantError
+        if self.spent + cost > self.total:
+            return BudgetExceeded
+        if slot >= self.horizon:
+            return BudgetError
+        if slot in self.slots:
+            self.slots[slot][1] = "burnt"
+        self.spent += cost
+        self.slots[slot] = [cost, "charged", None]
+        return self.slots[slot]
+
+
+class LedgerMachine(RuleBasedStateMachine):
+    grants = Bundle("grants")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp())
+        self.path = self.folder / "ledger.db"
+        self.ledger, self.reference = Ledger.create(self.path, BUDGET, HORIZON), Reference()
+        self.backup = b""
+
+    def teardown(self) -> None:
+        shutil.rmtree(self.folder)
+
+    @rule(target=grants, cost=st.integers(1, 4), slot=st.none() | st.integers(0, HORIZON))
+    def charge(self, cost: int, slot: int | None) -> tuple[Grant, list] | None:
+        expected = self.reference.charge(cost, slot)
+        if isinstance(expected, list):
+            return self.ledger.charge(plan_of(cost), slot), expected
+        with pytest.raises(expected) as refusal:
+            self.ledger.charge(plan_of(cost), slot)
+        assert refusal.type is expected
+        return None
+
+    @rule(pair=grants, artefact=st.binary(max_size=3))
+    def sampled(self, pair: tuple[Grant, list] | None, artefact: bytes) -> None:
+        self.move(pair, lambda grant: self.ledger.sampled(grant, artefact), ("charged",), "sampled", artefact)
+
+    @rule(pair=grants)
+    def published(self, pair: tuple[Grant, list] | None) -> None:
+        self.move(pair, lambda grant: self.ledger.published(grant), ("sampled",), "published")
+
+    @rule(pair=consumes(grants))
+    def burn(self, pair: tuple[Grant, list] | None) -> None:
+        self.move(pair, lambda grant: self.ledger.burn(grant), ("charged", "sampled"), "burnt")
+        if pair:
+            slots = self.reference.slots
+            self.reference.slots = {n: held for n, held in slots.items() if held[1] != "burnt"}
+
+    def move(self, pair, act, before, after, artefact=None) -> None:
+        if pair is None:
+            return
+        grant, held = pair
+        if held[1] in before:
+            act(grant)
+            held[1] = after
+            held[2] = artefact if artefact is not None else held[2]
+        else:
+            with pytest.raises(GrantError):
+                act(grant)
+
+    @rule()
+    def reopen(self) -> None:
+        self.ledger = Ledger.open(self.path)
+
+    @rule(more=st.integers(0, 2), slots=st.integers(0, 1))
+    def extend(self, more: int, slots: int) -> None:
+        self.reference.total += more
+        self.reference.horizon += slots
+        self.ledger.extend(
+            BUDGET.model_copy(update={"epsilon": float(self.reference.total)}), self.reference.horizon
+        )
+
+    @rule()
+    def back_up(self) -> None:
+        self.backup = self.path.read_bytes()
+
+    @precondition(lambda machine: machine.backup not in (b"", machine.path.read_bytes()))
+    @rule()
+    def restore(self) -> None:
+        live = self.path.read_bytes()
+        self.path.write_bytes(self.backup)
+        with pytest.raises(LedgerStale):
+            self.ledger.charge(plan_of(1))
+        self.path.write_bytes(live)
+
+    @invariant()
+    def agree(self) -> None:
+        reference, ledger = self.reference, self.ledger
+        assert (
+            ledger.spent.pure
+            == reference.spent * fixed_point.PER_ONE
+            <= reference.total * fixed_point.PER_ONE
+        )
+        assert ledger.remaining == reference.total - reference.spent
+        live = {e.slot: (e.sensitivity, e.state) for e in ledger.entries() if e.state != "burnt"}
+        assert live == {slot: (cost, state) for slot, (cost, state, _) in reference.slots.items()}
+        for slot, (cost, _, artefact) in reference.slots.items():
+            assert ledger.stored(plan_of(cost), slot) == artefact
+
+
+SHORT = settings(
+    derandomize=True,
+    max_examples=15,
+    stateful_step_count=20,
+    deadline=None,
+    database=None,
+    print_blob=False,
+)
+LedgerMachine.TestCase.settings = SHORT
+TestLedger = LedgerMachine.TestCase
+
+
+def half_price(*facts: object) -> dict[str, object]:
+    record = ledger_history.booking(*facts)
+    return record | {"pure": record["pure"] // 2}
+
+
+def forgets_burnt(history: ledger_history.History) -> int:
+    return len({charge.slot for charge in history.charges.values()})
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "fault"),
+    [
+        (charging, "booking", half_price),
+        (
+            ledger_module.Ledger,
+            "_of",
+            lambda ledger, grant, session, *states: session.history.charges[grant.charge],
+        ),
+        (ledger_history.History, "free_slot", forgets_burnt),
+        (ledger_history.History, "holds", lambda history, head: True),
+    ],
+)
+def test_the_machine_finds_planted_faults(
+    where: object,
+    name: str,
+    fault: object,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(where, name, fault)
+    with pytest.raises((AssertionError, pytest.fail.Exception, HushrecError)):
+        run_state_machine_as_test(LedgerMachine, settings=settings(SHORT, phases=[Phase.generate]))

@@ -1,0 +1,185 @@
+"""Randomized response on sparse rows through the one door: what is booked, refused and answered."""
+
+import functools
+import hashlib
+import math
+
+import numpy as np
+import pytest
+
+from hushrec.arrays import Ints
+from hushrec.errors import BudgetError, GrantError
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.calibration import _exponent
+from hushrec.privacy.accounting.events import Event
+from hushrec.privacy.accounting.local_events import Responses, Substitutions
+from hushrec.privacy.accounting.plan import Measurement, Plan
+from hushrec.privacy.grant import Grant
+from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.local import response
+from hushrec.privacy.local.response import ResponseLaw
+from hushrec.privacy.local.rows import Rows
+from hushrec.privacy.noise import sampler
+from hushrec.privacy.noise.entropy import Entropy, OperatingSystem, Seeded
+
+SHAPE = 30, 40
+EVENT = Responses("answers", 6, _exponent(1.0, 6), 40, 40)
+LAW = ResponseLaw(6, EVENT.exponent)
+
+
+def rows_of(truth: Ints) -> Rows:
+    """Rows of a dense matrix of symbols, −1 for nothing."""
+    starts = np.concatenate([[0], np.cumsum((truth >= 0).sum(axis=1))])
+    columns = np.nonzero(truth >= 0)[1].astype(np.int32)
+    return Rows("answers", truth.shape[1], starts, columns, truth[truth >= 0].astype(np.uint8))
+
+
+def dense(shape: tuple[int, ...], indptr: Ints, columns: Ints, marks: Ints) -> Ints:
+    answers = np.full(shape, -1)
+    answers[np.repeat(np.arange(shape[0]), np.diff(indptr)), columns] = marks
+    return answers
+
+
+@functools.cache
+def truth(symbols: int, shape: tuple[int, int]) -> Ints:
+    """A third of the rows empty, a third full, and the others in between."""
+    generator = np.random.default_rng(1)
+    filled = (generator.integers(0, 3, shape[0]) / 2)[:, None] > generator.random(shape)
+    return np.where(filled, generator.integers(0, symbols - 1, shape), -1)
+
+
+def drawn(law: ResponseLaw, before: Ints, threads: int = 2) -> Ints:
+    key = functools.partial(Seeded(2).key, "answers")
+    return dense(before.shape, *law.draw(rows_of(before), key, sampler.count_draws, threads=threads))
+
+
+def grant_for(event: Event = EVENT, entropy: Entropy | None = None) -> Grant:
+    budget = Budget(epsilon=1e6, delta=0.0, unit="user", adjacency="replace")
+    plan = Plan("toy", {}, "d" * 64, 1000, budget, "corrected", (Measurement(event, 1.0),))
+    return Ledger.ephemeral(budget).charge(plan, entropy=entropy or Seeded(1))
+
+
+def digest(*arrays: np.ndarray) -> str:
+    return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest()
+
+
+def reported(entropy: Entropy, asked: int | None = None) -> str:
+    event = Responses("answers", 6, EVENT.exponent, asked or 40, asked or 40)
+    found = grant_for(event, entropy).randomize(
+        rows_of(truth(6, SHAPE)), ResponseLaw(6, EVENT.exponent, asked)
+    )
+    assert (found.name, found.width, found.event) == ("answers", 40, event)
+    Rows(found.name, found.width, found.indptr, found.columns, found.marks)  # such rows they are
+    assert found.marks.max() < 5
+    return digest(found.indptr, found.columns, found.marks)[:16]
+
+
+def test_the_same_seed_gives_the_same_bytes_and_the_system_never_does() -> None:
+    assert reported(Seeded(5)) == reported(Seeded(5)) != reported(Seeded(6))
+    assert reported(OperatingSystem()) != reported(OperatingSystem())
+
+
+def test_the_answers_are_the_known_ones() -> None:
+    assert (reported(Seeded(1)), reported(Seeded(1), 7)) == ("986b5d00f30c13d1", "4e6e82dda1abd140")
+
+
+def test_nothing_given_is_written_to() -> None:
+    rows = rows_of(truth(6, SHAPE))
+    before = digest(rows.indptr, rows.columns, rows.marks)
+    grant_for().randomize(rows, LAW)
+    assert digest(rows.indptr, rows.columns, rows.marks) == before
+
+
+@pytest.mark.parametrize("asked", [None, 12])
+def test_threads_change_nothing(asked: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(response, "_RUN", 2**12)
+    one, three = (drawn(ResponseLaw(6, 1.0, asked), truth(6, (20_000, 50)), threads) for threads in (1, 3))
+    np.testing.assert_array_equal(one, three)
+
+
+@pytest.mark.parametrize("asked", [None, 1, 5])
+@pytest.mark.parametrize("shape", [(0, 5), (1, 5), (3, 700_000), (400_000, 5)])
+def test_rows_of_any_number_and_width_are_whole(asked: int | None, shape: tuple[int, int]) -> None:
+    """Within 7 standard deviations: a false alarm in 4e11. A run that is lost is 1e3 of them."""
+    before = truth(6, shape)
+    law, rate = ResponseLaw(6, 0.25, asked), math.exp(-0.25)
+    answers = drawn(law, before)
+    share = (asked or shape[1]) / shape[1]
+    for there, seen in ((before < 0, rate), (before >= 0, 1 - rate / 5)):
+        expected = there.sum() * share * seen
+        assert abs((answers >= 0)[there].sum() - expected) <= 7 * math.sqrt(max(expected, 5))
+
+
+def test_one_cell_of_two_symbols_is_turned() -> None:
+    """Warner's: 40,000 people, one question. Within 7 standard deviations."""
+    before = np.where(np.arange(40_000) % 2, 0, -1)[:, None]
+    law = ResponseLaw(2, -math.log(0.3))
+    answers = drawn(law, before)
+    for mark in (-1, 0):
+        turned = (answers != before)[before == mark].sum()
+        assert abs(turned - 6000) < 7 * math.sqrt(4200)
+
+
+def test_all_256_marks_are_answered() -> None:
+    before = np.tile(np.arange(256), (40, 1))
+    law = ResponseLaw(257, -math.log(0.5))
+    answers = drawn(law, before)
+    assert set(answers[answers != before]) >= {0, 255}
+
+
+@pytest.mark.parametrize(
+    ("law", "event", "complaint"),
+    [
+        (LAW, Responses("others", 6, EVENT.exponent, 40, 40), "not booked"),
+        (LAW, Substitutions("answers", 1.0, 0.5, 40, 40), "booked was item substitution"),
+        (
+            LAW,
+            Responses("answers", 6, EVENT.exponent * (1 - 1e-15), 40, 40),
+            "loses more than the booked ε = 1;",
+        ),
+        (ResponseLaw(7, EVENT.exponent), EVENT, "loses more than the booked"),
+        (LAW, Responses("answers", 6, EVENT.exponent, 39, 40), "more than the booked 39 cells"),
+        (LAW, Responses("answers", 6, EVENT.exponent, 40, 41), "booked were 41"),
+        (ResponseLaw(6, EVENT.exponent, 7), EVENT, "7 of 40 cells"),
+        (LAW, Responses("answers", 6, EVENT.exponent, 7, 7), "40 of 40 cells"),
+        (ResponseLaw(6, EVENT.exponent, 41), Responses("answers", 6, EVENT.exponent, 41, 41), "41 of 40"),
+        (ResponseLaw(6, EVENT.exponent, 7), Responses("answers", 6, EVENT.exponent, 6, 7), "6 cells"),
+        (ResponseLaw(5, EVENT.exponent), EVENT, "a mark is none of the 4"),
+    ],
+)
+def test_what_was_not_booked_is_refused_and_spends_nothing(
+    law: ResponseLaw, event: Event, complaint: str
+) -> None:
+    grant = grant_for(event)
+    for _ in range(2):
+        with pytest.raises(GrantError, match=complaint):
+            grant.randomize(rows_of(truth(6, SHAPE)), law)
+
+
+def test_rows_are_randomized_once() -> None:
+    grant = grant_for()
+    grant.randomize(rows_of(truth(6, SHAPE)), LAW)
+    with pytest.raises(GrantError, match="already made"):
+        grant.randomize(rows_of(truth(6, SHAPE)), LAW)
+
+
+def test_the_longest_row_decides_how_many_cells_may_differ() -> None:
+    before = np.full(SHAPE, -1)
+    before[3, :7] = 2
+    event = functools.partial(Responses, "answers", 6, EVENT.exponent, size=40)
+    grant_for(event(14)).randomize(rows_of(before), LAW)
+    with pytest.raises(GrantError, match="cap contributions") as refusal:
+        grant_for(event(13)).randomize(rows_of(before), LAW)
+    assert "7" not in str(refusal.value)
+    assert "14" not in str(refusal.value)
+
+
+def test_a_law_that_tells_nothing_or_everything_is_none() -> None:
+    for symbols, exponent in ((6, 0.1), (6, 301.0), (1, 1.0), (6, math.nan)):
+        with pytest.raises(BudgetError):
+            ResponseLaw(symbols, exponent)
+
+
+def test_an_order_is_the_same_again_from_the_same_seed() -> None:
+    np.testing.assert_array_equal(grant_for().order(50), grant_for().order(50))
+    assert np.any(grant_for(entropy=Seeded(2)).order(50) != grant_for().order(50))

@@ -1,0 +1,245 @@
+import ast
+import copy
+import dataclasses
+import os
+import threading
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hushrec.errors import GrantError
+from hushrec.privacy import grant as grant_module
+from hushrec.privacy.accounting.plan import Measurement, Plan
+from hushrec.privacy.bounded import Bounded
+from hushrec.privacy.exact_grant import unprotected
+from hushrec.privacy.grant import Grant
+from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.noise.entropy import OperatingSystem, Seeded
+
+SOURCES = Path(grant_module.__file__).parents[1]
+MakePlan, MakeBounded = Callable[..., Plan], Callable[..., Bounded]
+
+
+def grant_for(plan: Plan, seed: int = 1) -> Grant:
+    return Ledger.ephemeral(plan.budget).charge(plan, entropy=Seeded(seed))
+
+
+def test_a_release_is_the_sum_plus_the_booked_noise(make_plan: MakePlan, make_bounded: MakeBounded) -> None:
+    plan = make_plan(size=40_000)
+    bounded = make_bounded(size=40_000)
+    before = bounded.values.copy()
+    noisy = grant_for(plan).release(bounded)
+    assert noisy.event == plan.events[0]
+    assert (noisy.sigma, noisy.step) == (plan.events[0].sigma, 2**-8)
+    np.testing.assert_array_equal(bounded.values, before)
+    noise = noisy.values - before * 2**-8
+    assert not np.any(noise / 2**-8 % 1)  # on the grid
+    assert is_gaussian_noise_of(plan.events[0].sigma, noise)
+
+
+def is_gaussian_noise_of(sigma: float, noise: np.ndarray) -> bool:
+    """Mean and deviation within 6 standard errors: a false alarm in 4e-9; 3 % less noise is 8 of them."""
+    deviation = abs(noise.std() / sigma - 1) * np.sqrt(2 * noise.size)
+    return bool(deviation < 6 and abs(noise.mean() / sigma) * np.sqrt(noise.size) < 6)
+
+
+def test_noise_narrower_than_booked_is_found(
+    make_plan: MakePlan, make_bounded: MakeBounded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, bounded = make_plan(size=40_000), make_bounded(size=40_000)
+    monkeypatch.setattr(grant_module.fixed_point, "float_above", lambda width: 0.97 * float(width))
+    noise = grant_for(plan).release(bounded).values - bounded.values * 2**-8
+    assert not is_gaussian_noise_of(plan.events[0].sigma, noise)
+
+
+@pytest.mark.parametrize("step", [0.1, 1 / 3, 2**-8, 0.7])
+def test_the_sampler_is_never_asked_for_less_than_was_booked(
+    make_plan: MakePlan, step: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    monkeypatch.setattr(
+        grant_module.sampler(), "add_gaussian", lambda values, width, key: asked.append(width)
+    )
+    event = dataclasses.replace(make_plan().events[0], step=step)
+    plan = dataclasses.replace(make_plan(), measurements=(Measurement(event, 1.0),))
+    grant_for(plan).release(Bounded("sums", np.zeros(4, dtype=np.int64), 2.0, "l2", step))
+    assert Fraction(asked[0]) * Fraction(step) >= Fraction(event.sigma)
+
+
+def test_laplace_noise_is_drawn_where_it_was_booked(make_plan: MakePlan, make_bounded: MakeBounded) -> None:
+    plan = make_plan(delta=0.0, size=40_000)
+    noisy = grant_for(plan).release(make_bounded(size=40_000, norm="l1"))
+    noise = noisy.values - np.arange(40_000) * 1000 * 2**-8
+    assert noisy.sigma == pytest.approx(np.sqrt(2) * plan.events[0].noise)
+    # Mean |X| of Laplace noise is b, and its standard error b/√n; of normal noise with this σ it is 1.13 b.
+    assert abs(np.abs(noise).mean() / plan.events[0].noise - 1) < 6 / np.sqrt(40_000)
+
+
+def test_shape_is_kept_and_fresh_keys_are_used(make_plan: MakePlan, make_bounded: MakeBounded) -> None:
+    grant = grant_for(make_plan(size=6))
+    square = np.zeros((2, 3), dtype=np.int64)
+    first = grant.release(make_bounded("sums", values=square))
+    second = grant.release(make_bounded("counts", values=square))
+    assert first.values.shape == (2, 3)
+    assert np.any(first.values != second.values)
+
+
+def test_the_same_seed_gives_the_same_release_and_the_system_never_does(
+    make_plan: MakePlan, make_bounded: MakeBounded
+) -> None:
+    def released(entropy: Seeded | OperatingSystem) -> bytes:
+        plan = make_plan(size=100)
+        grant = Ledger.ephemeral(plan.budget).charge(plan, entropy=entropy)
+        return grant.release(make_bounded(size=100)).values.tobytes()
+
+    assert released(Seeded(5)) == released(Seeded(5)) != released(Seeded(6))
+    assert released(OperatingSystem()) != released(OperatingSystem())
+
+
+def test_a_measurement_is_made_once(make_plan: MakePlan, make_bounded: MakeBounded) -> None:
+    grant = grant_for(make_plan())
+    grant.release(make_bounded())
+    with pytest.raises(GrantError, match="already made"):
+        grant.release(make_bounded())
+
+
+def test_a_measurement_is_made_once_by_many_threads(make_plan: MakePlan, make_bounded: MakeBounded) -> None:
+    size = 50_000
+    grant = grant_for(make_plan(size=size))
+    made, refused = [], []
+    start = threading.Barrier(4)
+
+    def attempt() -> None:
+        start.wait()
+        try:
+            made.append(grant.release(make_bounded(size=size)))
+        except GrantError as error:
+            refused.append(error)
+
+    threads = [threading.Thread(target=attempt) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(made), len(refused)) == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"name": "covariance"}, "not booked"),
+        ({"sensitivity": 2.0000001}, "sensitivity"),
+        ({"values": np.zeros(5, dtype=np.int64)}, "size"),
+        ({"step": 2**-7}, "step"),
+        ({"norm": "l1"}, "norm"),
+    ],
+)
+def test_what_was_not_booked_is_refused_and_spends_nothing(
+    make_plan: MakePlan, make_bounded: MakeBounded, change: dict[str, object], complaint: str
+) -> None:
+    grant = grant_for(make_plan())
+    with pytest.raises(GrantError, match=complaint):
+        grant.release(make_bounded(**change))
+    grant.release(make_bounded())  # the booking is still there for the right sum
+
+
+def test_a_smaller_sensitivity_may_use_a_larger_booking(
+    make_plan: MakePlan, make_bounded: MakeBounded
+) -> None:
+    assert grant_for(make_plan()).release(make_bounded(sensitivity=1.5)).sigma == make_plan().events[0].sigma
+
+
+def test_a_closed_grant_releases_nothing(make_plan: MakePlan, make_bounded: MakeBounded) -> None:
+    grant = grant_for(make_plan())
+    grant.close()
+    with pytest.raises(GrantError):
+        grant.release(make_bounded())
+
+
+def test_nobody_makes_or_copies_a_grant(make_plan: MakePlan) -> None:
+    with pytest.raises(GrantError, match=r"Ledger\.charge"):
+        Grant(make_plan().events, OperatingSystem(), seal=None)
+    grant = grant_for(make_plan())
+    for duplicate in (copy.copy, copy.deepcopy, lambda twin: twin.__reduce_ex__(5)):
+        with pytest.raises(GrantError, match="copied"):
+            duplicate(grant)
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_forked_child_cannot_use_its_parents_grant(make_plan: MakePlan, make_bounded: MakeBounded) -> None:
+    grant = grant_for(make_plan())
+    child = os.fork()
+    if child == 0:
+        try:
+            grant.release(make_bounded())
+        except GrantError:
+            os._exit(7)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    grant.release(make_bounded())
+
+
+def test_the_sampler_proves_itself_before_anything_is_charged(
+    make_plan: MakePlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Unsound(Exception):
+        pass
+
+    def fails() -> None:
+        raise Unsound
+
+    plan = make_plan()
+    ledger = Ledger.ephemeral(plan.budget)
+    monkeypatch.setattr("hushrec.privacy.noise.sampler.self_test", fails)
+    grant_module.sampler.cache_clear()
+    with pytest.raises(Unsound):
+        ledger.charge(plan)
+    assert ledger.entries() == ()
+    monkeypatch.undo()
+    ledger.charge(plan)
+
+
+def test_without_protection_the_values_are_exact_and_say_so(make_bounded: MakeBounded) -> None:
+    grant = unprotected()
+    bounded = make_bounded(values=np.array([[3, -4]], dtype=np.int64), step=0.5)
+    noisy = grant.release(bounded)
+    np.testing.assert_array_equal(noisy.values, [[1.5, -2.0]])
+    assert (noisy.sigma, noisy.event, grant.private, grant.ledger) == (0.0, None, False, {})
+    assert grant.caveat == "not private: no noise was added"
+    np.testing.assert_array_equal(bounded.values, [[3, -4]])
+    grant.release(bounded)  # nothing is counted
+    grant.close()
+
+
+def importers(module: str, root: Path) -> set[str]:
+    """Files below a folder that import a module or a name from one."""
+    parent, _, leaf = module.rpartition(".")
+    found = set()
+    for path in root.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = {a.name for a in node.names} if isinstance(node, ast.Import | ast.ImportFrom) else set()
+            if isinstance(node, ast.ImportFrom) and (
+                node.module == module or (node.module == parent and leaf in names)
+            ):
+                found.add(path.name)
+            if isinstance(node, ast.Import) and module in names:
+                found.add(path.name)
+    return found
+
+
+def test_noise_has_one_door_and_grants_one_maker(tmp_path: Path) -> None:
+    assert importers("hushrec.privacy.noise.sampler", SOURCES) == {"grant.py"}
+    assert importers("hushrec.privacy.grant.SEAL", SOURCES) == {"ledger.py"}
+    for number, planted in enumerate(
+        (
+            "from hushrec.privacy.noise.sampler import rounded_gaussian",
+            "from hushrec.privacy.noise import sampler",
+            "import hushrec.privacy.noise.sampler",
+            "def f():\n    from hushrec.privacy.noise import sampler as s",
+        )
+    ):
+        (tmp_path / f"planted_{number}.py").write_text(planted)
+    assert len(importers("hushrec.privacy.noise.sampler", tmp_path)) == 4

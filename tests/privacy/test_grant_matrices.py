@@ -1,0 +1,322 @@
+"""Sparse matrices and rows through the one door: what is booked, what is refused, what comes out."""
+
+import functools
+import hashlib
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hushrec.arrays import Ints
+from hushrec.errors import BudgetError, GrantError, SamplerError
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.events import EVERY_RATING, Event, Gaussian, Laplace, Spherical
+from hushrec.privacy.accounting.plan import Measurement, Plan
+from hushrec.privacy.bounded import Bounded, BoundedMatrix, NoisyMatrix
+from hushrec.privacy.exact_grant import unprotected
+from hushrec.privacy.grant import Grant
+from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.noise import geometric, sampler
+from hushrec.privacy.noise import threshold as threshold_noise
+from hushrec.privacy.noise.entropy import Entropy, OperatingSystem, Seeded
+
+SHAPE, SCALE, STEP = (40, 30), 8.0, 2**-4
+CELLS = Laplace("cells", 1.0, SCALE * STEP, STEP, SHAPE[0] * SHAPE[1])
+ROWS = Spherical("rows", math.inf, 1.0, 2**-20, 60)
+BUDGET = Budget(epsilon=2.0, delta=1e-6, unit="rating", adjacency="add-remove")
+
+
+def plan_of(*events: Event, analysis: str = "corrected", budget: Budget = BUDGET) -> Plan:
+    claim = 1.0 if analysis == "published" else None
+    measurements = tuple(Measurement(event, 1 / len(events)) for event in events)
+    return Plan("toy", {}, "d" * 64, 1000, budget, analysis, measurements, claim)  # type: ignore[arg-type]
+
+
+def grant_for(*events: Event, entropy: Entropy | None = None, **facts: object) -> Grant:
+    plan = plan_of(*events, **facts)  # type: ignore[arg-type]
+    return Ledger.ephemeral(plan.budget).charge(plan, entropy=entropy or Seeded(1))
+
+
+def matrix(filled: float = 0.2, **changes: object) -> BoundedMatrix:
+    generator = np.random.default_rng(0)
+    there = generator.random(SHAPE) < filled
+    facts: dict[str, object] = {
+        "name": "cells",
+        "shape": SHAPE,
+        "indptr": np.concatenate([[0], np.cumsum(there.sum(axis=1))]).astype(np.int64),
+        "columns": np.nonzero(there)[1].astype(np.int32),
+        "values": generator.integers(-16, 17, there.sum()),
+        "sensitivity": 1.0,
+        "norm": "l1",
+        "step": STEP,
+    }
+    return BoundedMatrix(**(facts | changes))  # type: ignore[arg-type]
+
+
+def is_a_matrix(noisy: NoisyMatrix, threshold: int, limit: int) -> bool:
+    """Compressed rows of the shape, columns ascending, sizes between threshold and limit."""
+    owner = np.repeat(np.arange(noisy.shape[0]), np.diff(noisy.indptr))
+    places = owner * noisy.shape[1] + noisy.columns
+    sizes = np.abs(noisy.values)
+    types = noisy.indptr.dtype, noisy.columns.dtype, noisy.values.dtype
+    return bool(
+        types == (np.int64, np.int32, np.int32)
+        and noisy.indptr.shape == (noisy.shape[0] + 1,)
+        and noisy.columns.size == noisy.indptr[-1]
+        and np.all(np.diff(places) > 0)
+        and np.all((sizes >= threshold) & (sizes <= limit))
+    )
+
+
+# -- matrices ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("filled", [0.0, 0.2, 1.0])
+@pytest.mark.parametrize(("threshold", "limit"), [(1, 1), (20, 32), (200, 2**31 - 1)])
+def test_the_cells_that_reach_the_threshold_are_listed(filled: float, threshold: int, limit: int) -> None:
+    noisy = grant_for(CELLS).release_matrix(matrix(filled), threshold=threshold, limit=limit)
+    assert is_a_matrix(noisy, threshold, limit)
+    assert (noisy.event, noisy.sigma, noisy.step) == (CELLS, math.sqrt(2) * SCALE * STEP, STEP)
+    assert noisy.columns.size < CELLS.size
+    assert "values" not in repr(noisy)
+
+
+def test_nothing_given_is_written_to() -> None:
+    bounded = matrix()
+    before = bounded.values.copy(), bounded.columns.copy(), bounded.indptr.copy()
+    grant_for(CELLS).release_matrix(bounded, threshold=20, limit=32)
+    for now, then in zip((bounded.values, bounded.columns, bounded.indptr), before, strict=True):
+        np.testing.assert_array_equal(now, then)
+
+
+def test_cells_that_are_there_and_empty_ones_have_keys_of_their_own() -> None:
+    """With a checkpoint a key is a matter of what it is asked for: the same twice would be the same words."""
+    asked: list[tuple[str, str]] = []
+
+    class Watched(Seeded):
+        def key(self, name: str = "", purpose: str = "noise") -> bytes:
+            asked.append((name, purpose))
+            return super().key(name, purpose)
+
+    grant_for(CELLS, entropy=Watched(1)).release_matrix(matrix(), threshold=20, limit=60)
+    assert len(set(asked)) == len(asked) == 2
+
+
+def test_values_may_be_32_bits_wide() -> None:
+    wide, narrow = matrix(), matrix(values=matrix().values.astype(np.int32))
+    one, two = (grant_for(CELLS).release_matrix(m, threshold=9, limit=32) for m in (wide, narrow))
+    np.testing.assert_array_equal(one.values, two.values)
+
+
+def digest(noisy: NoisyMatrix) -> str:
+    return hashlib.sha256(
+        b"".join(a.tobytes() for a in (noisy.indptr, noisy.columns, noisy.values))
+    ).hexdigest()
+
+
+def test_the_same_seed_gives_the_same_bytes_and_the_system_never_does() -> None:
+    def released(entropy: Entropy) -> str:
+        return digest(grant_for(CELLS, entropy=entropy).release_matrix(matrix(), threshold=9, limit=32))
+
+    assert released(Seeded(5)) == released(Seeded(5)) != released(Seeded(6))
+    assert released(OperatingSystem()) != released(OperatingSystem())
+
+
+def test_the_cells_are_the_known_ones() -> None:
+    noisy = grant_for(CELLS).release_matrix(matrix(), threshold=20, limit=32)
+    assert digest(noisy)[:16] == "514243056a1f9b6e"
+
+
+def everything(threads: int, rows: int = 2000, columns: int = 900) -> list[Ints]:
+    draw = functools.partial(sampler.count_draws, Seeded(3).key())
+    empty = np.zeros(rows + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64)
+    facts = {"threshold": 30, "limit": 60, "scale": 10.0, "draw": draw, "threads": threads}
+    return list(threshold_noise.reaching((rows, columns), *empty, **facts))  # type: ignore[arg-type]
+
+
+def test_threads_change_nothing() -> None:
+    for one, three in zip(everything(1), everything(3), strict=True):
+        np.testing.assert_array_equal(one, three)
+
+
+def test_matrices_wider_than_a_run_and_narrow_ones_are_whole() -> None:
+    chance = math.exp(-29.5 / 10)
+    for shape in ((3, 700_000), (700_000, 3)):
+        _, columns, _ = everything(2, *shape)
+        # Within 7 standard deviations: a false alarm in 4e11. A run that is lost is 1e3 of them.
+        assert abs(columns.size - 2.1e6 * chance) < 7 * math.sqrt(2.1e6 * chance)
+
+
+def test_gaps_that_run_out_are_drawn_on() -> None:
+    law = geometric.gaps(10.0, 30, 2**31)
+
+    def draw(_: geometric.Count, *place: object) -> Ints:
+        return sampler.count_draws(Seeded(3).key(), law, *place)  # type: ignore[arg-type]
+
+    enough, found = geometric.passing(draw, law, (0, 0), 200_000)
+    # An estimate of one survivor in a million cells: the first 512 gaps end long before the run does.
+    bit_by_bit, again = geometric.passing(draw, replace(law, scale=1e6), (0, 0), 200_000)
+    assert found == again > 5 * 512
+    np.testing.assert_array_equal(enough[: found + 1], bit_by_bit[: found + 1])
+    assert enough[:found].sum() + found <= 200_000 < enough[: found + 1].sum() + found + 1
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"name": "others"}, "not booked"),
+        ({"sensitivity": 1.0000001}, "sensitivity"),
+        ({"step": 2**-5}, "step"),
+        ({"norm": "l2"}, "norm"),
+        ({"shape": (40, 31)}, "size"),
+    ],
+)
+def test_what_was_not_booked_is_refused_and_spends_nothing(change: dict[str, object], complaint: str) -> None:
+    grant = grant_for(CELLS)
+    with pytest.raises(GrantError, match=complaint):
+        grant.release_matrix(matrix(**change), threshold=20, limit=32)
+    grant.release_matrix(matrix(), threshold=20, limit=32)
+    with pytest.raises(GrantError, match="already made"):
+        grant.release_matrix(matrix(), threshold=20, limit=32)
+
+
+def test_every_release_adds_its_own_kind_of_noise() -> None:
+    size = SHAPE[0] * SHAPE[1]
+    grant = grant_for(Gaussian("cells", 1.0, 40.0, STEP, size), replace(ROWS, sensitivity=0.1))
+    with pytest.raises(GrantError, match="booked was gaussian"):
+        grant.release_matrix(matrix(norm="l2"), threshold=20, limit=32)
+    with pytest.raises(GrantError, match="booked was gaussian"):
+        grant.release_rows("cells", np.zeros(SHAPE), np.ones(SHAPE[0]))
+    with pytest.raises(GrantError, match="booked was spherical"):
+        grant.release(Bounded("rows", np.zeros(60, np.int64), 0.05, "l2", 2**-20))
+
+
+@pytest.mark.parametrize(("threshold", "limit"), [(0, 5), (-3, 5), (6, 5), (1, 2**31)])
+def test_thresholds_have_an_order(threshold: int, limit: int) -> None:
+    for grant in (grant_for(CELLS), unprotected()):
+        with pytest.raises(GrantError, match="1 ≤ threshold ≤ limit"):
+            grant.release_matrix(matrix(), threshold=threshold, limit=limit)
+
+
+def test_a_threshold_out_of_reach_is_refused_before_anything_is_used() -> None:
+    grant = grant_for(CELLS)
+    with pytest.raises(SamplerError, match=r"at most 2.4e\+03 steps"):
+        grant.release_matrix(matrix(), threshold=2402, limit=3000)
+    grant.release_matrix(matrix(), threshold=2400, limit=3000)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"values": matrix().values.astype(np.float64)},
+        {"columns": matrix().columns.astype(np.int64)},
+        {"indptr": matrix().indptr[:-1]},
+        {"indptr": matrix().indptr + 1},
+        {"indptr": matrix().indptr[::-1].copy()},
+        {"values": matrix().values[1:]},
+        {"columns": matrix().columns[::-1].copy()},
+        {"columns": np.full_like(matrix().columns, 3)},
+        {"columns": matrix().columns - 5},
+        {"shape": (40, 5)},
+        {"shape": (0, 30)},
+        {"shape": (40, 2**31)},
+        {"sensitivity": 0.0},
+        {"step": math.inf},
+    ],
+)
+def test_what_is_no_matrix_is_refused(change: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="cells: "):
+        matrix(**change)
+    assert "values" not in repr(matrix())
+
+
+def test_a_column_given_twice_is_refused_wherever_the_row_ends() -> None:
+    facts = {"shape": (2, 5), "values": np.ones(4, np.int64), "columns": np.array([1, 3, 3, 4], np.int32)}
+    matrix(indptr=np.array([0, 2, 4]), **facts)
+    matrix(indptr=np.array([0, 2, 2, 4]), **facts | {"shape": (3, 5)})
+    for starts in ([0, 1, 4], [0, 3, 4], [0, 0, 4], [0, 4, 4]):
+        with pytest.raises(ValueError, match="ascend"):
+            matrix(indptr=np.array(starts), **facts)
+
+
+def test_without_protection_the_cells_are_exact_and_say_so() -> None:
+    bounded = matrix()
+    noisy = unprotected().release_matrix(bounded, threshold=9, limit=12)
+    np.testing.assert_array_equal(noisy.values, np.clip(bounded.values, -12, 12))
+    np.testing.assert_array_equal(noisy.columns, bounded.columns)
+    assert (noisy.sigma, noisy.event, noisy.values.dtype) == (0.0, None, np.int32)
+
+
+# -- rows -------------------------------------------------------------------------------------------------
+
+
+def published(entropy: Entropy | None = None, event: Spherical = ROWS) -> Grant:
+    return grant_for(event, analysis="published", entropy=entropy)
+
+
+def test_rows_get_noise_of_their_own_scale() -> None:
+    values, scales = np.full((12, 5), 7.0), np.linspace(1, 4, 12)
+    noisy = published().release_rows("rows", values, scales)
+    same = published().release_rows("rows", values, np.ones(12))
+    np.testing.assert_allclose(noisy.values - 7, (same.values - 7) * scales[:, None], rtol=1e-12)
+    assert noisy.event == ROWS
+    assert noisy.sigma == pytest.approx(math.sqrt(6 * np.mean(scales**2)))
+    assert np.all(values == 7)
+    other = published(Seeded(2)).release_rows("rows", values, scales)
+    assert np.all(other.values != noisy.values)
+
+
+def test_rows_are_released_once_and_as_booked() -> None:
+    grant = published()
+    for name, values, scales, complaint in (
+        ("others", np.zeros((12, 5)), np.ones(12), "not booked"),
+        ("rows", np.zeros((12, 4)), np.ones(12), "size is 48, booked was 60"),
+        ("rows", np.zeros(60), np.ones(60), "shape"),
+        ("rows", np.zeros((12, 5)), np.ones(11), "shape"),
+        ("rows", np.zeros((12, 5)), np.zeros(12), "positive"),
+        ("rows", np.zeros((12, 5)), np.full(12, math.inf), "positive"),
+        ("rows", np.zeros((12, 5), np.float32), np.ones(12), "float64"),
+    ):
+        with pytest.raises(GrantError, match=complaint):
+            grant.release_rows(name, values, scales)
+    grant.release_rows("rows", np.zeros((12, 5)), np.ones(12))
+    with pytest.raises(GrantError, match="already made"):
+        grant.release_rows("rows", np.zeros((12, 5)), np.ones(12))
+
+
+def test_a_grant_that_could_be_private_adds_no_such_noise(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    event = replace(ROWS, sensitivity=0.5)
+    ledger = Ledger.create(tmp_path / "ledger.db", BUDGET)
+    with pytest.raises(BudgetError, match="seeded experiment without a ledger"):
+        ledger.charge(plan_of(event))
+    assert ledger.entries() == ()
+    grant = ledger.charge(plan_of(event), entropy=Seeded(1))
+    grant.caveat = ""
+    with pytest.raises(GrantError, match="published reproductions are seeded experiments"):
+        grant.release_rows("rows", np.zeros((12, 5)), np.ones(12))
+
+
+def test_without_protection_the_rows_are_exact() -> None:
+    values = np.arange(60.0).reshape(12, 5)
+    noisy = unprotected().release_rows("rows", values, np.ones(12))
+    np.testing.assert_array_equal(noisy.values, values)
+    assert (noisy.sigma, noisy.event) == (0.0, None)
+
+
+def test_a_size_of_every_rating_is_checked_in_all_but_its_number(
+    make_bounded: Callable[..., object],
+) -> None:
+    hidden = BUDGET.model_copy(update={"adjacency": "replace"})
+    events = [Laplace(name, 1.0, 8.0, 2**-8, EVERY_RATING) for name in ("sums", "counts")]
+    grant = grant_for(*events, budget=hidden)
+    for change in ({"sensitivity": 1.1}, {"norm": "l2"}, {"step": 1.0}):
+        with pytest.raises(GrantError):
+            grant.release(make_bounded("sums", 77, **({"sensitivity": 1.0, "norm": "l1"} | change)))  # type: ignore[arg-type]
+    for name, size in (("sums", 77), ("counts", 3)):
+        noisy = grant.release(make_bounded(name, size, sensitivity=1.0, norm="l1"))  # type: ignore[arg-type]
+        assert noisy.values.shape == (size,)
+    every = replace(CELLS, size=EVERY_RATING)
+    with pytest.raises(GrantError, match="size"):
+        grant_for(every, budget=hidden).release_matrix(matrix(), threshold=9, limit=32)

@@ -1,0 +1,86 @@
+"""The same ratings give the same bits, whatever the order of rows, the number of threads or of chunks."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hushrec.data.domain import Domain
+from hushrec.data.load import load
+from hushrec.data.synthetic import netflix_like
+from hushrec.kernels.sums.centring import centre, reference_centre
+from hushrec.statistics.covariance_sums import CovarianceSums
+from hushrec.statistics.item_sums import EffectSums
+
+
+def all_sums(ratings, unit, threads=1, shift=0.0):
+    domain = ratings.domain
+    effects = EffectSums(domain, unit, "add-remove", "l2", False, clip=1.25, contribution=10.0, strength=2)
+    covariance = CovarianceSums(
+        domain, unit, "add-remove", "l2", False, 0.65, 300, contribution=20.0, offset=5.0, threads=threads
+    )
+    released = np.linspace(2, 4.5, domain.n_items) + shift, 0.05
+    found = [*effects.measure(ratings), *covariance.measure(ratings, *released)]
+    return {query.name: values for query, values in found}
+
+
+@pytest.mark.parametrize("unit", ["rating", "user"])
+def test_sums_do_not_depend_on_the_order_of_rows(unit):
+    ratings = netflix_like(300, 60, 6000, seed=1).capped(60)
+    table = ratings.to_polars()
+    once = all_sums(ratings, unit)
+    for seed in range(3):
+        again = all_sums(load(table.sample(fraction=1.0, shuffle=True, seed=seed), ratings.domain), unit)
+        for name, values in once.items():
+            np.testing.assert_array_equal(values, again[name], err_msg=name)
+    other = all_sums(ratings, unit, shift=0.01)
+    assert (other["covariance"] != once["covariance"]).any(), "the test would see a difference"
+
+
+def test_sums_do_not_depend_on_threads():
+    ratings = netflix_like(500, 120, 12_000, seed=2)
+    once = all_sums(ratings, "rating", threads=1)
+    for threads in (2, 3):
+        again = all_sums(ratings, "rating", threads=threads)
+        assert all((values == again[name]).all() for name, values in once.items())
+
+
+def test_sums_do_not_depend_on_chunks():
+    """The sums of two halves of the users add to those of all, but for the last cut to the grid."""
+    ratings = netflix_like(400, 50, 6000, seed=3)
+    half = ratings.user_index() < 200
+    whole = all_sums(ratings, "rating")
+    parts = [all_sums(ratings.select(mask), "rating") for mask in (half, ~half)]
+    for name, values in whole.items():
+        difference = np.abs(values - parts[0][name] - parts[1][name]).max()
+        assert difference <= (1 if name == "covariance" else 0), name
+
+
+def test_an_empty_population_is_measured_like_any_other():
+    domain = Domain(items=range(5), scale=(1, 5, 1), max_users=100)
+    empty = load(
+        pl.DataFrame(
+            {"user_id": [], "item_id": [], "rating": []},
+            schema=dict.fromkeys(["user_id", "item_id", "rating"], pl.String),
+        ),
+        domain,
+    )
+    for unit in ("rating", "user"):
+        assert all(not values.any() for values in all_sums(empty, unit).values())
+
+
+@settings(max_examples=60, derandomize=True, deadline=None)
+@given(
+    st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=8), min_size=1, max_size=5),
+    st.integers(-1, 5),
+    st.integers(-3000, 3000),
+    st.integers(1, 9000),
+)
+def test_centring_equals_its_reference(rows, strength, prior, bound):
+    steps = np.array([s for row in rows for s in row], dtype=np.uint8)
+    indptr = np.cumsum([0, *map(len, rows)])
+    items = np.concatenate([np.arange(len(row)) for row in rows]).astype(np.int32)
+    offsets = np.linspace(3000, 21_000, 8).astype(np.int64)
+    arguments = (indptr, items, steps, np.arange(1, 6) * 4096, offsets, 8192, prior, strength, bound)
+    np.testing.assert_array_equal(centre(*arguments), reference_centre(*arguments))

@@ -1,0 +1,78 @@
+"""The step of the grid that is added to each Δ: with it nobody moves a sum by more, without it somebody does.
+
+A step is some 1e-9 of Δ, so distances are compared in exact arithmetic.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from hushrec.statistics import item_sums, sensitivity
+from hushrec.statistics.covariance_sums import CovarianceSums
+from hushrec.statistics.item_sums import EffectSums
+
+
+def moved_vectors(search, norm, contribution):
+    """What somebody who rates low gives to item sums: a term below zero is rounded away from it."""
+    domain = search.domain(5, 1)
+    sums = EffectSums(
+        domain, "user", "add-remove", norm, False, clip=0.3, contribution=contribution, strength=2
+    )
+    rows = [(*low, *[None] * (5 - len(low))) for c in range(5) for low in [(0,) * (c + 1), (*[0] * c, 4)]]
+    worst = 0.0
+    for row in rows:
+        for query, given in sums.measure(search.ratings(domain, [row])):
+            if query.name == "item sums":
+                worst = max(worst, search.exceeds(query, given, np.zeros_like(given)))
+    return worst
+
+
+def moved_matrices(search, unit, adjacency, norm):
+    """What a neighbour moves of a sum of others that lies anywhere between two steps of its grid."""
+    n, company = (2, 1) if unit == "user" else (1, 2)
+    chosen = {"clip": 0.3, "strength": 1, "contribution": 1.7, "offset": 5.0, "threads": 1}
+    sums = CovarianceSums(search.domain(n, 1 + company), unit, adjacency, norm, False, **chosen)
+    nobody, worst = (None,) * n, 0.0
+    rows = [*itertools.product([None, 0, 2, 4], repeat=n)]
+    for others in itertools.product(rows, repeat=company):
+        made = {}
+        for row in rows:
+            ratings = search.ratings(sums.domain, [row, *others])
+            made[row] = next(sums.measure(ratings, np.array([1.0, 4.3][:n]), 0.0))
+        for one, other in itertools.combinations(rows, 2):
+            if (nobody in (one, other)) == (adjacency == "add-remove"):
+                (query, here), (_, there) = made[one], made[other]
+                worst = max(worst, search.exceeds(query, here, there))
+    return worst
+
+
+@pytest.mark.parametrize("norm", ["l2", "l1"])
+@pytest.mark.parametrize("contribution", [1.7, 3.3])
+def test_the_step_of_the_grid_is_needed_for_item_sums(search, norm, contribution, monkeypatch):
+    assert moved_vectors(search, norm, contribution) <= 1
+    bound = item_sums.vector_user
+    monkeypatch.setattr(
+        item_sums, "vector_user", lambda weights, most, unit, norm: bound(weights, most, 0.0, norm)
+    )
+    assert moved_vectors(search, norm, contribution) > 1
+
+
+@pytest.mark.parametrize("norm", ["l2", "l1"])
+@pytest.mark.parametrize(
+    ("unit", "adjacency", "rule"),
+    [
+        ("rating", "add-remove", "matrix_add_remove"),
+        ("rating", "replace", "matrix_replace"),
+        ("user", "add-remove", "matrix_user"),
+    ],
+)
+def test_the_step_of_the_grid_is_needed_for_covariances(search, unit, adjacency, rule, norm, monkeypatch):
+    assert moved_matrices(search, unit, adjacency, norm) <= 1
+    bound = getattr(sensitivity, rule)
+
+    def without(weights, most, unit, norm, **moved):
+        return bound(weights, most, 0.0, norm, **moved)
+
+    monkeypatch.setattr(sensitivity, rule, without)
+    assert moved_matrices(search, unit, adjacency, norm) > 1

@@ -1,0 +1,232 @@
+"""Search for people whose marginal gradients, or weighted effects, move a sum by more than they may.
+
+What is searched are the integers that enter the grant.
+"""
+
+import dataclasses
+import itertools
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hushrec.data.packed.blocks import Blocks
+from hushrec.models.phases.item_effects import EffectSettings
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.statistics.person_gradients import MarginalGradients
+from hushrec.statistics.population import FULL, Population
+
+SCALES = [(1, 5, 1), (0.5, 4, 0.5), (0, 98, 7), (0.1, 5, 0.1), (0, 3.7, 0.1)]
+"""The last three lie off the grid."""
+WEIGHTS = [1, 77, FULL // 3, FULL // 2, FULL - 1, FULL]
+
+
+def person(rng, n_items, n_ratings, high=5):
+    row = [None] * n_items
+    for i in rng.permutation(n_items)[:n_ratings]:
+        row[i] = int(rng.integers(0, high))
+    return row
+
+
+def measured(search, gradients, rows, weights, drawn, effects, factors):
+    """The sum of a round over those of these people who were drawn."""
+    ratings = search.ratings(gradients.domain, rows)
+    there = np.array([set(row) != {None} for row in rows])
+    people = Population(ratings.with_asked(np.array(weights, float)[there]), lambda asked: asked.astype(int))
+    return gradients.measure(partial(people.sampled, np.array(drawn)[there]), effects, factors)
+
+
+def gave(search, gradients, row, weight, factors, effects, rng, drawn=(True, True, True)):
+    """What the sum moves by when a person comes to two others, in what their weight leaves them if drawn."""
+    n = gradients.domain.n_items
+    company = [person(rng, n, 5), person(rng, n, 1)]
+    here, there = (
+        measured(search, gradients, [mine, *company], [weight, FULL, 9], drawn, effects, factors)
+        for mine in (row, [None] * n)
+    )
+    query, part = gradients.query(1), weight / FULL if drawn[0] else 0.0
+    return search.exceeds(dataclasses.replace(query, sensitivity=query.sensitivity * part), here, there)
+
+
+@settings(max_examples=150, derandomize=True, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    n_ratings=st.sampled_from([1, 2, 10, 60, 200]),
+    rank=st.integers(1, 8),
+    size=st.sampled_from([0.0, 1e-6, 0.3, 1.0, 25.0]),
+    noise=st.sampled_from([1e-6, 0.05, 0.8]),
+    clip=st.sampled_from([0.01, 0.8, 4.0]),
+    contribution=st.sampled_from([0.1, 1.5, 3.0, 100.0]),
+    weight=st.sampled_from(WEIGHTS),
+    scale=st.sampled_from(SCALES),
+    drawn=st.tuples(*[st.booleans()] * 3),
+)
+def test_nobody_moves_the_sum_by_more_than_their_weight_of_delta_and_not_at_all_undrawn(
+    search, seed, n_ratings, rank, size, noise, clip, contribution, weight, scale, drawn
+):
+    rng = np.random.default_rng(seed)
+    domain = search.domain(200, 3, scale)
+    gradients = MarginalGradients(domain, rank, 1, 1.0, noise, clip, contribution)
+    factors = size * rng.standard_normal((200, rank))
+    effects = rng.uniform(scale[0] - 1, scale[1] + 1, 200)
+    row = person(rng, 200, n_ratings, high=domain.scale.levels)
+    assert gave(search, gradients, row, weight, factors, effects, rng, drawn) <= 1
+
+
+HEAVY = [0, 4] * 100
+
+
+def test_whoever_was_not_drawn_gives_nothing_and_the_search_would_notice(search, monkeypatch):
+    """Exhaustive over who is drawn of three. The planted fault: everybody has their weight all the same."""
+    rng = np.random.default_rng(1)
+    gradients = MarginalGradients(search.domain(200, 3), 4, 1, 0.5, 0.8, 0.8, 1.5)
+    factors, effects = rng.standard_normal((200, 4)), np.full(200, 3.0)
+    rows, weights = [HEAVY, person(rng, 200, 5), person(rng, 200, 1)], [FULL, FULL // 3, FULL]
+    alone = [
+        measured(search, gradients, rows, weights, np.arange(3) == k, effects, factors) for k in range(3)
+    ]
+    assert all(part.any() for part in alone)
+    for drawn in itertools.product([False, True], repeat=3):
+        found = measured(search, gradients, rows, weights, drawn, effects, factors)
+        np.testing.assert_array_equal(
+            found, sum(part for part, there in zip(alone, drawn, strict=True) if there)
+        )
+        assert gave(search, gradients, HEAVY, FULL, factors, effects, rng, drawn) <= 1
+    monkeypatch.setattr(Population, "sampled", lambda self, chosen: self.blocks())
+    with pytest.raises(AssertionError, match="neighbours differ"):
+        gave(search, gradients, HEAVY, FULL, factors, effects, rng, (False, True, True))
+
+
+def test_who_rated_much_gives_what_he_may_and_no_more(search):
+    rng = np.random.default_rng(1)
+    factors, effects, found = rng.standard_normal((200, 4)), np.full(200, 3.0), []
+    for contribution, weight in itertools.product((0.05, 0.2, 1.5), (FULL // 3, FULL)):
+        gradients = MarginalGradients(search.domain(200, 3), 4, 1, 1.0, 0.8, 0.8, contribution)
+        found.append(gave(search, gradients, HEAVY, weight, factors, effects, rng))
+    print(f"largest ratios: {found}")
+    assert max(found) <= 1
+    assert min(found) > 0.98, "truncation takes next to nothing"
+
+
+def test_rounding_lifts_nobody_to_the_next_step_of_the_grid(search):
+    """The bound lies a hair below a whole number of steps, which rounding in floating point may reach."""
+    domain = search.domain(2, 1)
+    whole = MarginalGradients(domain, 1, 1, 1.0, 0.8, 4.0, 0.05)
+    hair = dataclasses.replace(whole, contribution=float(np.nextafter(100_000 * whole.step, 0)))
+    assert hair.step == whole.step
+    reached = 0
+    for factor in np.linspace(1.0, 2.0, 200):
+        given_ = measured(search, hair, [[4, None]], [FULL], [True], np.zeros(2), np.full((2, 1), factor))
+        assert search.exceeds(hair.query(1), given_, np.zeros_like(given_)) <= 1
+        reached += abs(int(given_.sum())) == 99_999
+    assert reached > 100, "or nobody would be clipped"
+
+
+@pytest.mark.parametrize(("field", "ratio"), [("contribution", 0.97), ("weight", 0.97)])
+def test_an_understated_bound_is_found(search, monkeypatch, field, ratio):
+    gradients = MarginalGradients(search.domain(200, 3), 4, 1, 1.0, 0.8, 0.8, 1.5)
+    honest = gradients.query(1)
+    monkeypatch.setattr(
+        MarginalGradients, "query", lambda self, number: dataclasses.replace(honest, sensitivity=ratio * 1.5)
+    )
+    rng = np.random.default_rng(1)
+    weight = FULL if field == "contribution" else FULL // 2
+    assert gave(search, gradients, HEAVY, weight, rng.standard_normal((200, 4)), np.full(200, 3.0), rng) > 1
+
+
+@pytest.mark.parametrize("weight", WEIGHTS)
+@pytest.mark.parametrize("epsilon", [0.5, 8.0])
+@pytest.mark.parametrize("scale", SCALES)
+def test_weighted_effects_move_by_no_more_than_the_weight_of_delta(search, weight, epsilon, scale):
+    """All rows of few items with the ends of the scale, and long ones: counts at which weights bite."""
+    domain = search.domain(200, 3, scale)
+    budget = Budget(epsilon=epsilon, delta=1e-6, unit="user", adjacency="add-remove")
+    sums = EffectSettings().sums(domain, budget, "l2", published=False, personal=True)
+    top, rng = domain.scale.levels - 1, np.random.default_rng(3)
+    short = [
+        [*mine, *[None] * 197]
+        for mine in itertools.product((None, 0, 1, top), repeat=3)
+        if set(mine) != {None}
+    ]
+    long = [person(rng, 200, n, high=top + 1) for n in (5, 8, 33, 120, 200)]
+    worst = 0.0
+    for row in [*short, *long, [0, top] * 100, [top] * 200]:
+        ratings = search.ratings(domain, [row, [None] * 200, [None] * 200])
+        for query, given_ in sums.measure(ratings, np.array([weight], dtype=np.int64)):
+            may = dataclasses.replace(query, sensitivity=query.sensitivity * weight / FULL)
+            worst = max(worst, search.exceeds(may, given_, np.zeros_like(given_)))
+    assert worst <= 1
+    assert worst > 0.9 or weight < 100, "and not by far less: the bound is the right one"
+
+
+def test_rounding_of_weighted_sums_away_from_zero_is_found(search, monkeypatch):
+    """An arithmetic shift rounds down: a negative term of small weight grows beyond its share."""
+    from hushrec.kernels.sums.centring import weighted_item_sums
+    from hushrec.statistics import item_sums as item_sums_module
+
+    domain = search.domain(200, 3, (0, 98, 7))
+    budget = Budget(epsilon=0.5, delta=1e-6, unit="user", adjacency="add-remove")
+    sums = EffectSettings().sums(domain, budget, "l2", published=False, personal=True)
+    monkeypatch.setattr(item_sums_module, "truncated_item_sums", weighted_item_sums)
+    ratings = search.ratings(domain, [[0] * 100 + [14] * 100, [None] * 200, [None] * 200])
+    worst = 0.0
+    for weight in range(1, 9):
+        measured_ = sums.measure(ratings, np.array([weight]))
+        query, given_ = next((q, v) for q, v in measured_ if q.name == "item sums")
+        may = dataclasses.replace(query, sensitivity=query.sensitivity * weight / FULL)
+        worst = max(worst, search.exceeds(may, given_, np.zeros_like(given_)))
+    assert worst > 1
+
+
+# -- the population ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def crowd(search):
+    rng = np.random.default_rng(5)
+    domain = search.domain(40, 30)
+    rows = [person(rng, 40, int(n)) for n in rng.integers(1, 40, 30)]
+    asked = rng.choice([0.0, 0.5, 2.0, 8.0], 30)
+    return search.ratings(domain, rows).with_asked(asked)
+
+
+def weigh(asked):
+    return np.floor(np.minimum(asked / 4, 1) * FULL).astype(np.int64)
+
+
+def test_sums_over_block_files_are_the_sums_in_memory(crowd, tmp_path):
+    stored = Blocks.write(crowd, tmp_path / "blocks", ratings_per_block=60)
+    assert stored.n_blocks > 5
+    budget = Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
+    sums = EffectSettings().sums(crowd.domain, budget, "l2", published=False, personal=True)
+    gradients = MarginalGradients(crowd.domain, 3, 1, 0.5, 0.8, 0.8, 1.5)
+    chosen = np.random.default_rng(1).random(Population(crowd, weigh).n_people) < 0.5
+    factors = np.random.default_rng(2).standard_normal((40, 3))
+    found = []
+    for source in (crowd, stored):
+        people = Population(source, weigh)
+        effects = [values for _, values in people.total(sums.measure)]
+        present = partial(people.sampled, chosen)
+        found.append([*effects, gradients.measure(present, np.full(40, 3.0), factors)])
+    for here, there in zip(*found, strict=True):
+        np.testing.assert_array_equal(here, there)
+
+
+def test_who_asks_for_nothing_is_not_there(crowd):
+    without = crowd.select(np.repeat(crowd.asked > 0, crowd.counts))
+    here, there = Population(crowd, weigh), Population(without, weigh)
+    assert here.n_people == there.n_people == int((crowd.asked > 0).sum()) < crowd.n_users
+    (ours, weights), (theirs, same) = next(here.blocks()), next(there.blocks())
+    assert ours.digest() == theirs.digest()
+    np.testing.assert_array_equal(weights, same)
+
+
+def test_nobody_at_all_gives_zeros(search):
+    domain = search.domain(40, 3)
+    people = Population(search.ratings(domain, [[None] * 40] * 3))
+    budget = Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
+    sums = EffectSettings().sums(domain, budget, "l2", published=False, personal=True)
+    assert people.n_people == 0
+    assert all(not values.any() for _, values in people.total(sums.measure))

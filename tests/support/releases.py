@@ -1,0 +1,139 @@
+"""Releases made by hand, forged and as they are: fixtures that several folders share."""
+
+import json
+
+import numpy as np
+import pytest
+import safetensors.numpy
+
+from hushrec.release import artefact
+from hushrec.release.artefact import Release
+from hushrec.release.client import Client
+from hushrec.release.statement import Measured, Statement
+
+RANK, SIMILAR, PEOPLE = 2, 3, 5
+
+
+def statement(**changes):
+    """A private statement, but for what is named."""
+    facts = {
+        "caveat": "",
+        "unit": "user",
+        "adjacency": "add-remove",
+        "epsilon": 1.25,
+        "delta": 1e-6,
+        "analysis": "corrected",
+        "measurements": (
+            Measured("item sums", "gaussian", 2.0, 8.0, 4, 0.75, 0.03125),
+            Measured("co-rating weights", "laplace", 3.0, 6.0, 10, 0.25, 0.5),
+            Measured("item counts", "exact", 0.0, 0.0, 4, 0.0, 0.0),
+        ),
+        "assumes": ("the catalogue is public",),
+        "ledger": {
+            "id": "9f" * 16,
+            "file": "ledger.db",
+            "seq": 3,
+            "head": "ab" * 32,
+            "slot": 0,
+            "horizon": 4,
+        },
+    }
+    return Statement(**(facts | changes))
+
+
+def pairs(n):
+    return n * (n + 1) // 2
+
+
+def release(kind="factors", n=4, seed=0, rank=RANK, **changes):
+    """A release with random numbers in it, but for what is named."""
+    rng = np.random.default_rng(seed)
+    own = {
+        "factors": {"item_factors": (n, rank)},
+        "factors and people": {
+            "item_factors": (n, rank),
+            "user_effects": (PEOPLE,),
+            "user_factors": (PEOPLE, rank),
+        },
+        "neighbours": {"item_factors": (n, rank), "similarity_factors": (n, SIMILAR)},
+        "dense neighbours": {"covariance": (pairs(n),), "similarity": (pairs(n),)},
+    }[kind]
+    tensors = {"item_effects": rng.uniform(2, 4, n), "item_noise": rng.uniform(0.5, 1.5, n)}
+    tensors |= {name: rng.normal(size=shape) / 2 for name, shape in own.items()}
+    facts = {
+        "model": "Planted",
+        "config": {"rank": rank, "covariance": {"clip": None}},
+        "kind": kind,
+        "items": tuple(f"item {i} é" for i in range(n)),
+        "scale": (1.0, 5.0, 0.5),
+        "constants": {"user_mean": 0.125, "user_variance": 0.16, "level_noise": 0.8, "neighbours": 2.0},
+        "tensors": {name: array.astype(np.float32) for name, array in tensors.items()},
+        "statement": statement(),
+        "users": tuple(f"person {u} é" for u in range(PEOPLE)) if "user_factors" in own else (),
+    }
+    return Release(**(facts | changes))
+
+
+def opened(data):
+    """The JSON facts and the tensors of a release's bytes."""
+    header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+    return json.loads(header["__metadata__"]["hushrec"]), safetensors.numpy.load(data)
+
+
+def closed(facts, tensors, *, sign=True):
+    """A file of these facts and tensors. ``sign`` brings its digest up to date, as a forger would."""
+    facts = {name: value for name, value in facts.items() if not sign or name != "sha256"}
+    if sign:
+        facts["sha256"] = artefact._digest(facts, tensors)
+    return safetensors.numpy.save(tensors, {"hushrec": json.dumps(facts)})
+
+
+def used(data):
+    """Everything that a reader does with a release: if it opens, all of it works."""
+    release = Release.from_bytes(data)
+    client = Client(release)
+    own = dict.fromkeys(release.items[:2], release.scale[1])
+    assert np.isfinite(list(client.predict(own).values())).all()
+    assert release.items == () or client.recommend({}, 1)
+    for user in release.users:
+        assert np.isfinite(list(client.predict(user=user).values())).all()
+    assert repr(release)
+    assert str(release.statement)
+    return release.to_bytes()
+
+
+@pytest.fixture(scope="session", name="used")
+def _used():
+    return used
+
+
+@pytest.fixture(scope="session", name="statement")
+def _statement():
+    return statement
+
+
+@pytest.fixture(scope="session", name="release")
+def _release():
+    return release
+
+
+@pytest.fixture(scope="session", name="opened")
+def _opened():
+    return opened
+
+
+@pytest.fixture(scope="session")
+def forged():
+    """Bytes after ``change(facts, tensors)``, with a digest that fits them."""
+
+    def forge(data, change, *, sign=True):
+        facts, tensors = opened(data)
+        change(facts, tensors)
+        return closed(facts, tensors, sign=sign)
+
+    return forge
+
+
+@pytest.fixture(params=["factors", "factors and people", "neighbours", "dense neighbours"])
+def kind(request):
+    return request.param

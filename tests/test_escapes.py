@@ -1,0 +1,111 @@
+"""What files hold is shown, and never acts: on a terminal, in a message, in a page."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from hushrec.cli.app import app
+from hushrec.errors import BudgetExceeded, HushrecError
+from hushrec.escapes import escaped
+from support.releases import _release  # noqa: F401  (a fixture)
+
+HOSTILE = (
+    "\x1b[2J\x1b]0;owned\x07[red]Alien[/red]\n3  item  5.00\r\u202egnp.exe\u2066\x9b31m\u2028\u200b\ufeff\x7f"
+)
+ACTS = {
+    *range(32),
+    *range(0x7F, 0xA0),
+    0x2028,
+    0x2029,
+    0x200B,
+    0xFEFF,
+    *range(0x202A, 0x202F),
+    *range(0x2066, 0x206A),
+}
+
+
+def harmless(text, *, lines=True):
+    return not ({ord(sign) for sign in text} & ACTS - ({10} if lines else set()))
+
+
+@pytest.mark.parametrize("sign", sorted(ACTS - set(range(32))) + list(range(32)) + [0xD800, 0xE0001, 0x61C])
+def test_signs_that_act_are_written_out(sign):
+    shown = escaped(f"a{chr(sign)}b")
+    assert shown.isprintable()
+    assert shown[1] == "\\"
+    assert shown.encode().decode("unicode_escape") == f"a{chr(sign)}b"
+
+
+@pytest.mark.parametrize(
+    "text", ["Alien³", "نیم\u200cفاصله", "👩\u200d🚀", "東京\u3000物語", "C:\\new\\x1b", "", "«é»\u00a0!"]
+)
+def test_other_text_stays_what_it_is(text):
+    assert escaped(text) == text
+
+
+def under(kind):
+    return {kind}.union(*map(under, kind.__subclasses__()))
+
+
+@pytest.mark.parametrize("kind", sorted(under(HushrecError) - {BudgetExceeded}, key=str))
+def test_every_error_is_one_harmless_line(kind):
+    shown = str(kind(f"no item {HOSTILE} here"))
+    assert shown == f"no item {escaped(HOSTILE)} here"
+    assert harmless(shown, lines=False)
+
+
+@pytest.fixture
+def hostile(release, tmp_path):
+    items = (HOSTILE, "[bold]b[/bold]", "\x1b[31mc", "d :smile:")
+    path = release(items=items).save(tmp_path / "evil.safetensors")
+    return path, items
+
+
+def test_recommendations_show_ids_and_do_not_act(hostile):
+    path, items = hostile
+    shown = CliRunner().invoke(app, ["recommend", str(path)], env={"COLUMNS": "300"}).output
+    assert harmless(shown)
+    assert len(shown.splitlines()) == 2 + len(items)
+    for item in items:
+        assert escaped(item) in shown
+
+
+def test_ids_of_ones_own_are_shown_and_do_not_act(hostile, tmp_path):
+    own = tmp_path / "own.json"
+    own.write_text(json.dumps({HOSTILE + "!": 5, HOSTILE: 4}))
+    shown = CliRunner().invoke(
+        app, ["recommend", str(hostile[0]), "--ratings", str(own)], env={"COLUMNS": "300"}
+    )
+    assert harmless(shown.output)
+    assert "Left out" in shown.stderr
+    assert len(shown.stderr.splitlines()) == 1
+    assert len(shown.stdout.splitlines()) == 2 + 3  # the id itself is found, as it stands
+
+
+def test_shown_files_and_refusals_do_not_act(hostile, tmp_path):
+    (tmp_path / ("x\x1b[31m\ny.safetensors")).write_bytes(hostile[0].read_bytes())
+    (tmp_path / ("z\x1b[31m\nz.safetensors")).write_bytes(b"nothing")
+    for name, code in (("x\x1b[31m\ny.safetensors", 0), ("z\x1b[31m\nz.safetensors", 2), ("none\x1b\n", 2)):
+        result = CliRunner().invoke(app, ["show", str(tmp_path / name)], env={"COLUMNS": "900"})
+        assert result.exit_code == code
+        assert harmless(result.output)
+        assert ("\\x1b" in result.output) == (name[0] != "z")
+        assert (code == 0) or len(result.output.splitlines()) == 1
+
+
+def test_markup_and_emoji_are_text_also_in_heads_and_errors(capsys):
+    from hushrec.cli import console
+
+    listed = console.table("[red]head[/red]\x1b[1m", "\x9bb")
+    listed.add_row("[red]x[/red]", ":smile:")
+    for printer in (console.out(), console.err()):
+        printer.print(listed)
+        printer.print("[red]y[/red]\x1b[1m\nsecond line")
+    shown = capsys.readouterr()
+    for text in shown:
+        assert harmless(text)
+        assert {"[red]head[/red]", "[red]x[/red]", ":smile:", "[red]y[/red]"} <= set(
+            text.replace("\\", " ").split()
+        )
+        assert "\nsecond line" in text
