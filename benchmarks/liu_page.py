@@ -79,7 +79,7 @@ def certified(trimmed, whole, others):
 
 
 def personal(whole, own, folder):
-    """RMSE where everybody asks for an ε of his own, and how many ask for which."""
+    """RMSE where users ask for their own ε, and how many ask for which."""
     mine = points(own, "everybody his own ε")[8.0]
     all_alike = points(whole, CERTIFIED)
     body = [[f"everybody {e:g}", shown(all_alike[e])] for e in (0.5, 2.0, 8.0)]
@@ -92,14 +92,14 @@ def personal(whole, own, folder):
         names = [f"ε = {epsilon:g}" for epsilon, _ in asked]
         bars = left.bar(names, [100 * share for _, share in asked], color="#0072B2", width=0.6)
         left.bar_label(bars, fmt="%.0f %%", padding=2)
-        left.set_ylabel("people, %")
-        left.set_title("what people ask for", fontsize=9)
-        rows = [*((f"all ε = {e:g}", all_alike[e]) for e in (0.5, 2.0)), ("each his own", mine)]
+        left.set_ylabel("users, %")
+        left.set_title("what users ask for", fontsize=9)
+        rows = [*((f"all ε = {e:g}", all_alike[e]) for e in (0.5, 2.0)), ("an ε per user", mine)]
         rows.append(("all ε = 8", all_alike[8.0]))
         places = range(len(rows))
         errors = [line["rmse"] for _, line in rows]
         spread = [(line["high"] - line["low"]) / 2 for _, line in rows]
-        colours = ["#D55E00" if name == "each his own" else "#0072B2" for name, _ in rows]
+        colours = ["#D55E00" if name == "an ε per user" else "#0072B2" for name, _ in rows]
         for place, error, half, colour in zip(places, errors, spread, colours, strict=True):
             right.errorbar(error, place, xerr=half, fmt="o", color=colour, ecolor="#444444", capsize=3)
             right.annotate(f"{error:.3f}", (error, place), (0, 7), textcoords="offset points", ha="center")
@@ -107,12 +107,12 @@ def personal(whole, own, folder):
         right.invert_yaxis()
         right.margins(x=0.1, y=0.2)
         right.set_xlabel("RMSE, stars")
-        right.set_title("what comes of it", fontsize=9)
+        right.set_title("the resulting error", fontsize=9)
         for axes in (left, right):
             axes.spines[["top", "right"]].set_visible(False)
         left.margins(y=0.15)
         drawing.savefig(folder / "liu-personal.svg", format="svg", metadata={"Date": None})
-    return markdown(["ε", "RMSE"], [*body[:2], ["each his own", shown(mine)], body[2]])
+    return markdown(["ε", "RMSE"], [*body[:2], ["an ε per user", shown(mine)], body[2]])
 
 
 def cache(path):
