@@ -186,7 +186,7 @@ def test_sensitivities_of_gradients_and_right_hand_sides(unit, adjacency):
             continue
         found = events(model, unit, adjacency)
         people = found.get("users, round 1")
-        shown = "stay on the device" if people is None else f"{people.event.sensitivity:.3g}"
+        shown = "not released" if people is None else f"{people.event.sensitivity:.3g}"
         stated = row(page, f"`{unit}`, {adjacency}")
         assert stated == [shown, f"{found['items, round 1'].event.sensitivity:.3g}"]
 
