@@ -8,7 +8,7 @@ BIN := .venv/bin
 ONE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check --editable
 
-.PHONY: demo test lint test-full mutants fuzz oracles bench bench-als bench-sgd docs clean
+.PHONY: demo test lint test-full mutants fuzz oracles bench bench-als bench-sgd tables docs clean
 
 demo: .venv/.report       ## a private recommender on generated ratings, offline
 	@$(BIN)/hushrec demo
@@ -46,6 +46,9 @@ bench-als: .venv/.bench .venv/.peers  ## alternating least squares beside lenski
 
 bench-sgd: .venv/.bench .venv/.sgd-peers  ## gradient descent beside LIBMF, cornac and Surprise
 	@$(BIN)/python benchmarks/sgd.py
+
+tables: .venv/.dev        ## the tables of models in README and docs, from the registry and the pages
+	@$(BIN)/python docs/tables.py
 
 docs: .venv/.docs         ## the documentation as pages, in site/
 	@$(BIN)/python -m sphinx -W --keep-going -q docs site

@@ -2,12 +2,12 @@
 
 import json
 import os
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
+from hushrec import registry
 from hushrec.errors import ConfigError, DataError, DomainError, ReleaseError
 
 if TYPE_CHECKING:
@@ -18,34 +18,25 @@ if TYPE_CHECKING:
     from hushrec.models.base import Model
     from hushrec.privacy.accounting.budget import Budget
 
-ModelName = Literal[
-    "global-effects",
-    "covariance-svd",
-    "covariance-knn",
-    "input-perturbation-mf",
-    "private-sgd",
-    "private-als",
-    "posterior-mf",
-    "matrix-factorization",
-    "user-knn",
-    "item-knn",
-]
-_MODELS: dict[ModelName, str] = {
-    "global-effects": "GlobalEffects",
-    "covariance-svd": "CovarianceSVD",
-    "covariance-knn": "CovarianceKNN",
-    "input-perturbation-mf": "InputPerturbationMF",
-    "private-sgd": "PrivateSGD",
-    "private-als": "PrivateALS",
-    "posterior-mf": "PosteriorMF",
-    "matrix-factorization": "MatrixFactorization",
-    "user-knn": "UserKNN",
-    "item-knn": "ItemKNN",
-}
-MethodName = Literal["randomized-response", "distance-based"]
+MODEL_NAMES = tuple(map(registry.command_name, registry.MODELS))
+METHOD_NAMES = tuple(map(registry.command_name, registry.METHODS))
 
 DomainFile = Annotated[Path, typer.Option("--domain", help="The domain, as hushrec domain writes it.")]
+if TYPE_CHECKING:
+    ModelName: TypeAlias = str
+    MethodName: TypeAlias = str
+else:  # the choices follow from the registry, which a type checker cannot see
+    ModelName, MethodName = Literal[MODEL_NAMES], Literal[METHOD_NAMES]
+
 ModelOption = Annotated[ModelName, typer.Option("--model", help="The algorithm.")]
+MethodOption = Annotated[
+    MethodName,
+    typer.Option(
+        "--method",
+        help="randomized-response answers every cell of a user's row by chance; distance-based replaces "
+        "items by others, mostly near ones.",
+    ),
+]
 Analysis = Annotated[
     Literal["corrected", "published"],
     typer.Option(help="corrected claims what holds; published reproduces the paper, whose claim may not."),
@@ -89,19 +80,18 @@ Separator = Annotated[str | None, typer.Option(help="Of csv and tsv, one charact
 Decimal = Annotated[str, typer.Option(help="Decimal sign of csv and tsv, . or ,")]
 
 
-def model(name: ModelName, analysis: str, noise: str | None, settings: list[str] | None) -> "Model":
+def model(name: str, analysis: str, noise: str | None, settings: list[str] | None) -> "Model":
     """The configuration that the options describe.
 
     Raises:
         ConfigError: A setting is unknown or wrong.
     """
     chosen = _chosen(settings, analysis=analysis, noise=noise)
-    made = getattr(import_module("hushrec"), _MODELS[name])(**chosen)
-    return made  # type: ignore[no-any-return]
+    return registry.class_of(name)(**chosen)  # type: ignore[no-any-return]
 
 
 def method(
-    name: MethodName,
+    name: str,
     analysis: str,
     settings: list[str] | None,
     domain: "Domain",

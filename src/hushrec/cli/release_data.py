@@ -17,13 +17,7 @@ if TYPE_CHECKING:
 
 def release_data(
     domain: options.DomainFile,
-    method: Annotated[
-        options.MethodName,
-        typer.Option(
-            help="randomized-response answers every cell of a person's row by chance; distance-based "
-            "replaces items by others, mostly near ones."
-        ),
-    ],
+    method: options.MethodOption,
     ratings: Annotated[
         Path | None, typer.Argument(help="The private ratings: user_id, item_id, rating[, timestamp].")
     ] = None,

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
 
-import hushrec
+from hushrec import registry
 from hushrec.errors import ConfigError, HushrecError
 from hushrec.evaluation import baselines
 from hushrec.experiments.case import Case
@@ -61,11 +61,8 @@ class Run(Table):
     @field_validator("model")
     @classmethod
     def _is_a_model(cls, name: str) -> str:
-        known = [
-            n for n in hushrec.__all__ if isinstance(m := getattr(hushrec, n), type) and issubclass(m, Model)
-        ]
-        if name not in known:
-            raise ValueError(f"there is no model {name!r}; there are {', '.join(known)}")
+        if name not in registry.MODELS:
+            raise ValueError(f"there is no model {name!r}; there are {', '.join(registry.MODELS)}")
         return name
 
     @model_validator(mode="after")
@@ -82,7 +79,7 @@ class Run(Table):
 
     def configs(self) -> list[Model]:
         """The model under each analysis."""
-        made = getattr(hushrec, self.model)
+        made = registry.class_of(self.model)
         return [made(**self.settings, analysis=analysis) for analysis in self.analysis]
 
     def budgets(self) -> list[Budget]:

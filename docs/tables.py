@@ -1,0 +1,92 @@
+"""Writes the tables of models into the README and the documentation: ``make tables``.
+
+They follow from the registry, from what each class supports, and from the table *at a glance* on each page.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+from hushrec import registry
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = ROOT / "docs" / "models"
+TARGETS = (ROOT / "README.md", PAGES / "index.md", ROOT / "docs" / "reference.md")
+UNITS = (("rating", "replace"), ("rating", "add-remove"), ("user", "add-remove"), ("user", "replace"))
+_GLANCE = re.compile(r"^\| at a glance \| \|\n\|---\|---\|\n((?:\|.*\|\n)+)", re.MULTILINE)
+_TABLE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
+
+
+def glance(name):
+    """What a page says at a glance, fact by fact."""
+    page = PAGES / f"{registry.file_name(name)}.md"
+    found = _GLANCE.search(page.read_text("utf-8"))
+    if found is None:
+        raise SystemExit(f"{page.relative_to(ROOT)} has no table that begins | at a glance | |")
+    return dict(re.match(r"\| (.*?) \| (.*) \|$", line).groups() for line in found[1].splitlines())
+
+
+def rows(names, *facts):
+    """A row for each name: the name with its link, then these facts of its page."""
+    return [[f"[{name}]({registry.file_name(name)}.md)", *(glance(name)[f] for f in facts)] for name in names]
+
+
+def protection():
+    """Which units and adjacencies each private model supports, its noise, and whether it lists users."""
+    for name in registry.MODELS:
+        supported = registry.class_of(name).supports
+        if supported:
+            yes = ["yes" if pair in supported else "no" for pair in UNITS]
+            first, *rest = rows([name], "noise", "lists users")[0]
+            yield [first, *yes, *rest]
+
+
+def markdown(head, body):
+    """A table in Markdown."""
+    lines = [head, ["---"] * len(head), *body]
+    return "".join(
+        "| " + " | ".join(line) + " |\n" if line[0] != "---" else "|---" * len(line) + "|\n" for line in lines
+    )
+
+
+def tables():
+    """Every table by its name."""
+    both = (*registry.MODELS, *registry.METHODS)
+    units = [f"`{unit}`, {adjacency}" for unit, adjacency in UNITS]
+    in_readme = rows(both, "paper")
+    for row in in_readme:
+        row[0] = row[0].replace("(", "(docs/models/")
+        row.insert(
+            1, next(filter(None, map(glance(row[0][1:].split("]")[0]).get, ("predicts by", "releases"))))
+        )
+    return {
+        "models": markdown(["model or method", "predicts by, or releases", "paper"], in_readme),
+        "pages": "```{toctree}\n" + "".join(f"{registry.file_name(n)}\n" for n in both) + "errata\n```\n",
+        "predictions": markdown(
+            ["model", "measures", "predicts by"], rows(registry.MODELS, "measures", "predicts by")
+        ),
+        "protection": markdown(["model", *units, "noise", "lists users"], [*protection()]),
+        "methods": markdown(
+            ["method", "releases", "protects", "mechanism"],
+            rows(registry.METHODS, "releases", "protects", "mechanism"),
+        ),
+        "classes": "```{eval-rst}\n"
+        + "".join(f".. autoclass:: hushrec.{n}\n" for n in registry.MODELS)
+        + "```\n",
+    }
+
+
+def written(text):
+    """A page's text with its tables as they should be."""
+    made = tables()
+    return _TABLE.sub(lambda found: found[1] + made[found[2]] + found[3], text)
+
+
+if __name__ == "__main__":
+    for target in TARGETS:
+        before = target.read_text("utf-8")
+        after = written(before)
+        if after != before:
+            target.write_text(after, "utf-8")
+            print(target.relative_to(ROOT), "written")
+    sys.exit(0)

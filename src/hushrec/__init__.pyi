@@ -1,0 +1,51 @@
+"""Every public name and the module it lives in, one line each. ``hushrec.registry`` reads this file."""
+
+from . import data as data
+from . import errors as errors
+from . import testing as testing
+from .curator.fit import fit as fit
+from .curator.fit import plan as plan
+from .curator.release_data import release_data as release_data
+from .data import synthetic as synthetic
+from .data.domain import Domain as Domain
+from .data.load import load as load
+from .data.packed.blocks import Blocks as Blocks
+from .data.packed.pack import load_blocks as load_blocks
+from .data.ratings import Ratings as Ratings
+from .errors import BudgetExceeded as BudgetExceeded
+from .evaluation.protocol import evaluate as evaluate
+from .local.released import ReleasedData as ReleasedData
+
+# Models, in the order of the documentation's tables.
+from .models.global_effects import GlobalEffects as GlobalEffects  # isort: split
+
+from .models.covariance_knn import CovarianceKNN as CovarianceKNN  # isort: split
+
+from .models.covariance_svd import CovarianceSVD as CovarianceSVD  # isort: split
+
+from .models.input_perturbation_mf import InputPerturbationMF as InputPerturbationMF  # isort: split
+
+from .models.private_sgd import PrivateSGD as PrivateSGD  # isort: split
+
+from .models.private_als import PrivateALS as PrivateALS  # isort: split
+
+from .models.posterior_mf import PosteriorMF as PosteriorMF  # isort: split
+
+from .models.matrix_factorization import MatrixFactorization as MatrixFactorization  # isort: split
+
+from .models.user_knn import UserKNN as UserKNN  # isort: split
+
+from .models.item_knn import ItemKNN as ItemKNN  # isort: split
+
+# Methods that release data.
+from .local.randomized_response import RandomizedResponse as RandomizedResponse  # isort: split
+
+from .local.distance_based import DistanceBased as DistanceBased  # isort: split
+
+from .privacy.accounting.budget import Budget as Budget
+from .privacy.ledger.ledger import Ledger as Ledger
+from .release.artefact import Release as Release
+from .release.client import Client as Client
+
+__version__: str
+__all__: list[str]

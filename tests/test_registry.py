@@ -1,0 +1,78 @@
+"""One line registers a model: names, commands and tables follow from it, or are checked against it."""
+
+import ast
+import importlib.util
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+import hushrec as hr
+from hushrec import registry
+from hushrec.cli import options
+from hushrec.local.method import Method
+from hushrec.models.base import Model
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src" / "hushrec"
+spec = importlib.util.spec_from_file_location("docs_tables", ROOT / "docs" / "tables.py")
+tables = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(tables)
+
+
+def classes(room):
+    """Names of the classes that stand in a file of their own name."""
+    for path in (SOURCE / room).glob("*.py"):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.ClassDef) and registry.file_name(node.name) == path.stem:
+                yield node.name
+
+
+@pytest.mark.parametrize("name", registry.HOMES)
+def test_every_public_name_can_be_had(name):
+    found = getattr(hr, name)
+    assert getattr(found, "__name__", "").rpartition(".")[2] == name
+
+
+def test_other_names_are_refused():
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        hr.Nothing  # noqa: B018
+
+
+def test_every_model_and_method_is_registered():
+    assert set(registry.MODELS) == set(classes("models")) - {"Noiseless"}
+    assert set(registry.METHODS) == set(classes("local")) - {"Method", "Groups"}
+    assert all(issubclass(registry.class_of(name), Model) for name in registry.MODELS)
+    assert all(issubclass(registry.class_of(name), Method) for name in registry.METHODS)
+
+
+def test_the_command_line_offers_what_is_registered():
+    assert get_args(options.ModelName) == tuple(map(registry.command_name, registry.MODELS))
+    assert get_args(options.MethodName) == tuple(map(registry.command_name, registry.METHODS))
+    assert registry.command_name("CovarianceSVD") == "covariance-svd"
+    assert registry.class_of("covariance-svd") is hr.CovarianceSVD
+
+
+@pytest.mark.parametrize("page", tables.TARGETS, ids=lambda page: page.name)
+def test_tables_are_up_to_date(page):
+    text = page.read_text("utf-8")
+    assert text == tables.written(text), "run make tables"
+    assert "<!-- table: " in text
+
+
+def test_a_model_without_its_row_is_found(monkeypatch):
+    index = ROOT / "docs" / "models" / "index.md"
+    monkeypatch.setattr(registry, "MODELS", registry.MODELS[:-1])
+    assert tables.written(index.read_text("utf-8")) != index.read_text("utf-8")
+    monkeypatch.setattr(registry, "MODELS", ("Nowhere",))
+    with pytest.raises(FileNotFoundError):
+        tables.written(index.read_text("utf-8"))
+
+
+def test_the_table_of_units_says_what_the_classes_support():
+    lines = {line[0].split("]")[0][1:]: line[1:5] for line in tables.protection()}
+    for name, told in lines.items():
+        assert [answer == "yes" for answer in told] == [
+            pair in registry.class_of(name).supports for pair in tables.UNITS
+        ]
+    assert set(lines) == {name for name in registry.MODELS if registry.class_of(name).supports}
