@@ -86,9 +86,10 @@ def weighted_gram(
     shares = list(pairwise([0, *cuts.tolist(), n_users]))  # users, split into shares of as many ratings
     blocks = -(-n_items // LANES)
     with ThreadPoolExecutor(threads) as pool:
+        each = pool.map if threads > 1 else map  # a thread costs more than a small sum
 
         def each_share(kernel: Callable[..., Any], *common: Any) -> list[Any]:
-            return list(pool.map(lambda t: kernel(t, *shares[t], *common), range(threads)))
+            return list(each(lambda t: kernel(t, *shares[t], *common), range(threads)))
 
         raters, diagonal = np.zeros((threads, n_items), np.int64), np.zeros((threads, n_items))
         if not all(each_share(survey, *rows, entries, weights, raters, diagonal)):
@@ -115,7 +116,7 @@ def weighted_gram(
         packed = np.empty(packed_size(n_items), np.int64)
         tasks = range(0, blocks, _TASK)
         arguments = rows[0], words, weights, first, visitor, entrance, order, packed
-        list(pool.map(lambda b: _accumulate(b, min(b + _TASK, blocks), *arguments), tasks))
+        list(each(lambda b: _accumulate(b, min(b + _TASK, blocks), *arguments), tasks))
     return packed
 
 

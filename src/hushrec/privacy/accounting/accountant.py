@@ -25,6 +25,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 
 from scipy.special import erfcx
 
@@ -277,6 +278,7 @@ def price(event: Event) -> Spent:
     raise BudgetError(f"no price is known for a measurement of type {type(event).__name__}")
 
 
+@lru_cache(maxsize=256)
 def largest_rho(budget: Budget) -> int:
     """The largest ρ, in units, whose ε at the budget's δ is within its ε.
 
@@ -292,8 +294,11 @@ def largest_pure(budget: Budget, shares: Iterable[Fraction] = (Fraction(1),)) ->
 
     Privacy: public.
     """
-    parts = tuple(shares)
+    return _largest_pure(budget, tuple(shares))
 
+
+@lru_cache(maxsize=256)
+def _largest_pure(budget: Budget, parts: tuple[Fraction, ...]) -> int:
     def spent(total: int) -> Spent:
         return sum((_laplace_price(part * total / fixed_point.PER_ONE) for part in parts), Spent())
 
@@ -329,6 +334,8 @@ def _crossing(reached: Callable[[float], bool]) -> tuple[float, float]:
         low, high = high, 2 * high
     for _ in range(100):
         middle = (low + high) / 2
+        if not low < middle < high:
+            break
         low, high = (low, middle) if reached(middle) else (middle, high)
     return low, high
 
