@@ -11,6 +11,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from hushrec.experiments.grid import Grid
+from hushrec.experiments.runner import Experiment
+
 GRID = """
 [data]
 generated = { users = 200, items = 60, ratings = 3000, seed = 3 }
@@ -98,8 +101,8 @@ def differing(table, expected):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for its processes in /proc")
 @pytest.mark.parametrize("kills", [[10], pytest.param([1, 2, 5, 15, 30, 45], marks=pytest.mark.full)])
-def test_killed_in_the_middle_it_loses_and_repeats_nothing(grid, kills):
-    assert start("whole.parquet").wait() == 0
+def test_killed_in_the_middle_it_loses_and_repeats_nothing(grid, kills, hushrec):
+    hushrec("experiment grid.toml --out whole.parquet")
     expected = pl.read_parquet("whole.parquet")
     parts = Path("killed.parquet.parts")
     for at_least in kills:
@@ -115,14 +118,12 @@ def test_killed_in_the_middle_it_loses_and_repeats_nothing(grid, kills):
         kept = {file.name: file.stat().st_mtime_ns for file in parts.glob("*.parquet")}
         assert at_least <= len(kept) < RUNS
         assert not Path("killed.parquet").exists()
-    last = start("killed.parquet")
-    while last.poll() is None:
-        for name, changed in kept.items():  # what was finished is not run again
-            file = parts / name
-            assert not file.exists() or file.stat().st_mtime_ns == changed
-        time.sleep(0.01)
-    assert last.returncode == 0
-    table = pl.read_parquet("killed.parquet")
+    last = Experiment(Grid.open(Path("grid.toml")), Path("killed.parquet"))
+    assert sum(1 for _ in last.run()) == RUNS - len(kept)
+    for name, changed in kept.items():  # what was finished is not run again
+        assert (parts / name).stat().st_mtime_ns == changed
+    table = last.table()
+    assert table.equals(pl.read_parquet("killed.parquet"))
     assert not differing(table, expected)
     assert not parts.exists()
 

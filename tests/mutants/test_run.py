@@ -1,6 +1,6 @@
 """The runner of planted faults on a small tree of its own: it must notice what it is there to notice."""
 
-import subprocess
+import importlib.util
 import sys
 from pathlib import Path
 
@@ -36,27 +36,30 @@ def fault(file: str, before: str, after: str, test: str, **more: str) -> str:
 SURVIVOR = fault("double.py", "# twice", "# two times", "test_double.py", name="a remark")
 
 
+@pytest.fixture(scope="module")
+def runner():
+    spec = importlib.util.spec_from_file_location("mutants_run", RUN)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 @pytest.fixture
-def played(tmp_path):
+def played(runner, tmp_path, monkeypatch, capfd):
     """Runs the runner on the small tree with these faults: exit status, and all that it printed."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # the toy needs none of them
     for name, content in FILES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(content, encoding="utf-8")
 
     def play(*faults: str) -> tuple[int, str]:
         (tmp_path / "faults.toml").write_text("\n".join(faults), encoding="utf-8")
-        command = [
-            sys.executable,
-            str(RUN),
-            "--root",
-            str(tmp_path),
-            "--faults",
-            str(tmp_path / "faults.toml"),
-        ]
-        done = subprocess.run(command, capture_output=True, text=True)
+        command = [str(RUN), "--root", str(tmp_path), "--faults", str(tmp_path / "faults.toml")]
+        monkeypatch.setattr(sys, "argv", command)
+        status = runner.main()
         for name, content in FILES.items():
             assert (tmp_path / name).read_text(encoding="utf-8") == content, "the tree itself stays as it was"
-        return done.returncode, done.stdout + done.stderr
+        return status, "".join(capfd.readouterr())
 
     return play
 

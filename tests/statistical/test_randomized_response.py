@@ -1,6 +1,6 @@
 """How much does an answer tell? Likelihood ratios of real answers, against what is claimed of a cell.
 
-Fifty people hold every symbol in as many cells, and answer through a grant. For any two symbols and any
+Twenty-five people hold every symbol in as many cells, and answer through a grant. For any two symbols and any
 answer the ratio of the two chances of it is at most e^ε. Each chance is replaced by Clopper–Pearson limits
 that it passes with chance 1e-9. A release has 72 of them, so what is found of one is above the truth with
 chance 7e-8 at most. The seeds are fixed.
@@ -28,7 +28,7 @@ from hushrec.privacy.local.rows import Rows
 from hushrec.privacy.noise.entropy import Seeded
 
 MISTAKEN = 1e-9
-SYMBOLS, PEOPLE, EACH = 6, 50, 50_000
+SYMBOLS, PEOPLE, EACH = 6, 25, 50_000
 WIDTH = SYMBOLS * EACH
 EVERY = 10 * WIDTH  # more ε than any of these releases costs
 

@@ -182,12 +182,12 @@ def footer(path, data):
 
 
 FOOTERS = {
-    "a number without end": b"\x36" + b"\xff" * 4_000_000,
-    "numbers of eleven bytes": (b"\x16" + b"\xff" * 10 + b"\x01") * 300_000,
-    "empty records": b"\x19\xfc" + b"\x80\x80\x80\x02" + b"\x00" * 4_200_000,
-    "lists in lists": b"\x19" + b"\x19" * 4_000_000,
-    "records in records": b"\x1c" * 4_000_000,
-    "bytes": b"\x19\xf3" + b"\x80\x80\x80\x02" + b"\x00" * 4_200_000,
+    "a number without end": b"\x36" + b"\xff" * 1_000_000,
+    "numbers of eleven bytes": (b"\x16" + b"\xff" * 10 + b"\x01") * 75_000,
+    "empty records": b"\x19\xfc" + b"\x80\x80\x40" + b"\x00" * 1_050_000,
+    "lists in lists": b"\x19" + b"\x19" * 1_000_000,
+    "records in records": b"\x1c" * 1_000_000,
+    "bytes": b"\x19\xf3" + b"\x80\x80\x40" + b"\x00" * 1_050_000,
 }
 
 
@@ -242,10 +242,10 @@ print(found > len(content) // 32)
 """
 
 
-@pytest.mark.parametrize("compression", ["uncompressed", "lz4", "zstd"])
+@pytest.mark.parametrize("compression", ["uncompressed", pytest.param("lz4", marks=pytest.mark.full), "zstd"])
 def test_no_claim_of_an_arrow_file_ends_the_process(tmp_path, compression):
     path = tmp_path / "r.arrow"
-    table = pl.DataFrame({"user": ["SECRET"] * 90, "item": ["10", "20"] * 45, "rating": [1, 2, 3] * 30})
+    table = pl.DataFrame({"user": ["SECRET"] * 30, "item": ["10", "20"] * 15, "rating": [1, 2, 3] * 10})
     table.with_columns(pl.col("item").cast(pl.Categorical)).write_ipc(path, compression=compression)
     done = subprocess.run(
         [sys.executable, "-c", CLAIM, str(path)], capture_output=True, text=True, timeout=120
