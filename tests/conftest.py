@@ -60,14 +60,15 @@ sys.meta_path.insert(0, Device())
 from hushrec.release.client import Client
 
 client = Client(sys.argv[1])
-asked = json.loads(sys.argv[2])
-found = client.predict(**asked), client.recommend(**asked, n=4), str(client.release.statement)
-print(json.dumps(found))
+for asked in json.loads(sys.argv[2]):
+    found = client.predict(**asked), client.recommend(**asked, n=4), str(client.release.statement)
+    print(json.dumps(found))
 """
 
 
-def on_another_device(path, **asked):
-    """Predictions, recommendations and statement in a process that has NumPy, safetensors and the client."""
+def on_another_device(path, *asked):
+    """Predictions, recommendations and statement, by what is asked, in a process that has NumPy, safetensors
+    and the client."""
     done = subprocess.run(
         [sys.executable, "-c", DEVICE, str(path), json.dumps(asked)],
         capture_output=True,
@@ -75,7 +76,7 @@ def on_another_device(path, **asked):
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
     )
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def chain(ledger):

@@ -24,7 +24,7 @@ FIGURES = st.just(0.0) | st.floats(1e-300, 1e300) | st.floats(1e-9, 1e4)
 EPSILONS = (1e-12, 1e-3, 0.1, 0.5, 1, 1.09, 1.1, 1.25, 2, 2.99, 3, 4, 8, 13.8, 13.82, 30, 1609.4)
 
 
-@settings(derandomize=True, max_examples=3000)
+@settings(derandomize=True, max_examples=800)
 @given(FIGURES, st.integers(1, 15))
 def test_what_costs_rounds_up_and_what_protects_down(figure, digits):
     written = Decimal(repr(figure))
@@ -35,14 +35,14 @@ def test_what_costs_rounds_up_and_what_protects_down(figure, digits):
     assert Decimal(over) - Decimal(under) in (0, step)  # the next figures of so many digits
 
 
-@settings(derandomize=True, max_examples=2000)
+@settings(derandomize=True, max_examples=500)
 @given(st.floats(0, 4e6))
 def test_what_is_left_rounds_down(epsilon):
     written, shown = Decimal(repr(epsilon)), Decimal(left(epsilon))
     assert shown <= written < shown + Decimal("0.0001")
 
 
-@settings(derandomize=True, max_examples=3000)
+@settings(derandomize=True, max_examples=800)
 @given(st.floats(0, 700, allow_nan=False))
 def test_a_factor_is_never_below_the_true_one(epsilon):
     with localcontext() as context:
@@ -52,7 +52,7 @@ def test_a_factor_is_never_below_the_true_one(epsilon):
         assert true <= shown <= true * Decimal("1.0101")
 
 
-@settings(derandomize=True, max_examples=2000)
+@settings(derandomize=True, max_examples=500)
 @given(st.integers(0, 10**16))
 def test_counted_losses_are_shown_by_a_decimal_that_covers_them(count):
     shown = fixed_point.shown(count)

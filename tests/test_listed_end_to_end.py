@@ -54,8 +54,9 @@ def test_from_a_file_to_a_listed_persons_device(
 
     # Who is listed, be he silent, asks by his id; everybody else with his ratings.
     client = hr.Client(file)
-    for asked in ({"user": ratings.users[0]}, {"user": "silent"}, {"ratings": OWN}):
-        predictions, recommendations, statement = on_another_device(file, **asked)
+    asks = {"user": ratings.users[0]}, {"user": "silent"}, {"ratings": OWN}
+    for asked, there in zip(asks, on_another_device(file, *asks), strict=True):
+        predictions, recommendations, statement = there
         assert predictions == pytest.approx(client.predict(**asked), abs=1e-12)
         assert [row[0] for row in recommendations] == [r.item_id for r in client.recommend(**asked, n=4)]
         assert statement == str(release.statement)

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import hushrec
+from hushrec.cli.app import app
 
 ROOT = Path(__file__).resolve().parents[1]
 BLOCKS = re.findall(
@@ -66,8 +68,13 @@ def test_the_python_block_runs(shop, capsys):
 
 
 def test_the_command_lines_run(shop):
-    for line in block("sh", 1).replace("\\\n", "").splitlines():
-        program, *arguments = shlex.split(line, comments=True)
-        command = [Path(sys.executable).with_name(program), *arguments]
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+    """The first as it is typed; the others, which differ in arguments alone, in this process."""
+    (program, *arguments), *others = (
+        shlex.split(line, comments=True) for line in block("sh", 1).replace("\\\n", "").splitlines()
+    )
+    command = [Path(sys.executable).with_name(program), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, f"{arguments}\n{done.stdout}{done.stderr}"
+    for same, *arguments in others:
+        found = CliRunner().invoke(app, arguments)
+        assert (same, found.exit_code) == (program, 0), f"{arguments}\n{found.output}"

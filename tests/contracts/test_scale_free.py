@@ -5,6 +5,8 @@ a release is the same to the last bit, in other units, unless somewhere a consta
 stars.
 """
 
+from functools import cache
+
 import numpy as np
 import polars as pl
 import pytest
@@ -54,6 +56,7 @@ CASES = [
 ]
 
 
+@cache
 def ratings(unit, shift=0.0, seed=1):
     """Ratings of one to five, times ``unit``, and ``shift`` units above that."""
     rng = np.random.default_rng(seed)
@@ -66,6 +69,7 @@ def ratings(unit, shift=0.0, seed=1):
     return hr.load(pl.DataFrame({**table, "rating": unit * (stars + shift)}), domain)
 
 
+@cache
 def fitted(name, kind, analysis, unit, shift=0.0, epsilon=8.0):
     model = MODELS[name].model_copy(update={"analysis": analysis})
     budget = hr.Budget(epsilon=epsilon, delta=1e-6, unit=kind[0], adjacency=kind[1])

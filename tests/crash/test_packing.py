@@ -111,7 +111,9 @@ def test_a_killed_run_leaves_nothing_that_stays(here, moment):
     assert all(name in line for name, line in zip(named, said, strict=True))
 
 
-@pytest.mark.parametrize("wait", [0.0, 0.02, 0.05, 0.1, 0.2])
+@pytest.mark.parametrize(
+    "wait", [0.0, 0.05, 0.2, *(pytest.param(wait, marks=pytest.mark.full) for wait in (0.02, 0.1))]
+)
 def test_a_run_killed_at_any_moment(here, wait):
     child = start("any")
     child.stdout.readline()

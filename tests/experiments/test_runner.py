@@ -41,6 +41,16 @@ adjacency = "add-remove"
 [[reference]]
 name = "item average"
 """
+ONE = """
+[data]
+generated = { users = 150, items = 40, ratings = 2500, seed = 3 }
+[split]
+kind = "holdout"
+splits = 1
+[[reference]]
+name = "item average"
+"""
+"""A single run, for which one process is started however many may be."""
 TIMING = ["fit_seconds", "predict_seconds", "peak_mb"]
 
 
@@ -132,7 +142,7 @@ def test_stopped_in_the_middle_it_keeps_what_is_finished(experiment):
 def test_workers_say_why_they_cannot_start(experiment, tmp_path):
     (tmp_path / "broken.parquet").write_text("no ratings")
     file = 'ratings = "broken.parquet"\ndomain = { items = [1, 9], scale = [1, 5, 1], max_users = 9 }'
-    text = TEXT.replace("generated = { users = 150, items = 40, ratings = 2500, seed = 3 }", file)
+    text = ONE.replace("generated = { users = 150, items = 40, ratings = 2500, seed = 3 }", file)
     with pytest.raises(Exception, match=r"broken\.parquet") as caught:
         list(experiment(text).run(workers=2))
     assert type(caught.value).__name__ == "DataError"
@@ -147,7 +157,7 @@ def test_missing_ratings_are_noticed_before_anything_runs(experiment):
 def test_a_killed_worker_is_an_error_with_its_fix(experiment, monkeypatch):
     monkeypatch.setattr("hushrec.experiments.runner._run", _die)
     with pytest.raises(ConfigError, match="fewer --workers"):
-        list(experiment().run(workers=2))
+        list(experiment(ONE).run(workers=2))
 
 
 def _die(*_):

@@ -296,8 +296,14 @@ def test_the_bias_falls_with_the_rate(steps, posterior):
 # -- no data: the prior -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("temperature", [1.0, 0.25])
-@pytest.mark.parametrize("fault", [{}, {"hot": 1.1}, {"settled": False}], ids=str)
+@pytest.mark.parametrize(
+    ("temperature", "fault"),
+    [
+        *((temperature, {}) for temperature in (1.0, 0.25)),
+        *((0.25, fault) for fault in ({"hot": 1.1}, {"settled": False})),
+    ],
+    ids=str,
+)
 def test_without_data_all_follow_the_prior(temperature, fault):
     """At any rate: users, items and effects, one pass after another."""
     users, items = np.array([0.5, 3.0]), np.array([1.0, 0.2])

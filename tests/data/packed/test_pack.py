@@ -24,9 +24,9 @@ from hushrec.errors import DataError
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
     """Many tables, many parts."""
-    monkeypatch.setattr(text, "BLOCK", 1 << 12)
-    monkeypatch.setattr(binary, "_ROWS", 200)
-    monkeypatch.setattr(cleaning, "_SLICE", 150)
+    monkeypatch.setattr(text, "BLOCK", 1 << 14)
+    monkeypatch.setattr(binary, "_ROWS", 600)
+    monkeypatch.setattr(intake, "_SLICE", 400)
 
 
 @pytest.fixture(scope="module")
