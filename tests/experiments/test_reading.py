@@ -123,7 +123,7 @@ def test_paired_resampling_is_what_makes_differences_sharp():
 
 
 def covered(n, *ways, sims=4000):
-    """How often the interval of a mean of n normal values holds the true mean, by each way to take its ends."""
+    """How often the interval of a mean of n normal values holds the true mean, by each way to end it."""
     draws, values = reading._draws(n), np.random.default_rng(1).normal(0, 1, (sims, n))
     hits = np.zeros(len(ways))
     for line in values:

@@ -2,6 +2,7 @@
 
 import itertools
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 import polars as pl
@@ -52,29 +53,45 @@ def neighbours(row, adjacency, steps):
 
 def exceeds(query, one, other):
     """Distance over Δ, rounded up where it is above one, so that a float cannot hide it."""
-    change = [abs(int(d)) for d in (one - other).ravel()]
+    return over_delta(query, moved(query, one, other))
+
+
+def moved(query, one, other):
+    """Distance in steps of the grid; under an L2 norm its square."""
+    change = [abs(int(d)) for d in (one - other).ravel().tolist()]
+    return sum(change) if query.norm == "l1" else sum(d * d for d in change)
+
+
+def over_delta(query, steps):
     step, bound = Fraction(query.step), Fraction(query.sensitivity)
     if not bound:
-        assert not any(change), f"{query.name} is published as it is, but neighbours differ in it"
+        assert not steps, f"{query.name} is published as it is, but neighbours differ in it"
         return 0.0
     if query.norm == "l1":
-        ratio = sum(change) * step / bound
+        ratio = steps * step / bound
         return float(ratio) if ratio <= 1 else np.nextafter(float(ratio), np.inf)
-    squared = sum(d * d for d in change) * step**2 / bound**2
+    squared = steps * step**2 / bound**2
     return float(squared) ** 0.5 if squared <= 1 else np.nextafter(float(squared) ** 0.5, np.inf)
+
+
+@lru_cache(maxsize=8)
+def every_row(domain):
+    """Ratings of somebody with each row there can be, and of two others, who stay as they are."""
+    rows = itertools.product([None, *some_steps(domain)], repeat=domain.n_items)
+    return {row: ratings_of(domain, [row, *others(domain)]) for row in rows}
 
 
 def exhaustive(domain, adjacency, measure):
     """Largest distance/Δ by measurement, over all rows of three items and all their neighbours."""
-    steps, worst = some_steps(domain), {}
-    made = {}
-    for row in itertools.product([None, *steps], repeat=domain.n_items):
-        made[row] = list(measure(ratings_of(domain, [row, *others(domain)])))
+    steps, worst, queries = some_steps(domain), {}, {}
+    made = {row: list(measure(ratings)) for row, ratings in every_row(domain).items()}
     for row, here in made.items():
+        for query, _ in here:
+            assert queries.setdefault(query.name, query) == query, "Δ depends on the ratings"
         for other in neighbours(row, adjacency, steps):
             for (query, one), (_, two) in zip(here, made[other], strict=True):
-                worst[query.name] = max(worst.get(query.name, 0.0), exceeds(query, one, two))
-    return worst
+                worst[query.name] = max(worst.get(query.name, 0), moved(query, one, two))
+    return {name: over_delta(queries[name], steps) for name, steps in worst.items()}
 
 
 class Search:
