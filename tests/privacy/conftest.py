@@ -65,6 +65,12 @@ def make_bounded() -> Callable[..., Bounded]:
 
 
 @pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where a checkpoint is to be."""
+    return tmp_path / "checkpoint"
+
+
+@pytest.fixture
 def path(tmp_path: Path) -> Path:
     """Where a ledger is to be."""
     return tmp_path / "ledger.db"

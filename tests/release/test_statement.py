@@ -8,22 +8,11 @@ import pytest
 
 import hushrec as hr
 from hushrec.errors import ReleaseError
-from hushrec.release.statement import Measured, Promised, Statement, placeholder_statement
+from hushrec.models.statements import unwritten
+from hushrec.release.statement import Measured, Promised, Statement
+from support.statements import CONDITIONAL, LEVELS, POSTERIOR, PROMISE, SAMPLED, UNPROTECTED, first
 
-PROMISE = "Anyone who reads this file, whatever else they know,"
 PUBLISHED = "Not a valid guarantee: the published analysis claims ε = 1"
-CONDITIONAL = (
-    "CONDITIONAL ON CONVERGENCE: a posterior sample (v) keeps its ε only if the chain had converged; its "
-    "diagnostics (R̂, effective sample size) were computed from the ratings and are covered by no ε"
-)
-SAMPLED = Measured("round 1", "subsampled gaussian", 1.0, 4.0, 12, 1.0, 0.03, 0.0625)
-POSTERIOR = Measured("v", "posterior sample", 5.0, 10.0, 12, 1.0, 0.5)
-UNPROTECTED = "NOT PRIVATE: seeded"
-LEVELS = (Promised("strict", 0.5, 0.25, 0.49999), Promised("generous", 8, 1.0, 1.25))
-
-
-def first(statement):
-    return str(statement).splitlines()[0]
 
 
 # -- text -------------------------------------------------------------------------------------------------

@@ -7,22 +7,10 @@ import pytest
 
 from hushrec.errors import ReleaseError
 from hushrec.release.statement import Measured, Promised, Statement
+from support.statements import CONDITIONAL, LEVELS, POSTERIOR, PROMISE, SAMPLED, UNPROTECTED, first
 
-PROMISE = "Anyone who reads this file, whatever else they know,"
-CONDITIONAL = (
-    "CONDITIONAL ON CONVERGENCE: a posterior sample (v) keeps its ε only if the chain had converged; its "
-    "diagnostics (R̂, effective sample size) were computed from the ratings and are covered by no ε"
-)
-SAMPLED = Measured("round 1", "subsampled gaussian", 1.0, 4.0, 12, 1.0, 0.03, 0.0625)
 EXACT = Measured("item counts", "exact", 0.0, 0.0, 4, 0.0, 0.0)
-POSTERIOR = Measured("v", "posterior sample", 5.0, 10.0, 12, 1.0, 0.5)
 REFUTED = {"verdict": "NOT CONVERGED", "R̂, the largest": 1.9}
-UNPROTECTED = "NOT PRIVATE: seeded"
-LEVELS = (Promised("strict", 0.5, 0.25, 0.49999), Promised("generous", 8, 1.0, 1.25))
-
-
-def first(statement):
-    return str(statement).splitlines()[0]
 
 
 def test_a_file_without_chains_samples_or_classes_is_what_it_always_was(statement):

@@ -14,37 +14,18 @@ import pytest
 from scipy import stats
 
 from hushrec.arrays import Ints
-from hushrec.kernels.local import symbol_flips
-from hushrec.privacy.local.response import ResponseLaw
-from hushrec.privacy.local.rows import Rows
-from hushrec.privacy.noise import sampler
-from hushrec.privacy.noise.entropy import Seeded
+from hushrec.kernels import responses
+from hushrec.privacy import sampling
+from hushrec.privacy.entropy import Seeded
+from hushrec.privacy.responding import ResponseLaw
+from support import cells
+from support.cells import dense, rows_of
 
 ALARM = 1e-10
 ROWS, WIDTH, ASKED = 20_000, 50, 12
 LAWS = [(k, rate) for k in (3, 6, 11) for rate in (0.01, 0.17, 0.83) if rate < 1 - 1 / k]
 Fault = Callable[[Ints], Ints]
-
-
-def rows_of(truth: Ints) -> Rows:
-    """Rows of a dense matrix of symbols, −1 for nothing."""
-    starts = np.concatenate([[0], np.cumsum((truth >= 0).sum(axis=1))])
-    columns = np.nonzero(truth >= 0)[1].astype(np.int32)
-    return Rows("answers", truth.shape[1], starts, columns, truth[truth >= 0].astype(np.uint8))
-
-
-def dense(shape: tuple[int, ...], indptr: Ints, columns: Ints, marks: Ints) -> Ints:
-    answers = np.full(shape, -1)
-    answers[np.repeat(np.arange(shape[0]), np.diff(indptr)), columns] = marks
-    return answers
-
-
-@functools.cache
-def truth(symbols: int, shape: tuple[int, int] = (ROWS, WIDTH)) -> Ints:
-    """A third of the rows empty, a third full, and the others in between."""
-    generator = np.random.default_rng(1)
-    filled = (generator.integers(0, 3, shape[0]) / 2)[:, None] > generator.random(shape)
-    return np.where(filled, generator.integers(0, symbols - 1, shape), -1)
+truth = functools.partial(cells.truth, shape=(ROWS, WIDTH))
 
 
 def by_gaps(law: ResponseLaw, symbols: int, seed: int, fault: Fault | None = None, threads: int = 2) -> Ints:

@@ -16,12 +16,11 @@ from hypothesis import strategies as st
 from hushrec.privacy.bounded import Noisy, NoisyMatrix
 from hushrec.statistics import factor_sums
 from hushrec.statistics.cells import Cells
-from hushrec.statistics.factor_sums import FactorSums
-from hushrec.statistics.person_sums import PeopleSums
+from hushrec.statistics.factors import FactorSums
+from hushrec.statistics.people import PeopleSums
+from support.people import SCALES, on_sphere
 
 ADJACENCIES = ["add-remove", "replace"]
-SCALES = [(1, 5, 1), (0.5, 4, 0.5), (0, 98, 7), (0.1, 5, 0.1), (0, 3.7, 0.1)]
-"""The last three lie off the grid."""
 
 
 # -- sums and counts of people ----------------------------------------------------------------------------
@@ -74,11 +73,6 @@ def test_people_contribute_independently(search):
 
 
 # -- sums of errors times factors -------------------------------------------------------------------------
-
-
-def on_sphere(n, rank, radius, seed):
-    rows = np.random.default_rng(seed).standard_normal((n, rank))
-    return radius * rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 def of_factors(sums, people, items, ratings, levels=None):

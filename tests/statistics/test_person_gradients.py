@@ -11,23 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hushrec.statistics import person_gradients
-from hushrec.statistics.person_gradients import HomeGradients
-
-SCALES = [(1, 5, 1), (0.5, 4, 0.5), (0, 98, 7), (0.1, 5, 0.1), (0, 3.7, 0.1)]
-"""The last three lie off the grid."""
-
-
-def on_sphere(n, rank, radius, seed):
-    rows = np.random.default_rng(seed).standard_normal((n, rank))
-    return radius * rows / np.linalg.norm(rows, axis=1, keepdims=True)
-
-
-def person(rng, n_items, n_ratings, low=0, high=5):
-    row = [None] * n_items
-    for i in rng.permutation(n_items)[:n_ratings]:
-        row[i] = int(rng.integers(low, high))
-    return row
+from hushrec.statistics import home
+from hushrec.statistics.home import HomeGradients
+from support.people import HEAVY, SCALES, on_sphere, person
 
 
 def gave(search, gradients, row, factors, ridge, effects, rng):
@@ -78,9 +64,6 @@ def test_people_at_home_contribute_independently(search, seed):
         gradients.measure(search.ratings(domain, case), effects, factors, 0.3) for case in (rows, *alone)
     )
     np.testing.assert_array_equal(together, sum(each))
-
-
-HEAVY = [0, 4] * 100
 
 
 def test_who_rated_much_gives_what_he_may_and_no_more(search):

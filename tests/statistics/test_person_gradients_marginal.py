@@ -17,17 +17,9 @@ from hushrec.models.phases.item_effects import EffectSettings
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.statistics.person_gradients import MarginalGradients
 from hushrec.statistics.population import FULL, Population
+from support.people import HEAVY, SCALES, person
 
-SCALES = [(1, 5, 1), (0.5, 4, 0.5), (0, 98, 7), (0.1, 5, 0.1), (0, 3.7, 0.1)]
-"""The last three lie off the grid."""
 WEIGHTS = [1, 77, FULL // 3, FULL // 2, FULL - 1, FULL]
-
-
-def person(rng, n_items, n_ratings, high=5):
-    row = [None] * n_items
-    for i in rng.permutation(n_items)[:n_ratings]:
-        row[i] = int(rng.integers(0, high))
-    return row
 
 
 def measured(search, gradients, rows, weights, drawn, effects, factors):
@@ -73,9 +65,6 @@ def test_nobody_moves_the_sum_by_more_than_their_weight_of_delta_and_not_at_all_
     effects = rng.uniform(scale[0] - 1, scale[1] + 1, 200)
     row = person(rng, 200, n_ratings, high=domain.scale.levels)
     assert gave(search, gradients, row, weight, factors, effects, rng, drawn) <= 1
-
-
-HEAVY = [0, 4] * 100
 
 
 def test_whoever_was_not_drawn_gives_nothing_and_the_search_would_notice(search, monkeypatch):

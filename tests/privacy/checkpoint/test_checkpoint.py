@@ -11,33 +11,9 @@ import numpy as np
 import pytest
 
 from hushrec.errors import CheckpointError
-from hushrec.privacy.checkpoint import checkpoint as module
-from hushrec.privacy.checkpoint.checkpoint import Checkpoint
-
-FIT = {"ratings": "a digest", "settings": "a plan"}
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path / "checkpoint"
-
-
-def bound(folder: Path, **other: str) -> Checkpoint:
-    checkpoint = Checkpoint(folder)
-    try:
-        checkpoint.bind(FIT | other)
-    except CheckpointError:
-        checkpoint.close()
-        raise
-    return checkpoint
-
-
-def with_key(folder: Path, key: bytes) -> Path:
-    """A folder whose key is known beforehand."""
-    folder.mkdir()
-    (folder / "lock").touch()
-    (folder / "key").write_bytes(key)
-    return folder
+from hushrec.privacy import checkpoint as module
+from hushrec.privacy.checkpoint import Checkpoint
+from support.checkpoints import FIT, bound, with_key
 
 
 def modes(folder: Path) -> set[int]:

@@ -12,37 +12,16 @@ from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.events import Laplace, SubsampledGaussian
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.bounded import Bounded, BoundedMatrix
-from hushrec.privacy.checkpoint.checkpoint import Checkpoint
-from hushrec.privacy.exact_grant import unprotected
-from hushrec.privacy.ledger.ledger import Ledger
-from hushrec.privacy.noise.entropy import OperatingSystem
+from hushrec.privacy.budget import Budget
+from hushrec.privacy.entropy import OperatingSystem
+from hushrec.privacy.events import Laplace, SubsampledGaussian
+from hushrec.privacy.ledger import Ledger
+from hushrec.privacy.plan import Measurement, Plan
+from hushrec.privacy.unprotected import unprotected
+from support.checkpoints import bound, with_key
 
 MakePlan, MakeBounded = Callable[..., Plan], Callable[..., Bounded]
 TOTAL = Budget(epsilon=2.0, delta=1e-6, unit="user", adjacency="add-remove")
-FIT = {"ratings": "a digest", "settings": "a plan"}
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path / "checkpoint"
-
-
-def bound(folder: Path, ledger: Ledger | None = None, **other: str) -> Checkpoint:
-    checkpoint = Checkpoint(folder)
-    try:
-        checkpoint.bind(FIT | other, ledger.id if ledger else "")
-    except CheckpointError:
-        checkpoint.close()
-        raise
-    return checkpoint
-
-
-def with_key(folder: Path, key: bytes) -> Path:
-    """A folder whose key is known beforehand."""
-    folder.mkdir()
-    (folder / "lock").touch()
-    (folder / "key").write_bytes(key)
-    return folder
 
 
 def lose(folder: Path) -> None:

@@ -14,22 +14,17 @@ from hushrec.errors import (
     GrantError,
     LedgerError,
 )
-from hushrec.privacy.accounting.accountant import Spent, spent_of
-from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.plan import Plan
-from hushrec.privacy.grant import Grant
-from hushrec.privacy.ledger import charging
-from hushrec.privacy.ledger.ledger import Ledger
-from hushrec.privacy.ledger.routes import counted
-from hushrec.privacy.noise.entropy import OperatingSystem, Seeded
+from hushrec.privacy import charging
+from hushrec.privacy.accountant import Spent, spent_of
+from hushrec.privacy.budget import Budget
+from hushrec.privacy.entropy import OperatingSystem, Seeded
+from hushrec.privacy.ledger import Ledger
+from hushrec.privacy.plan import Plan
+from hushrec.privacy.routes import counted
+from support.ledgers import finish
 
 MakePlan = Callable[..., Plan]
 TOTAL = Budget(epsilon=2.0, delta=1e-6, unit="user", adjacency="add-remove")
-
-
-def finish(ledger: Ledger, grant: Grant, artefact: bytes = b"factors") -> None:
-    ledger.sampled(grant, artefact)
-    ledger.published(grant)
 
 
 # -- charging ---------------------------------------------------------------------------------------------

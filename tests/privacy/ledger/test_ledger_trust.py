@@ -19,13 +19,13 @@ from hushrec.errors import (
     LedgerStale,
     LedgerWarning,
 )
-from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.plan import Plan
-from hushrec.privacy.grant import Grant
-from hushrec.privacy.ledger import sqlite
-from hushrec.privacy.ledger.history import History
-from hushrec.privacy.ledger.ledger import Ledger
-from hushrec.privacy.ledger.sqlite import Session
+from hushrec.privacy import store
+from hushrec.privacy.budget import Budget
+from hushrec.privacy.chain import History
+from hushrec.privacy.ledger import Ledger
+from hushrec.privacy.plan import Plan
+from hushrec.privacy.store import Session
+from support.ledgers import finish
 
 MakePlan = Callable[..., Plan]
 TOTAL = Budget(epsilon=2.0, delta=1e-6, unit="user", adjacency="add-remove")
@@ -36,11 +36,6 @@ def write_release(folder: Path, name: str, ledger: dict[str, object]) -> None:
     statement = json.dumps({"statement": {"ledger": ledger}})
     header = json.dumps({"__metadata__": {"hushrec": statement}}).encode()
     (folder / f"{name}.safetensors").write_bytes(struct.pack("<Q", len(header)) + header)
-
-
-def finish(ledger: Ledger, grant: Grant, artefact: bytes = b"factors") -> None:
-    ledger.sampled(grant, artefact)
-    ledger.published(grant)
 
 
 # -- opening ----------------------------------------------------------------------------------------------

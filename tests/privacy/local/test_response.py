@@ -9,43 +9,22 @@ import pytest
 
 from hushrec.arrays import Ints
 from hushrec.errors import BudgetError, GrantError
-from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.calibration import _exponent
-from hushrec.privacy.accounting.events import Event
-from hushrec.privacy.accounting.local_events import Responses, Substitutions
-from hushrec.privacy.accounting.plan import Measurement, Plan
-from hushrec.privacy.grant import Grant
-from hushrec.privacy.ledger.ledger import Ledger
-from hushrec.privacy.local import response
-from hushrec.privacy.local.response import ResponseLaw
-from hushrec.privacy.local.rows import Rows
-from hushrec.privacy.noise import sampler
-from hushrec.privacy.noise.entropy import Entropy, OperatingSystem, Seeded
+from hushrec.privacy import responding, sampling
+from hushrec.privacy.budget import Budget
+from hushrec.privacy.calibration import _exponent
+from hushrec.privacy.entropy import Entropy, OperatingSystem, Seeded
+from hushrec.privacy.events import Event
+from hushrec.privacy.ledger import Ledger
+from hushrec.privacy.mechanisms import Grant
+from hushrec.privacy.plan import Measurement, Plan
+from hushrec.privacy.randomizers import Responses, Substitutions
+from hushrec.privacy.responding import ResponseLaw
+from hushrec.privacy.rows import Rows
+from support.cells import dense, rows_of, truth
 
 SHAPE = 30, 40
 EVENT = Responses("answers", 6, _exponent(1.0, 6), 40, 40)
 LAW = ResponseLaw(6, EVENT.exponent)
-
-
-def rows_of(truth: Ints) -> Rows:
-    """Rows of a dense matrix of symbols, −1 for nothing."""
-    starts = np.concatenate([[0], np.cumsum((truth >= 0).sum(axis=1))])
-    columns = np.nonzero(truth >= 0)[1].astype(np.int32)
-    return Rows("answers", truth.shape[1], starts, columns, truth[truth >= 0].astype(np.uint8))
-
-
-def dense(shape: tuple[int, ...], indptr: Ints, columns: Ints, marks: Ints) -> Ints:
-    answers = np.full(shape, -1)
-    answers[np.repeat(np.arange(shape[0]), np.diff(indptr)), columns] = marks
-    return answers
-
-
-@functools.cache
-def truth(symbols: int, shape: tuple[int, int]) -> Ints:
-    """A third of the rows empty, a third full, and the others in between."""
-    generator = np.random.default_rng(1)
-    filled = (generator.integers(0, 3, shape[0]) / 2)[:, None] > generator.random(shape)
-    return np.where(filled, generator.integers(0, symbols - 1, shape), -1)
 
 
 def drawn(law: ResponseLaw, before: Ints, threads: int = 2) -> Ints:
