@@ -202,6 +202,7 @@ def test_models_that_give_everybody_the_same_refuse_those_who_ask(choosing, budg
 # -- a posterior sample -----------------------------------------------------------------------------------
 
 QUICK = {"chains": 2, "epochs": 40}
+SHORT = {"chains": 2, "epochs": 8}  # where only the bits count
 
 
 def sampled(**settings):
@@ -274,7 +275,8 @@ def test_rejection_as_printed_is_for_seeded_reproductions_under_replace(world, b
 def test_nobody_at_all_is_sampled_as_anybody_is(world, budget):
     """Whether a number can be given must not tell that somebody is there."""
     nobody = world[0].select(np.zeros(world[0].n_ratings, dtype=bool))
-    releases = [fitted(ratings, sampled(), pure(budget, 1.0)) for ratings in (nobody, world[0])]
+    model = sampled(chain=SHORT)
+    releases = [fitted(ratings, model, pure(budget, 1.0)) for ratings in (nobody, world[0])]
     here, there = (
         {name: type(value) for name, value in release.statement.diagnostics.items()} for release in releases
     )
@@ -283,13 +285,15 @@ def test_nobody_at_all_is_sampled_as_anybody_is(world, budget):
 
 def test_who_asks_for_nothing_leaves_no_trace_in_a_sample(choosing, budget):
     without = choosing.select(np.repeat(choosing.asked > 0, choosing.counts))
-    here, there = (fitted(ratings, sampled(), pure(budget, 8.0)) for ratings in (choosing, without))
+    model = sampled(chain=SHORT)
+    here, there = (fitted(ratings, model, pure(budget, 8.0)) for ratings in (choosing, without))
     assert here.to_bytes() == there.to_bytes()
 
 
 def test_a_sample_from_block_files_is_that_from_memory(world, budget, tmp_path):
     blocks = Blocks.write(world[0], tmp_path / "blocks", ratings_per_block=7000)
-    one, other = (fitted(source, sampled(), pure(budget, 8.0)) for source in (world[0], blocks))
+    model = sampled(chain=SHORT)
+    one, other = (fitted(source, model, pure(budget, 8.0)) for source in (world[0], blocks))
     assert one.to_bytes() == other.to_bytes()
 
 

@@ -74,7 +74,7 @@ def test_the_matrix_is_one_of_chances():
     assert law().per_slot == pytest.approx(np.log(matrix().max(axis=0) / matrix().min(axis=0)).max())
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.full) for seed in (1, 2))])
 def test_slots_come_out_by_their_law(seed):
     assert fits(frequencies(law(), seed)) > ALARM
 
@@ -116,9 +116,13 @@ def measured(found):
     return math.log(limits(found[i, j])[0] / limits(found[other, j])[1])
 
 
-def test_a_slot_loses_what_is_said_and_nearly_all_of_it():
-    found = frequencies(law(), 5)
-    assert 0.8 * law().per_slot <= measured(found) <= law().per_slot
+@pytest.fixture(scope="module")
+def proven():
+    return measured(frequencies(law(), 5))
+
+
+def test_a_slot_loses_what_is_said_and_nearly_all_of_it(proven):
+    assert 0.8 * law().per_slot <= proven <= law().per_slot
 
 
 @pytest.mark.parametrize(
@@ -129,8 +133,8 @@ def test_a_slot_loses_what_is_said_and_nearly_all_of_it():
         law(keep=0.8 * KEEP).per_slot,
     ],
 )
-def test_a_smaller_claim_is_disproved(claimed):
-    assert measured(frequencies(law(), 5)) > claimed
+def test_a_smaller_claim_is_disproved(proven, claimed):
+    assert proven > claimed
 
 
 # -- two slots --------------------------------------------------------------------------------------------

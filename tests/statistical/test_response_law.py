@@ -18,14 +18,14 @@ from hushrec.kernels import responses
 from hushrec.privacy import sampling
 from hushrec.privacy.entropy import Seeded
 from hushrec.privacy.responding import ResponseLaw
-from support import cells
 from support.cells import dense, rows_of
+from support.cells import truth as truth_of
 
 ALARM = 1e-10
 ROWS, WIDTH, ASKED = 20_000, 50, 12
 LAWS = [(k, rate) for k in (3, 6, 11) for rate in (0.01, 0.17, 0.83) if rate < 1 - 1 / k]
 Fault = Callable[[Ints], Ints]
-truth = functools.partial(cells.truth, shape=(ROWS, WIDTH))
+truth = functools.partial(truth_of, shape=(ROWS, WIDTH))
 
 
 def by_gaps(law: ResponseLaw, symbols: int, seed: int, fault: Fault | None = None, threads: int = 2) -> Ints:

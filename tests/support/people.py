@@ -1,4 +1,4 @@
-"""People with ratings of their own, and factors on a sphere, for searches after the largest change of a sum."""
+"""People with random ratings, and factors on a sphere, for searches after the largest change of a sum."""
 
 import numpy as np
 
