@@ -8,8 +8,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.errors import ReleaseError
-from hushrec.models.statements import unwritten
-from hushrec.release.statement import Measured, Promised, Statement
+from hushrec.release.statement import Measured, Promised, Statement, placeholder_statement
 from support.statements import CONDITIONAL, LEVELS, POSTERIOR, PROMISE, SAMPLED, UNPROTECTED, first
 
 PUBLISHED = "Not a valid guarantee: the published analysis claims ε = 1"

@@ -14,10 +14,10 @@ import pytest
 from scipy import stats
 
 from hushrec.arrays import Ints
-from hushrec.kernels import responses
-from hushrec.privacy import sampling
-from hushrec.privacy.entropy import Seeded
-from hushrec.privacy.responding import ResponseLaw
+from hushrec.kernels.local import symbol_flips
+from hushrec.privacy.local.response import ResponseLaw
+from hushrec.privacy.noise import sampler
+from hushrec.privacy.noise.entropy import Seeded
 from support.cells import dense, rows_of
 from support.cells import truth as truth_of
 

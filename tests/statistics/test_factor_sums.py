@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from hushrec.privacy.bounded import Noisy, NoisyMatrix
 from hushrec.statistics import factor_sums
 from hushrec.statistics.cells import Cells
-from hushrec.statistics.factors import FactorSums
-from hushrec.statistics.people import PeopleSums
+from hushrec.statistics.factor_sums import FactorSums
+from hushrec.statistics.person_sums import PeopleSums
 from support.people import SCALES, on_sphere
 
 ADJACENCIES = ["add-remove", "replace"]

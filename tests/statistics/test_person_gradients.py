@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hushrec.statistics import home
-from hushrec.statistics.home import HomeGradients
+from hushrec.statistics import person_gradients
+from hushrec.statistics.person_gradients import HomeGradients
 from support.people import HEAVY, SCALES, on_sphere, person
 
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from hushrec.errors import CheckpointError
-from hushrec.privacy.checkpoint import Checkpoint
-from hushrec.privacy.ledger import Ledger
+from hushrec.privacy.checkpoint.checkpoint import Checkpoint
+from hushrec.privacy.ledger.ledger import Ledger
 
 FIT = {"ratings": "a digest", "settings": "a plan"}
 

@@ -1,7 +1,7 @@
 """What a finished release leaves in its ledger."""
 
-from hushrec.privacy.ledger import Ledger
-from hushrec.privacy.mechanisms import Grant
+from hushrec.privacy.grant import Grant
+from hushrec.privacy.ledger.ledger import Ledger
 
 
 def finish(ledger: Ledger, grant: Grant, artefact: bytes = b"factors") -> None:

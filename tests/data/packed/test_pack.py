@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hushrec.data import cleaning
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from hushrec.data.packed import pack
@@ -26,7 +25,7 @@ def small_pieces(monkeypatch):
     """Many tables, many parts."""
     monkeypatch.setattr(text, "BLOCK", 1 << 14)
     monkeypatch.setattr(binary, "_ROWS", 600)
-    monkeypatch.setattr(intake, "_SLICE", 400)
+    monkeypatch.setattr(cleaning, "_SLICE", 400)
 
 
 @pytest.fixture(scope="module")

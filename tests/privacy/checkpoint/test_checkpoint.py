@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from hushrec.errors import CheckpointError
-from hushrec.privacy import checkpoint as module
-from hushrec.privacy.checkpoint import Checkpoint
+from hushrec.privacy.checkpoint import checkpoint as module
+from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 from support.checkpoints import FIT, bound, with_key
 
 

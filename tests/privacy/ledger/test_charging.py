@@ -12,12 +12,9 @@ from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.events import Laplace, SubsampledGaussian
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.bounded import Bounded, BoundedMatrix
-from hushrec.privacy.budget import Budget
-from hushrec.privacy.entropy import OperatingSystem
-from hushrec.privacy.events import Laplace, SubsampledGaussian
-from hushrec.privacy.ledger import Ledger
-from hushrec.privacy.plan import Measurement, Plan
-from hushrec.privacy.unprotected import unprotected
+from hushrec.privacy.exact_grant import unprotected
+from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.noise.entropy import OperatingSystem
 from support.checkpoints import bound, with_key
 
 MakePlan, MakeBounded = Callable[..., Plan], Callable[..., Bounded]

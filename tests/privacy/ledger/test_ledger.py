@@ -14,13 +14,13 @@ from hushrec.errors import (
     GrantError,
     LedgerError,
 )
-from hushrec.privacy import charging
-from hushrec.privacy.accountant import Spent, spent_of
-from hushrec.privacy.budget import Budget
-from hushrec.privacy.entropy import OperatingSystem, Seeded
-from hushrec.privacy.ledger import Ledger
-from hushrec.privacy.plan import Plan
-from hushrec.privacy.routes import counted
+from hushrec.privacy.accounting.accountant import Spent, spent_of
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.plan import Plan
+from hushrec.privacy.ledger import charging
+from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.ledger.routes import counted
+from hushrec.privacy.noise.entropy import OperatingSystem, Seeded
 from support.ledgers import finish
 
 MakePlan = Callable[..., Plan]

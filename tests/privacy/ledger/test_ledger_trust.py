@@ -19,12 +19,12 @@ from hushrec.errors import (
     LedgerStale,
     LedgerWarning,
 )
-from hushrec.privacy import store
-from hushrec.privacy.budget import Budget
-from hushrec.privacy.chain import History
-from hushrec.privacy.ledger import Ledger
-from hushrec.privacy.plan import Plan
-from hushrec.privacy.store import Session
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.plan import Plan
+from hushrec.privacy.ledger import sqlite
+from hushrec.privacy.ledger.history import History
+from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.ledger.sqlite import Session
 from support.ledgers import finish
 
 MakePlan = Callable[..., Plan]

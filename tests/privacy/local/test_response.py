@@ -9,17 +9,18 @@ import pytest
 
 from hushrec.arrays import Ints
 from hushrec.errors import BudgetError, GrantError
-from hushrec.privacy import responding, sampling
-from hushrec.privacy.budget import Budget
-from hushrec.privacy.calibration import _exponent
-from hushrec.privacy.entropy import Entropy, OperatingSystem, Seeded
-from hushrec.privacy.events import Event
-from hushrec.privacy.ledger import Ledger
-from hushrec.privacy.mechanisms import Grant
-from hushrec.privacy.plan import Measurement, Plan
-from hushrec.privacy.randomizers import Responses, Substitutions
-from hushrec.privacy.responding import ResponseLaw
-from hushrec.privacy.rows import Rows
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.calibration import _exponent
+from hushrec.privacy.accounting.events import Event
+from hushrec.privacy.accounting.local_events import Responses, Substitutions
+from hushrec.privacy.accounting.plan import Measurement, Plan
+from hushrec.privacy.grant import Grant
+from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.local import response
+from hushrec.privacy.local.response import ResponseLaw
+from hushrec.privacy.local.rows import Rows
+from hushrec.privacy.noise import sampler
+from hushrec.privacy.noise.entropy import Entropy, OperatingSystem, Seeded
 from support.cells import dense, rows_of, truth
 
 SHAPE = 30, 40
