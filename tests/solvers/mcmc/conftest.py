@@ -1,0 +1,3 @@
+from support.chains import crowd
+
+__all__ = ["crowd"]

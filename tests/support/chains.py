@@ -1,0 +1,82 @@
+"""Toys for chains: people who rated few items, short chains over them, and what those predict."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hushrec as hr
+from hushrec.solvers.mcmc.density import ChainSettings, Source, Target
+from hushrec.solvers.mcmc.sgld import Chain, Kept
+
+KEY = bytes(range(32))
+WIDE = 1e3  # a margin within which no prediction of these tests is clamped
+
+
+def made(rows, n_items, asked=None):
+    """Ratings of ``rows``: person to item to rating."""
+    domain = hr.Domain([f"i{i}" for i in range(n_items)], scale=(1, 5, 1), max_users=100)
+    users = sorted(rows)
+    counts = [len(rows[user]) for user in users]
+    items = np.concatenate([sorted(rows[user]) for user in users]).astype(np.int32)
+    steps = np.concatenate([[rows[user][i] - 1 for i in sorted(rows[user])] for user in users])
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    return hr.Ratings(domain, pl.Series(users), indptr, items, steps.astype(np.uint8), asked=asked)
+
+
+# Weak priors beside the data, so that both are seen in the law.
+SETTINGS = ChainSettings(
+    epochs=30,
+    quanta=16,
+    rate=0.1,
+    decay=0,
+    shape=20,
+    taste=0.05,
+    level_variance=0.05,
+    user_variance=0.02,
+    item_variance=0.02,
+)
+
+
+# Precisions and b_0 stay where they are, so that people without items in common are independent.
+FIXED = SETTINGS.model_copy(update={"shape": 1e9, "level_variance": 1e-9})
+
+
+def unclamped(scale, rank):
+    """Weights are 1: B is five ratings' worth."""
+    return Target(scale=scale, bound=5 * (4 + WIDE) ** 2, rank=rank, margin=WIDE)
+
+
+def copied(rows, n_items, copies):
+    """The same people and items many times, apart from each other."""
+    shifted = {
+        f"{copy:05}{user}": {i + copy * n_items: r for i, r in own.items()}
+        for copy in range(copies)
+        for user, own in rows.items()
+    }
+    return made(shifted, n_items * copies)
+
+
+def started(ratings, target, settings, number=0):
+    chain = Chain(Source(ratings, target, None), target, settings, KEY, number, Kept(None))
+    return chain, chain.start()
+
+
+def predictions(state, copies=1):
+    """Of all pairs of each copy, shape (copies, n_users, n_items)."""
+    p, q = (a.reshape(copies, -1, a.shape[1]) for a in (state.user_factors, state.item_factors))
+    b_u, b_i = (a.reshape(copies, -1) for a in (state.user_effects, state.item_effects))
+    predicted = np.einsum("cuf,cif->cui", p, q, dtype=np.float64)
+    return predicted + b_u[:, :, None] + b_i[:, None] + state.level
+
+
+def people():
+    """6 people, 5 items, of which one has no rating."""
+    rng = np.random.default_rng(1)
+    return {f"u{u}": {i: int(rng.integers(1, 6)) for i in range(4) if (u + i) % 3} for u in range(6)}
+
+
+@pytest.fixture(scope="session")
+def crowd():
+    rng = np.random.default_rng(7)
+    rated = [{0, *rng.integers(0, 12, 4).tolist()} for _ in range(150)]
+    return {f"u{u:03}": {i: int(rng.integers(1, 6)) for i in own} for u, own in enumerate(rated)}
