@@ -3,8 +3,6 @@ import pytest
 
 import hushrec as hr
 from hushrec.errors import BudgetUnsupported, ConfigError
-from hushrec.estimation.shrinkage import denoised_counts, shrink
-from hushrec.privacy.bounded import Noisy
 
 
 def test_without_noise_it_beats_item_averages_and_says_that_it_is_not_private(world, rmse):
@@ -51,23 +49,3 @@ def test_pure_noise_with_laplace(world, budget):
     plan = hr.plan(hr.GlobalEffects(noise="laplace"), train.domain, pure)
     assert plan.epsilon == pytest.approx(4.0, abs=1e-9)
     assert {m.event.mechanism for m in plan.measurements} == {"laplace"}
-
-
-def test_shrinkage_trusts_what_the_noise_leaves():
-    """Posterior means beat the raw ratio under noise, and equal it where there is next to none."""
-    rng = np.random.default_rng(0)
-    n = np.round(np.exp(rng.normal(4, 1.5, 2000)))
-    effects = rng.normal(0.2, 0.5, 2000)
-    for sigma in (40.0, 1e-3):
-        sums = Noisy("item sums", n * effects + sigma * rng.standard_normal(2000), sigma, 1.0, None)
-        counts = Noisy("item counts", n + sigma / 2 * rng.standard_normal(2000), sigma / 2, 1.0, None)
-        raw = sums.values / np.maximum(counts.values, 1)
-        found = shrink(sums, counts, span=4.0)
-        error = np.mean((found.mean - effects) ** 2)
-        if sigma > 1:
-            assert error < 0.5 * np.mean((np.clip(raw, -2, 2) - effects) ** 2)
-            assert 0.3 < np.mean((found.mean - effects) ** 2 / found.variance) < 2, "variance is honest"
-        else:
-            assert error < 0.05
-        better = np.abs(denoised_counts(counts) - n).mean() <= np.abs(counts.values - n).mean() + 1e-6
-        assert better

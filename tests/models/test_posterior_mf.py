@@ -1,14 +1,11 @@
 """Langevin dynamics under noise, and people who each ask for an ε of their own."""
 
-import itertools
-
 import numpy as np
 import pytest
 
 import hushrec as hr
 from hushrec.data.packed.blocks import Blocks
 from hushrec.errors import BudgetError, BudgetUnsupported, DataError
-from hushrec.estimation.factor_steps import langevin_step
 from hushrec.privacy.accounting.accountant import gaussian_epsilon, gaussian_mu
 from hushrec.privacy.grant import Grant
 
@@ -295,32 +292,3 @@ def test_a_sample_from_block_files_is_that_from_memory(world, budget, tmp_path):
     model = sampled(chain=SHORT)
     one, other = (fitted(source, model, pure(budget, 8.0)) for source in (world[0], blocks))
     assert one.to_bytes() == other.to_bytes()
-
-
-# -- the step ---------------------------------------------------------------------------------------------
-
-
-def test_repeated_steps_reach_the_posterior_mean_of_a_gaussian():
-    """One item, everybody's p known to be N(0, 1) and told exactly: a linear pull toward the mean."""
-    prior, noise, counts = 0.5, 0.8, np.array([40.0, 3.0, 0.0])
-    curvature = counts[:, None] * 0.5
-    truth = np.array([[0.7], [-0.4], [0.3]])
-    mean = curvature * truth / (curvature + noise / prior)
-    q = np.zeros((3, 1))
-    for _ in range(200):
-        q, part = langevin_step(
-            q, curvature * (truth - q), 1e-3, counts, prior=prior, noise=noise, rate=1.0, left=1.0
-        )
-    np.testing.assert_allclose(q, mean, atol=1e-6)
-    assert ((part > 0) & (part <= 1)).all()
-
-
-def test_steps_shrink_with_noise_and_with_what_is_left():
-    pace = {"prior": 0.1, "noise": 0.8}
-    parts = [
-        langevin_step(
-            np.zeros((1, 1)), np.ones((1, 1)), sigma, np.array([20.0]), rate=rate, left=left, **pace
-        )[1][0]
-        for sigma, rate, left in ((0.1, 1.0, 1.0), (10.0, 1.0, 1.0), (10.0, 1.0, 0.1), (10.0, 0.5, 0.1))
-    ]
-    assert all(more > less for more, less in itertools.pairwise(parts))

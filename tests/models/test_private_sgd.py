@@ -5,8 +5,6 @@ import pytest
 
 import hushrec as hr
 from hushrec.errors import BudgetUnsupported
-from hushrec.estimation import factor_steps
-from hushrec.privacy.bounded import Noisy
 
 
 def test_gradients_find_what_averages_leave(listed_rmse, budget):
@@ -92,69 +90,3 @@ def test_little_budget_goes_to_the_effects(world, budget):
         planned = hr.plan(hr.PrivateSGD(), world[0].domain, budget(epsilon, unit="user"))
         shares.append(sum(m.share for m in planned.measurements if "round" in m.event.name))
     assert shares[0] < shares[1] < shares[2] == pytest.approx(0.7)
-
-
-# -- steps ------------------------------------------------------------------------------------------------
-
-
-def planted(sigma, n=400, m=40, rank=2, seed=0):
-    """Rows whose every entry of the other side is rated, and their gradient at zero."""
-    rng = np.random.default_rng(seed)
-    others = rng.standard_normal((m, rank)) / np.sqrt(rank)
-    counts, other_counts = np.full(n, float(m)), np.full(m, float(n))
-    prior = factor_steps.TASTE * 16 / np.mean((others**2).sum(axis=1))
-    truth = np.sqrt(prior) * rng.standard_normal((n, rank))
-    ratings = truth @ others.T + np.sqrt(factor_steps.RESIDUAL * 16) * rng.standard_normal((n, m))
-    noise = sigma * rng.standard_normal((n, rank))
-    return truth, Noisy("users", ratings @ others + noise, sigma, 1.0, None), counts, others, other_counts
-
-
-@pytest.mark.parametrize("sigma", [0.0, 1.0, 10.0])
-def test_a_step_goes_as_far_as_its_noise_allows(sigma):
-    """A much shorter or much longer step would come no nearer to the truth."""
-    truth, sums, counts, others, other_counts = planted(sigma)
-    pace = {"width": 1.0, "span": 4.0, "left": 1.0}
-    found = factor_steps.step(np.zeros_like(truth), sums, counts, others, other_counts, **pace)
-    errors = [np.mean((factor * found - truth) ** 2) for factor in (0.0, 0.5, 1.0, 1.5)]
-    assert errors[2] < min(errors[0], 1.1 * errors[1], errors[3])
-
-
-def test_a_step_into_pure_noise_goes_nowhere():
-    truth, sums, counts, others, other_counts = planted(1e6)
-    pace = {"width": 1.0, "span": 4.0, "left": 1.0}
-    found = factor_steps.step(np.zeros_like(truth), sums, counts, others, other_counts, **pace)
-    assert np.abs(found).max() < 1e-3
-    pace = {"ridge": 13.3, "span": 4.0, "left": 1.0}
-    item, part = factor_steps.home_step(others, sums_of(others, 1e6), other_counts, **pace)
-    assert np.abs(item - others).max() < 1e-3
-    assert (part > 0).all()
-    assert (part < 1e-6).all()
-    _, part = factor_steps.home_step(others, sums_of(others, 1e-6), other_counts, **pace)
-    assert part == pytest.approx(1)
-
-
-def sums_of(items, sigma):
-    rng = np.random.default_rng(1)
-    return Noisy("items, round 1", sigma * rng.standard_normal(items.shape), sigma, 1.0, None)
-
-
-def test_steps_converge_to_what_was_planted():
-    """Without noise, gradients of both sides in turn bring the error down to the ratings' own."""
-    truth, _, counts, others, other_counts = planted(0.0)
-    rng = np.random.default_rng(3)
-    ratings = truth @ others.T + 0.1 * rng.standard_normal((len(truth), len(others)))
-    people, pace = np.zeros_like(truth), {"width": 1.0, "span": 4.0, "left": 1.0}
-    for _ in range(30):
-        sums = Noisy("users", (ratings - people @ others.T) @ others, 0.0, 1.0, None)
-        people = factor_steps.step(people, sums, counts, others, other_counts, **pace)
-    assert np.corrcoef(people.ravel(), truth.ravel())[0, 1] > 0.97
-    assert np.abs(people).max() < 1.2 * np.abs(truth).max()
-
-
-def test_factors_that_have_vanished_are_no_trouble():
-    """Where hardly anybody rates, each epoch shrinks the items further; no fit may fail on that."""
-    items = np.full((4, 2), 1e-170)
-    counts = np.full(4, 0.01)
-    ridge = factor_steps.home_ridge(items, counts)
-    found, _ = factor_steps.home_step(items, sums_of(items, 0.1), counts, ridge=ridge, span=4.0, left=0.5)
-    assert np.isfinite(found).all()

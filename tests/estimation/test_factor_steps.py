@@ -1,0 +1,156 @@
+"""Steps and solutions from sums under noise: how far each sum is believed."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from hushrec.estimation import factor_steps
+from hushrec.estimation.factor_steps import langevin_step
+from hushrec.privacy.bounded import Noisy
+
+
+def simulated(sigma, n=600, m=80, rank=3, seed=0):
+    """Right-hand sides by the model's own assumptions, but for a curvature that is not quite n M."""
+    rng = np.random.default_rng(seed)
+    others = rng.standard_normal((m, rank)) / np.sqrt(rank)
+    rated = rng.random((n, m)) < rng.uniform(0.1, 0.9, (n, 1))
+    counts = rated.sum(axis=1).astype(float)
+    prior = factor_steps.TASTE * 16 / np.mean((others**2).sum(axis=1))
+    truth = np.sqrt(prior) * rng.standard_normal((n, rank))
+    ratings = truth @ others.T + np.sqrt(factor_steps.RESIDUAL * 16) * rng.standard_normal((n, m))
+    right = (rated * ratings) @ others + sigma * rng.standard_normal((n, rank))
+    return truth, Noisy("users", right, sigma, 1.0, None), counts, others, rated.sum(axis=0).astype(float)
+
+
+@pytest.mark.parametrize("sigma", [0.0, 1.0, 5.0, 25.0])
+def test_the_posterior_mean_trusts_what_the_noise_leaves(sigma):
+    """Neither less trust nor more would come nearer to the truth."""
+    truth, *known = simulated(sigma)
+    found = factor_steps.solve(*known, 4.0)
+    errors = [np.mean((factor * found - truth) ** 2) for factor in (0.0, 0.7, 1.0, 1.4)]
+    assert errors[2] < min(errors[0], errors[1], errors[3])
+
+
+def test_in_one_dimension_it_is_the_scalar_formula():
+    sums = Noisy("users", np.array([[2.0], [-1.0]]), 0.5, 1.0, None)
+    counts, others, other_counts = np.array([4.0, 10.0]), np.array([[0.5], [-1.0]]), np.array([3.0, 1.0])
+    moment = (3 * 0.25 + 1) / 4
+    prior, noise = factor_steps.TASTE * 16 / moment, factor_steps.RESIDUAL * 16
+    curvature = counts * moment
+    variance = prior * curvature**2 + noise * curvature + 0.25
+    exact = prior * curvature / variance * sums.values[:, 0]
+    found = factor_steps.solve(sums, counts, others, other_counts, 4.0)
+    np.testing.assert_allclose(found[:, 0], exact, rtol=1e-9)
+
+
+def test_nobody_is_known_by_noise_alone():
+    truth, sums, counts, others, other_counts = simulated(1e7)
+    assert np.abs(factor_steps.solve(sums, counts, others, other_counts, 4.0)).max() < 1e-3
+    nothing = factor_steps.solve(sums, np.zeros_like(counts), others, other_counts, 4.0)
+    assert np.isfinite(nothing).all()
+    assert len(truth) == len(nothing)
+
+
+def test_filled_puts_nineteen_rows_of_twenty_into_the_unit_ball():
+    rows = np.random.default_rng(0).standard_normal((1000, 4)) * 7
+    norms = np.linalg.norm(factor_steps.filled(rows), axis=1)
+    assert (norms <= 1).mean() == pytest.approx(0.95, abs=0.002)
+    assert not factor_steps.filled(np.zeros((5, 2))).any()
+
+
+def test_the_ridge_at_home_is_the_ratio_of_variances():
+    items, counts = np.array([[1.0, 0.0], [0.0, 0.5]]), np.array([1.0, 3.0])
+    moment = (1 + 3 * 0.25) / 4
+    assert factor_steps.home_ridge(items, counts) == pytest.approx(
+        factor_steps.RESIDUAL / factor_steps.TASTE * moment
+    )
+
+
+def planted(sigma, n=400, m=40, rank=2, seed=0):
+    """Rows whose every entry of the other side is rated, and their gradient at zero."""
+    rng = np.random.default_rng(seed)
+    others = rng.standard_normal((m, rank)) / np.sqrt(rank)
+    counts, other_counts = np.full(n, float(m)), np.full(m, float(n))
+    prior = factor_steps.TASTE * 16 / np.mean((others**2).sum(axis=1))
+    truth = np.sqrt(prior) * rng.standard_normal((n, rank))
+    ratings = truth @ others.T + np.sqrt(factor_steps.RESIDUAL * 16) * rng.standard_normal((n, m))
+    noise = sigma * rng.standard_normal((n, rank))
+    return truth, Noisy("users", ratings @ others + noise, sigma, 1.0, None), counts, others, other_counts
+
+
+@pytest.mark.parametrize("sigma", [0.0, 1.0, 10.0])
+def test_a_step_goes_as_far_as_its_noise_allows(sigma):
+    """A much shorter or much longer step would come no nearer to the truth."""
+    truth, sums, counts, others, other_counts = planted(sigma)
+    pace = {"width": 1.0, "span": 4.0, "left": 1.0}
+    found = factor_steps.step(np.zeros_like(truth), sums, counts, others, other_counts, **pace)
+    errors = [np.mean((factor * found - truth) ** 2) for factor in (0.0, 0.5, 1.0, 1.5)]
+    assert errors[2] < min(errors[0], 1.1 * errors[1], errors[3])
+
+
+def test_a_step_into_pure_noise_goes_nowhere():
+    truth, sums, counts, others, other_counts = planted(1e6)
+    pace = {"width": 1.0, "span": 4.0, "left": 1.0}
+    found = factor_steps.step(np.zeros_like(truth), sums, counts, others, other_counts, **pace)
+    assert np.abs(found).max() < 1e-3
+    pace = {"ridge": 13.3, "span": 4.0, "left": 1.0}
+    item, part = factor_steps.home_step(others, sums_of(others, 1e6), other_counts, **pace)
+    assert np.abs(item - others).max() < 1e-3
+    assert (part > 0).all()
+    assert (part < 1e-6).all()
+    _, part = factor_steps.home_step(others, sums_of(others, 1e-6), other_counts, **pace)
+    assert part == pytest.approx(1)
+
+
+def sums_of(items, sigma):
+    rng = np.random.default_rng(1)
+    return Noisy("items, round 1", sigma * rng.standard_normal(items.shape), sigma, 1.0, None)
+
+
+def test_steps_converge_to_what_was_planted():
+    """Without noise, gradients of both sides in turn bring the error down to the ratings' own."""
+    truth, _, counts, others, other_counts = planted(0.0)
+    rng = np.random.default_rng(3)
+    ratings = truth @ others.T + 0.1 * rng.standard_normal((len(truth), len(others)))
+    people, pace = np.zeros_like(truth), {"width": 1.0, "span": 4.0, "left": 1.0}
+    for _ in range(30):
+        sums = Noisy("users", (ratings - people @ others.T) @ others, 0.0, 1.0, None)
+        people = factor_steps.step(people, sums, counts, others, other_counts, **pace)
+    assert np.corrcoef(people.ravel(), truth.ravel())[0, 1] > 0.97
+    assert np.abs(people).max() < 1.2 * np.abs(truth).max()
+
+
+def test_factors_that_have_vanished_are_no_trouble():
+    """Where hardly anybody rates, each epoch shrinks the items further; no fit may fail on that."""
+    items = np.full((4, 2), 1e-170)
+    counts = np.full(4, 0.01)
+    ridge = factor_steps.home_ridge(items, counts)
+    found, _ = factor_steps.home_step(items, sums_of(items, 0.1), counts, ridge=ridge, span=4.0, left=0.5)
+    assert np.isfinite(found).all()
+
+
+def test_repeated_steps_reach_the_posterior_mean_of_a_gaussian():
+    """One item, everybody's p known to be N(0, 1) and told exactly: a linear pull toward the mean."""
+    prior, noise, counts = 0.5, 0.8, np.array([40.0, 3.0, 0.0])
+    curvature = counts[:, None] * 0.5
+    truth = np.array([[0.7], [-0.4], [0.3]])
+    mean = curvature * truth / (curvature + noise / prior)
+    q = np.zeros((3, 1))
+    for _ in range(200):
+        q, part = langevin_step(
+            q, curvature * (truth - q), 1e-3, counts, prior=prior, noise=noise, rate=1.0, left=1.0
+        )
+    np.testing.assert_allclose(q, mean, atol=1e-6)
+    assert ((part > 0) & (part <= 1)).all()
+
+
+def test_steps_shrink_with_noise_and_with_what_is_left():
+    pace = {"prior": 0.1, "noise": 0.8}
+    parts = [
+        langevin_step(
+            np.zeros((1, 1)), np.ones((1, 1)), sigma, np.array([20.0]), rate=rate, left=left, **pace
+        )[1][0]
+        for sigma, rate, left in ((0.1, 1.0, 1.0), (10.0, 1.0, 1.0), (10.0, 1.0, 0.1), (10.0, 0.5, 0.1))
+    ]
+    assert all(more > less for more, less in itertools.pairwise(parts))

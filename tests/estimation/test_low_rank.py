@@ -1,0 +1,60 @@
+"""Factors from a covariance under noise: what is signal stays, what is noise goes."""
+
+import numpy as np
+import pytest
+
+from hushrec.estimation import low_rank
+
+
+def test_components_that_noise_hides_vanish():
+    """Pure noise gives factors of next to no size; a planted component is found under the same noise."""
+    rng = np.random.default_rng(3)
+    n, sigma = 150, 3.0
+    weights = np.full((n, n), 200.0, dtype=np.float32)
+    noise = np.triu(rng.normal(0, sigma, (n, n)))
+    noise = (noise + np.triu(noise, 1).T).astype(np.float32)
+    planted = rng.normal(0, 0.3, n)
+    signal = (200 * np.outer(planted, planted) + 100 * np.eye(n)).astype(np.float32)
+    hidden = low_rank.weighted_factors(noise + 100 * np.eye(n, dtype=np.float32), weights, sigma, 0.01, 5)
+    found = low_rank.weighted_factors(noise + signal, weights, sigma, 0.01, 5)
+    assert np.abs(hidden @ hidden.T).mean() < 0.1 * np.abs(np.outer(planted, planted)).mean()
+    recovered = found @ found.T
+    assert (
+        np.corrcoef(recovered[np.triu_indices(n, 1)], np.outer(planted, planted)[np.triu_indices(n, 1)])[0, 1]
+        > 0.95
+    )
+
+
+def test_spectral_cleaning_keeps_signal_and_drops_noise():
+    rng = np.random.default_rng(4)
+    n = 200
+    noise = np.triu(rng.normal(0, 1.0, (n, n)))
+    noise = noise + np.triu(noise, 1).T
+    direction = np.full(n, 1 / np.sqrt(n))
+    factors = low_rank.spectral_factors((noise + 80 * np.outer(direction, direction)).astype(np.float32), 1.0)
+    assert factors.shape[1] == 1
+    assert np.linalg.norm(factors @ factors.T - 80 * np.outer(direction, direction)) < 0.6 * np.linalg.norm(
+        noise
+    )
+    assert not low_rank.spectral_factors(noise.astype(np.float32), 1.0).any()
+
+
+def test_leading_eigenvectors_equal_lapack():
+    rng = np.random.default_rng(5)
+    basis = np.linalg.qr(rng.normal(size=(120, 120)))[0]
+    spectrum = np.concatenate([[50, 30, 20], rng.normal(0, 1, 117)])
+    matrix = ((basis * spectrum) @ basis.T).astype(np.float32)
+    values, vectors = low_rank.leading(matrix, 3)
+    np.testing.assert_allclose(values, [50, 30, 20], rtol=1e-4)
+    np.testing.assert_allclose(np.abs(vectors.T @ basis[:, :3]), np.eye(3), atol=1e-3)
+
+
+@pytest.mark.parametrize("variance", [0.0, 1e-300, 1e-9, 1e-5, 0.3, 0.9799, 5.0])
+def test_unclipping_has_an_answer_for_every_variance(variance):
+    assert 1 <= low_rank.unclipped(variance, 1.0) < 100
+
+
+def test_unclipping_is_one_without_clipping_and_more_with_it():
+    assert low_rank.unclipped(0.01, 1.0) == pytest.approx(1.0, abs=1e-3)
+    assert low_rank.unclipped(0.5, 1.0) > 1.1
+    assert low_rank.unclipped(1.0, 1.0) == 1.0
