@@ -13,8 +13,7 @@ from hushrec.errors import HushrecError, MemoryExceeded
 from hushrec.local.groups import Groups
 from hushrec.local.method import Method
 from hushrec.privacy.ledger.ledger import Ledger
-from hushrec.statistics.footprint import Footprint, in_bytes, in_time
-from hushrec.statistics.query import Query
+from hushrec.statistics.footprint import Footprint
 
 BUDGET = hr.Budget(epsilon=1.0, delta=1e-9, unit="rating", adjacency="add-remove")
 REPLACE = hr.Budget(epsilon=1.0, delta=0.0, unit="user", adjacency="replace")
@@ -136,13 +135,6 @@ def test_a_plan_says_what_a_fit_needs_and_asks_no_machine(monkeypatch):
     assert "takes roughly" in told
 
 
-def test_a_model_that_does_not_say_is_judged_by_its_queries():
-    """Never by nothing."""
-    queries = [Query("sums", 1.0, "l2", 1.0, 10**9), Query("counts", 1.0, "l2", 1.0, 10**6)]
-    assert Footprint.of(queries).memory >= 2 * 8 * 10**9
-    assert Footprint.of([]).memory > 0
-
-
 def test_every_model_that_charges_says():
     from hushrec.models.base import Model
     from hushrec.models.noiseless import Noiseless
@@ -153,21 +145,6 @@ def test_every_model_that_charges_says():
             assert issubclass(kind, Noiseless) or "footprint" in vars(kind), name
         if isinstance(kind, type) and issubclass(kind, Method):
             assert "footprint" in vars(kind) or kind is Method, name
-
-
-@pytest.mark.parametrize(
-    ("number", "told"),
-    [(0, "0 bytes"), (20, "20 bytes"), (1_450, "1.4 kB"), (177.4e9, "177 GB"), (3e18, "3,000 PB")],
-)
-def test_bytes(number, told):
-    assert in_bytes(number) == told
-
-
-@pytest.mark.parametrize(
-    ("seconds", "told"), [(0.0, "1 s"), (41.2, "42 s"), (90, "1.5 min"), (10_800, "3 h")]
-)
-def test_time(seconds, told):
-    assert in_time(seconds) == told
 
 
 # -- the machine -------------------------------------------------------------------------------------------

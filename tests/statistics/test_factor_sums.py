@@ -13,48 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hushrec.privacy.bounded import Noisy, NoisyMatrix
 from hushrec.statistics import factor_sums
-from hushrec.statistics.cells import Cells
 from hushrec.statistics.factor_sums import FactorSums
-from hushrec.statistics.person_sums import PeopleSums
-from support.people import SCALES, on_sphere
+from support.scales import SCALES
 
 ADJACENCIES = ["add-remove", "replace"]
-
-
-# -- sums and counts of people ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("scale", SCALES, ids=str)
-@pytest.mark.parametrize("adjacency", ADJACENCIES)
-@pytest.mark.parametrize("published", [False, True])
-def test_no_neighbours_move_peoples_sums_by_more_than_their_sensitivity(search, scale, adjacency, published):
-    domain = search.domain(3, 3, scale)
-    lo, hi, _ = scale
-    largest = {}
-    for norm, effects, part in (
-        ("l1", [lo, hi, (lo + hi) / 2], 0.5),
-        ("l2", [hi, hi, lo + 0.3], 1.0),
-        ("l1", [lo, lo, hi], 0.11),
-    ):
-        sums = PeopleSums(domain, adjacency, norm, published, (hi - lo) * (1.0 if published else part))
-        worst = search.exhaustive(domain, adjacency, partial(sums.measure, item_effects=np.array(effects)))
-        assert max(worst.values()) <= 1
-        largest = {name: max(largest.get(name, 0), ratio) for name, ratio in worst.items()}
-    assert largest.pop("user counts") == (adjacency == "add-remove")
-    assert min(largest.values()) > 0.9, "a bound this loose would not have noticed a fault"
-
-
-def test_a_forgotten_clip_is_found(search):
-    domain = search.domain(3, 3)
-    sums = PeopleSums(domain, "add-remove", "l1", False, 2.0)
-    wide = PeopleSums(domain, "add-remove", "l1", False, 4.0)
-
-    def careless(ratings):
-        return zip(sums.queries(), (values for _, values in wide.measure(ratings, np.ones(3))), strict=True)
-
-    assert search.exhaustive(domain, "add-remove", careless)["user sums"] > 1.9
 
 
 def test_people_contribute_independently(search):
@@ -72,7 +35,9 @@ def test_people_contribute_independently(search):
         np.testing.assert_array_equal(values, sum(part[place][1] for part in alone))
 
 
-# -- sums of errors times factors -------------------------------------------------------------------------
+def on_sphere(n, rank, radius, seed):
+    rows = np.random.default_rng(seed).standard_normal((n, rank))
+    return radius * rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 def of_factors(sums, people, items, ratings, levels=None):
@@ -222,66 +187,3 @@ def test_errors_taken_at_factors_that_are_not_released_are_found(search):
         return of_factors(sums, people, sums.in_ball(items - moved), ratings)
 
     assert worst_of_factors(search, sums, fitted) > 1
-
-
-# -- every rating by itself -------------------------------------------------------------------------------
-
-
-class Door:
-    """Stands where the grant stands, and sees what comes to it."""
-
-    def recall(self, name):
-        """Nothing was released before."""
-
-    def release(self, bounded):
-        self.came = bounded, bounded.values
-        return Noisy(bounded.name, bounded.values * bounded.step, 1.0, bounded.step, None)
-
-    def release_matrix(self, bounded, *, threshold, limit):
-        assert 1 <= threshold <= limit
-        dense = np.zeros(bounded.shape, dtype=np.int64)
-        rows = np.repeat(np.arange(bounded.shape[0]), np.diff(bounded.indptr))
-        dense[rows, bounded.columns] = bounded.values
-        self.came = bounded, dense
-        none = np.zeros(0, dtype=np.int32)
-        indptr = np.zeros(bounded.shape[0] + 1, dtype=np.int64)
-        return NoisyMatrix(bounded.name, bounded.shape, indptr, none, none, 1.0, bounded.step, None)
-
-
-def of_cells(cells, effects, ratings):
-    door, query = Door(), cells.query()
-    entries = cells.residuals.entries(ratings, effects, np.linspace(-0.4, 0.4, cells.domain.n_users))
-    cells.release(door, entries)
-    bounded, values = door.came
-    assert (bounded.name, bounded.sensitivity, bounded.norm) == (query.name, query.sensitivity, query.norm)
-    assert query.size in (0, bounded.size)
-    yield query, values
-
-
-@pytest.mark.parametrize("scale", SCALES, ids=str)
-@pytest.mark.parametrize("adjacency", ADJACENCIES)
-def test_no_neighbours_move_cells_by_more_than_their_sensitivity(search, scale, adjacency):
-    domain = search.domain(3, 3, scale)
-    lo, hi, _ = scale
-    span, largest = hi - lo, 0.0
-    for effects, part in (([lo, hi, lo + span / 2], 0.25), ([hi, lo + 0.3, lo], 0.5), ([lo] * 3, 1.0)):
-        cells = Cells(domain, adjacency, part * span, 0.15 * span, 4 * part * span)
-        worst = search.exhaustive(domain, adjacency, partial(of_cells, cells, np.array(effects)))
-        assert max(worst.values()) <= 1
-        largest = max(largest, *worst.values())
-    assert largest > 0.99
-
-
-def test_an_understated_clip_of_cells_is_found(search, monkeypatch):
-    cells = Cells(search.domain(3, 3), "add-remove", 1.0, 0.5, 1.0)
-    honest = cells.query()
-    monkeypatch.setattr(Cells, "query", lambda self: dataclasses.replace(honest, sensitivity=0.9))
-    narrow = search.exhaustive(cells.domain, "add-remove", lambda r: ((q, v) for q, v in of_bare(cells, r)))
-    assert max(narrow.values()) > 1
-
-
-def of_bare(cells, ratings):
-    entries = cells.residuals.entries(ratings, np.full(3, 3.0), np.zeros(3))
-    dense = np.zeros((3, 3), dtype=np.int64)
-    dense[np.repeat(np.arange(3), np.diff(entries.indptr)), entries.items] = entries.values
-    yield cells.query(), dense

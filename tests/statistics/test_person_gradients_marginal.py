@@ -1,4 +1,4 @@
-"""Search for people whose marginal gradients, or weighted effects, move a sum by more than they may.
+"""Search for people whose marginal gradients move a sum by more than they may.
 
 What is searched are the integers that enter the grant.
 """
@@ -12,12 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hushrec.data.packed.blocks import Blocks
-from hushrec.models.phases.item_effects import EffectSettings
-from hushrec.privacy.accounting.budget import Budget
 from hushrec.statistics.person_gradients import MarginalGradients
 from hushrec.statistics.population import FULL, Population
-from support.people import HEAVY, SCALES, person
+from support.scales import SCALES, person
 
 WEIGHTS = [1, 77, FULL // 3, FULL // 2, FULL - 1, FULL]
 
@@ -123,99 +120,3 @@ def test_an_understated_bound_is_found(search, monkeypatch, field, ratio):
     rng = np.random.default_rng(1)
     weight = FULL if field == "contribution" else FULL // 2
     assert gave(search, gradients, HEAVY, weight, rng.standard_normal((200, 4)), np.full(200, 3.0), rng) > 1
-
-
-@pytest.mark.parametrize("weight", WEIGHTS)
-@pytest.mark.parametrize("epsilon", [0.5, 8.0])
-@pytest.mark.parametrize("scale", SCALES)
-def test_weighted_effects_move_by_no_more_than_the_weight_of_delta(search, weight, epsilon, scale):
-    """All rows of few items with the ends of the scale, and long ones: counts at which weights bite."""
-    domain = search.domain(200, 3, scale)
-    budget = Budget(epsilon=epsilon, delta=1e-6, unit="user", adjacency="add-remove")
-    sums = EffectSettings().sums(domain, budget, "l2", published=False, personal=True)
-    top, rng = domain.scale.levels - 1, np.random.default_rng(3)
-    short = [
-        [*mine, *[None] * 197]
-        for mine in itertools.product((None, 0, 1, top), repeat=3)
-        if set(mine) != {None}
-    ]
-    long = [person(rng, 200, n, high=top + 1) for n in (5, 8, 33, 120, 200)]
-    worst = 0.0
-    for row in [*short, *long, [0, top] * 100, [top] * 200]:
-        ratings = search.ratings(domain, [row, [None] * 200, [None] * 200])
-        for query, given_ in sums.measure(ratings, np.array([weight], dtype=np.int64)):
-            may = dataclasses.replace(query, sensitivity=query.sensitivity * weight / FULL)
-            worst = max(worst, search.exceeds(may, given_, np.zeros_like(given_)))
-    assert worst <= 1
-    assert worst > 0.9 or weight < 100, "and not by far less: the bound is the right one"
-
-
-def test_rounding_of_weighted_sums_away_from_zero_is_found(search, monkeypatch):
-    """An arithmetic shift rounds down: a negative term of small weight grows beyond its share."""
-    from hushrec.kernels.sums.centring import weighted_item_sums
-    from hushrec.statistics import item_sums as item_sums_module
-
-    domain = search.domain(200, 3, (0, 98, 7))
-    budget = Budget(epsilon=0.5, delta=1e-6, unit="user", adjacency="add-remove")
-    sums = EffectSettings().sums(domain, budget, "l2", published=False, personal=True)
-    monkeypatch.setattr(item_sums_module, "truncated_item_sums", weighted_item_sums)
-    ratings = search.ratings(domain, [[0] * 100 + [14] * 100, [None] * 200, [None] * 200])
-    worst = 0.0
-    for weight in range(1, 9):
-        measured_ = sums.measure(ratings, np.array([weight]))
-        query, given_ = next((q, v) for q, v in measured_ if q.name == "item sums")
-        may = dataclasses.replace(query, sensitivity=query.sensitivity * weight / FULL)
-        worst = max(worst, search.exceeds(may, given_, np.zeros_like(given_)))
-    assert worst > 1
-
-
-# -- the population ---------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def crowd(search):
-    rng = np.random.default_rng(5)
-    domain = search.domain(40, 30)
-    rows = [person(rng, 40, int(n)) for n in rng.integers(1, 40, 30)]
-    asked = rng.choice([0.0, 0.5, 2.0, 8.0], 30)
-    return search.ratings(domain, rows).with_asked(asked)
-
-
-def weigh(asked):
-    return np.floor(np.minimum(asked / 4, 1) * FULL).astype(np.int64)
-
-
-def test_sums_over_block_files_are_the_sums_in_memory(crowd, tmp_path):
-    stored = Blocks.write(crowd, tmp_path / "blocks", ratings_per_block=60)
-    assert stored.n_blocks > 5
-    budget = Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
-    sums = EffectSettings().sums(crowd.domain, budget, "l2", published=False, personal=True)
-    gradients = MarginalGradients(crowd.domain, 3, 1, 0.5, 0.8, 0.8, 1.5)
-    chosen = np.random.default_rng(1).random(Population(crowd, weigh).n_people) < 0.5
-    factors = np.random.default_rng(2).standard_normal((40, 3))
-    found = []
-    for source in (crowd, stored):
-        people = Population(source, weigh)
-        effects = [values for _, values in people.total(sums.measure)]
-        present = partial(people.sampled, chosen)
-        found.append([*effects, gradients.measure(present, np.full(40, 3.0), factors)])
-    for here, there in zip(*found, strict=True):
-        np.testing.assert_array_equal(here, there)
-
-
-def test_who_asks_for_nothing_is_not_there(crowd):
-    without = crowd.select(np.repeat(crowd.asked > 0, crowd.counts))
-    here, there = Population(crowd, weigh), Population(without, weigh)
-    assert here.n_people == there.n_people == int((crowd.asked > 0).sum()) < crowd.n_users
-    (ours, weights), (theirs, same) = next(here.blocks()), next(there.blocks())
-    assert ours.digest() == theirs.digest()
-    np.testing.assert_array_equal(weights, same)
-
-
-def test_nobody_at_all_gives_zeros(search):
-    domain = search.domain(40, 3)
-    people = Population(search.ratings(domain, [[None] * 40] * 3))
-    budget = Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
-    sums = EffectSettings().sums(domain, budget, "l2", published=False, personal=True)
-    assert people.n_people == 0
-    assert all(not values.any() for _, values in people.total(sums.measure))

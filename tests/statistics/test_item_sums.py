@@ -1,0 +1,58 @@
+"""Item sums of people who each have a weight: nobody moves them by more than that part of Δ."""
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+
+from hushrec.models.phases.item_effects import EffectSettings
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.statistics.population import FULL
+from support.scales import SCALES, person
+
+WEIGHTS = [1, 77, FULL // 3, FULL // 2, FULL - 1, FULL]
+
+
+@pytest.mark.parametrize("weight", WEIGHTS)
+@pytest.mark.parametrize("epsilon", [0.5, 8.0])
+@pytest.mark.parametrize("scale", SCALES)
+def test_weighted_effects_move_by_no_more_than_the_weight_of_delta(search, weight, epsilon, scale):
+    """All rows of few items with the ends of the scale, and long ones: counts at which weights bite."""
+    domain = search.domain(200, 3, scale)
+    budget = Budget(epsilon=epsilon, delta=1e-6, unit="user", adjacency="add-remove")
+    sums = EffectSettings().sums(domain, budget, "l2", published=False, personal=True)
+    top, rng = domain.scale.levels - 1, np.random.default_rng(3)
+    short = [
+        [*mine, *[None] * 197]
+        for mine in itertools.product((None, 0, 1, top), repeat=3)
+        if set(mine) != {None}
+    ]
+    long = [person(rng, 200, n, high=top + 1) for n in (5, 8, 33, 120, 200)]
+    worst = 0.0
+    for row in [*short, *long, [0, top] * 100, [top] * 200]:
+        ratings = search.ratings(domain, [row, [None] * 200, [None] * 200])
+        for query, given_ in sums.measure(ratings, np.array([weight], dtype=np.int64)):
+            may = dataclasses.replace(query, sensitivity=query.sensitivity * weight / FULL)
+            worst = max(worst, search.exceeds(may, given_, np.zeros_like(given_)))
+    assert worst <= 1
+    assert worst > 0.9 or weight < 100, "and not by far less: the bound is the right one"
+
+
+def test_rounding_of_weighted_sums_away_from_zero_is_found(search, monkeypatch):
+    """An arithmetic shift rounds down: a negative term of small weight grows beyond its share."""
+    from hushrec.kernels.sums.centring import weighted_item_sums
+    from hushrec.statistics import item_sums as item_sums_module
+
+    domain = search.domain(200, 3, (0, 98, 7))
+    budget = Budget(epsilon=0.5, delta=1e-6, unit="user", adjacency="add-remove")
+    sums = EffectSettings().sums(domain, budget, "l2", published=False, personal=True)
+    monkeypatch.setattr(item_sums_module, "truncated_item_sums", weighted_item_sums)
+    ratings = search.ratings(domain, [[0] * 100 + [14] * 100, [None] * 200, [None] * 200])
+    worst = 0.0
+    for weight in range(1, 9):
+        measured_ = sums.measure(ratings, np.array([weight]))
+        query, given_ = next((q, v) for q, v in measured_ if q.name == "item sums")
+        may = dataclasses.replace(query, sensitivity=query.sensitivity * weight / FULL)
+        worst = max(worst, search.exceeds(may, given_, np.zeros_like(given_)))
+    assert worst > 1

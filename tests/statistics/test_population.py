@@ -1,0 +1,62 @@
+"""People who take part, with their weights: the same sums from memory and from block files."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from hushrec.data.packed.blocks import Blocks
+from hushrec.models.phases.item_effects import EffectSettings
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.statistics.person_gradients import MarginalGradients
+from hushrec.statistics.population import FULL, Population
+from support.scales import person
+
+
+@pytest.fixture
+def crowd(search):
+    rng = np.random.default_rng(5)
+    domain = search.domain(40, 30)
+    rows = [person(rng, 40, int(n)) for n in rng.integers(1, 40, 30)]
+    asked = rng.choice([0.0, 0.5, 2.0, 8.0], 30)
+    return search.ratings(domain, rows).with_asked(asked)
+
+
+def weigh(asked):
+    return np.floor(np.minimum(asked / 4, 1) * FULL).astype(np.int64)
+
+
+def test_sums_over_block_files_are_the_sums_in_memory(crowd, tmp_path):
+    stored = Blocks.write(crowd, tmp_path / "blocks", ratings_per_block=60)
+    assert stored.n_blocks > 5
+    budget = Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
+    sums = EffectSettings().sums(crowd.domain, budget, "l2", published=False, personal=True)
+    gradients = MarginalGradients(crowd.domain, 3, 1, 0.5, 0.8, 0.8, 1.5)
+    chosen = np.random.default_rng(1).random(Population(crowd, weigh).n_people) < 0.5
+    factors = np.random.default_rng(2).standard_normal((40, 3))
+    found = []
+    for source in (crowd, stored):
+        people = Population(source, weigh)
+        effects = [values for _, values in people.total(sums.measure)]
+        present = partial(people.sampled, chosen)
+        found.append([*effects, gradients.measure(present, np.full(40, 3.0), factors)])
+    for here, there in zip(*found, strict=True):
+        np.testing.assert_array_equal(here, there)
+
+
+def test_who_asks_for_nothing_is_not_there(crowd):
+    without = crowd.select(np.repeat(crowd.asked > 0, crowd.counts))
+    here, there = Population(crowd, weigh), Population(without, weigh)
+    assert here.n_people == there.n_people == int((crowd.asked > 0).sum()) < crowd.n_users
+    (ours, weights), (theirs, same) = next(here.blocks()), next(there.blocks())
+    assert ours.digest() == theirs.digest()
+    np.testing.assert_array_equal(weights, same)
+
+
+def test_nobody_at_all_gives_zeros(search):
+    domain = search.domain(40, 3)
+    people = Population(search.ratings(domain, [[None] * 40] * 3))
+    budget = Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
+    sums = EffectSettings().sums(domain, budget, "l2", published=False, personal=True)
+    assert people.n_people == 0
+    assert all(not values.any() for _, values in people.total(sums.measure))
