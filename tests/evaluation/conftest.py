@@ -8,6 +8,9 @@ from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.release.artefact import Release
 from hushrec.release.statement import placeholder_statement
+from support.worlds import world
+
+__all__ = ["make", "ratings", "release", "world"]
 
 DOMAIN = Domain(["a", "b", "c", "d"], scale=(1, 5, 1), max_users=10)
 

@@ -1,7 +1,6 @@
 import pytest
 
 import hushrec as hr
-from hushrec.estimation import low_rank
 from hushrec.models.phases.covariance import CovarianceSettings
 
 UNITS = [("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")]
@@ -68,15 +67,3 @@ def test_entropy_cannot_vouch_for_itself(world, budget, tmp_path):
     ledger = hr.Ledger.create(tmp_path / "l.db", budget())
     release = hr.fit(world[0], hr.GlobalEffects(), budget(), ledger=ledger, entropy=Zero())
     assert not release.statement.private
-
-
-def test_a_fit_that_fails_burns_its_charge_and_says_so(world, budget, tmp_path, monkeypatch):
-    def fail(*_):
-        raise ArithmeticError("planted")
-
-    monkeypatch.setattr(low_rank, "weighted_factors", fail)
-    ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(9.0), horizon=2)
-    with pytest.raises(ArithmeticError) as caught:
-        hr.fit(world[0], hr.CovarianceSVD(rank=4), budget(1.0), ledger=ledger)
-    assert "stays spent" in caught.value.__notes__[0]
-    assert {entry.state for entry in ledger.entries()} == {"burnt"}

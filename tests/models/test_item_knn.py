@@ -1,4 +1,4 @@
-"""Similar items: a world whose answer is known, many at once as one by one, and no privacy claimed."""
+"""Similar items: a world whose answer is known, and no privacy claimed."""
 
 import numpy as np
 import polars as pl
@@ -7,7 +7,6 @@ import pytest
 import hushrec as hr
 from hushrec.data.split import holdout
 from hushrec.errors import BudgetUnsupported, ConfigError
-from hushrec.evaluation import protocol
 from hushrec.evaluation.baselines import item_average
 from hushrec.evaluation.metrics import rmse as rmse_of
 from hushrec.models import item_knn
@@ -36,22 +35,6 @@ def test_items_of_a_genre_are_found(genres, distance):
     found = hr.evaluate(release, train=train, test=test)["rmse"]
     assert found < 1.0
     assert found < rmse_of(test.values(), item_average(train, test)) - 0.25
-
-
-@DISTANCES
-@pytest.mark.parametrize("k", [1, 7, 1000])
-def test_many_at_once_are_predicted_as_one_by_one(world, monkeypatch, distance, k):
-    """Also who is absent from the training part, and items that nobody rated there."""
-    train, test = world
-    train = train.select(np.isin(train.user_index(), np.arange(0, train.n_users, 2)))
-    train = train.select((train.items % 9 != 0) | (train.user_index() > 2))
-    test = test.slice(0, 300)
-    release = hr.fit(train, ItemKNN(neighbours=k, distance=distance))
-    at_once = protocol.predictions(release, train=train, test=test)
-    monkeypatch.setattr(protocol, "predict_many", lambda *parts: None)
-    one_by_one = protocol.predictions(release, train=train, test=test)
-    np.testing.assert_allclose(at_once, one_by_one, rtol=0, atol=1e-6)
-    assert np.ptp(at_once) > 1
 
 
 def test_it_is_not_private_and_says_so(genres, tmp_path):

@@ -1,4 +1,4 @@
-"""Nearest people: a world whose answer is known, many at once as one by one, and no privacy claimed."""
+"""Nearest people: a world whose answer is known, and no privacy claimed."""
 
 import numpy as np
 import polars as pl
@@ -7,7 +7,6 @@ import pytest
 import hushrec as hr
 from hushrec.data.split import holdout
 from hushrec.errors import BudgetUnsupported, ConfigError
-from hushrec.evaluation import protocol
 from hushrec.evaluation.baselines import item_average
 from hushrec.evaluation.metrics import rmse as rmse_of
 from hushrec.models.user_knn import UserKNN
@@ -35,39 +34,6 @@ def test_people_of_the_same_taste_are_found(blocks, distance):
     found = hr.evaluate(release, train=train, test=test)["rmse"]
     assert found < 1.0
     assert found < rmse_of(test.values(), item_average(train, test)) - 0.3
-
-
-@DISTANCES
-@pytest.mark.parametrize("k", [1, 7, 1000])
-def test_many_at_once_are_predicted_as_one_by_one(world, monkeypatch, distance, k):
-    """Also who is absent from the training part, and items that nobody rated there."""
-    train, test = world
-    train = train.select(np.isin(train.user_index(), np.arange(0, train.n_users, 2)))
-    train = train.select((train.items % 9 != 0) | (train.user_index() > 2))
-    test = test.slice(0, 150)
-    release = hr.fit(train, UserKNN(neighbours=k, distance=distance))
-    at_once = protocol.predictions(release, train=train, test=test)
-    monkeypatch.setattr(protocol, "predict_many", lambda *parts: None)
-    one_by_one = protocol.predictions(release, train=train, test=test)
-    np.testing.assert_allclose(at_once, one_by_one, rtol=0, atol=1e-6)
-    assert np.ptp(at_once) > 1
-
-
-def test_many_at_once_on_halves_of_stars(monkeypatch):
-    """On a scale that single precision does not hold, nor does every mean."""
-    rng = np.random.default_rng(1)
-    users, items = np.nonzero(rng.random((60, 30)) < 0.5)
-    ratings = rng.integers(0, 11, len(users)) / 10
-    rows = {"user_id": users.astype(str), "item_id": items.astype(str), "rating": ratings}
-    domain = hr.Domain(range(31), scale=(0, 1, 0.1), max_users=200)
-    train, test = holdout(hr.load(pl.DataFrame(rows), domain), 0.2, seed=0)
-    for distance in ("squared", "cosine", "pearson"):
-        release = hr.fit(train, UserKNN(neighbours=5, distance=distance))
-        at_once = protocol.predictions(release, train=train, test=test)
-        with monkeypatch.context() as patch:
-            patch.setattr(protocol, "predict_many", lambda *parts: None)
-            one_by_one = protocol.predictions(release, train=train, test=test)
-        np.testing.assert_allclose(at_once, one_by_one, rtol=0, atol=1e-6)
 
 
 def test_it_is_not_private_and_says_so(blocks, tmp_path):
