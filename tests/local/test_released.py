@@ -1,14 +1,10 @@
 """Released data sets: what is written is what is read, and nothing else is read as one."""
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import polars as pl
-import pyarrow.parquet
 import pytest
 
 import hushrec as hr
@@ -17,62 +13,7 @@ from hushrec.data.ratings import Ratings
 from hushrec.errors import ReleaseError
 from hushrec.local import dataset_files, released
 from hushrec.local.released import ReleasedData
-from hushrec.release.statement import Local, Measured, Statement
-
-ITEMS = ("Alien", "Am\u00e9lie, the", 'Say "Anything"', "007", " blank ", "two\nlines", "NA")
-SCALE = (0.5, 5.0, 0.5)
-SETTINGS = {"analysis": "corrected", "symbols": 11, "exponent": 0.097, "asked": None, "cells": len(ITEMS)}
-FORMS = ("parquet", "csv")
-
-
-def statement(epsilon=2.0, **changes):
-    local = Local("cell", epsilon / 40, epsilon / 4000, None, 40, 0.8)
-    line = Measured("cells", "randomized response", 40.0, 0.8, 60, 1.0, epsilon)
-    facts = {"local": local, "measurements": (line,), "assumes": ("rows are randomized at home",)}
-    made = Statement("", "user", "replace", epsilon, 0.0, "corrected", **(facts | {}))
-    return replace(made, **changes)
-
-
-def data(n_people=120, seed=0, density=0.6, **changes):
-    """Random rows of numbered people, the first and the last of whom have none."""
-    rng = np.random.default_rng(seed)
-    mask = rng.random((n_people, len(ITEMS))) < density
-    mask[[0, -1]] &= n_people < 3
-    counts = mask.sum(axis=1)
-    users = dataset_files.numbered(n_people).filter(pl.Series(counts > 0, dtype=pl.Boolean))
-    frame = Domain(ITEMS, scale=SCALE, max_users=max(n_people, 1), cap=len(ITEMS))
-    items = np.nonzero(mask)[1].astype(np.int32)
-    indptr = np.concatenate([[0], np.cumsum(counts[counts > 0])])
-    steps = rng.integers(0, 10, items.size).astype(np.uint8)
-    facts = {
-        "method": "RandomizedResponse",
-        "settings": SETTINGS,
-        "ratings": Ratings(frame, users, indptr, items, steps),
-        "n_people": n_people,
-        "statement": statement(),
-    }
-    return ReleasedData(**(facts | changes))
-
-
-def same(one, other):
-    def parts(made):
-        rows = made.ratings
-        return (
-            made.method, made.settings, made.n_people, made.statement, rows.domain, rows.users.to_list(),
-            rows.indptr.tolist(), rows.items.tolist(), rows.steps.tolist(),
-        )  # fmt: skip
-
-    return parts(one) == parts(other)
-
-
-@pytest.fixture
-def small_parts(monkeypatch):
-    """Parts so small that people lie across their ends, when written and when read."""
-    monkeypatch.setattr(dataset_files, "_ROWS", 7)
-    monkeypatch.setattr("hushrec.data.readers.binary._ROWS", 5)
-
-
-# -- there and back ---------------------------------------------------------------------------------------
+from support.released_data import FORMS, ITEMS, SCALE, SETTINGS, data, same, statement
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -92,13 +33,6 @@ def test_what_is_saved_is_what_is_opened(tmp_path, form, n_people):
     ]
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_rows_are_written_and_read_a_part_at_a_time(tmp_path, form, small_parts):
-    made = data()
-    assert made.ratings.n_ratings > 20 * 7
-    assert same(ReleasedData.open(made.save(tmp_path / f"released.{form}")), made)
-
-
 def test_bytes_are_the_same_for_the_same_data_and_for_no_other():
     made = data()
     stored = made.to_bytes()
@@ -106,100 +40,6 @@ def test_bytes_are_the_same_for_the_same_data_and_for_no_other():
     assert same(ReleasedData.from_bytes(stored), made)
     others = [data(seed=1), data(method="Other"), data(settings={}), data(statement=statement(3.0))]
     assert len({stored, *(other.to_bytes() for other in others)}) == 5
-
-
-def test_saving_again_replaces_the_data_and_their_facts(tmp_path):
-    path = tmp_path / "released.csv"
-    data().save(path)
-    data(50, seed=3).save(path)
-    assert same(ReleasedData.open(path), data(50, seed=3))
-
-
-def test_the_statement_is_there_before_the_data(tmp_path, monkeypatch):
-    """A ledger must know of every data set that lies beside it."""
-    order = []
-    rename = type(tmp_path).replace
-
-    def spy(self, target):
-        order.append(target.name)
-        return rename(self, target)
-
-    monkeypatch.setattr(type(tmp_path), "replace", spy)
-    data().save(tmp_path / "released.parquet")
-    assert order == ["released.parquet.statement.json", "released.parquet"]
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_a_write_that_fails_leaves_what_was_there(tmp_path, form, monkeypatch):
-    path = data().save(tmp_path / f"released.{form}")
-    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
-
-    def broken(ratings):
-        yield from [next(dataset_files_frames(ratings))]
-        raise OSError(28, "No space left on device")
-
-    dataset_files_frames = dataset_files._frames
-    monkeypatch.setattr(dataset_files, "_frames", broken)
-    with pytest.raises(OSError, match=r"No space left|room left"):
-        data(seed=1).save(path)
-    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
-@pytest.mark.parametrize("form", FORMS)
-def test_a_full_disk_is_named(tmp_path, form):
-    (tmp_path / f"released.{form}.part").symlink_to("/dev/full")
-    with pytest.raises(OSError, match="is there room left") as refusal:
-        data().save(tmp_path / f"released.{form}")
-    assert refusal.value.strerror
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_other_names_are_refused(tmp_path):
-    for name in ("released", "released.txt", "released.csv.gz"):
-        with pytest.raises(ReleaseError, match=rf"name it {name}\.parquet or {name}\.csv"):
-            data().save(tmp_path / name)
-        with pytest.raises(ReleaseError, match="ends in neither"):
-            ReleasedData.open(tmp_path / name)
-
-
-# -- for other readers ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_it_loads_as_ratings_and_nothing_is_dropped(tmp_path, form):
-    made = data()
-    path = made.save(tmp_path / f"released.{form}")
-    loaded = hr.load(path, made.ratings.domain)
-    assert loaded.digest() == made.ratings.digest()
-    assert loaded.dropped == type(loaded.dropped)()
-
-
-def test_other_readers_find_text_and_numbers(tmp_path):
-    made = data()
-    path = made.save(tmp_path / "released.parquet")
-    table = pyarrow.parquet.read_table(path)
-    assert table.column_names == ["user_id", "item_id", "rating"]
-    read = table.to_pandas()
-    assert read["user_id"].tolist() == made.table["user_id"].to_list()
-    assert read["item_id"].tolist() == made.table["item_id"].to_list()
-    assert read["rating"].dtype == np.float64
-    assert read["rating"].tolist() == made.table["rating"].to_list()
-    facts = json.loads(pyarrow.parquet.read_metadata(path).metadata[b"hushrec"])
-    assert facts == json.loads((tmp_path / "released.parquet.statement.json").read_text())
-    assert set(facts) == {
-        "format", "kind", "method", "settings", "items", "scale", "n_people", "statement", "sha256",
-    }  # fmt: skip
-
-
-def test_neither_pandas_nor_pyarrow_is_needed(tmp_path):
-    path = data().save(tmp_path / "released.parquet")
-    code = (
-        f"import sys\nfrom hushrec.local.released import ReleasedData\nReleasedData.open({str(path)!r})"
-        ".to_bytes()\nprint(*{'pandas', 'pyarrow'} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == ""
 
 
 def test_the_file_is_small_and_says_what_it_holds():
@@ -328,55 +168,6 @@ def test_a_later_format_is_named(tmp_path):
         ReleasedData.open(path)
 
 
-def test_damage_anywhere_is_noticed(tmp_path):
-    """Every 97th byte of the file, set to another value, and every 997th length."""
-    path = data().save(tmp_path / "released.parquet")
-    good = path.read_bytes()
-    noticed = 0
-    for at in range(0, len(good), 97):
-        path.write_bytes(good[:at] + bytes([good[at] ^ 255]) + good[at + 1 :])
-        try:
-            assert same(ReleasedData.open(path), data())  # a byte that no reader reads
-        except ReleaseError:
-            noticed += 1
-    assert noticed > 10
-    for length in range(0, len(good), 997):
-        path.write_bytes(good[:length])
-        with pytest.raises(ReleaseError):
-            ReleasedData.open(path)
-
-
-@pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1PAR1", b"x" * 5000, b"user_id,item_id,rating\n"])
-def test_foreign_files_are_refused(tmp_path, content):
-    for name in ("released.parquet", "released.csv"):
-        (tmp_path / name).write_bytes(content)
-        with pytest.raises(ReleaseError, match=r"no data set|damaged|is missing"):
-            ReleasedData.open(tmp_path / name)
-    with pytest.raises(ReleaseError):
-        ReleasedData.from_bytes(content)
-
-
-def test_foreign_notes_are_refused(tmp_path, monkeypatch):
-    path = data().save(tmp_path / "released.csv")
-    note = tmp_path / "released.csv.statement.json"
-    for content in (b"", b"{", b"[1]", b"null", b"\xff", b"[" * 200_000, b'{"kind": "data set"}'):
-        note.write_bytes(content)
-        with pytest.raises(ReleaseError):
-            ReleasedData.open(path)
-    monkeypatch.setattr(dataset_files, "LARGEST", 3)
-    with pytest.raises(ReleaseError, match="larger than"):
-        ReleasedData.open(path)
-
-
-def test_what_is_missing_is_named(tmp_path):
-    with pytest.raises(ReleaseError, match=r"released\.parquet cannot be read: No such file"):
-        ReleasedData.open(tmp_path / "released.parquet")
-    path = data().save(tmp_path / "released.csv")
-    (tmp_path / "released.csv.statement.json").unlink()
-    with pytest.raises(ReleaseError, match=r"statement\.json is missing, .* put it beside it"):
-        ReleasedData.open(path)
-
-
 def test_ratings_that_are_no_released_ones_are_refused():
     world = hr.synthetic.netflix_like(20, 6, 60, 1)
     good = data()
@@ -458,15 +249,6 @@ def ledger(number, slot=0):
     """What a report says of its ledger."""
     sort = {"file": "ledger.db", "seq": 3, "head": "ab" * 32, "slot": slot, "horizon": 4}
     return {"id": f"{number:02x}" * 16, **sort}
-
-
-def test_an_id_that_no_csv_keeps_is_refused_there(tmp_path):
-    frame = Domain(("a\r\nb", "c"), scale=SCALE, max_users=1, cap=2)
-    rows = Ratings(frame, pl.Series(["1"]), np.array([0, 1]), np.array([0]), np.array([3]))
-    made = data(1, ratings=rows)
-    with pytest.raises(ReleaseError, match=r"name it x\.parquet"):
-        made.save(tmp_path / "x.csv")
-    assert same(ReleasedData.open(made.save(tmp_path / "x.parquet")), made)
 
 
 def test_what_was_collected_is_not_collected_again():

@@ -1,0 +1,57 @@
+"""Released data sets made by hand, and whether two are the same."""
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from hushrec.data.domain import Domain
+from hushrec.data.ratings import Ratings
+from hushrec.local import dataset_files
+from hushrec.local.released import ReleasedData
+from hushrec.release.statement import Local, Measured, Statement
+
+ITEMS = ("Alien", "Am\u00e9lie, the", 'Say "Anything"', "007", " blank ", "two\nlines", "NA")
+SCALE = (0.5, 5.0, 0.5)
+SETTINGS = {"analysis": "corrected", "symbols": 11, "exponent": 0.097, "asked": None, "cells": len(ITEMS)}
+FORMS = ("parquet", "csv")
+
+
+def statement(epsilon=2.0, **changes):
+    local = Local("cell", epsilon / 40, epsilon / 4000, None, 40, 0.8)
+    line = Measured("cells", "randomized response", 40.0, 0.8, 60, 1.0, epsilon)
+    facts = {"local": local, "measurements": (line,), "assumes": ("rows are randomized at home",)}
+    made = Statement("", "user", "replace", epsilon, 0.0, "corrected", **(facts | {}))
+    return replace(made, **changes)
+
+
+def data(n_people=120, seed=0, density=0.6, **changes):
+    """Random rows of numbered people, the first and the last of whom have none."""
+    rng = np.random.default_rng(seed)
+    mask = rng.random((n_people, len(ITEMS))) < density
+    mask[[0, -1]] &= n_people < 3
+    counts = mask.sum(axis=1)
+    users = dataset_files.numbered(n_people).filter(pl.Series(counts > 0, dtype=pl.Boolean))
+    frame = Domain(ITEMS, scale=SCALE, max_users=max(n_people, 1), cap=len(ITEMS))
+    items = np.nonzero(mask)[1].astype(np.int32)
+    indptr = np.concatenate([[0], np.cumsum(counts[counts > 0])])
+    steps = rng.integers(0, 10, items.size).astype(np.uint8)
+    facts = {
+        "method": "RandomizedResponse",
+        "settings": SETTINGS,
+        "ratings": Ratings(frame, users, indptr, items, steps),
+        "n_people": n_people,
+        "statement": statement(),
+    }
+    return ReleasedData(**(facts | changes))
+
+
+def same(one, other):
+    def parts(made):
+        rows = made.ratings
+        return (
+            made.method, made.settings, made.n_people, made.statement, rows.domain, rows.users.to_list(),
+            rows.indptr.tolist(), rows.items.tolist(), rows.steps.tolist(),
+        )  # fmt: skip
+
+    return parts(one) == parts(other)
