@@ -9,7 +9,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.curator.accounts import start
-from hushrec.errors import BudgetError, BudgetUnsupported, LedgerError, LedgerMissing, LedgerWarning
+from hushrec.errors import BudgetError, BudgetUnsupported, LedgerError
 from hushrec.models.global_effects import GlobalEffects
 from hushrec.privacy.accounting.events import Spherical
 from hushrec.privacy.accounting.plan import Measurement, Plan
@@ -99,41 +99,6 @@ def test_a_first_fit_that_is_refused_starts_no_ledger(small, budget, tmp_path, p
     start(path, GlobalEffects().plan(small.domain, limit))
     hr.fit(small, GlobalEffects(), limit, ledger=path)
     assert hr.Ledger.open(path).total == limit
-
-
-def test_a_fit_starts_no_ledger(small, budget, tmp_path, monkeypatch):
-    """A typo is not a fresh budget."""
-    (tmp_path / "shop").mkdir()
-    hr.Ledger.create(tmp_path / "shop" / "ledger.db", budget(1.0))
-    monkeypatch.chdir(tmp_path / "shop")
-    before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(
-        LedgerMissing, match=r"no ledger ledgr\.db in the folder shop \(did you mean ledger\.db\?"
-    ):
-        hr.fit(small, GlobalEffects(), budget(1.0), ledger="ledgr.db")
-    monkeypatch.chdir(tmp_path)  # another working directory
-    with pytest.raises(LedgerMissing, match=f"no ledger ledger.db in the folder {tmp_path.name};"):
-        hr.fit(small, GlobalEffects(), budget(1.0), ledger="ledger.db")
-    assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_a_second_ledger_for_the_same_ratings_is_refused(small, budget, tmp_path):
-    ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(1.0))
-    hr.fit(small, GlobalEffects(), budget(1.0), ledger=ledger).save(tmp_path / "films.safetensors")
-    with pytest.raises(
-        LedgerError, match=r"lies ledger\.db and films\.safetensors \(charged to ledger\.db\)"
-    ):
-        hr.Ledger.create(tmp_path / "second.db", budget(1.0), domain=small.domain.digest)
-    with pytest.warns(LedgerWarning, match=r"beside ledger\.db and films\.safetensors"):
-        second = hr.Ledger.create(tmp_path / "second.db", budget(1.0))
-    ledger.path.unlink()
-    for renamed in (small, small.select(np.arange(small.n_ratings) != 3)):
-        with pytest.raises(LedgerError, match=r"lies films\.safetensors \(charged to ledger\.db\), charged"):
-            hr.fit(renamed, GlobalEffects(), budget(1.0), ledger=second)
-    assert second.entries() == ()
-    assert not hr.fit(
-        small, GlobalEffects(), budget(1.0), ledger=second, entropy=hr.testing.Seeded(1)
-    ).statement.private
 
 
 @pytest.mark.parametrize(("config", "free"), [(GlobalEffects(), True), (hr.PrivateALS(rank=2), False)])
