@@ -6,27 +6,9 @@ import pytest
 from typer.testing import CliRunner
 
 from hushrec.cli.app import app
-from hushrec.errors import BudgetExceeded, HushrecError
 from hushrec.escapes import escaped
+from support.hostile import ACTS, HOSTILE, harmless
 from support.releases import _release  # noqa: F401  (a fixture)
-
-HOSTILE = (
-    "\x1b[2J\x1b]0;owned\x07[red]Alien[/red]\n3  item  5.00\r\u202egnp.exe\u2066\x9b31m\u2028\u200b\ufeff\x7f"
-)
-ACTS = {
-    *range(32),
-    *range(0x7F, 0xA0),
-    0x2028,
-    0x2029,
-    0x200B,
-    0xFEFF,
-    *range(0x202A, 0x202F),
-    *range(0x2066, 0x206A),
-}
-
-
-def harmless(text, *, lines=True):
-    return not ({ord(sign) for sign in text} & ACTS - ({10} if lines else set()))
 
 
 @pytest.mark.parametrize("sign", sorted(ACTS - set(range(32))) + list(range(32)) + [0xD800, 0xE0001, 0x61C])
@@ -42,17 +24,6 @@ def test_signs_that_act_are_written_out(sign):
 )
 def test_other_text_stays_what_it_is(text):
     assert escaped(text) == text
-
-
-def under(kind):
-    return {kind}.union(*map(under, kind.__subclasses__()))
-
-
-@pytest.mark.parametrize("kind", sorted(under(HushrecError) - {BudgetExceeded}, key=str))
-def test_every_error_is_one_harmless_line(kind):
-    shown = str(kind(f"no item {HOSTILE} here"))
-    assert shown == f"no item {escaped(HOSTILE)} here"
-    assert harmless(shown, lines=False)
 
 
 @pytest.fixture
@@ -92,20 +63,3 @@ def test_shown_files_and_refusals_do_not_act(hostile, tmp_path):
         assert harmless(result.output)
         assert ("\\x1b" in result.output) == (name[0] != "z")
         assert (code == 0) or len(result.output.splitlines()) == 1
-
-
-def test_markup_and_emoji_are_text_also_in_heads_and_errors(capsys):
-    from hushrec.cli import console
-
-    listed = console.table("[red]head[/red]\x1b[1m", "\x9bb")
-    listed.add_row("[red]x[/red]", ":smile:")
-    for printer in (console.out(), console.err()):
-        printer.print(listed)
-        printer.print("[red]y[/red]\x1b[1m\nsecond line")
-    shown = capsys.readouterr()
-    for text in shown:
-        assert harmless(text)
-        assert {"[red]head[/red]", "[red]x[/red]", ":smile:", "[red]y[/red]"} <= set(
-            text.replace("\\", " ").split()
-        )
-        assert "\nsecond line" in text

@@ -1,0 +1,44 @@
+"""What commands print: text, whatever it holds."""
+
+import polars as pl
+
+import hushrec as hr
+from hushrec.cli import console
+from support.hostile import harmless
+
+
+def test_markup_and_emoji_are_text_also_in_heads_and_errors(capsys):
+    listed = console.table("[red]head[/red]\x1b[1m", "\x9bb")
+    listed.add_row("[red]x[/red]", ":smile:")
+    for printer in (console.out(), console.err()):
+        printer.print(listed)
+        printer.print("[red]y[/red]\x1b[1m\nsecond line")
+    shown = capsys.readouterr()
+    for text in shown:
+        assert harmless(text)
+        assert {"[red]head[/red]", "[red]x[/red]", ":smile:", "[red]y[/red]"} <= set(
+            text.replace("\\", " ").split()
+        )
+        assert "\nsecond line" in text
+
+
+def test_a_table_has_text_on_the_left_and_numbers_on_the_right(capsys):
+    listed = console.table("item", "score", left=1)
+    listed.add_row("a", "5.00")
+    listed.add_row("longer", "10.00")
+    console.out().print(listed)
+    head, _, *rows = (line.rstrip() for line in capsys.readouterr().out.splitlines())
+    assert (head.split(), rows) == (["item", "score"], ["a        5.00", "longer  10.00"])
+
+
+def test_what_was_dropped_is_told_on_standard_error_alone(capsys):
+    ratings = hr.load(
+        pl.DataFrame({"user_id": ["a", "b"], "item_id": ["0", "9"], "rating": [3.0, 3.0]}),
+        hr.Domain(range(3), scale=(1, 5, 1), max_users=1),
+    )
+    console.print_confidential("own\x1b.csv", ratings)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith("Confidential")
+    assert "own\\x1b.csv: records dropped or changed" in shown.err
+    assert harmless(shown.err)

@@ -1,0 +1,97 @@
+"""Options that commands share: what they are taken for, and what is refused with an example."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+import hushrec as hr
+from hushrec.cli import options
+from hushrec.errors import ConfigError, DataError, DomainError, ReleaseError
+
+
+def test_settings_go_as_deep_as_their_names_and_are_what_json_says():
+    made = options.model(
+        "covariance-svd",
+        "corrected",
+        "laplace",
+        ["rank=7", "covariance.clip=0.125", "covariance.cleaning=none"],
+    )
+    assert isinstance(made, hr.CovarianceSVD)
+    assert (made.rank, made.noise, made.analysis) == (7, "laplace", "corrected")
+    assert (made.covariance.clip, made.covariance.cleaning) == (0.125, "none")
+
+
+def test_every_model_of_the_command_line_can_be_made():
+    for name in options._MODELS:
+        assert type(options.model(name, "corrected", None, None)).__name__ == options._MODELS[name]
+
+
+@pytest.mark.parametrize("setting", ["rank", "=7", "rank.deep=7", "covariance=1", "nosuch=1"])
+def test_settings_that_are_none_are_refused(setting):
+    with pytest.raises(ConfigError):
+        options.model("covariance-svd", "corrected", None, ["rank=7", setting])
+
+
+def test_a_budget_is_named_whole_or_not_at_all():
+    assert options.budget(None, None, None, None) is None
+    assert options.budget(1.0, 1e-6, "user", "add-remove") == hr.Budget(
+        epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove"
+    )
+    with pytest.raises(ConfigError, match="give --delta and --unit as well"):
+        options.budget(1.0, None, None, "replace")
+    assert options.budget(0.5, 0.0, "user", "replace").delta == 0, "a δ of 0 is named"
+
+
+def test_columns_are_names_or_positions():
+    given = ["user_id=0", "item_id=film", "rating=x=y"]
+    assert options.named_columns(given) == {"user_id": 0, "item_id": "film", "rating": "x=y"}
+    assert options.named_columns([]) is options.named_columns(None) is None
+    with pytest.raises(DataError, match="for example --column user_id=customer"):
+        options.named_columns(["user_id"])
+
+
+def test_classes_have_one_epsilon_each():
+    assert options.levels(["strict=0.5", "generous=8"]) == {"strict": 0.5, "generous": 8.0}
+    assert options.levels(None) is None
+    for given, told in (
+        (["strict=0.5", "strict=1"], "more than once"),
+        (["strict=low"], "is a number"),
+        (["strict"], "for example --level strict=0.5"),
+    ):
+        with pytest.raises(DomainError, match=told):
+            options.levels(given)
+
+
+def test_a_method_takes_one_source_of_groups(tmp_path):
+    domain = hr.Domain(range(3), scale=(1, 5, 1), max_users=10)
+    file = tmp_path / "features.csv"
+    assert isinstance(
+        options.method("randomized-response", "published", ["sample=2"], domain, None, None, None),
+        hr.RandomizedResponse,
+    )
+    for arguments in (
+        ("randomized-response", "corrected", None, domain, file, None, None),
+        ("distance-based", "published", ["groups=ratings"], domain, None, None, None),
+        ("distance-based", "corrected", None, domain, None, None, None),
+        ("distance-based", "corrected", ["groups=ratings"], domain, file, None, None),
+        ("distance-based", "corrected", ["groups=items"], domain, None, None, None),
+    ):
+        with pytest.raises(ConfigError):
+            options.method(*arguments)
+
+
+def test_what_is_there_or_could_not_be_written_is_refused(tmp_path):
+    options.require_writable(tmp_path / "new.csv")
+    (tmp_path / "old.csv").touch()
+    for out in (tmp_path / "old.csv", tmp_path / "nosuch" / "new.csv", tmp_path / "old.csv" / "new.csv"):
+        with pytest.raises(ReleaseError, match="choose another file with -o"):
+            options.require_writable(out)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_without_leave_is_refused(tmp_path):
+    closed = Path(tmp_path / "closed")
+    closed.mkdir(mode=0o500)
+    with pytest.raises(ReleaseError, match="can be written to"):
+        options.require_writable(closed / "new.csv")
