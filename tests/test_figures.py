@@ -9,19 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hushrec.errors import BudgetExceeded
 from hushrec.figures import above, below, left, odds
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.events import Gaussian
 from hushrec.privacy.accounting.plan import Measurement, Plan
-from hushrec.release import statement_text
 from hushrec.release.statement import Statement
 from hushrec.release.statement_lines import Measured, Promised
 
 FIGURES = st.just(0.0) | st.floats(1e-300, 1e300) | st.floats(1e-9, 1e4)
-EPSILONS = (1e-12, 1e-3, 0.1, 0.5, 1, 1.09, 1.1, 1.25, 2, 2.99, 3, 4, 8, 13.8, 13.82, 30, 1609.4)
 
 
 @settings(derandomize=True, max_examples=800)
@@ -110,52 +107,6 @@ def test_a_plan_and_a_budget_round_so_too():
     assert Decimal(total) >= Decimal(plan.epsilon)
 
 
-def test_a_refusal_rounds_up_what_is_asked_and_down_what_is_left():
-    for started in (True, False):
-        text = str(BudgetExceeded(HIGH, LOW, "user", started=started))
-        assert "ε = 1.00001 per user" in text
-        assert "ε = 1.23456" in text
-        assert "ε = 1.23457" not in text
-
-
 def test_losses_of_a_ledger_are_shown_from_above():
     spent = Spent(rho=123_456_789_012)
     assert Decimal(above(spent.epsilon(1e-6))) * fixed_point.PER_ONE >= spent.epsilon_units(1e-6)
-
-
-# -- words ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("delta", [0.0, 1e-6])
-@pytest.mark.parametrize(("unit", "adjacency"), statement_text.ADJACENCIES)
-def test_no_promise_sounds_better_than_its_figure(unit, adjacency, epsilon, delta):
-    said = statement_text.promise(unit, adjacency, epsilon, delta)
-    factor = math.exp(min(epsilon, 700))
-    assert ("can hardly tell" in said) == (factor < 3)
-    assert ("may learn something about" in said) == (3 <= factor < 20)
-    assert ("may learn a lot about" in said) == (20 <= factor <= 1e6)
-    assert said.startswith("Next to nothing is promised") == (factor > 1e6)
-    if factor <= 1e6:
-        shown = said.partition("at most ")[2].partition(" times")[0]
-        assert float(shown.replace(",", "")) >= factor
-        assert (f"Even odds may become {shown} to 1." in said) == (factor >= 3)
-        assert ("an event of probability 1e-06" in said) == (delta > 0)
-    assert not {"he", "his", "him"} & set(said.replace(",", " ").split())
-    assert said.endswith(".")
-
-
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize(("unit", "adjacency"), statement_text.ADJACENCIES)
-def test_nothing_is_hidden_that_the_adjacency_leaves_open(unit, adjacency, epsilon):
-    said = statement_text.promise(unit, adjacency, epsilon, 0.0)
-    first = said.partition(". ")[0]
-    assert ("used" in first) == (adjacency == "add-remove")  # that they were used is public elsewhere
-    assert ("may be known" in said) == (adjacency != "add-remove")
-    assert ("one particular rating of yours" in said or "one rating of yours" in said) == (unit == "rating")
-    assert ("stars" in first) == ((unit, adjacency) == ("rating", "replace"))
-    everything = (unit, adjacency) == ("user", "add-remove") and not said.startswith("Next to nothing")
-    assert ("conclude about you " in first) == everything
-    if epsilon < 13:
-        assert said.endswith(statement_text.covered(unit, adjacency))
-        assert ("about all your ratings together it may tell far more" in said) == (unit == "rating")
