@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import hushrec as hr
+from hushrec import registry
 from hushrec.cli import options
 from hushrec.errors import ConfigError, DataError, DomainError, ReleaseError
 
@@ -23,8 +24,8 @@ def test_settings_go_as_deep_as_their_names_and_are_what_json_says():
 
 
 def test_every_model_of_the_command_line_can_be_made():
-    for name in options._MODELS:
-        assert type(options.model(name, "corrected", None, None)).__name__ == options._MODELS[name]
+    for name in options.MODEL_NAMES:
+        assert type(options.model(name, "corrected", None, None)) is registry.class_of(name)
 
 
 @pytest.mark.parametrize("setting", ["rank", "=7", "rank.deep=7", "covariance=1", "nosuch=1"])
