@@ -8,7 +8,7 @@ import pytest
 
 from hushrec.privacy.bounded import Noisy, NoisyMatrix
 from hushrec.statistics.cells import Cells
-from support.scales import SCALES
+from support.people import SCALES
 
 ADJACENCIES = ["add-remove", "replace"]
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from hushrec.statistics import factor_sums
 from hushrec.statistics.factor_sums import FactorSums
-from support.scales import SCALES
+from support.people import SCALES
 
 ADJACENCIES = ["add-remove", "replace"]
 

@@ -9,7 +9,7 @@ import pytest
 from hushrec.models.phases.item_effects import EffectSettings
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.statistics.population import FULL
-from support.scales import SCALES, person
+from support.people import SCALES, person
 
 WEIGHTS = [1, 77, FULL // 3, FULL // 2, FULL - 1, FULL]
 

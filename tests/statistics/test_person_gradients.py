@@ -13,19 +13,7 @@ from hypothesis import strategies as st
 
 from hushrec.statistics import person_gradients
 from hushrec.statistics.person_gradients import HomeGradients
-from support.scales import SCALES
-
-
-def on_sphere(n, rank, radius, seed):
-    rows = np.random.default_rng(seed).standard_normal((n, rank))
-    return radius * rows / np.linalg.norm(rows, axis=1, keepdims=True)
-
-
-def person(rng, n_items, n_ratings, low=0, high=5):
-    row = [None] * n_items
-    for i in rng.permutation(n_items)[:n_ratings]:
-        row[i] = int(rng.integers(low, high))
-    return row
+from support.people import HEAVY, SCALES, on_sphere, person
 
 
 def gave(search, gradients, row, factors, ridge, effects, rng):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hushrec.statistics.person_gradients import MarginalGradients
 from hushrec.statistics.population import FULL, Population
-from support.scales import SCALES, person
+from support.people import HEAVY, SCALES, person
 
 WEIGHTS = [1, 77, FULL // 3, FULL // 2, FULL - 1, FULL]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hushrec.statistics.person_sums import PeopleSums
-from support.scales import SCALES
+from support.people import SCALES
 
 ADJACENCIES = ["add-remove", "replace"]
 

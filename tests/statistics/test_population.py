@@ -10,7 +10,7 @@ from hushrec.models.phases.item_effects import EffectSettings
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.statistics.person_gradients import MarginalGradients
 from hushrec.statistics.population import FULL, Population
-from support.scales import person
+from support.people import person
 
 
 @pytest.fixture

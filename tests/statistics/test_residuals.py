@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hushrec.statistics.residuals import Residuals
-from support.scales import SCALES
+from support.people import SCALES
 
 
 def test_residuals_are_ratings_less_both_effects_clamped(search):

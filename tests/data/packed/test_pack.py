@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from hushrec.data import cleaning
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from hushrec.data.packed import pack
