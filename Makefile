@@ -38,7 +38,7 @@ oracles: .venv-oracles/.oracles  ## our accountant against Google's dp-accountin
 	@.venv-oracles/bin/python -m pytest tests/oracles
 
 bench: .venv/.bench       ## speed beside others', each pair in one run
-	@set -e; for script in $(filter-out %_page.py,$(wildcard benchmarks/*.py)); do \
+	@set -e; for script in $(wildcard benchmarks/*.py); do \
 		echo "== $$script"; $(BIN)/python $$script; done
 
 bench-als: .venv/.bench .venv/.peers  ## alternating least squares beside lenskit, which brings torch along

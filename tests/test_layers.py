@@ -113,8 +113,9 @@ DRAWING = {
     "data/split.py",
     "data/synthetic.py",
     "experiments/reading.py",
-    "solvers/mcmc/sgld.py",
-    "solvers/initial.py",
+    "experiments/reproductions/du_releases.py",
+    "models/chain.py",
+    "models/posterior.py",
 }
 """The files of the package that may use NumPy's generators: on no certified release's noise."""
 

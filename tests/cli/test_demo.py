@@ -2,7 +2,7 @@ import sys
 from pathlib import Path
 
 import hushrec as hr
-from hushrec.experiments import demo
+from hushrec.experiments.demo import demonstration
 
 
 def test_the_whole_demo_twice(tmp_path, monkeypatch, hushrec):
@@ -11,7 +11,14 @@ def test_the_whole_demo_twice(tmp_path, monkeypatch, hushrec):
     for _ in range(2):  # the second run clears what the first one left
         shown = hushrec("demo --quick").out
         written = {entry.name for entry in Path("demo").iterdir()}
-        assert written == {demo.MARKER, demo.RELEASE, demo.LEDGER, demo.CURVE, demo.TABLE, demo.REPORT}
+        assert written == {
+            demonstration.MARKER,
+            demonstration.RELEASE,
+            demonstration.LEDGER,
+            demonstration.CURVE,
+            demonstration.TABLE,
+            demonstration.REPORT,
+        }
     assert max(len(line) for line in shown.splitlines() if not line.startswith("Next:")) <= 80
     first = [line.split()[0] for line in shown.splitlines() if line]
     assert [word for word in first if word in ("1", "8", "∞", "item", "global")][:5] == [
@@ -38,5 +45,5 @@ def test_without_the_report_extra_the_rest_is_there(tmp_path, monkeypatch, hushr
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     result = hushrec(f"demo --quick --out {tmp_path / 'demo'}")
     assert "pip install 'hushrec[report]'" in result.err
-    assert not (tmp_path / "demo" / demo.REPORT).exists()
-    assert (tmp_path / "demo" / demo.RELEASE).exists()
+    assert not (tmp_path / "demo" / demonstration.REPORT).exists()
+    assert (tmp_path / "demo" / demonstration.RELEASE).exists()

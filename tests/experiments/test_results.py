@@ -21,7 +21,7 @@ def seen(results):
 
 def test_runs_are_merged_in_the_grids_order_under_its_names(results):
     for key in "abc":
-        results.add(row(key))
+        results.add([row(key)])
     table = results.merge({"c": "curve", "a": "curve", "b": "other", "d": "other"})
     assert table.select("name", "key").rows() == [("curve", "c"), ("curve", "a"), ("other", "b")]
     assert pl.read_parquet(results.out).equals(table)
@@ -31,7 +31,7 @@ def test_runs_are_merged_in_the_grids_order_under_its_names(results):
 
 def test_runs_of_another_grid_are_kept_beside_the_table(results):
     for key in "ab":
-        results.add(row(key))
+        results.add([row(key)])
     assert results.merge({"a": "x"})["key"].to_list() == ["a"]
     assert results.merge({"b": "x"})["key"].to_list() == ["b"]
     assert seen(results) == {"a": 1.0, "b": 1.0}
@@ -40,19 +40,19 @@ def test_runs_of_another_grid_are_kept_beside_the_table(results):
 
 
 def test_a_run_that_is_made_again_replaces_the_first(results):
-    results.add(row("a", None, error="it failed"))
-    results.add(row("a", 1.5))
+    results.add([row("a", None, error="it failed")])
+    results.add([row("a", 1.5)])
     assert seen(results) == {"a": 1.5}
     results.merge({"a": "x"})
-    results.add(row("a", 2.5))
+    results.add([row("a", 2.5)])
     assert seen(results) == {"a": 2.5}
     results.merge({})  # nobody asks for it, so it goes among the others
-    results.add(row("a", 3.5))
+    results.add([row("a", 3.5)])
     assert seen(results) == {"a": 3.5}
 
 
 def test_what_a_kill_leaves_does_no_harm(results):
-    results.add(row("a"))
+    results.add([row("a")])
     part = results.folder / "a.parquet"
     half = part.read_bytes()[:100]
     (results.folder / "b.parquet.123.tmp").write_bytes(half)  # while a run was written
@@ -67,7 +67,7 @@ def test_what_a_kill_leaves_does_no_harm(results):
 
 
 def test_a_file_that_is_written_in_place_would_be_noticed(results):
-    results.add(row("a"))
+    results.add([row("a")])
     (results.folder / "b.parquet").write_bytes((results.folder / "a.parquet").read_bytes()[:100])
     with pytest.raises(ConfigError):
         results.rows()
@@ -85,4 +85,4 @@ def test_other_tables_are_refused_and_untouched(results):
 def test_a_folder_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match=r"cannot be written: .*--out"):
-        Results(tmp_path / "file" / "table.parquet").add(row("a"))
+        Results(tmp_path / "file" / "table.parquet").add([row("a")])

@@ -8,7 +8,7 @@ from hushrec.data.split import kfold
 from hushrec.errors import ConfigError
 from hushrec.evaluation import baselines
 from hushrec.evaluation.metrics import rmse
-from hushrec.evaluation.protocol import evaluate
+from hushrec.evaluation.protocol import evaluate, predictions
 from hushrec.experiments.grid import Grid
 from hushrec.experiments.runner import Experiment
 from hushrec.models.covariance_svd import CovarianceSVD
@@ -179,9 +179,9 @@ def test_known_people_fold_in_at_home_where_told(experiment, monkeypatch):
 
     def spy(*parts, at_home, **more):
         asked.append(at_home)
-        return evaluate(*parts, at_home=at_home, **more)
+        return predictions(*parts, at_home=at_home, **more)
 
-    monkeypatch.setattr("hushrec.experiments.measure.evaluate", spy)
+    monkeypatch.setattr("hushrec.experiments.measure.predictions", spy)
     text = TEXT.replace("delta = 0\n", "delta = 1e-6\nat_home = true\n")
     assert not [done.error for done in experiment(text).run() if done.error]
     assert (asked.count(True), asked.count(False)) == (2, 20)

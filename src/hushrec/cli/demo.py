@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hushrec.data.ratings import Ratings
-    from hushrec.experiments.sweep import Row
+    from hushrec.experiments.demo.sweep import Row
     from hushrec.release.artefact import Release
 
 
@@ -26,15 +26,15 @@ def demo(
 
     Fits one model under several ε, writes a report, and makes one real release. Offline, under a minute.
     """
-    from hushrec.experiments import demo, sweep
+    from hushrec.experiments.demo import demonstration, sweep
     from hushrec.models.covariance_svd import CovarianceSVD
 
-    size = demo.QUICK if quick else demo.FULL
-    demo.prepare(out)
+    size = demonstration.QUICK if quick else demonstration.FULL
+    demonstration.prepare(out)
     with console.working("compiling kernels (once)"):
-        demo.compile_kernels()
+        demonstration.compile_kernels()
     ratings = size.make()
-    budgets = [demo.budget(epsilon) for epsilon in size.epsilons]
+    budgets = [demonstration.budget(epsilon) for epsilon in size.epsilons]
     runs = []
     with console.progress() as progress:
         per_seed = len(budgets) + 1 + len(sweep.REFERENCES)
@@ -45,17 +45,23 @@ def demo(
     rows = sweep.summary(runs)
     _print_table(rows, ratings)
     with console.working("making the release"):
-        release = demo.real_release(ratings, out)
-    example = " ".join(f"--rating {item}=5" for item in demo.telling_items(release, 2))
-    next_command = f"hushrec recommend {quote(str(out / demo.RELEASE))} {example}"
-    demo.write_table(rows, out / demo.TABLE)
+        release = demonstration.real_release(ratings, out)
+    example = " ".join(f"--rating {item}=5" for item in demonstration.telling_items(release, 2))
+    next_command = f"hushrec recommend {quote(str(out / demonstration.RELEASE))} {example}"
+    demonstration.write_table(rows, out / demonstration.TABLE)
     _write_report(rows, ratings, release, out, next_command)
     screen = console.out()
     screen.print("The release at ε = 1 has noise from the operating system and a ledger. It says:")
     screen.print()
     console.print_statement(release.statement)
     screen.print("Wrote")
-    for name in (demo.REPORT, demo.CURVE, demo.TABLE, demo.RELEASE, demo.LEDGER):
+    for name in (
+        demonstration.REPORT,
+        demonstration.CURVE,
+        demonstration.TABLE,
+        demonstration.RELEASE,
+        demonstration.LEDGER,
+    ):
         if (out / name).exists():
             screen.print(f"  {out / name}  ({(out / name).stat().st_size / 1000:,.0f} kB)", soft_wrap=True)
     screen.print()
@@ -63,8 +69,8 @@ def demo(
 
 
 def _print_table(rows: "Sequence[Row]", ratings: "Ratings") -> None:
-    from hushrec.experiments.demo import DELTA
-    from hushrec.experiments.report import table
+    from hushrec.experiments.demo.demonstration import DELTA
+    from hushrec.experiments.demo.report import table
     from hushrec.figures import above
 
     screen = console.out()
@@ -85,13 +91,13 @@ def _print_table(rows: "Sequence[Row]", ratings: "Ratings") -> None:
 def _write_report(
     rows: "Sequence[Row]", ratings: "Ratings", release: "Release", out: Path, next_command: str
 ) -> None:
-    from hushrec.experiments import demo, plots, report
+    from hushrec.experiments.demo import charts, demonstration, report
 
     try:
-        curve = plots.curve(rows)
+        curve = charts.curve(rows)
         page = report.page(rows, ratings, release, curve, next_command)
     except ModuleNotFoundError as error:
         console.err().print(f"No report: {error.name} is missing; pip install 'hushrec[report]'")
         return
-    (out / demo.CURVE).write_text(curve, encoding="utf-8")
-    (out / demo.REPORT).write_text(page, encoding="utf-8")
+    (out / demonstration.CURVE).write_text(curve, encoding="utf-8")
+    (out / demonstration.REPORT).write_text(page, encoding="utf-8")

@@ -1,1 +1,1 @@
-"""Which settings, which figure? Grids of seeded runs, plots and reports."""
+"""Which settings, which figure? Grids of seeded runs, plots and reports: of results that are not private."""

@@ -21,6 +21,7 @@ class Case:
         config: the model; None for a reference.
         budget: what is spent; None without noise.
         seed: which draw of the noise on this split.
+        entropy: seed of the noise: the same for every model and ε, so that curves differ by these alone.
         at_home: whether known people fold in like everybody else.
     """
 
@@ -29,12 +30,8 @@ class Case:
     config: Model | None = None
     budget: Budget | None = None
     seed: int = 0
+    entropy: int = 0
     at_home: bool = False
-
-    @property
-    def entropy(self) -> int:
-        """Seed of the noise: the same for every model and ε, so that curves differ by these alone."""
-        return 1000 * self.split + self.seed
 
     def coordinates(self) -> dict[str, Any]:
         """What the result depends on, as columns of the table of results.

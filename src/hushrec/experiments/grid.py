@@ -7,7 +7,7 @@ import itertools
 import json
 import math
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
 
@@ -17,6 +17,8 @@ from hushrec import registry
 from hushrec.errors import ConfigError, HushrecError
 from hushrec.evaluation import baselines
 from hushrec.experiments.case import Case
+from hushrec.experiments.measure import Bench
+from hushrec.experiments.results import SCHEMA
 from hushrec.experiments.source import Data, Split, Table
 from hushrec.models.base import Model
 from hushrec.privacy.accounting.budget import Adjacency, Budget, Unit
@@ -94,11 +96,11 @@ class Run(Table):
             for unit, adjacency, epsilon in itertools.product(self.unit, self.adjacency, finite)
         ]
 
-    def cases(self, split: int) -> Iterator[Case]:
+    def cases(self, split: int, entropy: Callable[[int, int], int]) -> Iterator[Case]:
         """Its runs on one split, the baseline without noise last."""
         for config, budget in itertools.product(self.configs(), self.budgets()):
             for seed in range(self.seeds):
-                yield Case(self.name, split, config, budget, seed, at_home=self.at_home)
+                yield Case(self.name, split, config, budget, seed, entropy(split, seed), self.at_home)
         if math.inf in self.epsilon:
             for config in self.configs():
                 yield Case(self.name, split, config, at_home=self.at_home)
@@ -135,8 +137,12 @@ class Grid(Table):
     reference: tuple[Reference, ...] = ()
 
     @classmethod
-    def open(cls, path: Path) -> Self:
+    def open(cls, path: Path, folder: Path | None = None) -> Self:
         """Read a TOML file.
+
+        Args:
+            path: the file.
+            folder: what the ratings' path is relative to; by default the file's folder.
 
         Raises:
             ConfigError: It cannot be read, or a key is missing, unknown or wrong.
@@ -146,7 +152,7 @@ class Grid(Table):
         except (OSError, ValueError) as error:
             raise ConfigError(f"{path} cannot be read as a grid: {error}") from None
         try:
-            return cls.model_validate(values, context=path.parent)
+            return cls.model_validate(values, context=folder or path.parent)
         except ValidationError as error:
             parts = (f"{_key(e['loc'])}: {e['msg'].removeprefix('Value error, ')}" for e in error.errors())
             raise ConfigError(f"{path}: {'; '.join(parts)}") from None
@@ -168,11 +174,24 @@ class Grid(Table):
             seen[said] = case.name
         return made
 
+    def columns(self) -> dict[str, Any]:
+        """Columns of the table."""
+        return SCHEMA
+
+    def source(self) -> dict[str, str]:
+        """Digests of ratings and domain, and the way of splitting."""
+        domain = self.data.domain_of().digest
+        return {"splits": str(self.split), "data": self.data.digest(), "domain": domain}
+
+    def bench(self) -> Bench:
+        """Where the runs are measured."""
+        return Bench(self.data, self.split)
+
     def _cases(self, split: int) -> Iterator[Case]:
         for reference in self.reference:
             yield Case(reference.name, split)
         for run in self.run:
-            yield from run.cases(split)
+            yield from run.cases(split, self.split.entropy)
 
 
 def _key(path: tuple[int | str, ...]) -> str:

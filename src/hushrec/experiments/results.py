@@ -43,24 +43,27 @@ SCHEMA: dict[str, Any] = {
     "python": pl.String,
 }
 """Columns of a run. The table has ``name``, the label of its curve, before them."""
-_OTHERS = "others.parquet"
+RUN = {name: SCHEMA[name] for name in ("key", "peak_mb", "error", "hushrec", "numpy", "python")}
+"""The columns that every experiment has."""
+_OTHERS, _PLACE = "others.parquet", "place"
 
 
 class Results:
-    """The table of a grid's results, and the files of runs that are not in it yet.
+    """The table of an experiment's results, and the files of runs that are not in it yet.
 
     Args:
         out: the table, Parquet. The files lie in a folder beside it, its name followed by ``.parts``.
+        schema: its columns; ``RUN`` among them.
 
     Privacy: private.
     """
 
-    def __init__(self, out: Path) -> None:
-        self.out, self.folder = out, out.with_name(f"{out.name}.parts")
+    def __init__(self, out: Path, schema: dict[str, Any] = SCHEMA) -> None:
+        self.out, self.folder, self.schema = out, out.with_name(f"{out.name}.parts"), schema
 
-    def add(self, row: dict[str, Any]) -> None:
-        """Keep one run; one of the same key is replaced."""
-        self._write(pl.DataFrame([row], schema=SCHEMA), self.folder / f"{row['key']}.parquet")
+    def add(self, rows: list[dict[str, Any]]) -> None:
+        """Keep the rows of one run; those of the same key are replaced."""
+        self._write(pl.DataFrame(rows, schema=self.schema), self.folder / f"{rows[0]['key']}.parquet")
 
     def rows(self) -> pl.DataFrame:
         """Every run that is known, once, of this grid or another.
@@ -72,7 +75,7 @@ class Results:
 
     def named(self, names: dict[str, str]) -> pl.DataFrame:
         """What ``merge`` would write."""
-        return _named(self.rows(), names)
+        return self._named(self.rows(), names)
 
     def merge(self, names: dict[str, str]) -> pl.DataFrame:
         """Write the table of the runs of a grid. Others stay beside it, for a grid that asks for them.
@@ -85,7 +88,7 @@ class Results:
         """
         parts = self._parts()
         found = self._read(parts)
-        table, others = _named(found, names), found.filter(~pl.col("key").is_in(list(names)))
+        table, others = self._named(found, names), found.filter(~pl.col("key").is_in(list(names)))
         if len(others):
             self._write(others, self.folder / _OTHERS)
             parts = [part for part in parts if part.name != _OTHERS]
@@ -122,19 +125,18 @@ class Results:
         """The table's runs, then the others, then the files', of which the last counts."""
         sources = [self.out] * self.out.exists() + parts
         try:
-            tables = [pl.read_parquet(source, columns=list(SCHEMA)) for source in sources]
+            tables = [pl.read_parquet(source, columns=list(self.schema)) for source in sources]
         except (OSError, pl.exceptions.PolarsError):
             raise ConfigError(
                 f"{self.out}, or the folder {self.folder.name} beside it, is no table of results; choose "
                 "another file with --out"
             ) from None
-        everything = pl.concat([pl.DataFrame(schema=SCHEMA), *tables])
-        return everything.unique("key", keep="last", maintain_order=True)
+        placed = [table.with_columns(pl.lit(place).alias(_PLACE)) for place, table in enumerate(tables)]
+        everything = pl.concat([pl.DataFrame(schema={**self.schema, _PLACE: pl.Int32}), *placed])
+        return everything.filter(pl.col(_PLACE) == pl.col(_PLACE).max().over("key")).drop(_PLACE)
 
-
-def _named(found: pl.DataFrame, names: dict[str, str]) -> pl.DataFrame:
-    wanted = pl.DataFrame(
-        {"name": list(names.values()), "key": list(names)}, schema={"name": pl.String, "key": pl.String}
-    )
-    table = wanted.join(found, on="key", how="inner", maintain_order="left")
-    return table.select("name", *SCHEMA)
+    def _named(self, found: pl.DataFrame, names: dict[str, str]) -> pl.DataFrame:
+        schema = {"name": pl.String, "key": pl.String}
+        wanted = pl.DataFrame({"name": list(names.values()), "key": list(names)}, schema=schema)
+        table = wanted.join(found, on="key", how="inner", maintain_order="left_right")
+        return table.select("name", *self.schema)

@@ -1,26 +1,32 @@
-"""Runs a grid in several processes, and goes on where an earlier start stopped."""
+"""Runs an experiment in several processes, and goes on where an earlier start stopped."""
 
 import multiprocessing
 import os
+import platform
 import signal
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Generic
 
+import numpy as np
 import polars as pl
 
+import hushrec
 from hushrec.errors import ConfigError
-from hushrec.experiments.case import Case
-from hushrec.experiments.grid import Grid
-from hushrec.experiments.measure import Bench
 from hushrec.experiments.results import Results
-from hushrec.experiments.source import Data, Split
+from hushrec.experiments.work import Bench, C, Work
 
+_VERSIONS = {
+    "hushrec": hushrec.__version__,
+    "numpy": np.__version__,
+    "python": platform.python_version(),
+}
 _THREADS = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -31,7 +37,7 @@ _THREADS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class Done(Generic[C]):
     """A run that has ended.
 
     Attributes:
@@ -39,15 +45,15 @@ class Done:
         error: why it failed; None if it did not.
     """
 
-    case: Case
+    case: C
     error: str | None
 
 
-class Experiment:
-    """A grid and its results.
+class Experiment(Generic[C]):
+    """An experiment and its results.
 
     Args:
-        grid: what to run.
+        work: what to run: a grid, say.
         out: the table of results.
 
     Raises:
@@ -56,22 +62,18 @@ class Experiment:
     Privacy: private. Nothing is charged, and errors are measured on held-out ratings.
     """
 
-    def __init__(self, grid: Grid, out: Path) -> None:
-        self._grid, self._results = grid, Results(out)
-        self._source = {
-            "splits": str(grid.split),
-            "data": grid.data.digest(),
-            "domain": grid.data.domain_of().digest,
-        }
-        self.cases = {case.key(self._source): case for case in grid.cases()}
+    def __init__(self, work: Work[C], out: Path) -> None:
+        self._work, self._results = work, Results(out, work.columns())
+        self._source = work.source()
+        self.cases = {case.key(self._source): case for case in work.cases()}
 
-    def missing(self) -> dict[str, Case]:
+    def missing(self) -> dict[str, C]:
         """The runs that are not there, and those that failed."""
         rows = self._results.rows()
         there = set(rows.filter(pl.col("error").is_null())["key"])
         return {key: case for key, case in self.cases.items() if key not in there}
 
-    def run(self, workers: int = 1) -> Iterator[Done]:
+    def run(self, workers: int = 1) -> Iterator[Done[C]]:
         """Make the missing runs. What is finished stays finished if this is stopped, in whatever way.
 
         Args:
@@ -86,15 +88,15 @@ class Experiment:
         missing = self.missing()
         if not missing:
             return
+        bench = self._work.bench()
         if workers == 1:
-            bench = Bench(self._grid.data, self._grid.split)
+            bench.open()
             for key, case in missing.items():
                 yield Done(case, _keep(bench, self._results, {"key": key, **self._source}, case))
             return
-        given = (self._grid.data, self._grid.split, self._results)
         with _one_thread_each(), _pool(min(workers, len(missing))) as pool:
-            asked: dict[Future[str | None], Case] = {
-                pool.submit(_run, *given, {"key": key, **self._source}, case): case
+            asked: dict[Future[str | None], C] = {
+                pool.submit(_run, bench, self._results, {"key": key, **self._source}, case): case
                 for key, case in missing.items()
             }
             try:
@@ -107,7 +109,7 @@ class Experiment:
                 ) from None
 
     def rows(self) -> pl.DataFrame:
-        """Everything that is finished, also while another process goes on with the grid."""
+        """Everything that is finished, also while another process goes on with it."""
         return self._results.named(self._names())
 
     def table(self) -> pl.DataFrame:
@@ -118,18 +120,42 @@ class Experiment:
         return {key: case.name for key, case in self.cases.items()}
 
 
-def _keep(bench: Bench, results: Results, about: dict[str, str], case: Case) -> str | None:
-    row = {**bench.measure(case), **about}
-    results.add(row)
-    return row.get("error")
+def _keep(bench: Bench[C], results: Results, about: dict[str, str], case: C) -> str | None:
+    """Measure a case and keep its rows; of one that fails, ``error`` says why."""
+    _forget_peak()
+    try:
+        found = bench.measure(case)
+    except Exception as error:  # whatever it is, the other runs go on
+        found = [{"error": f"{type(error).__name__}: {error}"}]
+    shared = {**case.coordinates(), **about, "peak_mb": _peak(), **_VERSIONS}
+    results.add([{**shared, **row} for row in found])
+    return found[0].get("error")
 
 
-_bench = cache(Bench)
-"""Of a worker process: the ratings are loaded by its first run."""
+def _run(bench: Bench[C], results: Results, about: dict[str, str], case: C) -> str | None:
+    return _keep(_opened(bench), results, about, case)
 
 
-def _run(data: Data, split: Split, results: Results, about: dict[str, str], case: Case) -> str | None:
-    return _keep(_bench(data, split), results, about, case)
+@cache
+def _opened(bench: Bench[C]) -> Bench[C]:
+    """Of a worker process: the first bench that equals this one, with what it has loaded."""
+    bench.open()
+    return bench
+
+
+def _forget_peak() -> None:
+    """Have Linux measure the largest resident size from here."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def _peak() -> float | None:
+    """Largest resident size of this process in MB; None where the system does not tell."""
+    with suppress(OSError):
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024 / 1e6
+    return None
 
 
 def _start() -> None:

@@ -186,6 +186,10 @@ class Split(Table):
         """The splits to run."""
         return self.only or tuple(range(self.count))
 
+    def entropy(self, number: int, seed: int) -> int:
+        """Seed of a draw of noise. The first on a holdout is the holdout's own number, a seed already."""
+        return number + 1_000_000 * seed if self.kind == "holdout" else 1000 * number + seed
+
     def __str__(self) -> str:
         how = f"{self.folds} folds" if self.kind == "kfold" else f"holdout {self.fraction:g}"
         return f"{how}, seed {self.seed}"

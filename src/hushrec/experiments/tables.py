@@ -5,41 +5,65 @@ Privacy: private, as the rows.
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
 from hushrec.experiments.reading import Curve, crossing, summary
 from hushrec.figures import above
 
+_POINT = (*Curve._fields, "epsilon")
+
+
+def points(rows: pl.DataFrame, curve: Curve) -> dict[float, dict[str, Any]]:
+    """ε to the line of the summary, of a curve's finite ε."""
+    mine = rows.filter(*(pl.col(f).eq_missing(pl.lit(v)) for f, v in curve._asdict().items()))
+    lines = summary(mine.filter(pl.col("epsilon").is_finite())).iter_rows(named=True)
+    return {line["epsilon"]: line for line in lines}
+
+
+def spread(line: Mapping[str, Any] | None, *, deviation: bool = False) -> str:
+    """RMSE ± half the 95 % interval of a summary's line, or the standard deviation; nothing of no line."""
+    if line is None:
+        return ""
+    half = (line["high"] - line["low"]) / 2
+    if deviation:
+        half = line["standard_error"] * math.sqrt(line["splits"])
+    return f"{line['rmse']:.4f}" if math.isnan(half) else f"{line['rmse']:.4f} ± {half:.4f}"
+
 
 def errors(
-    rows: pl.DataFrame, named: Mapping[str, Curve], epsilons: Sequence[float], levels: Sequence[str] = ()
+    rows: pl.DataFrame,
+    named: Mapping[str, Curve],
+    epsilons: Sequence[float],
+    levels: Sequence[str] = (),
+    *,
+    deviation: bool = False,
+    aims: Mapping[float, float] | None = None,
 ) -> str:
-    """RMSE ± half the 95 % interval of every curve at every ε; references below.
+    """RMSE and its spread of every curve at every ε; references below. Curves without a run are left out.
 
     Args:
         rows: of one grid.
         named: curves by the label that they are shown under.
         epsilons: columns; infinity is the baseline without noise.
         levels: names of references.
+        deviation: show the standard deviation over splits in place of half the 95 % interval.
+        aims: ε to what was aimed at, shown above.
     """
-    lines = {
-        (Curve(*line[:4]), line[4]): _spread(*line[5:])
-        for line in summary(rows).select(*Curve._fields, "epsilon", "rmse", "low", "high").iter_rows()
-    }
-    plain = {(curve.name, curve.analysis): shown for (curve, e), shown in lines.items() if math.isinf(e)}
-    body = [
-        [
-            label,
-            *(
-                plain.get((c.name, c.analysis), "") if math.isinf(e) else lines.get((c, e), "")
-                for e in epsilons
-            ),
-        ]
-        for label, c in named.items()
-    ]
-    body += [[name, *[""] * (len(epsilons) - 1), plain.get((name, None), "")] for name in levels]
-    return markdown(["", *("no noise" if math.isinf(e) else f"ε = {above(e)}" for e in epsilons)], body)
+    lines: dict[tuple[str | float | None, ...], str] = {}
+    for line in summary(rows).iter_rows(named=True):
+        key = (
+            (line["name"], line["analysis"]) if math.isinf(line["epsilon"]) else tuple(map(line.get, _POINT))
+        )
+        lines[key] = spread(line, deviation=deviation)
+    body = [["aim", *(f"{aims[e]:.3f}" if e in aims else "" for e in epsilons)]] if aims else []
+    for label, curve in named.items():
+        keys = ((curve.name, curve.analysis) if math.isinf(e) else (*curve, float(e)) for e in epsilons)
+        body.append([label, *(lines.get(key, "") for key in keys)])
+    body += [[name, *[""] * (len(epsilons) - 1), lines.get((name, None), "")] for name in levels]
+    header = ["", *("no noise" if math.isinf(e) else f"ε = {above(e)}" for e in epsilons)]
+    return markdown(header, [line for line in body if any(line[1:])])
 
 
 def crossings(
@@ -72,7 +96,3 @@ def markdown(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:
     """A table; its first column is text, the others are figures."""
     lines = [header, ["---", *["---:"] * (len(header) - 1)], *body]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
-def _spread(value: float, low: float, high: float) -> str:
-    return f"{value:.4f}" if math.isnan(low) else f"{value:.4f} ± {(high - low) / 2:.4f}"

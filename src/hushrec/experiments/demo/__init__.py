@@ -1,0 +1,1 @@
+"""What ``hushrec demo`` shows, on made-up ratings alone."""

@@ -1,0 +1,99 @@
+"""The linkage attack of Narayanan & Shmatikov 2008 on releases of MovieLens 1M.
+
+Of 1,000 people the attacker knows 8 ratings each, 2 of them of items that the person never rated, and looks
+for the person's row.
+
+Privacy: private. All noise is seeded, and the shares are measured on real ratings.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import hushrec as hr
+from hushrec.audit.rehearsal import rehearse
+from hushrec.experiments.reproductions.trials import Trial, Trials
+from hushrec.experiments.tables import markdown
+from hushrec.local.groups import quantile_threshold
+from hushrec.local.method import Method
+
+RESPONSES = {"corrected": (50, 500, 1000, 2000, 3000, 5000, 7000), "published": (50, 2000)}
+KEPT = 0.97, 0.95, 0.9, 0.8, 0.5, 0.2
+SHARES = ("first", "named", "misnamed")
+TYPES = {"kept": pl.Float64, "analysis": pl.String, "claimed": pl.Int64, "epsilon": pl.String}
+
+
+@dataclass(frozen=True)
+class Attack:
+    """Where releases are attacked.
+
+    Attributes:
+        path: the ratings.
+    """
+
+    path: Path
+
+    @cached_property
+    def ratings(self) -> hr.Ratings:
+        """All of it, under a domain that names its items. Privacy: private."""
+        texts, stars = pl.col("user", "item").cast(pl.String), pl.col("rating").cast(pl.Float64)
+        table = pl.read_parquet(self.path).select(texts, stars)
+        return hr.load(table, hr.Domain(sorted(table["item"].unique()), scale=(1, 5, 1), max_users=10_000))
+
+    @cached_property
+    def threshold(self) -> float:
+        """λ that a tenth of all pairs of items are within."""
+        return quantile_threshold(self.ratings, "squared", 0.1)
+
+    def open(self) -> None:
+        """Load the ratings."""
+        self.ratings  # noqa: B018  (cached)
+
+    def measure(self, trial: Trial) -> list[dict[str, Any]]:
+        """How each attacker fares, of 1,000 targets, and the true ε of a person."""
+        method, budget, epsilon = self._release(**trial.settings)
+        attacks = rehearse(self.ratings, method, budget).attacks
+        return [
+            {"attacker": a.name, "epsilon": epsilon, **{key: 1000 * getattr(a, key) for key in SHARES}}
+            for a in attacks
+        ]
+
+    def _release(
+        self, kept: float | None = None, analysis: Any = None, claimed: int = 0
+    ) -> tuple[Method | None, hr.Budget | None, str]:
+        if kept is not None:
+            local = hr.DistanceBased(
+                keep_probability=kept, group_probability=kept, threshold=self.threshold, groups="ratings"
+            )
+            each = local.plan(self.ratings.domain).events[0].per_slot  # type: ignore[union-attr]
+            return local, None, f"{each * np.median(self.ratings.counts):,.0f} (items only)"
+        if analysis is None:
+            return None, None, "∞"
+        method = hr.RandomizedResponse(analysis=analysis)
+        budget = hr.Budget(epsilon=float(claimed), delta=0.0, unit="user", adjacency="replace")
+        return method, budget, f"{method.plan(self.ratings.domain, budget).epsilon:,.0f}"
+
+
+def work(ratings: Path) -> Trials:
+    """Every release that is attacked."""
+    listed = [Trial("raw", {}), *(Trial(f"distance-based, p = p* = {p:g}", {"kept": p}) for p in KEPT)]
+    for analysis, epsilons in RESPONSES.items():
+        for epsilon in epsilons:
+            name = f"randomised response, {analysis}, ε = {epsilon:,}"
+            listed.append(Trial(name, {"analysis": analysis, "claimed": epsilon}))
+    types = {**TYPES, "attacker": pl.String, **dict.fromkeys(SHARES, pl.Float64)}
+    return Trials(listed, Attack(ratings / "ml-1m.parquet"), types)
+
+
+def table(rows: pl.DataFrame) -> str:
+    """Of 1,000 targets, how many are found."""
+    body = [
+        [row["name"], row["attacker"], row["epsilon"], *(f"{row[share]:.1f}" for share in SHARES)]
+        for row in rows.iter_rows(named=True)
+    ]
+    header = ["release", "attacker", "true ε of a person", "own row first", "named rightly", "named wrongly"]
+    return markdown(header, body)

@@ -1,0 +1,25 @@
+import polars as pl
+import pytest
+
+from hushrec.experiments.reproductions import friedman
+
+
+def test_page_figures_and_csv_from_finished_runs(made_up):
+    folder = made_up(*friedman.NAMES)
+    friedman.main([str(folder), str(folder / "pages")])
+    names = {path.name for path in (folder / "pages").iterdir()}
+    drawn = {f"fbk-{f}-{a}.svg" for f in ("published", "corrected") for a in friedman.BOUND}
+    assert names == {"friedman.md", "friedman.csv"} | drawn
+    page = (folder / "pages" / "friedman.md").read_text("utf-8")
+    assert "| PALS, bounds put right |" in page
+    assert "| GE | bounded (replace) | 0.500 | 4.000 |" in page  # true ε is half of the claimed one here
+    lines = pl.read_csv(folder / "pages" / "friedman.csv")
+    rows = pl.read_parquet(folder / "ml-1m.parquet").filter(name="ISGD", adjacency="replace", epsilon=2.0)
+    mean = rows.filter(analysis="corrected", at_home=False)["rmse"].mean()
+    line = lines.filter(grid="ml-1m", name="ISGD", adjacency="replace", analysis="corrected", epsilon=2.0)
+    assert line["rmse"].item() == round(mean, 5)
+
+
+def test_missing_runs_are_named(tmp_path):
+    with pytest.raises(SystemExit, match=r"ml-100k\.parquet is not there; give --ratings"):
+        friedman.main([str(tmp_path), str(tmp_path)])

@@ -1,0 +1,18 @@
+from hushrec.experiments.reproductions import liu
+
+CACHE = """200000 ratings of 956 people for 17770 items
+rank  order    D1 misses  LL misses   lines a rating: D1     LL
+  16  random      1.23%      0.50%                1.20   0.30
+"""
+
+
+def test_page_figures_and_csv_from_finished_runs(made_up):
+    folder = made_up(*liu.NAMES)
+    (folder / "cache.txt").write_text(CACHE)
+    liu.main([str(folder), str(folder / "pages")])
+    names = {path.name for path in (folder / "pages").iterdir()}
+    assert names == {"liu.md", "liu.csv", "liu-fig5.svg", "liu-personal.svg"}
+    page = (folder / "pages" / "liu.md").read_text("utf-8")
+    assert "| 16 | random | 1.23% | 0.50% | 1.20 | 0.30 |" in page
+    assert "| 7000 | 7000 | 3500 | 0.7 |" in page  # s, and the ε's of one sample
+    assert "45 %" in (folder / "pages" / "liu-personal.svg").read_text("utf-8")  # who ask for 2

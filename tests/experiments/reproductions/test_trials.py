@@ -1,0 +1,56 @@
+import polars as pl
+import pytest
+
+from hushrec.errors import ConfigError
+from hushrec.experiments.reproductions import command
+from hushrec.experiments.reproductions.trials import Trial, Trials
+from hushrec.experiments.runner import Experiment
+
+
+class Doubles:
+    """A bench; 3 fails until it is mended."""
+
+    def __init__(self, mended=True):
+        self.mended, self.seen = mended, []
+
+    def open(self):
+        pass
+
+    def measure(self, trial):
+        self.seen.append(trial.name)
+        if trial.settings["x"] == 3 and not self.mended:
+            raise ArithmeticError("three")
+        return [{"times": times, "found": times * trial.settings["x"]} for times in (1, 2)]
+
+
+TYPES = {"x": pl.Int64, "times": pl.Int64, "found": pl.Int64}
+TRIALS = [Trial(f"x = {x}", {"x": x}) for x in (4, 3, 5)]
+
+
+def test_a_trial_has_several_rows_and_is_made_once(tmp_path):
+    first = Experiment(Trials(TRIALS, Doubles(mended=False), TYPES), tmp_path / "out.parquet")
+    assert [done.error for done in first.run()] == [None, "ArithmeticError: three", None]
+    first.table()
+    bench = Doubles()
+    again = Experiment(Trials(TRIALS, bench, TYPES), tmp_path / "out.parquet")
+    list(again.run())
+    assert bench.seen == ["x = 3"]
+    table = again.table()
+    assert table.select("name", "times", "found").rows() == [
+        (f"x = {x}", times, times * x) for x in (4, 3, 5) for times in (1, 2)
+    ]
+
+
+def test_a_key_changes_with_the_settings_and_not_with_the_name():
+    keys = {trial.key({}) for trial in TRIALS}
+    assert len(keys) == 3
+    assert Trial("other", {"x": 4}).key({}) in keys
+
+
+def test_runs_that_fail_leave_the_page_as_it_is(tmp_path):
+    work = {"some": Trials(TRIALS, Doubles(mended=False), TYPES)}
+    asked = [str(tmp_path), str(tmp_path), "--ratings", str(tmp_path)]
+    with pytest.raises(SystemExit, match="1 runs of some failed; start again"):
+        command.reproduce(lambda _: work, lambda *_: pytest.fail("a page was written"), "About.", asked)
+    with pytest.raises(ConfigError, match="give --ratings"):
+        command.read(tmp_path, "other")
