@@ -5,7 +5,8 @@ PYTHON ?= python3
 SECONDS ?= 60
 BIN := .venv/bin
 # Two test processes share the cores: BLAS threads of each would only wait for one another.
-ONE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+# Tests start many processes: bytecode is kept, even where the environment says not to.
+ONE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check --editable
 
 .PHONY: demo test lint test-full mutants fuzz oracles bench bench-als bench-sgd tables docs clean

@@ -92,7 +92,7 @@ def alarms(p_values: dict[str, float]) -> set[str]:
 
 
 @laws
-@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("scale", [0.3, 1.0, 10.0, 1000.0, 2.0**30, 2.0**45])
 def test_two_million_draws_have_the_law_and_no_other(law: Law, scale: float) -> None:
     draws = draws_of(law, scale, 2_000_000)
     assert not alarms(fit(draws, law, scale, bins=100) | shape(draws, law, scale))

@@ -131,8 +131,7 @@ def in_folder(folder, kill_after=None):
 
 def test_kill_9_changes_nothing(tmp_path):
     command = [sys.executable, "-c", KILLED, __file__, str(tmp_path / "killed")]
-    for states in (5, 9):
-        assert subprocess.run([*command, str(states)], check=False).returncode == -signal.SIGKILL
+    assert subprocess.run([*command, "7"], check=False).returncode == -signal.SIGKILL
     assert bits(in_folder(tmp_path / "killed")) == bits(in_folder(tmp_path / "whole"))
 
 
