@@ -3,13 +3,10 @@
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from hushrec.data.synthetic import netflix_like
-from hushrec.kernels.sums.centring import centre, reference_centre
 from hushrec.statistics.covariance_sums import CovarianceSums
 from hushrec.statistics.item_sums import EffectSums
 
@@ -68,19 +65,3 @@ def test_an_empty_population_is_measured_like_any_other():
     )
     for unit in ("rating", "user"):
         assert all(not values.any() for values in all_sums(empty, unit).values())
-
-
-@settings(max_examples=60, derandomize=True, deadline=None)
-@given(
-    st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=8), min_size=1, max_size=5),
-    st.integers(-1, 5),
-    st.integers(-3000, 3000),
-    st.integers(1, 9000),
-)
-def test_centring_equals_its_reference(rows, strength, prior, bound):
-    steps = np.array([s for row in rows for s in row], dtype=np.uint8)
-    indptr = np.cumsum([0, *map(len, rows)])
-    items = np.concatenate([np.arange(len(row)) for row in rows]).astype(np.int32)
-    offsets = np.linspace(3000, 21_000, 8).astype(np.int64)
-    arguments = (indptr, items, steps, np.arange(1, 6) * 4096, offsets, 8192, prior, strength, bound)
-    np.testing.assert_array_equal(centre(*arguments), reference_centre(*arguments))
