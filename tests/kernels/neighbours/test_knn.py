@@ -57,20 +57,6 @@ def reference_user_knn(table, queries, who, targets, own, ks, distance, *, leave
     return found
 
 
-def reference_similarities(table, distance):
-    columns = [vector(column, distance) for column in table.T]
-    rated = ~np.isnan(table).all(axis=0)
-    n = len(columns)
-    found = np.zeros((n, n))
-    for i in range(n):
-        for j in range(n):
-            if distance == SQUARED:
-                found[i, j] = 1 / (1 + ((columns[i] - columns[j]) ** 2).sum())
-            elif rated[i] and rated[j]:
-                found[i, j] = cosine(columns[i], columns[j])
-    return found
-
-
 def reference_item_knn(similarity, means, queries, who, targets, ks):
     found = np.empty((len(who), len(ks)))
     for t, (query, item) in enumerate(zip(who, targets, strict=True)):
@@ -255,19 +241,6 @@ def test_what_does_not_fit_is_refused():
 
 
 # -- items ------------------------------------------------------------------------------------------------
-
-
-@DISTANCES
-@pytest.mark.parametrize("whole", [True, False])
-def test_similarities_are_what_their_reference_finds(distance, whole):
-    table, *_ = case(3, whole=whole)
-    indptr, items, values = rows_of(table)
-    found = similarities(indptr, items, values, 25, distance)
-    expected = reference_similarities(table, distance)
-    np.testing.assert_allclose(found, expected[np.triu_indices(25)], atol=1e-6)
-    np.testing.assert_array_equal(similarities(indptr, items, values, 25, distance, threads=1), found)
-    other = reference_similarities(table, (distance + 1) % 3)
-    assert np.abs(found - other[np.triu_indices(25)]).max() > 0.1
 
 
 @DISTANCES

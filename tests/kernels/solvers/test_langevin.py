@@ -250,27 +250,6 @@ def test_the_last_call_settles():
     assert set(epoch.paid) == {epoch.end}
 
 
-def test_an_epoch_does_not_show_its_key():
-    assert str(KEY) not in repr(Epoch(KEY, 0, 1, 1))
-    assert "paid" not in repr(Epoch(KEY, 0, 1, 1))
-
-
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        {"key": bytes(31)},
-        {"number": -1},
-        {"number": 2**32},
-        {"quanta": 0},
-        {"quanta": 2**17},
-        {"visits": -1},
-    ],
-)
-def test_refuses_an_epoch(spoil):
-    with pytest.raises(ValueError, match=r"use|must"):
-        Epoch(**({"key": KEY, "number": 0, "visits": 1, "n_items": 1} | spoil))
-
-
 @pytest.mark.parametrize(
     "spoil",
     [

@@ -8,7 +8,7 @@ from numpy.random import default_rng
 
 from hushrec.kernels.sums import gram, segments
 from hushrec.kernels.sums.gram import reference_gram, weighted_gram
-from hushrec.kernels.triangle import diagonal_positions, packed_size, unpack
+from hushrec.kernels.triangle import packed_size, unpack
 
 ENTRY, WEIGHT = 1 << 12, 1 << 24
 
@@ -183,22 +183,6 @@ def test_one_specialisation_serves_all_callers():
     weighted_gram(indptr, items, entries, weights, 20)
     for kernel in (segments.survey, segments.relabel, segments.index, gram._accumulate):
         assert len(kernel.signatures) == 1
-
-
-@pytest.mark.parametrize("n", [0, 1, 2, 9])
-def test_packed_layout(n):
-    rng = default_rng(n)
-    square = rng.integers(-9, 10, (n, n))
-    square = square + square.T
-    packed = square[np.triu_indices(n)]
-    assert len(packed) == packed_size(n)
-    assert packed[diagonal_positions(n)].tolist() == np.diag(square).tolist()
-    for dtype in (np.int64, np.float32, np.float64):
-        full = unpack(packed, n, dtype)
-        assert full.dtype == dtype
-        assert np.array_equal(full, square)
-    with pytest.raises(ValueError, match="cells"):
-        unpack(np.zeros(packed_size(n) + 1), n)
 
 
 @pytest.mark.full

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from hushrec.kernels.sums.marginal_gradients import marginal_gradients, reference_marginal_gradients
-from hushrec.kernels.sums.ridge import invert
 
 STEP = 2.0**-24
 
@@ -29,15 +28,6 @@ def test_it_equals_its_reference_with_any_number_of_threads(seed, bound):
     assert np.abs(found).max() > 10**4
     for threads in (2, 5):
         np.testing.assert_array_equal(found, marginal_gradients(*arguments, threads=threads))
-
-
-@pytest.mark.parametrize("rank", [1, 2, 5, 17])
-def test_the_inverse_is_that_of_lapack(rank):
-    root = np.random.default_rng(rank).standard_normal((rank, rank + 1))
-    matrix, inverse = root @ root.T + 0.1 * np.eye(rank), np.empty((rank, rank))
-    expected = np.linalg.inv(matrix)
-    assert invert(matrix, inverse)
-    np.testing.assert_allclose(inverse, expected, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("size", [1e12, 1e160, np.inf, np.nan])
