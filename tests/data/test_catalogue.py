@@ -1,6 +1,7 @@
 import polars as pl
 import pytest
 
+from hushrec.data.catalogue import read_ids
 from hushrec.data.domain import Domain
 from hushrec.errors import DomainError
 
@@ -81,3 +82,15 @@ def test_a_column_of_people_without_a_list_is_explained(tmp_path):
     (tmp_path / "items.txt").write_text("x\n")
     with pytest.raises(DomainError, match="users=, which is missing"):
         Domain.from_catalogue(tmp_path / "items.txt", scale=(1, 5, 1), max_users=2, user_column="id")
+
+
+def test_a_catalogue_that_was_taken_from_ratings_is_not_read_out(tmp_path):
+    (tmp_path / "ids.csv").write_text('id,title\n1,x\nSECRET,"y\n"SECRET",z,SECRET\n')
+    pl.DataFrame({"id": pl.Series(["SECRET"], dtype=pl.Enum(["SECRET"]))}).write_parquet(
+        tmp_path / "ids.parquet"
+    )
+    for name in ("ids.csv", "ids.parquet"):
+        with pytest.raises(DomainError) as caught:
+            read_ids(tmp_path / name)
+        assert "SECRET" not in str(caught.value)
+        assert caught.value.__context__ is None

@@ -1,8 +1,7 @@
-"""Content: whatever a record holds, it is kept, mended or dropped by its own user's rule, silently."""
+"""Any content, loaded: what the rules give read one record at a time, whatever the order and the others."""
 
 import math
 import unicodedata
-import warnings
 
 import polars as pl
 import pytest
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
+from hushrec.errors import DataError
 
 COLUMNS = ["user_id", "item_id", "rating", "timestamp"]
 
@@ -23,120 +23,6 @@ def rows(ratings):
     return ratings.to_polars().rows()
 
 
-def test_ids_stay_what_they_are():
-    """The classic ways to merge two users or to lose one, none of which may happen."""
-    users = [
-        "7",
-        "007",
-        "NA",
-        "null",
-        "NaN",
-        "9007199254740992",
-        "9007199254740993",
-        " x",
-        "x",
-        "X",
-        "1e3",
-        "1000",
-    ]
-    domain = Domain(["007", "7"], scale=(1, 5, 1), max_users=99)
-    ratings = load(frame(*((user, "007", "4", "0") for user in users)), domain)
-    assert ratings.users.to_list() == sorted(users, key=str.encode)
-    assert (ratings.items == 0).all()
-
-
-def test_user_ids_are_normalised_to_nfc(domain):
-    """NFC and NFD of one name are one person; were they two, both would be protected half."""
-    ratings = load(frame(("caf\u00e9", "a", "1", "0"), ("cafe\u0301", "b", "2", "0")), domain)
-    assert ratings.users.to_list() == ["caf\u00e9"]
-    assert ratings.n_ratings == 2
-
-
-def test_item_ids_match_after_nfc():
-    domain = Domain(["\u00e9"], scale=(1, 5, 1), max_users=9)
-    assert load(frame(("x", "e\u0301", "1", "0")), domain).n_ratings == 1
-
-
-@pytest.mark.parametrize("user", ["", None, "x\0y", "x" * 257, "\u00e9" * 129], ids=repr)
-def test_records_of_impossible_users_are_dropped(domain, user):
-    ratings = load(frame((user, "a", "1", "0"), ("ok", "a", "1", "0"), ("x" * 256, "b", "1", "0")), domain)
-    assert ratings.users.to_list() == ["ok", "x" * 256]
-    assert ratings.dropped.user_id == 1
-
-
-@pytest.mark.parametrize("item", ["z", "7", "A", " a", "", None, "a\0"], ids=repr)
-def test_items_outside_the_catalogue_are_dropped(domain, item):
-    ratings = load(frame(("x", item, "1", "0"), ("y", "007", "1", "0")), domain)
-    assert rows(ratings) == [("y", "007", 1.0, 0)]
-    assert ratings.dropped.item_id == 1
-
-
-@pytest.mark.parametrize(
-    "rating", ["nan", "NaN", "inf", "-inf", "1e400", "", None, "five", "4,5", "1_0", "0x3", "٣"]
-)
-def test_ratings_that_are_no_number_are_dropped(domain, rating):
-    ratings = load(frame(("x", "a", rating, "0"), ("x", "b", "2", "0")), domain)
-    assert rows(ratings) == [("x", "b", 2.0, 0)]
-    assert ratings.dropped.rating == 1
-
-
-@pytest.mark.parametrize(
-    ("rating", "becomes"),
-    [
-        ("0", 1),
-        ("-1e300", 1),
-        ("5.1", 5),
-        ("1e300", 5),
-        ("3.49", 3),
-        ("3.5", 4),
-        ("4.0", 4),
-        (" 3", 3),
-        ("+2", 2),
-    ],
-)
-def test_ratings_are_clamped_and_rounded(domain, rating, becomes):
-    assert load(frame(("x", "a", rating, "0")), domain).values().tolist() == [becomes]
-
-
-def test_clamped_and_rounded_are_counted_confidentially(domain):
-    ratings = load(frame(("x", "a", "9", "0"), ("x", "b", "2.2", "0"), ("y", "a", "3", "0")), domain)
-    assert (ratings.dropped.clamped, ratings.dropped.rounded, ratings.dropped.rating) == (1, 1, 0)
-
-
-@pytest.mark.parametrize(
-    ("stamp", "becomes"),
-    [("978300760", 978300760), ("978300760.9", 978300760), ("-5", 0), ("1e30", 2**40), ("inf", 2**40)]
-    + [(bad, 0) for bad in ("", None, "nan", "yesterday", "2005-09-06")],
-)
-def test_timestamps_are_clamped_or_zero(domain, stamp, becomes):
-    assert load(frame(("x", "a", "3", stamp)), domain).timestamps.tolist() == [becomes]
-
-
-@pytest.mark.parametrize(
-    ("pairs", "rating"),
-    [
-        ([("5", "10"), ("3", "20")], 3),  # the last, where scipy would make it 8
-        ([("3", "10"), ("5", "10"), ("4", "10")], 5),  # of the last the largest
-        ([("5", "-9"), ("3", "-1")], 5),  # both clamped to 0
-        ([("2", ""), ("1", "1")], 1),  # missing is before all others
-    ],
-)
-def test_of_duplicates_the_last_then_the_largest_counts(domain, pairs, rating):
-    records = [("x", "a", *pair) for pair in pairs]
-    for order in (records, records[::-1]):
-        ratings = load(frame(*order), domain)
-        assert ratings.values().tolist() == [rating]
-        assert ratings.dropped.duplicate == len(pairs) - 1
-
-
-def test_without_timestamps_the_largest_duplicate_counts(domain):
-    for order in ([3, 5, 4], [5, 4, 3]):
-        table = pl.DataFrame({"user": ["x"] * 3, "item": ["b"] * 3, "rating": order})
-        ratings = load(table, domain)
-        assert ratings.values().tolist() == [5]
-        assert ratings.timestamps is None
-
-
 def test_an_empty_table_is_valid(domain):
     ratings = load(frame(), domain)
     assert (ratings.n_users, ratings.n_ratings, ratings.indptr.tolist()) == (0, 0, [0])
@@ -146,14 +32,6 @@ def test_an_empty_table_is_valid(domain):
 
 def test_a_table_of_nothing_but_rubbish_is_as_valid(domain):
     assert load(frame(("", "z", "?", "!"), (None, None, None, None)), domain).n_users == 0
-
-
-def test_dirt_is_silent(domain, capfd, caplog):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        load(frame(("", "z", "?", "!"), ("x", "a", "nan", "1"), ("x", "a", "9", "1e99")), domain)
-    assert capfd.readouterr() == ("", "")
-    assert caplog.text == ""
 
 
 # What may stand in a cell, with everything that goes wrong in practice.
@@ -221,31 +99,8 @@ def test_a_users_rows_do_not_depend_on_other_users(records):
     ]
 
 
-# -- a domain with a roster -------------------------------------------------------------------------------
-
-
 def listing(*users):
     return Domain(["a", "b", "007"], scale=(1, 5, 1), cap=2, max_users=30, users=users)
-
-
-def test_people_who_are_not_on_the_roster_are_dropped():
-    records = [("x", "a", "1", "0"), ("y", "a", "2", "0"), ("", "a", "3", "0"), ("007", "zz", "3", "0")]
-    ratings = load(frame(*records), listing("x", "caf\u00e9", "007"))
-    assert rows(ratings) == [("x", "a", 1.0, 0)]
-    assert (ratings.dropped.user_id, ratings.dropped.item_id) == (2, 1)
-
-
-def test_the_roster_is_matched_as_text_in_nfc():
-    records = [("cafe\u0301", "a", "1", "0"), ("7", "a", "2", "0")]
-    ratings = load(frame(*records), listing("caf\u00e9", "007"))
-    assert rows(ratings) == [("caf\u00e9", "a", 1.0, 0)]
-    integers = pl.DataFrame({"user_id": [7, 8, None], "item_id": ["a"] * 3, "rating": [1.0] * 3})
-    assert load(integers, listing(7)).users.to_list() == ["7"]
-
-
-def test_nobody_on_the_roster_is_valid():
-    ratings = load(frame(("x", "a", "1", "0")), listing("y"))
-    assert (ratings.n_users, ratings.n_ratings) == (0, 0)
 
 
 @settings(derandomize=True, max_examples=60, deadline=None)
@@ -256,3 +111,11 @@ def test_a_roster_drops_whole_people_and_changes_no_other(records, size):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("hushrec.data.cleaning._SLICE", size)
         assert rows(load(frame(*records), listing(*listed))) == wanted
+
+
+CLEAN = {"user": [2, 1, 1], "item": [7, 7, 8], "rating": [5.0, 1.0, 3.0], "timestamp": [3, 2, 1]}
+
+
+def test_options_of_files_do_not_go_with_tables(domain):
+    with pytest.raises(DataError, match="go with a file"):
+        load(pl.DataFrame(CLEAN), domain, decimal=",")

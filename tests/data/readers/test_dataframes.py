@@ -10,6 +10,7 @@ import pytest
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from hushrec.errors import DataError
+from support.refusals import refused
 
 
 def rows(ratings):
@@ -77,27 +78,6 @@ def test_dates_are_timestamps(domain):
 
 
 @pytest.mark.parametrize(
-    "names",
-    [
-        ["user_id", "item_id", "rating", "timestamp"],
-        ["userId", "movieId", "rating", "timestamp"],
-        ["userID", "itemID", "rating", "timestamp"],
-        ["UserID", "MovieID", "Rating", "Timestamp"],
-        ["user", "item", "rating", "timestamp"],
-    ],
-)
-def test_usual_names_are_recognised(domain, names):
-    table = pl.DataFrame([("x", "a", 1, 5)], schema=names, orient="row")
-    assert rows(load(table, domain)) == [("x", "a", 1.0, 5)]
-
-
-def test_other_names_are_mapped(domain):
-    table = pl.DataFrame({"who": ["x"], "what": ["a"], "rating": [2], "user": ["not he"], "note": ["!"]})
-    ratings = load(table, domain, columns={"user_id": "who", "item_id": "what"})
-    assert rows(ratings) == [("x", "a", 2.0)]
-
-
-@pytest.mark.parametrize(
     ("table", "columns", "message"),
     [
         ({"user": ["x"], "item": ["a"]}, None, "no column for rating; it has user, item; .*columns="),
@@ -136,6 +116,10 @@ def test_what_is_no_table_is_refused(domain, source):
         load(source, domain)
 
 
-def test_options_of_files_do_not_go_with_tables(domain):
-    with pytest.raises(DataError, match="go with a file"):
-        load(pl.DataFrame(CLEAN), domain, decimal=",")
+def test_what_other_libraries_say_is_not_passed_on():
+    class Cell(int):
+        def __str__(self):
+            raise ValueError("SECRET")
+
+    table = pd.DataFrame({"user_id": pd.Series([Cell(1)], dtype=object), "item_id": ["10"], "rating": [1]})
+    assert "column user_id cannot be read" in refused(table)

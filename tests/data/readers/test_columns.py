@@ -1,0 +1,95 @@
+"""Which column is which: by usual names, by a mapping, by position; and what an error may show of names."""
+
+import polars as pl
+import pytest
+
+from hushrec.data.load import load
+from hushrec.data.readers.columns import by_name, by_position, headerless
+from hushrec.errors import DataError
+from support.refusals import refused
+
+
+def rows(ratings):
+    return ratings.to_polars().rows()
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["user_id", "item_id", "rating", "timestamp"],
+        ["userId", "movieId", "rating", "timestamp"],
+        ["userID", "itemID", "rating", "timestamp"],
+        ["UserID", "MovieID", "Rating", "Timestamp"],
+        ["user", "item", "rating", "timestamp"],
+    ],
+)
+def test_usual_names_are_recognised(domain, names):
+    table = pl.DataFrame([("x", "a", 1, 5)], schema=names, orient="row")
+    assert rows(load(table, domain)) == [("x", "a", 1.0, 5)]
+
+
+def test_other_names_are_mapped(domain):
+    table = pl.DataFrame({"who": ["x"], "what": ["a"], "rating": [2], "user": ["not he"], "note": ["!"]})
+    ratings = load(table, domain, columns={"user_id": "who", "item_id": "what"})
+    assert rows(ratings) == [("x", "a", 2.0)]
+
+
+def test_a_first_line_that_may_be_somebodys_rating_is_not_shown(tmp_path):
+    (tmp_path / "r.csv").write_text("SECRET,Alien,NA\nSECRET,Heat,5\n")
+    assert "none is shown" in refused(tmp_path / "r.csv")
+    (tmp_path / "r.csv").write_text("userId;movieId;stars\nSECRET;Heat;5\n")
+    assert "it has userId;movieId;stars" in refused(tmp_path / "r.csv")
+
+
+@pytest.mark.parametrize(
+    ("columns", "width", "found"),
+    [
+        (None, 3, {"user_id": 0, "item_id": 1, "rating": 2}),
+        (None, 4, {"user_id": 0, "item_id": 1, "rating": 2, "timestamp": 3}),
+        (None, 9, {"user_id": 0, "item_id": 1, "rating": 2, "timestamp": 3}),  # an ε is never guessed
+        (
+            {"user_id": 4, "item_id": 0, "rating": 1, "epsilon": 2},
+            5,
+            {"user_id": 4, "item_id": 0, "rating": 1, "epsilon": 2},
+        ),
+    ],
+)
+def test_positions(columns, width, found):
+    assert by_position(columns, width, "r.dat") == found
+
+
+@pytest.mark.parametrize(
+    ("columns", "width"),
+    [
+        (None, 2),
+        ({"user_id": 0, "item_id": 1}, 9),
+        ({"user_id": 0, "item_id": 1, "rating": 3}, 3),
+        ({"user_id": 0, "item_id": 1, "rating": -1}, 3),
+    ],
+)
+def test_positions_that_are_not_there_are_refused(columns, width):
+    with pytest.raises(DataError, match=rf"r.dat: a line has {width} field"):
+        by_position(columns, width, "r.dat")
+
+
+def test_a_mapping_says_whether_there_is_a_header():
+    assert headerless({"user_id": 3})
+    assert not any(headerless(columns) for columns in (None, {}, {"user_id": "who"}))
+    for columns, message in (({"usr": 0}, "unknown key 'usr'"), ({"user_id": 0, "rating": "r"}, "mixes")):
+        with pytest.raises(DataError, match=message):
+            headerless(columns)
+
+
+def test_a_mapped_name_is_taken_before_usual_ones():
+    names = ["user", "who", "item", "rating", "Timestamp"]
+    found = {"user_id": 1, "item_id": 2, "rating": 3, "timestamp": 4}
+    assert by_name({"user_id": "who"}, names, "the table") == found
+    assert by_name(None, [*names, "privacy"], "the table") == found | {"user_id": 0, "epsilon": 5}
+
+
+def test_an_exact_name_is_taken_before_others_unless_two_tell_an_epsilon():
+    """Of two columns that might tell what people ask for, neither may be passed over."""
+    names = ["user_id", "userId", "item_id", "rating"]
+    assert by_name(None, names, "the table")["user_id"] == 0
+    with pytest.raises(DataError, match="more than one column for epsilon"):
+        by_name(None, [*names, "epsilon", "privacy"], "the table")

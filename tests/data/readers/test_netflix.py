@@ -1,0 +1,49 @@
+"""The Netflix Prize's files: movies, their ratings and dates, in one file or many."""
+
+import gzip
+
+import pytest
+
+from hushrec.data.domain import Domain
+from hushrec.data.load import load, load_pairs
+from hushrec.errors import DataError
+
+DOMAIN = Domain(["10", "20", "30"], scale=(1, 5, 0.5), max_users=99)
+
+
+def rows(path, **options):
+    return load(path, DOMAIN, **options).to_polars().rows()
+
+
+NETFLIX = b"10:\n1,3,1970-01-02\n20:\n30:\n2,4,1970-01-03\n1,5,bad\n"
+
+
+NETFLIX_ROWS = [("1", "10", 3.0, 86400), ("1", "30", 5.0, 0), ("2", "30", 4.0, 172800)]
+
+
+@pytest.mark.parametrize("name", ["combined_data_1.txt", "mv_0000010.txt", "combined_data_1.txt.gz"])
+def test_netflix_file(tmp_path, name):
+    (tmp_path / name).write_bytes(gzip.compress(NETFLIX) if name.endswith(".gz") else NETFLIX)
+    assert rows(tmp_path / name) == NETFLIX_ROWS
+
+
+def test_netflix_folder_of_movies(tmp_path):
+    (tmp_path / "mv_0000010.txt").write_bytes(b"10:\r\n1,3,1970-01-02\r\n")
+    (tmp_path / "mv_0000020.txt").write_bytes(b"20:\n")
+    (tmp_path / "mv_0000030.txt").write_bytes(b"30:\n2,4,1970-01-03\n1,5,bad\n")
+    assert rows(tmp_path) == NETFLIX_ROWS
+
+
+def test_netflix_movies_reach_over_blocks(tmp_path, monkeypatch):
+    monkeypatch.setattr("hushrec.data.readers.text.BLOCK", 7)
+    (tmp_path / "combined_data_1.txt").write_bytes(NETFLIX)
+    assert rows(tmp_path / "combined_data_1.txt") == NETFLIX_ROWS
+
+
+def test_probe_lists_pairs(tmp_path):
+    (tmp_path / "probe.txt").write_bytes(b"1:\n30878\n2647871\n10:\n1952305\n")
+    pairs = load_pairs(tmp_path / "probe.txt")
+    assert pairs.rows() == [("30878", "1"), ("2647871", "1"), ("1952305", "10")]
+    assert pairs.columns == ["user_id", "item_id"]
+    with pytest.raises(DataError, match="load_pairs"):
+        rows(tmp_path / "probe.txt")
