@@ -14,7 +14,6 @@ from hushrec.errors import GrantError
 from hushrec.privacy import grant as grant_module
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.bounded import Bounded
-from hushrec.privacy.exact_grant import unprotected
 from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import OperatingSystem, Seeded
@@ -200,18 +199,6 @@ def test_the_sampler_proves_itself_before_anything_is_charged(
     assert ledger.entries() == ()
     monkeypatch.undo()
     ledger.charge(plan)
-
-
-def test_without_protection_the_values_are_exact_and_say_so(make_bounded: MakeBounded) -> None:
-    grant = unprotected()
-    bounded = make_bounded(values=np.array([[3, -4]], dtype=np.int64), step=0.5)
-    noisy = grant.release(bounded)
-    np.testing.assert_array_equal(noisy.values, [[1.5, -2.0]])
-    assert (noisy.sigma, noisy.event, grant.private, grant.ledger) == (0.0, None, False, {})
-    assert grant.caveat == "not private: no noise was added"
-    np.testing.assert_array_equal(bounded.values, [[3, -4]])
-    grant.release(bounded)  # nothing is counted
-    grant.close()
 
 
 def importers(module: str, root: Path) -> set[str]:

@@ -1,6 +1,5 @@
 """Sparse matrices and rows through the one door: what is booked, what is refused, what comes out."""
 
-import functools
 import hashlib
 import math
 from collections.abc import Callable
@@ -9,20 +8,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hushrec.arrays import Ints
 from hushrec.errors import BudgetError, GrantError, SamplerError
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.events import EVERY_RATING, Event, Gaussian, Laplace, Spherical
 from hushrec.privacy.accounting.plan import Measurement, Plan
-from hushrec.privacy.bounded import Bounded, BoundedMatrix, NoisyMatrix
+from hushrec.privacy.bounded import Bounded, NoisyMatrix
 from hushrec.privacy.exact_grant import unprotected
 from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger.ledger import Ledger
-from hushrec.privacy.noise import geometric, sampler
-from hushrec.privacy.noise import threshold as threshold_noise
 from hushrec.privacy.noise.entropy import Entropy, OperatingSystem, Seeded
+from support.matrices import SHAPE, STEP, matrix
 
-SHAPE, SCALE, STEP = (40, 30), 8.0, 2**-4
+SCALE = 8.0
 CELLS = Laplace("cells", 1.0, SCALE * STEP, STEP, SHAPE[0] * SHAPE[1])
 ROWS = Spherical("rows", math.inf, 1.0, 2**-20, 60)
 BUDGET = Budget(epsilon=2.0, delta=1e-6, unit="rating", adjacency="add-remove")
@@ -37,22 +34,6 @@ def plan_of(*events: Event, analysis: str = "corrected", budget: Budget = BUDGET
 def grant_for(*events: Event, entropy: Entropy | None = None, **facts: object) -> Grant:
     plan = plan_of(*events, **facts)  # type: ignore[arg-type]
     return Ledger.ephemeral(plan.budget).charge(plan, entropy=entropy or Seeded(1))
-
-
-def matrix(filled: float = 0.2, **changes: object) -> BoundedMatrix:
-    generator = np.random.default_rng(0)
-    there = generator.random(SHAPE) < filled
-    facts: dict[str, object] = {
-        "name": "cells",
-        "shape": SHAPE,
-        "indptr": np.concatenate([[0], np.cumsum(there.sum(axis=1))]).astype(np.int64),
-        "columns": np.nonzero(there)[1].astype(np.int32),
-        "values": generator.integers(-16, 17, there.sum()),
-        "sensitivity": 1.0,
-        "norm": "l1",
-        "step": STEP,
-    }
-    return BoundedMatrix(**(facts | changes))  # type: ignore[arg-type]
 
 
 def is_a_matrix(noisy: NoisyMatrix, threshold: int, limit: int) -> bool:
@@ -129,40 +110,6 @@ def test_the_cells_are_the_known_ones() -> None:
     assert digest(noisy)[:16] == "514243056a1f9b6e"
 
 
-def everything(threads: int, rows: int = 2000, columns: int = 900) -> list[Ints]:
-    draw = functools.partial(sampler.count_draws, Seeded(3).key())
-    empty = np.zeros(rows + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64)
-    facts = {"threshold": 30, "limit": 60, "scale": 10.0, "draw": draw, "threads": threads}
-    return list(threshold_noise.reaching((rows, columns), *empty, **facts))  # type: ignore[arg-type]
-
-
-def test_threads_change_nothing() -> None:
-    for one, three in zip(everything(1), everything(3), strict=True):
-        np.testing.assert_array_equal(one, three)
-
-
-def test_matrices_wider_than_a_run_and_narrow_ones_are_whole() -> None:
-    chance = math.exp(-29.5 / 10)
-    for shape in ((3, 700_000), (700_000, 3)):
-        _, columns, _ = everything(2, *shape)
-        # Within 7 standard deviations: a false alarm in 4e11. A run that is lost is 1e3 of them.
-        assert abs(columns.size - 2.1e6 * chance) < 7 * math.sqrt(2.1e6 * chance)
-
-
-def test_gaps_that_run_out_are_drawn_on() -> None:
-    law = geometric.gaps(10.0, 30, 2**31)
-
-    def draw(_: geometric.Count, *place: object) -> Ints:
-        return sampler.count_draws(Seeded(3).key(), law, *place)  # type: ignore[arg-type]
-
-    enough, found = geometric.passing(draw, law, (0, 0), 200_000)
-    # An estimate of one survivor in a million cells: the first 512 gaps end long before the run does.
-    bit_by_bit, again = geometric.passing(draw, replace(law, scale=1e6), (0, 0), 200_000)
-    assert found == again > 5 * 512
-    np.testing.assert_array_equal(enough[: found + 1], bit_by_bit[: found + 1])
-    assert enough[:found].sum() + found <= 200_000 < enough[: found + 1].sum() + found + 1
-
-
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
@@ -205,48 +152,6 @@ def test_a_threshold_out_of_reach_is_refused_before_anything_is_used() -> None:
     with pytest.raises(SamplerError, match=r"at most 2.4e\+03 steps"):
         grant.release_matrix(matrix(), threshold=2402, limit=3000)
     grant.release_matrix(matrix(), threshold=2400, limit=3000)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"values": matrix().values.astype(np.float64)},
-        {"columns": matrix().columns.astype(np.int64)},
-        {"indptr": matrix().indptr[:-1]},
-        {"indptr": matrix().indptr + 1},
-        {"indptr": matrix().indptr[::-1].copy()},
-        {"values": matrix().values[1:]},
-        {"columns": matrix().columns[::-1].copy()},
-        {"columns": np.full_like(matrix().columns, 3)},
-        {"columns": matrix().columns - 5},
-        {"shape": (40, 5)},
-        {"shape": (0, 30)},
-        {"shape": (40, 2**31)},
-        {"sensitivity": 0.0},
-        {"step": math.inf},
-    ],
-)
-def test_what_is_no_matrix_is_refused(change: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match="cells: "):
-        matrix(**change)
-    assert "values" not in repr(matrix())
-
-
-def test_a_column_given_twice_is_refused_wherever_the_row_ends() -> None:
-    facts = {"shape": (2, 5), "values": np.ones(4, np.int64), "columns": np.array([1, 3, 3, 4], np.int32)}
-    matrix(indptr=np.array([0, 2, 4]), **facts)
-    matrix(indptr=np.array([0, 2, 2, 4]), **facts | {"shape": (3, 5)})
-    for starts in ([0, 1, 4], [0, 3, 4], [0, 0, 4], [0, 4, 4]):
-        with pytest.raises(ValueError, match="ascend"):
-            matrix(indptr=np.array(starts), **facts)
-
-
-def test_without_protection_the_cells_are_exact_and_say_so() -> None:
-    bounded = matrix()
-    noisy = unprotected().release_matrix(bounded, threshold=9, limit=12)
-    np.testing.assert_array_equal(noisy.values, np.clip(bounded.values, -12, 12))
-    np.testing.assert_array_equal(noisy.columns, bounded.columns)
-    assert (noisy.sigma, noisy.event, noisy.values.dtype) == (0.0, None, np.int32)
 
 
 # -- rows -------------------------------------------------------------------------------------------------
@@ -296,13 +201,6 @@ def test_a_grant_that_could_be_private_adds_no_such_noise(tmp_path) -> None:  # 
     grant.caveat = ""
     with pytest.raises(GrantError, match="published reproductions are seeded experiments"):
         grant.release_rows("rows", np.zeros((12, 5)), np.ones(12))
-
-
-def test_without_protection_the_rows_are_exact() -> None:
-    values = np.arange(60.0).reshape(12, 5)
-    noisy = unprotected().release_rows("rows", values, np.ones(12))
-    np.testing.assert_array_equal(noisy.values, values)
-    assert (noisy.sigma, noisy.event) == (0.0, None)
 
 
 def test_a_size_of_every_rating_is_checked_in_all_but_its_number(

@@ -1,4 +1,4 @@
-"""Folders that a fit goes on from."""
+"""A checkpoint that is bound to a fit, as every fit begins with one."""
 
 from pathlib import Path
 
@@ -7,9 +7,11 @@ from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 from hushrec.privacy.ledger.ledger import Ledger
 
 FIT = {"ratings": "a digest", "settings": "a plan"}
+"""What the fit is of."""
 
 
 def bound(folder: Path, ledger: Ledger | None = None, **other: str) -> Checkpoint:
+    """The folder's checkpoint, bound to ``FIT`` but for what is named; closed again where it refuses that."""
     checkpoint = Checkpoint(folder)
     try:
         checkpoint.bind(FIT | other, ledger.id if ledger else "")
@@ -17,11 +19,3 @@ def bound(folder: Path, ledger: Ledger | None = None, **other: str) -> Checkpoin
         checkpoint.close()
         raise
     return checkpoint
-
-
-def with_key(folder: Path, key: bytes) -> Path:
-    """A folder whose key is known beforehand."""
-    folder.mkdir()
-    (folder / "lock").touch()
-    (folder / "key").write_bytes(key)
-    return folder

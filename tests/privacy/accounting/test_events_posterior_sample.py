@@ -29,11 +29,6 @@ from hushrec.privacy.noise.entropy import Seeded
 BUDGET = Budget(epsilon=2.0, delta=1e-6, unit="user", adjacency="add-remove")
 SAMPLE = PosteriorSample("item factors", 5.0, 10.0, 2**-20, 12)
 SUMS = Gaussian("sums", 1.0, 40.0, 2**-8, 4)
-CAVEAT = (
-    "conditional on convergence: a posterior sample (item factors) keeps its ε only if the chain had "
-    "converged; its diagnostics (R̂, effective sample size) were computed from the ratings and are covered by "
-    "no ε"
-)
 
 
 def plan(*events: Event) -> Plan:
@@ -142,26 +137,6 @@ def test_a_seeded_key_is_repeatable_and_an_unprotected_one_public() -> None:
     ]
     assert keys[0] == keys[1] != keys[2]
     assert unprotected().sample_key("item factors") == bytes(32)
-
-
-def test_it_is_conditional_and_so_is_all_that_follows(path: Path) -> None:
-    ledger = Ledger.create(path, BUDGET, horizon=5)
-    before = ledger.charge(plan(SUMS))
-    sampled = ledger.charge(plan(SAMPLE, SUMS))
-    after = Ledger.open(path).charge(plan(SUMS))
-    assert before.private
-    assert not sampled.private
-    assert not after.private
-    assert sampled.caveat == after.caveat == CAVEAT
-    assert [entry.caveat for entry in ledger.entries()] == ["", CAVEAT, CAVEAT, CAVEAT]
-    assert ledger.entries()[1].mechanism == "posterior sample"
-
-
-def test_what_is_not_private_says_so_first(path: Path) -> None:
-    ledger = Ledger.create(path, BUDGET, horizon=5)
-    assert ledger.charge(plan(SAMPLE), entropy=Seeded(1)).caveat == "not private: seeded"
-    spoilt = "not private: this ledger holds a seeded release"
-    assert ledger.charge(plan(SAMPLE)).caveat == ledger.charge(plan(SUMS)).caveat == spoilt
 
 
 def test_a_condition_excuses_no_inexact_noise(path: Path) -> None:

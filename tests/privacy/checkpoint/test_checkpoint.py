@@ -13,7 +13,20 @@ import pytest
 from hushrec.errors import CheckpointError
 from hushrec.privacy.checkpoint import checkpoint as module
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
-from support.checkpoints import FIT, bound, with_key
+from support.checkpoints import FIT, bound
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "checkpoint"
+
+
+def with_key(folder: Path, key: bytes) -> Path:
+    """A folder whose key is known beforehand."""
+    folder.mkdir()
+    (folder / "lock").touch()
+    (folder / "key").write_bytes(key)
+    return folder
 
 
 def modes(folder: Path) -> set[int]:
@@ -201,36 +214,7 @@ def test_a_state_under_another_name_or_key_is_refused(tmp_path: Path) -> None:
             [two.recall(name) for name in ("state", "other")]
 
 
-def test_a_full_disk_keeps_the_state_before(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with bound(folder) as checkpoint:
-        checkpoint.keep("state", {}, {"round": 1})
-
-        def full(path: Path) -> None:
-            raise OSError(28, "No space left on device")
-
-        monkeypatch.setattr("hushrec.privacy.checkpoint.folder._sync", full)
-        with pytest.raises(CheckpointError, match="No space left on device"):
-            checkpoint.keep("state", {}, {"round": 2})
-        monkeypatch.undo()
-        assert checkpoint.recall("state") == ({}, {"round": 1})
-
-
 # -- the folder -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("mode", [None, 0o755, 0o777])
-def test_the_folder_is_its_owners_alone(folder: Path, mode: int | None) -> None:
-    if mode:
-        folder.mkdir()
-        folder.chmod(mode)
-    before = os.umask(0)
-    try:
-        with bound(folder) as checkpoint:
-            checkpoint.keep("state", ARRAYS, {})
-            assert folder.stat().st_mode & 0o777 == 0o700
-            assert modes(folder) == {0o600}
-    finally:
-        os.umask(before)
 
 
 def test_states_are_their_owners_alone_whatever_writes_them(
@@ -247,26 +231,6 @@ def test_states_are_their_owners_alone_whatever_writes_them(
     with bound(folder) as checkpoint:
         checkpoint.keep("state", ARRAYS, {})
         assert modes(folder) == {0o600}
-
-
-def test_one_holds_it_at_a_time(folder: Path) -> None:
-    with Checkpoint(folder):
-        with pytest.raises(CheckpointError, match="another process"):
-            Checkpoint(folder)
-        assert (folder / "key").exists()
-    Checkpoint(folder).close()
-
-
-def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
-    for number, name in enumerate(("notes.txt", "key", f"{'0' * 40}.safetensors", "release.safetensors")):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        (folder / name).write_text("mine")
-        with pytest.raises(CheckpointError, match="something else"):
-            Checkpoint(folder)
-        assert [path.name for path in folder.iterdir()] == [name]
-    with pytest.raises(CheckpointError, match="no checkpoint can be kept here"):
-        Checkpoint(tmp_path / "nowhere" / "checkpoint")
 
 
 def test_forgetting_overwrites_the_key_and_leaves_nothing(folder: Path) -> None:

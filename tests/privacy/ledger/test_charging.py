@@ -9,16 +9,28 @@ import pytest
 
 from hushrec.errors import CheckpointError, GrantError
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.events import Laplace, SubsampledGaussian
+from hushrec.privacy.accounting.events import SubsampledGaussian
 from hushrec.privacy.accounting.plan import Measurement, Plan
-from hushrec.privacy.bounded import Bounded, BoundedMatrix
-from hushrec.privacy.exact_grant import unprotected
+from hushrec.privacy.bounded import Bounded
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import OperatingSystem
-from support.checkpoints import bound, with_key
+from support.checkpoints import bound
 
 MakePlan, MakeBounded = Callable[..., Plan], Callable[..., Bounded]
 TOTAL = Budget(epsilon=2.0, delta=1e-6, unit="user", adjacency="add-remove")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "checkpoint"
+
+
+def with_key(folder: Path, key: bytes) -> Path:
+    """A folder whose key is known beforehand."""
+    folder.mkdir()
+    (folder / "lock").touch()
+    (folder / "key").write_bytes(key)
+    return folder
 
 
 def lose(folder: Path) -> None:
@@ -191,30 +203,6 @@ def test_what_was_handed_out_is_published(path: Path, folder: Path, make_plan: M
     assert {entry.state for entry in ledger.entries()} == {"published"}
 
 
-def test_a_matrix_comes_back_too(path: Path, folder: Path) -> None:
-    budget = Budget(epsilon=1.0, delta=0.0, unit="rating", adjacency="replace")
-    plan = Plan(
-        "toy", {}, "d" * 64, 9, budget, "corrected", (Measurement(Laplace("cells", 1, 8, 1, 60), 1.0),)
-    )
-    indptr, columns = np.array([0, 1, 1, 2, 2, 2, 2]), np.array([3, 9], dtype=np.int32)
-    matrix = BoundedMatrix("cells", (6, 10), indptr, columns, np.array([90, -90]), 1.0, "l1", 1.0)
-    ledger, found = Ledger.create(path, budget), []
-    for drop in (False, True, False):
-        with bound(folder, ledger) as checkpoint:
-            grant = ledger.charge(plan, entropy=checkpoint)
-            assert grant.recall("cells") is None  # it is for vectors
-            found.append(grant.release_matrix(matrix, threshold=10, limit=100))
-            if drop:
-                lose(folder)
-    assert found[0].indptr[-1] >= 2
-    for again in found[1:]:
-        for name in ("indptr", "columns", "values"):
-            np.testing.assert_array_equal(getattr(again, name), getattr(found[0], name))
-        for name in ("name", "shape", "sigma", "step", "event"):
-            assert getattr(again, name) == getattr(found[0], name)
-    assert ledger.spent == plan.spent
-
-
 def test_the_same_people_take_part_again(path: Path, folder: Path) -> None:
     events = [SubsampledGaussian(name, 1.0, 4.0, 1.0, 4, 0.5) for name in ("sums", "counts")]
     measurements = tuple(Measurement(event, 0.5) for event in events)
@@ -272,13 +260,3 @@ def test_the_head_of_a_release_is_that_of_its_charge(path: Path, folder: Path, m
     ledger.charge(make_plan(0.1))
     with bound(folder, ledger) as checkpoint:
         assert ledger.charge(make_plan(0.1), entropy=checkpoint).ledger == first
-
-
-def test_exact_values_are_not_kept(folder: Path, make_bounded: MakeBounded) -> None:
-    with bound(folder) as checkpoint:
-        grant = unprotected(checkpoint)
-        assert grant.checkpoint is checkpoint
-        grant.release(make_bounded())
-        assert grant.recall("sums") is None
-        assert not list(folder.glob("*.safetensors"))
-    assert unprotected().checkpoint is None

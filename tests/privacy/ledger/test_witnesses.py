@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hushrec.errors import LedgerError, LedgerMissing, LedgerStale, LedgerWarning
+from hushrec.errors import LedgerMissing, LedgerStale, LedgerWarning
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.ledger import witnesses
@@ -145,16 +145,6 @@ def test_what_may_not_be_read_is_named(path: Path) -> None:
     (path.parent / "mine.safetensors").touch(mode=0o000)
     with pytest.warns(LedgerWarning, match=r"mine\.safetensors .*Permission denied"):
         assert Ledger.open(path).id == ledger.id
-
-
-def test_a_pipe_for_a_ledger_is_refused(path: Path) -> None:
-    os.mkfifo(path)
-    signal.alarm(20)
-    try:
-        with pytest.raises(LedgerError, match="not a regular file"):
-            Ledger.open(path)
-    finally:
-        signal.alarm(0)
 
 
 @pytest.mark.parametrize("ending", ["safetensors", "statement.json"])

@@ -8,9 +8,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from hushrec.arrays import Ints
 from hushrec.errors import SamplerError
-from hushrec.privacy.noise import geometric
+from hushrec.privacy.noise import geometric, sampler
 from hushrec.privacy.noise.distributions import LAPLACE
+from hushrec.privacy.noise.entropy import Seeded
 from hushrec.privacy.noise.geometric import Count, excesses, gaps, misses, passing
 
 CASES = [(0.1, 1), (0.1, 30), (3.0, 2), (20.0, 50), (1e6, 2_000_000), (2.0**50, 1), (2.0**50, 2**31 - 1)]
@@ -182,3 +184,17 @@ def test_gaps_are_drawn_until_they_pass_all_cells(scale: float) -> None:
     for cells in (0, 1, 2, 6, 5000):
         gaps, found = passing(draw, law, (0, 4), cells)
         assert gaps[:found].sum() + found <= cells < gaps[: found + 1].sum() + found + 1
+
+
+def test_gaps_that_run_out_are_drawn_on() -> None:
+    law = geometric.gaps(10.0, 30, 2**31)
+
+    def draw(_: geometric.Count, *place: object) -> Ints:
+        return sampler.count_draws(Seeded(3).key(), law, *place)  # type: ignore[arg-type]
+
+    enough, found = geometric.passing(draw, law, (0, 0), 200_000)
+    # An estimate of one survivor in a million cells: the first 512 gaps end long before the run does.
+    bit_by_bit, again = geometric.passing(draw, replace(law, scale=1e6), (0, 0), 200_000)
+    assert found == again > 5 * 512
+    np.testing.assert_array_equal(enough[: found + 1], bit_by_bit[: found + 1])
+    assert enough[:found].sum() + found <= 200_000 < enough[: found + 1].sum() + found + 1

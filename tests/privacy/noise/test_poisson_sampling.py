@@ -17,7 +17,6 @@ from hushrec.privacy.accounting.events import ODDS, Gaussian, SubsampledGaussian
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.bounded import Bounded
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
-from hushrec.privacy.exact_grant import unprotected
 from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import Seeded
@@ -164,10 +163,6 @@ def test_who_takes_part_and_the_noise_have_keys_of_their_own() -> None:
         grant.sample(name, 100)
         grant.release(sums(name))
     assert len(set(asked)) == len(asked) == 4
-
-
-def test_without_protection_everybody_takes_part() -> None:
-    assert unprotected().sample("anything", 7).all()
 
 
 def test_a_ledger_keeps_what_samples_cost(path) -> None:
