@@ -16,7 +16,6 @@ from hushrec.errors import (
 from hushrec.privacy.accounting.accountant import Spent, spent_of
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
-from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import OperatingSystem, Seeded
 from support.ledgers import finish

@@ -17,7 +17,6 @@ from hushrec.errors import (
 )
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
-from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger.ledger import Ledger
 
 MakePlan = Callable[..., Plan]
