@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hushrec.estimation.shrinkage import denoised_counts, shrink
+from hushrec.estimation.shrinkage import damped, denoised_counts, shrink
 from hushrec.privacy.bounded import Noisy
 
 
@@ -24,3 +24,18 @@ def test_shrinkage_trusts_what_the_noise_leaves():
             assert error < 0.05
         better = np.abs(denoised_counts(counts) - n).mean() <= np.abs(counts.values - n).mean() + 1e-6
         assert better
+
+
+def test_damped_means_are_the_printed_formula():
+    """(S + β G)/(N + β); a count below zero, which only noise makes, counts as zero."""
+    sums = Noisy("item sums", np.array([8.0, -3.0, 5.0]), 1.0, 1.0, None)
+    counts = Noisy("item counts", np.array([2.0, -4.0, 0.0]), 1.0, 1.0, None)
+    found = damped(sums, counts, level=3.0, strength=4.0)
+    np.testing.assert_allclose(found.mean, [20 / 6, 9 / 4, 17 / 4])
+    assert found.counts.tolist() == [2, 0, 0]
+    assert not found.variance.any()
+
+
+def test_exact_counts_stay_what_they_are():
+    counts = denoised_counts(Noisy("item counts", np.array([0.0, 1.0, 700.0]), 0.0, 1.0, None))
+    assert counts.tolist() == [1e-3, 1.0, 700.0]

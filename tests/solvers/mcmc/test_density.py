@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from hushrec.solvers.mcmc.density import Target
+from hushrec.data.packed.blocks import Blocks
+from hushrec.solvers.mcmc import density
+from hushrec.solvers.mcmc.density import ChainSettings, Source, Target
 from support.chains import made
 
 
@@ -14,3 +16,40 @@ def test_weights_bound_everybodys_loss(crowd):
     assert most.max() == pytest.approx(100)
     assert (target.weights(ratings)[ratings.counts <= 4] == 1).all()
     assert target.weights(ratings, np.full(150, 0.5)) == pytest.approx(target.weights(ratings) / 2)
+
+
+def test_parts_are_everybody_once_in_units_of_the_scale_whichever_way(monkeypatch, crowd, tmp_path):
+    """Cut where the kernel's batches end, not where blocks do; whoever has no weight is not there."""
+    monkeypatch.setattr(density, "BATCH", 16)
+    ratings, target = made(crowd, 12), Target(scale=2.0, bound=100, rank=1)
+    blocks = Blocks.write(ratings, tmp_path / "blocks", ratings_per_block=100)
+    absent = np.isin(ratings.users.to_numpy(), ["u000", "u017", "u149"])
+    here = ratings.select(np.repeat(~absent, ratings.counts))
+
+    def weigh(block):
+        return np.where(np.isin(block.users.to_numpy(), ["u000", "u017", "u149"]), 0.0, 1.0)
+
+    source = Source(blocks, target, weigh)
+    assert source.n_users == 147
+    for backwards in (False, True):
+        parts = [*source.parts(backwards=backwards)]
+        firsts = [part.first for part in parts]
+        assert len(parts) > 3
+        assert firsts == sorted(firsts, reverse=backwards)
+        edges = [147 - first if backwards else first for first in firsts if first]
+        assert not any(edge % 16 for edge in edges)
+        parts.sort(key=lambda part: part.first)
+        np.testing.assert_array_equal(np.concatenate([part.items for part in parts]), here.items)
+        values = np.concatenate([part.values for part in parts])
+        np.testing.assert_array_equal(values, here.values() - 3)  # a unit of this scale is one star
+        scales = np.concatenate([part.scales for part in parts])
+        np.testing.assert_allclose(scales, 2 * target.weights(here), rtol=1e-6)
+
+
+def test_a_chain_looks_at_no_more_than_some_states_of_its_second_half():
+    for epochs, burn_in in ((1000, 0.5), (1001, 0.0), (7, 0.5), (100_000, 0.25)):
+        settings = ChainSettings(epochs=epochs, burn_in=burn_in)
+        looks = (epochs - settings.burnt) // settings.thin
+        assert settings.burnt == int(burn_in * epochs)
+        assert 0 < looks <= 500
+        assert looks > 250 or settings.thin == 1
