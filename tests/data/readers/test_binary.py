@@ -148,12 +148,12 @@ def footer(path, data):
 
 
 FOOTERS = {
-    "a number without end": b"\x36" + b"\xff" * 4_000_000,
-    "numbers of eleven bytes": (b"\x16" + b"\xff" * 10 + b"\x01") * 300_000,
-    "empty records": b"\x19\xfc" + b"\x80\x80\x80\x02" + b"\x00" * 4_200_000,
-    "lists in lists": b"\x19" + b"\x19" * 4_000_000,
-    "records in records": b"\x1c" * 4_000_000,
-    "bytes": b"\x19\xf3" + b"\x80\x80\x80\x02" + b"\x00" * 4_200_000,
+    "a number without end": b"\x36" + b"\xff" * 1_000_000,
+    "numbers of eleven bytes": (b"\x16" + b"\xff" * 10 + b"\x01") * 75_000,
+    "empty records": b"\x19\xfc" + b"\x80\x80\x40" + b"\x00" * 1_050_000,
+    "lists in lists": b"\x19" + b"\x19" * 1_000_000,
+    "records in records": b"\x1c" * 1_000_000,
+    "bytes": b"\x19\xf3" + b"\x80\x80\x40" + b"\x00" * 1_050_000,
 }
 
 

@@ -17,22 +17,17 @@ from hushrec.errors import (
 )
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
-from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger import charging, sqlite
 from hushrec.privacy.ledger.history import History
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.ledger.routes import counted
 from hushrec.privacy.ledger.sqlite import Session
+from support.ledgers import finish
 
 MakePlan = Callable[..., Plan]
 
 
 TOTAL = Budget(epsilon=2.0, delta=1e-6, unit="user", adjacency="add-remove")
-
-
-def finish(ledger: Ledger, grant: Grant, artefact: bytes = b"factors") -> None:
-    ledger.sampled(grant, artefact)
-    ledger.published(grant)
 
 
 def test_of_two_that_start_a_ledger_at_once_one_does(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
