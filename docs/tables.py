@@ -3,6 +3,7 @@
 They follow from the registry, from what each class supports, and from the table *at a glance* on each page.
 """
 
+import ast
 import re
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ from hushrec import registry
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ROOT / "docs" / "models"
-TARGETS = (ROOT / "README.md", PAGES / "index.md", ROOT / "docs" / "reference.md")
+TARGETS = (ROOT / "README.md", PAGES / "index.md", ROOT / "docs" / "reference.md", ROOT / "docs" / "tour.md")
 UNITS = (("rating", "replace"), ("rating", "add-remove"), ("user", "add-remove"), ("user", "replace"))
 _GLANCE = re.compile(r"^\| at a glance \| \|\n\|---\|---\|\n((?:\|.*\|\n)+)", re.MULTILINE)
 _TABLE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
@@ -39,6 +40,21 @@ def protection():
             yes = ["yes" if pair in supported else "no" for pair in UNITS]
             first, *rest = rows([name], "noise", "lists users")[0]
             yield [first, *yes, *rest]
+
+
+def rooms():
+    """Every package with its rule, the docstring of its ``__init__``, from the top of the layers down."""
+    source = ROOT / "src" / "hushrec"
+    layers = re.search(r"^layers = \[\n(.*?)^\]", (ROOT / "pyproject.toml").read_text("utf-8"), re.S | re.M)[
+        1
+    ]
+    for room in re.findall(r"\w+", layers):
+        for folder in sorted(path.parent for path in (source / room).rglob("__init__.py")):
+            rule = ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8")))
+            yield [
+                f"`{folder.relative_to(source)}/`",
+                " ".join(rule.split("\n\n")[0].split()).replace("``", "`"),
+            ]
 
 
 def markdown(head, body):
@@ -70,6 +86,7 @@ def tables():
             ["method", "releases", "protects", "mechanism"],
             rows(registry.METHODS, "releases", "protects", "mechanism"),
         ),
+        "rooms": markdown(["package", "rule"], [*rooms()]),
         "classes": "```{eval-rst}\n"
         + "".join(f".. autoclass:: hushrec.{n}\n" for n in registry.MODELS)
         + "```\n",

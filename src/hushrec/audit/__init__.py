@@ -1,1 +1,1 @@
-"""Attacks on what is published, by somebody who holds the truth: they must succeed where nothing protects."""
+"""Attacks on what is published, by somebody who knows the truth: they must succeed where nothing protects."""

@@ -1,1 +1,1 @@
-"""How good is a release? Everything here looks at held-out ratings, so nothing here is private."""
+"""How good a release is, measured on held-out ratings, which is not private."""

@@ -1,1 +1,1 @@
-"""Which settings, which figure? Grids of seeded runs, plots and reports: of results that are not private."""
+"""Grids of seeded runs, their plots and reports: results that are not private."""

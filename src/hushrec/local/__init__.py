@@ -1,1 +1,1 @@
-"""A randomized data set in place of a model: local randomizers and what can be learned from their output."""
+"""A randomized data set instead of a model, and what can be learned from it."""

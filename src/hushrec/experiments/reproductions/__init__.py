@@ -1,1 +1,1 @@
-"""Papers measured on real ratings, a module each: what is run, and how its page of docs/results is made."""
+"""The papers' tables on real ratings: one module a paper, which runs it and writes its results page."""
