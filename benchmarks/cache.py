@@ -1,4 +1,4 @@
-"""How often a pass of gradient descent misses the caches, in several orders of the ratings.
+"""How often a pass of gradient descent misses the caches, in two orders of the ratings.
 
     python benchmarks/cache.py [--ranks 16 256 2048] [--ratings 200000]
 
@@ -6,14 +6,11 @@ After Liu, Wang & Smola 2015, Table 1. The counts are those of valgrind's cacheg
 only: D1 of 48 KiB, 12 ways, and LL of 2 MiB, 16 ways, which stands for a core's second level here. It knows
 of no prefetching: these are the misses that prefetching has to hide.
 
-The orders, all on the same generated ratings of 17,770 items, by the compiled ``dot`` and ``step`` of hushrec
+Both orders, on the same generated ratings of 17,770 items, by the compiled ``dot`` and ``step`` of hushrec
 on rows of users and items that start at a cache line:
 
 - random: rating by rating, as they come to a program that keeps no users together;
-- users: all of a user's ratings together, as hushrec does;
-- popular: the same, the items' rows laid out by popularity;
-- tiers: so laid out, in batches of users whose factors fill an eighth of LL, and in a batch first all ratings
-  of the top 500 items, then those of the next 4,000, then the others', user by user.
+- users: all of a user's ratings together, as hushrec does.
 
 Valgrind knows no AVX-512. The loops are compiled for x86-64-v3, eight numbers a vector, so that reading a
 line of a cache is two references. Python, numba and the making of arrays are counted too: a pass is the
@@ -34,39 +31,28 @@ import numpy as np
 
 from hushrec.kernels.simd import TILE
 from hushrec.kernels.solvers.sgd import dot, padded, padded_width, step
-from hushrec.kernels.tiers import by_popularity
 
 ITEMS, EACH = 17_770, 209  # as Netflix's: items, and ratings of a person
-TIERS = 500, 4_500
 D1, LL = (48 << 10, 12, 64), (2 << 20, 16, 64)
 EVENTS = ("Dr", "Dw"), ("D1mr", "D1mw"), ("DLmr", "DLmw")
-ORDERS = "random", "users", "popular", "tiers"
+ORDERS = "random", "users"
 REG, RATE = np.float32(0.02), np.float32(0.005)
 
 
-def prepare(folder, ratings, ranks):
-    """Write the ratings in every order; how many users and ratings there are."""
+def prepare(folder, ratings):
+    """Write the ratings in either order; how many users and ratings there are."""
     from hushrec.data.synthetic import netflix_like  # under valgrind it would take its time
 
     made = netflix_like(ratings // EACH, ITEMS, ratings, seed=0)
     owners = np.repeat(np.arange(ratings // EACH), np.diff(made.indptr))
-    places = by_popularity(made.items, ITEMS)[made.items]
-    tier = np.searchsorted(TIERS, places, side="right")
     values = made.steps - np.float32(made.steps.mean())
-    for rank in ranks:
-        batch = owners // (LL[0] // 8 // (4 * rank))
-        for order in ORDERS:
-            taken = np.lexsort((owners, tier, batch)) if order == "tiers" else np.arange(ratings)
-            if order == "random":
-                taken = np.random.default_rng(0).permutation(ratings)
-            users = owners[taken]
-            ends = np.diff(users) != 0
-            if order == "tiers":
-                ends |= np.diff(tier[taken]) != 0
-            starts = np.r_[0, np.flatnonzero(ends) + 1, ratings]
-            items = (made.items if order in ("random", "users") else places)[taken]
-            runs = {"users": users[starts[:-1]].astype(np.int32), "starts": starts, "items": items}
-            np.savez(folder / f"{order}-{rank}", values=values[taken].astype(np.float32), **runs)
+    for order in ORDERS:
+        shuffled = order == "random"
+        taken = np.random.default_rng(0).permutation(ratings) if shuffled else np.arange(ratings)
+        users = owners[taken]
+        starts = np.r_[0, np.flatnonzero(np.diff(users)) + 1, ratings]
+        runs = {"users": users[starts[:-1]].astype(np.int32), "starts": starts, "items": made.items[taken]}
+        np.savez(folder / order, values=values[taken].astype(np.float32), **runs)
     return int(owners[-1]) + 1
 
 
@@ -86,7 +72,7 @@ def visit(users, starts, items, values, p, q, width, lanes, b_u, b_i):
 
 def passes(folder, order, rank, count):
     """What is run under valgrind."""
-    with np.load(folder / f"{order}-{rank}.npz") as file:
+    with np.load(folder / f"{order}.npz") as file:
         rows = [file[name] for name in ("users", "starts", "items", "values")]
     n_users, width = int(rows[0].max()) + 1, padded_width(rank)
     p, q = padded(n_users, width), padded(ITEMS, width)
@@ -138,7 +124,7 @@ def main():
         return
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(2) as pool:
         folder = Path(name)
-        people = prepare(folder, asked.ratings, asked.ranks)
+        people = prepare(folder, asked.ratings)
         print(f"{asked.ratings} ratings of {people} people for {ITEMS} items")
         print("rank  order    D1 misses  LL misses   lines a rating: D1     LL", flush=True)
         cases = [(rank, order) for rank in asked.ranks for order in ORDERS]
