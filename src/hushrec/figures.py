@@ -7,10 +7,21 @@ Privacy: public.
 """
 
 import math
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 _EXPONENTIAL = Context(prec=40, Emin=-999_999, Emax=999_999)
 """Digits of e^ε before it is rounded; its own rounding is far below one of the digits that are printed."""
+SYMBOLS = {
+    "gaussian": ("σ", "ρ"),
+    "subsampled gaussian": ("σ", "ρ"),
+    "laplace": ("b", "ε"),
+    "spherical": ("s", "ε"),
+    "posterior sample": ("T", "ε"),
+    "randomized response": ("flip", "ε"),
+    "item substitution": ("swap", "ε"),
+}
+"""Of a mechanism's noise and of its cost."""
 
 
 def above(figure: float | None, digits: int = 6) -> str:
@@ -52,6 +63,28 @@ def odds(epsilon: float, digits: int = 3) -> str:
         factor = _EXPONENTIAL.next_plus(factor)
     kept = Context(prec=digits, rounding=ROUND_CEILING).plus(factor)
     return f"{kept:,.0f}" if kept >= 1000 else f"{float(kept):.{digits}g}"
+
+
+def noise_and_cost(
+    mechanism: str, noise: float, cost: float, rate: float = 1.0, digits: int = 6
+) -> tuple[str, str]:
+    """A measurement's noise, with the chance of each person to take part, and its cost, in their symbols."""
+    width, kind = SYMBOLS[mechanism]
+    part = f", q = {above(rate, 4)}" if rate < 1 else ""
+    return f"{width} = {below(noise, digits)}{part}", f"{kind} = {above(cost, digits)}"
+
+
+def promise(name: str, asked: float, promised: float, weight: float) -> tuple[str, str, str, str]:
+    """What a class of people asks for and is promised, as a line of a table."""
+    return name, f"ε = {above(asked)}", f"ε = {above(promised)}", f"{weight:.4f}"
+
+
+def aligned(rows: Sequence[Sequence[str]], left: int | None = None) -> list[str]:
+    """Rows of a table as lines of text; all columns, or the first ``left``, are text, the others numbers."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    pads = [str.ljust if left is None or i < left else str.rjust for i in range(len(widths))]
+    lines = ([pad(c, width) for pad, c, width in zip(pads, row, widths, strict=True)] for row in rows)
+    return ["  ".join(line).rstrip() for line in lines]
 
 
 def _rounded(figure: float | None, digits: int, rounding: str) -> str:

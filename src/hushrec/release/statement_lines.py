@@ -5,18 +5,8 @@ import math
 import sys
 from dataclasses import dataclass
 
-from hushrec.figures import above, below
+from hushrec.figures import SYMBOLS, above, noise_and_cost, promise
 
-_SYMBOLS = {
-    "gaussian": ("σ", "ρ"),
-    "subsampled gaussian": ("σ", "ρ"),
-    "laplace": ("b", "ε"),
-    "spherical": ("s", "ε"),
-    "posterior sample": ("T", "ε"),
-    "randomized response": ("flip", "ε"),
-    "item substitution": ("swap", "ε"),
-}
-"""Of a mechanism's noise and of its cost."""
 RANDOMIZERS = {"cell": "randomized response", "slot": "item substitution"}
 """What one answer is of, and the mechanism that gives it."""
 
@@ -57,18 +47,9 @@ class Measured:
         entries = f"{self.entries:,}" if self.entries else "each rating"
         if self.mechanism == "exact":
             return self.name, "exact", "0", "none needed", entries, "", ""
-        width, price = _SYMBOLS[self.mechanism]
-        rate = f", q = {above(self.rate, 4)}" if self.rate < 1 else ""
-        noise, cost = f"{width} = {below(self.noise, 4)}{rate}", f"{price} = {above(self.cost, 4)}"
-        return (
-            self.name,
-            self.mechanism,
-            above(self.sensitivity, 4),
-            noise,
-            entries,
-            f"{self.share:.3f}",
-            cost,
-        )
+        noise, cost = noise_and_cost(self.mechanism, self.noise, self.cost, self.rate, digits=4)
+        sensitivity, share = above(self.sensitivity, 4), f"{self.share:.3f}"
+        return self.name, self.mechanism, sensitivity, noise, entries, share, cost
 
     @property
     def sensible(self) -> bool:
@@ -79,7 +60,7 @@ class Measured:
         return (
             isinstance(self.name, str)
             and self.name.isprintable()
-            and self.mechanism in (*_SYMBOLS, "exact")
+            and self.mechanism in (*SYMBOLS, "exact")
             and isinstance(self.rate, int | float)
             and 0 < self.rate <= 1
             and (self.rate < 1) == (self.mechanism == "subsampled gaussian")
@@ -109,7 +90,7 @@ class Promised:
 
     def cells(self) -> tuple[str, str, str, str]:
         """As a line of a table."""
-        return self.name, f"ε = {above(self.asked)}", f"ε = {above(self.promised)}", f"{self.weight:.4f}"
+        return promise(self.name, self.asked, self.promised, self.weight)
 
     @property
     def sensible(self) -> bool:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hushrec.figures import above, below, odds
+from hushrec.figures import above, aligned, below, odds
 from hushrec.release.statement_lines import Local, Measured, Promised
 
 _HARDLY, _SOMETHING = 3, 20
@@ -196,12 +196,4 @@ def charged(ledger: Mapping[str, Any]) -> list[str]:
         f"entry {ledger.get('seq')}",
         f"  ledger {ledger.get('id')}",
         f"  head   {ledger.get('head')}",
-    ]
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows of a table as lines of text."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
     ]

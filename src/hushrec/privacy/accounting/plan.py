@@ -10,7 +10,7 @@ from importlib import metadata
 from typing import Any, Literal
 
 from hushrec.errors import BudgetError
-from hushrec.figures import above, below
+from hushrec.figures import above, aligned, below, noise_and_cost, promise
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent, price, spent_of
 from hushrec.privacy.accounting.budget import Budget
@@ -26,16 +26,6 @@ from hushrec.privacy.accounting.local_events import Responses
 from hushrec.privacy.accounting.weights import Level, levels
 
 Analysis = Literal["corrected", "published"]
-_SYMBOLS = {
-    "gaussian": ("σ", "ρ"),
-    "subsampled gaussian": ("σ", "ρ"),
-    "laplace": ("b", "ε"),
-    "spherical": ("s", "ε"),
-    "posterior sample": ("T", "ε"),
-    "randomized response": ("flip", "ε"),
-    "item substitution": ("swap", "ε"),
-}
-"""Of a mechanism's noise and of its cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,33 +214,24 @@ class Plan:
         total = f"true ε = {above(self.epsilon)} at δ = {above(self.budget.delta)}{claim}"
         if self.spent.endless:
             total = f"no finite ε is known for this noise{claim}"
-        lines = [head, "", *_aligned(list(self._rows())), "", total]
+        lines = [head, "", *aligned(list(self._rows()), left=2), "", total]
         seeded = self.only_seeded and f"for seeded experiments alone: {self.only_seeded}"
         lines += filter(None, [self.condition, seeded, self.needs and f"{self.model} {self.needs}"])
         if self.levels:
-            lines += [
-                "",
-                "If the ratings say who asks for what:",
-                "",
-                *_aligned([("class", "asks for", "is promised", "weight"), *map(_level, self.levels)]),
-            ]
+            classes = [promise(of.name, of.asked, of.promised, of.weight) for of in self.levels]
+            heads = "class", "asks for", "is promised", "weight"
+            lines += ["", "If the ratings say who asks for what:", "", *aligned([heads, *classes], left=2)]
         return "\n".join(lines)
 
     def _rows(self) -> Iterator[tuple[str, ...]]:
         yield "measurement", "mechanism", "sensitivity", "noise", "entries", "share", "cost"
         for measurement in self.measurements:
             event = measurement.event
-            width, kind = _SYMBOLS[event.mechanism]
-            rate = f", q = {above(event.rate, 4)}" if isinstance(event, SubsampledGaussian) else ""
-            yield (
-                event.name,
-                event.mechanism,
-                above(event.sensitivity),
-                f"{width} = {below(event.noise)}{rate}",
-                "each rating" if event.size == EVERY_RATING else f"{event.size:,}",
-                f"{measurement.share:.4f}",
-                f"{kind} = {above(self.cost(event))}",
-            )
+            rate = event.rate if isinstance(event, SubsampledGaussian) else 1.0
+            noise, cost = noise_and_cost(event.mechanism, event.noise, self.cost(event), rate)
+            entries = "each rating" if event.size == EVERY_RATING else f"{event.size:,}"
+            share = f"{measurement.share:.4f}"
+            yield event.name, event.mechanism, above(event.sensitivity), noise, entries, share, cost
 
 
 def require_small_delta(delta: float, max_users: int) -> None:
@@ -302,18 +283,6 @@ def require_releasable(plan: Plan, caveat: str) -> None:
             f'{plan.model}: spherical noise only reproduces published figures; set analysis="corrected", or '
             "make a seeded experiment without a ledger"
         )
-
-
-def _aligned(rows: list[tuple[str, ...]]) -> Iterator[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = [row[0].ljust(widths[0]), row[1].ljust(widths[1])]
-        cells += [cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True)]
-        yield "  ".join(cells).rstrip()
-
-
-def _level(level: Level) -> tuple[str, ...]:
-    return level.name, f"ε = {above(level.asked)}", f"ε = {above(level.promised)}", f"{level.weight:.4f}"
 
 
 def _finite(value: float) -> float | None:
