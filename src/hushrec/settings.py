@@ -7,7 +7,13 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from hushrec.errors import ConfigError
 
 
-class Settings(BaseModel):
+class Frozen(BaseModel):
+    """Settings within settings: none is unknown, none changes. Privacy: public."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Settings(Frozen):
     """What a model or a method of release is set up with.
 
     Raises:
@@ -16,7 +22,7 @@ class Settings(BaseModel):
     Privacy: public.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    model_config = ConfigDict(arbitrary_types_allowed=True)
 
     def __init__(self, **settings: object) -> None:
         try:

@@ -19,10 +19,11 @@ from hushrec.evaluation import baselines
 from hushrec.experiments.case import Case
 from hushrec.experiments.measure import Bench
 from hushrec.experiments.results import SCHEMA
-from hushrec.experiments.source import Data, Split, Table
+from hushrec.experiments.source import Data, Split
 from hushrec.models.base import Model
 from hushrec.privacy.accounting.budget import Adjacency, Budget, Unit
 from hushrec.privacy.accounting.plan import Analysis
+from hushrec.settings import Frozen
 
 T = TypeVar("T")
 OneOrMore = Annotated[
@@ -33,7 +34,7 @@ OneOrMore = Annotated[
 """A value, or a list of values of which each is run."""
 
 
-class Run(Table):
+class Run(Frozen):
     """A curve, or several: every combination of the listed units, adjacencies, analyses and ε is run.
 
     Args:
@@ -106,7 +107,7 @@ class Run(Table):
                 yield Case(self.name, split, config, at_home=self.at_home)
 
 
-class Reference(Table):
+class Reference(Frozen):
     """A prediction of ``hushrec.evaluation.baselines``, such as ``item average``."""
 
     name: str
@@ -121,7 +122,7 @@ class Reference(Table):
         return name
 
 
-class Grid(Table):
+class Grid(Frozen):
     """An experiment.
 
     Args:

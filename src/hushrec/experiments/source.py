@@ -10,9 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     ValidationInfo,
     field_validator,
@@ -25,6 +23,7 @@ from hushrec.data.ratings import Ratings
 from hushrec.data.split import holdout, kfold
 from hushrec.data.synthetic import netflix_like
 from hushrec.errors import ConfigError
+from hushrec.settings import Frozen
 
 Range = tuple[int, int]
 """First and last of a range of integer ids."""
@@ -35,13 +34,7 @@ Shares = Annotated[
 """ε to the share of people who ask for it."""
 
 
-class Table(BaseModel):
-    """A table of the TOML file: nothing in it is unknown, nothing changes."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Frame(Table):
+class Frame(Frozen):
     """The public frame of a file whose ids are ranges of integers. All of it is public knowledge.
 
     Args:
@@ -66,7 +59,7 @@ class Frame(Table):
         return Domain(_ids(self.items), **given)
 
 
-class Generated(Table):
+class Generated(Frozen):
     """Made-up ratings: the arguments of ``hushrec.synthetic.netflix_like``. Everybody in them is known."""
 
     users: int
@@ -75,7 +68,7 @@ class Generated(Table):
     seed: int
 
 
-class Data(Table):
+class Data(Frozen):
     """Where the ratings come from.
 
     Args:
@@ -148,7 +141,7 @@ class Data(Table):
         return load(self.ratings, self.domain_of())
 
 
-class Split(Table):
+class Split(Frozen):
     """How ratings are divided in training and test parts.
 
     Args:

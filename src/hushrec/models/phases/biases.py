@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from hushrec.arrays import Floats
 from hushrec.data.domain import Domain
@@ -14,6 +14,7 @@ from hushrec.estimation.shrinkage import ItemEffects, damped, shrink, shrinking
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.bounded import Noisy
 from hushrec.privacy.grant import Grant
+from hushrec.settings import Frozen
 from hushrec.statistics.footprint import DRAWS, LISTED, Footprint
 from hushrec.statistics.item_sums import EffectSums
 from hushrec.statistics.person_sums import PeopleSums
@@ -43,7 +44,7 @@ class Averages(NamedTuple):
     user_counts: Floats
 
 
-class AverageSettings(BaseModel):
+class AverageSettings(Frozen):
     """How averages are measured. Widths are fractions of the scale's width: one star of five is 0.25.
 
     Args:
@@ -53,8 +54,6 @@ class AverageSettings(BaseModel):
 
     Privacy: public.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     clip: float = Field(default=0.5, gt=0, le=1, allow_inf_nan=False)
     item_strength: float = Field(default=15.0, ge=0, allow_inf_nan=False)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from hushrec.arrays import Floats, Floats32
 from hushrec.data.domain import Domain
@@ -14,6 +14,7 @@ from hushrec.models.phases.item_effects import Baseline
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.bounded import Noisy
 from hushrec.privacy.grant import Grant
+from hushrec.settings import Frozen
 from hushrec.statistics.covariance_sums import CovarianceSums
 from hushrec.statistics.footprint import DRAWS, FLOPS, Footprint
 from hushrec.statistics.sensitivity import Norm
@@ -31,7 +32,7 @@ class Matrices(NamedTuple):
     weights: Noisy
 
 
-class CovarianceSettings(BaseModel):
+class CovarianceSettings(Frozen):
     """How the covariance is measured and cleaned. What is None takes its analysis' own default.
 
     Args:
@@ -46,8 +47,6 @@ class CovarianceSettings(BaseModel):
 
     Privacy: public.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     clip: float | None = Field(default=None, gt=0, le=0.25)
     strength: int | None = Field(default=None, ge=0, le=10**6)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from hushrec.arrays import Floats, Ints
 from hushrec.data.domain import Domain
@@ -12,6 +12,7 @@ from hushrec.estimation.shrinkage import damped, shrink, shrinking
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.bounded import Noisy
 from hushrec.privacy.grant import Grant
+from hushrec.settings import Frozen
 from hushrec.statistics.footprint import DRAWS, Footprint
 from hushrec.statistics.item_sums import EffectSums
 from hushrec.statistics.query import Query
@@ -37,7 +38,7 @@ class Baseline(NamedTuple):
     user_mean: float
 
 
-class EffectSettings(BaseModel):
+class EffectSettings(Frozen):
     """How item effects are measured. Widths are fractions of the scale's width: one star of five is 0.25.
 
     Args:
@@ -49,8 +50,6 @@ class EffectSettings(BaseModel):
 
     Privacy: public.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     clip: float = Field(default=0.35, gt=0, le=2, allow_inf_nan=False)
     strength: int = Field(default=20, ge=0, le=10**6)
