@@ -204,14 +204,16 @@ def test_a_list_of_the_rated_cells_is_found(planted):
 
     def rated_only(release, cells, grant, entries):
         noisy = release(cells, grant, entries)
-        return NoisyRatings(*entries[:2], np.ones(len(entries.items), np.float32), noisy.sigma)
+        return NoisyRatings(*entries[:2], np.ones(len(entries.columns), np.float32), noisy.sigma)
 
     planted(Cells, "release", rated_only, None, RATING, model="perturbed")
 
 
 def test_a_threshold_that_depends_on_the_data_is_found(planted):
     def fitted(release, cells, grant, entries):
-        return release(dataclasses.replace(cells, threshold=0.5 + 0.01 * len(entries.items)), grant, entries)
+        return release(
+            dataclasses.replace(cells, threshold=0.5 + 0.01 * len(entries.columns)), grant, entries
+        )
 
     planted(Cells, "release", fitted, "another exact", RATING, model="perturbed")
 
@@ -229,7 +231,7 @@ def test_factors_that_were_fitted_to_the_ratings_are_found(planted, model):
     """Errors at factors that are not released: one rating moves everybody who rated the item."""
 
     def sequential(users, sums, entries, people, items):
-        odd = np.bincount(entries.items, minlength=len(items))[:, None] % 2 == 1
+        odd = np.bincount(entries.columns, minlength=len(items))[:, None] % 2 == 1
         return users(sums, entries, people, np.where(odd, items, -items))
 
     planted(FactorSums, "users", sequential, "further away", RATING, model=model)

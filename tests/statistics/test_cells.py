@@ -69,5 +69,5 @@ def test_an_understated_clip_of_cells_is_found(search, monkeypatch):
 def of_bare(cells, ratings):
     entries = cells.residuals.entries(ratings, np.full(3, 3.0), np.zeros(3))
     dense = np.zeros((3, 3), dtype=np.int64)
-    dense[np.repeat(np.arange(3), np.diff(entries.indptr)), entries.items] = entries.values
+    dense[np.repeat(np.arange(3), np.diff(entries.indptr)), entries.columns] = entries.values
     yield cells.query(), dense

@@ -17,6 +17,7 @@ from hushrec.arrays import Bools, Bytes, Floats, Ints, Ints32
 from hushrec.data.capping import chosen
 from hushrec.data.domain import Domain
 from hushrec.errors import DataError
+from hushrec.kernels.csr import ascends
 
 _CHUNK = 1 << 20  # users hashed at once by ``digest``
 
@@ -117,7 +118,7 @@ class Ratings:
             and self.items.min(initial=0) >= 0
             and self.items.max(initial=0) < self.domain.n_items
             and self.steps.max(initial=0) < self.domain.scale.levels
-            and _ascending(self.items, self.indptr)
+            and ascends(self.indptr, self.items)
         )
         if self.asked is not None:
             right = (self.asked >= 0) & (self.asked < np.inf)
@@ -318,9 +319,3 @@ class Ratings:
 
     def __repr__(self) -> str:
         return f"Ratings({self.domain!r}, private)"
-
-
-def _ascending(items: Ints32, indptr: Ints) -> bool:
-    """Whether the items of every user ascend, each once: any other step leads to the next user."""
-    falls = np.flatnonzero(items[1:] <= items[:-1]) + 1
-    return bool(np.isin(falls, indptr, assume_unique=True).all())

@@ -1,13 +1,43 @@
 """Compressed sparse rows (CSR) on their way into a compiled loop, which checks nothing itself."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from hushrec.arrays import Ints, Ints32
 
-__all__ = ["check_rows", "frozen"]
+__all__ = ["CSR", "ascends", "check_rows", "cuts", "frozen"]
+
+
+class CSR(NamedTuple):
+    """Compressed rows.
+
+    Attributes:
+        indptr: where each row starts and the last one ends, int64, shape (n_rows + 1,).
+        columns: column of each entry, shape (n_entries,).
+        values: of each entry, shape (n_entries,), in units that its maker states.
+
+    Privacy: as of what it was made from: it is neither bounded nor released.
+    """
+
+    indptr: Ints
+    columns: Ints32
+    values: NDArray[Any]
+
+
+def cuts(indptr: Ints, size: int) -> bool:
+    """Whether ``indptr`` cuts so many entries into rows."""
+    ends = len(indptr) > 0 and indptr[0] == 0 and indptr[-1] == size
+    return bool(ends and (indptr[1:] >= indptr[:-1]).all())
+
+
+def ascends(indptr: Ints, columns: Ints32) -> bool:
+    """Whether the columns of every row ascend, each once."""
+    rising = columns[1:] > columns[:-1]
+    starts = indptr[(indptr > 0) & (indptr < columns.size)]
+    rising[starts - 1] = True  # where a row begins
+    return bool(rising.all())
 
 
 def check_rows(indptr: Ints, columns: Ints32, n_columns: int) -> None:
@@ -21,7 +51,7 @@ def check_rows(indptr: Ints, columns: Ints32, n_columns: int) -> None:
     Raises:
         ValueError: they do not fit together.
     """
-    if len(indptr) == 0 or indptr[0] != 0 or indptr[-1] != len(columns) or (np.diff(indptr) < 0).any():
+    if not cuts(indptr, len(columns)):
         raise ValueError("indptr must run from 0 to the number of ratings and not descend")
     if len(columns) and not (columns.min() >= 0 and columns.max() < n_columns):
         raise ValueError("items and users must lie in 0 to their number - 1")

@@ -9,6 +9,7 @@ import numpy as np
 from hushrec.arrays import Floats, Ints, Ints32
 from hushrec.errors import GrantError
 from hushrec.figures import above, below
+from hushrec.kernels.csr import ascends, cuts
 from hushrec.privacy.accounting.events import EVERY_RATING, Event
 
 Norm = Literal["l1", "l2"]
@@ -117,17 +118,12 @@ class BoundedMatrix:
             and self.values.dtype in (np.int32, np.int64)
             and self.indptr.shape == (rows + 1,)
             and self.values.shape == self.columns.shape == (self.columns.size,)
-            and self.indptr[0] == 0
-            and self.indptr[-1] == self.columns.size
-            and np.all(self.indptr[1:] >= self.indptr[:-1])
+            and cuts(self.indptr, self.columns.size)
         ):
             raise ValueError(f"{self.name}: indptr, columns and values are no compressed rows of its shape")
         if self.columns.size and not (self.columns.min() >= 0 and self.columns.max() < columns):
             raise ValueError(f"{self.name}: columns lie outside its shape")
-        rising = self.columns[1:] > self.columns[:-1]
-        starts = self.indptr[(self.indptr > 0) & (self.indptr < self.columns.size)]
-        rising[starts - 1] = True  # where a row begins
-        if not rising.all():
+        if not ascends(self.indptr, self.columns):
             raise ValueError(f"{self.name}: columns must ascend in each row, each once")
         if not (0 < self.sensitivity < math.inf and 0 < self.step < math.inf):
             raise ValueError(f"{self.name}: sensitivity and step must be positive numbers")

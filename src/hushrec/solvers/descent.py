@@ -13,14 +13,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hushrec.arrays import Floats32, Ints, Ints32
+from hushrec.arrays import Floats32, Ints
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
+from hushrec.kernels.csr import CSR
 from hushrec.kernels.solvers.sgd import descend, padded
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 from hushrec.solvers.initial import fill_normal
@@ -32,26 +33,11 @@ SECONDS = 60.0
 _AHEAD = 2  # blocks
 _STATE = "descent"
 
-__all__ = ["SECONDS", "Factored", "Schedule", "Source", "Turn", "gradient_descent", "scheduled", "survey"]
+__all__ = ["SECONDS", "Factored", "Schedule", "Source", "gradient_descent", "scheduled", "survey"]
 
 
-class Turn(NamedTuple):
-    """Some people's ratings, to learn from.
-
-    Attributes:
-        people: which rows of all people these are.
-        indptr: where each one's ratings start, shape (n + 1,).
-        items: of each rating.
-        values: of each rating, less what is not learned.
-
-    Privacy: private.
-    """
-
-    people: slice | Ints
-    indptr: Ints
-    items: Ints32
-    values: Floats32
-
+Turn = tuple[slice | Ints, CSR]
+"""Which rows of all people these are, and their ratings, less what is not learned."""
 
 _Step = tuple[int, int, Turn | None]
 
@@ -115,9 +101,9 @@ class Factored:
 
     def learn(self, turn: Turn, person_reg: Floats32, item_reg: Floats32, rate: float, threads: int) -> None:
         """One visit to everybody whose turn it is."""
-        at = turn.people
+        at, rows = turn
         people, effects = self.people[at], self.person_effects[at] if len(self.item_effects) else None
-        known = turn.indptr, turn.items, turn.values, np.arange(len(people), dtype=np.int32)
+        known = *rows, np.arange(len(people), dtype=np.int32)
         levels = effects, None if effects is None else self.item_effects
         descend(*known, people, self.items, *levels, person_reg[at], item_reg, rate, threads=threads)
         if not isinstance(at, slice):  # then these were copies
@@ -152,7 +138,7 @@ def survey(ratings: Ratings | Blocks, unit: float) -> tuple[float, Source]:
     def turns() -> Iterator[Turn]:
         first = 0
         for block in ratings.blocks():
-            yield Turn(_places(block, first), block.indptr, block.items, table[block.steps])
+            yield _places(block, first), CSR(block.indptr, block.items, table[block.steps])
             first += block.n_users
 
     if isinstance(ratings, Ratings):

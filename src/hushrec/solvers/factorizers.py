@@ -6,12 +6,12 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from hushrec.arrays import Floats, Floats32, Ints, Ints32
+from hushrec.kernels.csr import CSR
 from hushrec.kernels.solvers.least_squares import solve_rows
 from hushrec.kernels.solvers.sgd import descend
 from hushrec.kernels.transpose import transpose
 from hushrec.solvers import descent
 from hushrec.solvers.initial import normal_factors
-from hushrec.statistics.residuals import Entries
 
 THREADS = 2
 
@@ -37,9 +37,9 @@ class Sparse:
     weights: Floats32 | None = None
 
     @classmethod
-    def of(cls, entries: Entries, n_items: int, step: float) -> Self:
+    def of(cls, entries: CSR, n_items: int, step: float) -> Self:
         """Residuals in grid steps as ratings in rating units. Privacy: as the residuals."""
-        return cls(entries.indptr, entries.items, (entries.values * step).astype(np.float32), n_items)
+        return cls(entries.indptr, entries.columns, (entries.values * step).astype(np.float32), n_items)
 
     @property
     def counts(self) -> Ints:
@@ -183,7 +183,7 @@ def gradient_descent(
     Privacy: private in, private out; post-processing where the ratings are noisy already.
     """
     everybody = slice(0, len(ratings.counts))
-    turn = descent.Turn(everybody, ratings.indptr, ratings.columns, ratings.values)
+    turn = everybody, CSR(ratings.indptr, ratings.columns, ratings.values)
     counts = np.bincount(ratings.columns, minlength=ratings.n_columns)
     found = descent.gradient_descent(
         descent.Source(lambda: iter([turn]), ratings.counts, counts),

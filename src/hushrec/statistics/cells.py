@@ -7,11 +7,12 @@ import numpy as np
 
 from hushrec.data.domain import Domain
 from hushrec.estimation.noisy_ratings import NoisyRatings
+from hushrec.kernels.csr import CSR
 from hushrec.privacy.accounting.events import EVERY_RATING
 from hushrec.privacy.bounded import BoundedMatrix
 from hushrec.privacy.grant import Grant
 from hushrec.statistics.query import Query
-from hushrec.statistics.residuals import Entries, Residuals
+from hushrec.statistics.residuals import Residuals
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Cells:
         name, size = ("ratings", EVERY_RATING) if self.adjacency == "replace" else ("cells", everywhere)
         return Query(name, self.residuals.change, "l1", self.residuals.grid.step, size)
 
-    def release(self, grant: Grant, entries: Entries) -> NoisyRatings:
+    def release(self, grant: Grant, entries: CSR) -> NoisyRatings:
         """Noisy residuals.
 
         Args:
@@ -62,7 +63,7 @@ class Cells:
         if self.adjacency == "replace":
             noisy = query.release(grant, entries.values.astype(np.int64))
             values = np.clip(noisy.values, -self.limit, self.limit).astype(np.float32)
-            return NoisyRatings(entries.indptr, entries.items, values, noisy.sigma)
+            return NoisyRatings(entries.indptr, entries.columns, values, noisy.sigma)
         shape = self.domain.n_users, self.domain.n_items
         bounded = BoundedMatrix(query.name, shape, *entries, query.sensitivity, "l1", query.step)
         threshold, limit = max(1, grid.count(self.threshold)), grid.count(self.limit)

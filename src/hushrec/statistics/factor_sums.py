@@ -9,9 +9,10 @@ import numpy as np
 
 from hushrec.arrays import Floats, Ints, Ints32
 from hushrec.data.domain import Domain
+from hushrec.kernels.csr import CSR
 from hushrec.kernels.sums.gradients import errors, item_sums, user_sums
 from hushrec.statistics.query import Query
-from hushrec.statistics.residuals import Entries, Residuals
+from hushrec.statistics.residuals import Residuals
 
 _FACTOR_BITS = 14
 
@@ -77,7 +78,7 @@ class FactorSums:
             yield self.query("users", number)
             yield self.query("items", number)
 
-    def users(self, entries: Entries, people: Floats, items: Floats) -> Ints:
+    def users(self, entries: CSR, people: Floats, items: Floats) -> Ints:
         """Σ_i e_ui q_i in grid steps, shape (n_users, rank).
 
         Args:
@@ -91,16 +92,16 @@ class FactorSums:
         Privacy: bounded, by the query's sensitivity.
         """
         found = self._errors(entries, people, items)
-        sums: Ints = user_sums(entries.indptr, entries.items, found, self.on_grid(items))
+        sums: Ints = user_sums(entries.indptr, entries.columns, found, self.on_grid(items))
         return sums
 
-    def items(self, entries: Entries, people: Floats, items: Floats) -> Ints:
+    def items(self, entries: CSR, people: Floats, items: Floats) -> Ints:
         """Σ_u e_ui p_u in grid steps, shape (n_items, rank); arguments and errors as for ``users``.
 
         Privacy: bounded, by the query's sensitivity.
         """
         found = self._errors(entries, people, items)
-        rows = (entries.indptr, entries.items, found)
+        rows = (entries.indptr, entries.columns, found)
         sums: Ints = item_sums(*rows, self.on_grid(people), self.domain.n_items)
         return sums
 
@@ -121,7 +122,7 @@ class FactorSums:
             raise ValueError("factors must lie in the ball before they meet ratings")
         return steps.astype(np.int32)
 
-    def _errors(self, entries: Entries, people: Floats, items: Floats) -> Ints32:
+    def _errors(self, entries: CSR, people: Floats, items: Floats) -> Ints32:
         factors = self.on_grid(people), self.on_grid(items)
         # p·q has 2 · 14 bits, and w is 14 bits of the residuals' grid.
         found: Ints32 = errors(*entries, *factors, _FACTOR_BITS, self.bound)

@@ -2,33 +2,17 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
 from hushrec.arrays import Floats, Ints, Ints32
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
+from hushrec.kernels.csr import CSR
 from hushrec.kernels.sums.gradients import residuals
 from hushrec.statistics.integer_grid import Grid
 
 _BITS = 14
-
-
-class Entries(NamedTuple):
-    """Residuals of all ratings, in compressed rows over the roster.
-
-    Attributes:
-        indptr: where each person's ratings start, int64, shape (n_users + 1,).
-        items: item of each rating, shape (n_ratings,).
-        values: residual of each rating, in grid steps, shape (n_ratings,).
-
-    Privacy: private.
-    """
-
-    indptr: Ints
-    items: Ints32
-    values: Ints32
 
 
 @dataclass(frozen=True)
@@ -75,8 +59,8 @@ class Residuals:
             return min(2 * self.bound, int(self.levels[-1])) * self.grid.step
         return self.bound * self.grid.step
 
-    def entries(self, ratings: Ratings, item_effects: Floats, user_effects: Floats) -> Entries:
-        """x of every rating.
+    def entries(self, ratings: Ratings, item_effects: Floats, user_effects: Floats) -> CSR:
+        """x of every rating, in grid steps, by person and item.
 
         Args:
             ratings: private ratings of people on the roster.
@@ -95,4 +79,4 @@ class Residuals:
             self.grid.counts(user_effects),
             self.bound,
         )
-        return Entries(indptr, ratings.items, values)
+        return CSR(indptr, ratings.items, values)

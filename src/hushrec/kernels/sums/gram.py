@@ -21,9 +21,10 @@ import numba
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import extending
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from hushrec.arrays import Ints, Ints32
+from hushrec.kernels.csr import frozen
 from hushrec.kernels.sums.segments import LABEL_BITS, LANES, index, relabel, survey
 from hushrec.kernels.triangle import packed_size
 
@@ -78,9 +79,9 @@ def weighted_gram(
         raise ValueError("indptr must run from 0 to the number of ratings, with a row for each weight")
     if (np.diff(indptr) < 0).any() or (entries is not None and entries.shape != items.shape):
         raise ValueError("indptr must not descend, and there must be one entry for each rating")
-    rows = _frozen(indptr, np.int64), _frozen(items, np.int32)
-    entries = _frozen(np.empty(0, np.int32) if entries is None else entries, np.int32)
-    weights = _frozen(weights, np.int64)
+    rows = frozen(indptr, np.int64), frozen(items, np.int32)
+    entries = frozen(np.empty(0, np.int32) if entries is None else entries, np.int32)
+    weights = frozen(weights, np.int64)
 
     cuts = np.searchsorted(indptr, np.linspace(0, len(items), threads + 1)[1:-1])
     shares = list(pairwise([0, *cuts.tolist(), n_users]))  # users, split into shares of as many ratings
@@ -118,13 +119,6 @@ def weighted_gram(
         arguments = rows[0], words, weights, first, visitor, entrance, order, packed
         list(each(lambda b: _accumulate(b, min(b + _TASK, blocks), *arguments), tasks))
     return packed
-
-
-def _frozen(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
-    """A read-only view: numba compiles anew for writable arrays."""
-    view = np.ascontiguousarray(array.astype(dtype, casting="safe", copy=False)).view()
-    view.flags.writeable = False
-    return view
 
 
 @_intrinsic  # type: ignore[untyped-decorator]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hushrec.arrays import Bytes, Ints, Ints32
+from hushrec.kernels.csr import ascends, cuts
 from hushrec.privacy.accounting.local_events import Responses, Substitutions
 
 
@@ -32,19 +33,15 @@ class Rows:
     marks: Bytes = field(repr=False)
 
     def __post_init__(self) -> None:
-        starts = self.indptr[(self.indptr > 0) & (self.indptr < self.columns.size)]
-        rising = self.columns[1:] > self.columns[:-1]
-        rising[starts - 1] = True  # where a row begins
         if not (
             self.indptr.dtype == np.int64
             and self.columns.dtype == np.int32
             and self.marks.dtype == np.uint8
-            and self.marks.shape == self.columns.shape == (self.indptr[-1],)
-            and self.indptr[0] == 0
-            and np.all(self.indptr[1:] >= self.indptr[:-1])
+            and self.marks.shape == self.columns.shape == (self.columns.size,)
+            and cuts(self.indptr, self.columns.size)
             and self.columns.min(initial=0) >= 0
             and self.columns.max(initial=0) < self.width
-            and rising.all()
+            and ascends(self.indptr, self.columns)
         ):
             raise ValueError(f"{self.name}: indptr, columns and marks are no rows of {self.width} columns")
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from hushrec.arrays import Bytes, Floats, Ints, Ints32
 from hushrec.errors import GrantError
-from hushrec.kernels.csr import check_rows, frozen
+from hushrec.kernels.csr import ascends, check_rows, frozen
 from hushrec.privacy.accounting.events import ODDS
 from hushrec.privacy.accounting.local_events import Responses, Substitutions
 from hushrec.privacy.local.rows import Rows
@@ -58,11 +58,8 @@ class SubstitutionLaw:
         object.__setattr__(self, "indptr", frozen(self.indptr, np.int64))
         object.__setattr__(self, "members", frozen(self.members, np.int32))
         check_rows(self.indptr, self.members, self.n_items)
-        rising = self.members[1:] > self.members[:-1]
-        starts = self.indptr[(self.indptr > 0) & (self.indptr < self.members.size)]
-        rising[starts - 1] = True  # where a group begins
         owners = np.repeat(np.arange(self.n_items, dtype=np.int32), np.diff(self.indptr))
-        if not rising.all() or (owners == self.members).any():
+        if not ascends(self.indptr, self.members) or (owners == self.members).any():
             raise ValueError("a group lists other items than its own, each once and ascending")
 
     @property

@@ -6,13 +6,15 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from hushrec.arrays import Bytes, Floats, Floats32, Ints, Ints32
 from hushrec.data.domain import Domain
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
+from hushrec.kernels.csr import CSR
 from hushrec.kernels.solvers.langevin import BATCH
+from hushrec.settings import Frozen
 from hushrec.statistics.footprint import DRAWS, Footprint
 
 _DRAWS = 500  # of a chain that are looked at
@@ -22,7 +24,7 @@ Weigh = Callable[[Ratings], Floats]
 __all__ = ["ChainSettings", "Part", "Source", "Target", "Weigh"]
 
 
-class ChainSettings(BaseModel):
+class ChainSettings(Frozen):
     """How long the chains are, how they step, and the priors. Variances are in squared widths of the scale.
 
     Args:
@@ -42,8 +44,6 @@ class ChainSettings(BaseModel):
 
     Privacy: public.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     chains: int = Field(default=4, ge=1, le=64)
     epochs: int = Field(default=1000, ge=1, le=10**7)
@@ -119,31 +119,22 @@ class Target:
 
 
 class Part(NamedTuple):
-    """Some people's ratings as the kernels take them. Privacy: private."""
+    """Some people's ratings. Privacy: private."""
 
     first: int  # number of the first person among all
-    indptr: Ints
-    items: Ints32
-    values: Floats32  # less the middle of the scale, in its units
+    rows: CSR  # values as they lie in memory, or for the kernels, less the middle of the scale, in its units
     scales: Floats32  # s w_u, for errors in units of the scale
 
     @property
     def people(self) -> slice:
         return slice(self.first, self.first + len(self.scales))
 
-
-class _Block(NamedTuple):
-    first: int  # number of the first person among all
-    indptr: Ints
-    items: Ints32
-    steps: Bytes
-    scales: Floats32
-
-    def rows(self, start: int, stop: int) -> tuple[Ints, Ints32, Bytes, Floats32]:
+    def between(self, start: int, stop: int) -> tuple[Ints, Ints32, Bytes, Floats32]:
         """Counts, items, steps and scales of the people from ``start`` to below ``stop`` who are here."""
+        indptr, items, steps = self.rows
         one, end = (min(max(at - self.first, 0), len(self.scales)) for at in (start, stop))
-        some = slice(self.indptr[one], self.indptr[end])
-        return np.diff(self.indptr[one : end + 1]), self.items[some], self.steps[some], self.scales[one:end]
+        some = slice(indptr[one], indptr[end])
+        return np.diff(indptr[one : end + 1]), items[some], steps[some], self.scales[one:end]
 
 
 class Source:
@@ -157,20 +148,22 @@ class Source:
 
     def __init__(self, ratings: Ratings | Blocks, target: Target, weigh: Weigh | None) -> None:
         self.domain, self.n_users = ratings.domain, 0
-        self._blocks: list[_Block] = []
+        self._blocks: list[Part] = []
         for block in ratings.blocks():
             weights = target.weights(block, None if weigh is None else weigh(block))
             if not (weights > 0).all():
                 block = block.select(np.repeat(weights > 0, block.counts))
                 weights = weights[weights > 0]
             scales = (target.scale * self.domain.scale.unit**2 * weights).astype(np.float32)
-            self._blocks.append(_Block(self.n_users, block.indptr, block.items, block.steps, scales))
+            rows = CSR(block.indptr, block.items, block.steps)
+            self._blocks.append(Part(self.n_users, rows, scales))
             self.n_users += len(weights)
 
     def parts(self, *, backwards: bool = False) -> Iterator[Part]:
         """Everybody, part by part; the last ones first if ``backwards``."""
         if not self.n_users:  # items follow their prior then, and that takes a pass, too
-            yield Part(0, np.zeros(1, np.int64), np.zeros(0, np.int32), *np.zeros((2, 0), np.float32))
+            nothing, nobody = np.zeros((2, 0), np.float32)
+            yield Part(0, CSR(np.zeros(1, np.int64), np.zeros(0, np.int32), nothing), nobody)
         seams = np.array([block.first for block in self._blocks[1:]], dtype=np.int64)
         batches = (self.n_users - seams if backwards else seams) // BATCH * BATCH
         ends = np.concatenate([[0, self.n_users], batches, batches + BATCH])
@@ -180,10 +173,10 @@ class Source:
 
     def _part(self, start: int, stop: int) -> Part:
         here = [b for b in self._blocks if b.first < stop and b.first + len(b.scales) > start]
-        rows = [block.rows(start, stop) for block in here]
+        rows = [block.between(start, stop) for block in here]
         counts, items, steps, scales = (
             rows[0] if len(rows) == 1 else map(np.concatenate, zip(*rows, strict=True))
         )
         scale = self.domain.scale
         values = steps * np.float32(scale.step / scale.unit) + np.float32((scale.lo - scale.mid) / scale.unit)
-        return Part(start, np.concatenate([[0], np.cumsum(counts)]), items, values, scales)
+        return Part(start, CSR(np.concatenate([[0], np.cumsum(counts)]), items, values), scales)

@@ -153,9 +153,9 @@ class Chain:
         for part in source.parts(backwards=back):
             order = np.arange(len(part.scales), dtype=np.int32)
             langevin(
-                part.indptr,
-                part.items,
-                part.values - np.float32(state.level[0]),
+                part.rows.indptr,
+                part.rows.columns,
+                part.rows.values - np.float32(state.level[0]),
                 order[::-1] if back else order,
                 state.user_factors[part.people],
                 state.item_factors,
@@ -207,9 +207,9 @@ class Chain:
         energy, (low, high) = 0.0, self._range(state)
         for part in self._source.parts():
             energy += losses(
-                part.indptr,
-                part.items,
-                part.values - np.float32(state.level[0]),
+                part.rows.indptr,
+                part.rows.columns,
+                part.rows.values - np.float32(state.level[0]),
                 state.user_factors[part.people],
                 state.item_factors,
                 state.user_effects[part.people],
