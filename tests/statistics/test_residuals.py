@@ -14,7 +14,7 @@ def test_residuals_are_ratings_less_both_effects_clamped(search):
     items, people = np.array([3.0, 4.5, 1.25]), np.array([0.5, 9.0, -0.25])
     entries = found.entries(search.ratings(domain, rows), items, people)
     assert entries.indptr.tolist() == [0, 2, 2, 4], "somebody without ratings has a row"
-    assert entries.items.tolist() == [0, 1, 0, 2]
+    assert entries.columns.tolist() == [0, 1, 0, 2]
     # 1 − 3 − 0.5 is below the clip, 4 − 1.25 + 0.25 above it.
     assert (entries.values * found.grid.step).tolist() == [-1.5, 0.0, 0.25, 1.5]
 
