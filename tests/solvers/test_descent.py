@@ -61,7 +61,7 @@ def test_a_roster_puts_everybody_in_his_row(ratings, tmp_path):
     _, plain = survey(Blocks.write(listed, tmp_path / "b", ratings_per_block=300), 1.0)
     _, whole = survey(listed, 1.0)
     assert same(learned(whole), learned(plain))
-    assert [turn.people.tolist() for turn in source.turns()] == [
+    assert [people.tolist() for people, _ in source.turns()] == [
         np.flatnonzero(np.isin(domain.users, part.users.to_list())).tolist() for part in (odd, even)
     ]
     found, start = learned(source), Factored.start(152, 80, 70, effects=True)

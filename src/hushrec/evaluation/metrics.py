@@ -25,14 +25,7 @@ def rmse(ratings: Floats, predicted: Floats) -> float:
 
 
 def mae(ratings: Floats, predicted: Floats) -> float:
-    """Mean absolute error, mean |r − r̂|.
-
-    Args:
-        ratings: r, shape (n,), n ≥ 1.
-        predicted: r̂, shape (n,).
-
-    Returns:
-        The error, in the ratings' unit.
+    """Mean absolute error, mean |r − r̂|; arguments and unit as of ``rmse``.
 
     Privacy: private.
     """

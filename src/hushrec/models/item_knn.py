@@ -1,6 +1,6 @@
 """Similar items, without noise: for data that was randomized when it was released, and as a baseline."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -30,11 +30,6 @@ class ItemKNN(Noiseless):
 
     Privacy: private. Of a data set that was released before, post-processing.
     """
-
-    instead: ClassVar = (
-        "release the data first (release_data, hushrec release-data) and fit on that, or choose a private "
-        "model, such as CovarianceKNN"
-    )
 
     neighbours: int = Field(default=20, ge=1, le=LARGEST_COUNT)
     distance: Literal["squared", "cosine", "pearson"] = "pearson"

@@ -18,7 +18,10 @@ class Noiseless(Model):
     """
 
     supports: ClassVar = frozenset()
-    instead: ClassVar[str]
+    instead: ClassVar[str] = (
+        "release the data first (release_data, hushrec release-data) and fit on that, or choose a private "
+        "model, such as CovarianceKNN"
+    )
     """What to do where there is a budget."""
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:

@@ -33,8 +33,32 @@ def at_home(ratings: Ratings, item_effects: Floats) -> Floats:
     return residuals
 
 
+class _Gradients:
+    """The measurements of either sum, one a round."""
+
+    domain: Domain
+    rank: int
+    rounds: int
+    contribution: float
+    rate: float
+
+    @property
+    def step(self) -> float:
+        """Width of the grid, a power of two."""
+        return float(2.0 ** (np.floor(np.log2(self.contribution)) - _STEP_BITS))
+
+    def query(self, number: int) -> Query:
+        """The measurement of round ``number`` from 1."""
+        size = self.domain.n_items * self.rank
+        return Query(f"items, round {number}", self.contribution, "l2", self.step, size, rate=self.rate)
+
+    def queries(self) -> Iterator[Query]:
+        """Descriptions of the sums, in the order in which they are measured."""
+        return (self.query(number) for number in range(1, self.rounds + 1))
+
+
 @dataclass(frozen=True)
-class HomeGradients:
+class HomeGradients(_Gradients):
     """Σ_u of every person's gradient of the item factors, made from a vector that he fits himself.
 
     Any map of one person's own ratings is free in unit ``user``; all that he gives is clipped to norm
@@ -55,20 +79,7 @@ class HomeGradients:
     rounds: int
     clip: float
     contribution: float
-
-    @property
-    def step(self) -> float:
-        """Width of the grid, a power of two."""
-        return float(2.0 ** (np.floor(np.log2(self.contribution)) - _STEP_BITS))
-
-    def query(self, number: int) -> Query:
-        """The measurement of round ``number`` from 1."""
-        size = self.domain.n_items * self.rank
-        return Query(f"items, round {number}", self.contribution, "l2", self.step, size)
-
-    def queries(self) -> Iterator[Query]:
-        """Descriptions of the sums, in the order in which they are measured."""
-        return (self.query(number) for number in range(1, self.rounds + 1))
+    rate = 1.0
 
     def measure(self, ratings: Ratings, item_effects: Floats, items: Floats, ridge: float) -> Ints:
         """The sum of one round, in grid steps, shape (n_items, rank).
@@ -89,7 +100,7 @@ class HomeGradients:
 
 
 @dataclass(frozen=True)
-class MarginalGradients:
+class MarginalGradients(_Gradients):
     """Σ_u of every person's gradient of noise · ln p(his ratings | item factors), his vector integrated out.
 
     Any map of one person's own ratings is free in unit ``user``; all that he gives is clipped to norm
@@ -114,20 +125,6 @@ class MarginalGradients:
     noise: float
     clip: float
     contribution: float
-
-    @property
-    def step(self) -> float:
-        """Width of the grid, a power of two."""
-        return float(2.0 ** (np.floor(np.log2(self.contribution)) - _STEP_BITS))
-
-    def query(self, number: int) -> Query:
-        """The measurement of round ``number`` from 1."""
-        size = self.domain.n_items * self.rank
-        return Query(f"items, round {number}", self.contribution, "l2", self.step, size, rate=self.rate)
-
-    def queries(self) -> Iterator[Query]:
-        """Descriptions of the sums, in the order in which they are measured."""
-        return (self.query(number) for number in range(1, self.rounds + 1))
 
     def measure(
         self, people: Callable[[], Iterable[tuple[Ratings, Ints]]], item_effects: Floats, item_factors: Floats

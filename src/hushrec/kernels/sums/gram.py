@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from hushrec.arrays import Ints, Ints32
 from hushrec.kernels.csr import frozen
+from hushrec.kernels.simd import prefetch
 from hushrec.kernels.sums.segments import LABEL_BITS, LANES, index, relabel, survey
 from hushrec.kernels.triangle import packed_size
 
@@ -146,22 +147,6 @@ def _add_scaled(_: Any, sums: Any, item: Any, vector: Any, factor: Any) -> Any:
     return numba.types.void(sums, numba.types.uint64, vector, numba.types.int64), generate
 
 
-@_intrinsic  # type: ignore[untyped-decorator]
-def _prefetch(_: Any, array: Any, index: Any) -> Any:
-    """Ask the memory for ``array[index]``, which need not exist, without waiting for it."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        byte, i32 = ir.IntType(8).as_pointer(), ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [byte, i32, i32, i32])
-        hint = builder.module.declare_intrinsic("llvm.prefetch", (byte,), kind)
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        where = builder.bitcast(builder.gep(data, [arguments[1]]), byte)
-        builder.call(hint, [where, i32(0), i32(3), i32(1)])  # for reading, to keep, data
-        return context.get_dummy_value()
-
-    return numba.types.void(array, numba.types.uint64), generate
-
-
 @numba.njit(cache=True, nogil=True)
 def _accumulate(
     begin: int,
@@ -187,10 +172,10 @@ def _accumulate(
         for visit in range(_U(first[block]), _U(first[block + 1])):
             soon = _U(entrance[min(visit + _U(_SOON), last)])
             for line in range(8):
-                _prefetch(words, soon + _U(16 * line))
+                prefetch(words, soon + _U(16 * line))
             later = _U(visitor[min(visit + _U(_LATER), last)])
-            _prefetch(indptr, later + _U(1))
-            _prefetch(weights, later)
+            prefetch(indptr, later + _U(1))
+            prefetch(weights, later)
             user = _U(visitor[visit])
             weight = weights[user]
             start, stop = _U(entrance[visit]), _U(indptr[user + _U(1)])

@@ -75,8 +75,7 @@ def gaussian(name: str, *, rho: int, sensitivity: float, step: float, size: int)
 
     Privacy: public.
     """
-    if rho < 1:
-        raise BudgetError(f"{name}: its share of the budget is less than one unit; give it more")
+    _require_unit(name, rho)
     sigma = sensitivity / math.sqrt(2 * rho / fixed_point.PER_ONE)
     return _widened(
         lambda noise: Gaussian(name, sensitivity, noise, step, size), sigma, lambda s: s.rho <= rho
@@ -88,8 +87,7 @@ def laplace(name: str, *, epsilon: int, sensitivity: float, step: float, size: i
 
     Privacy: public.
     """
-    if epsilon < 1:
-        raise BudgetError(f"{name}: its share of the budget is less than one unit; give it more")
+    _require_unit(name, epsilon)
     scale = sensitivity / (epsilon / fixed_point.PER_ONE)
     return _widened(
         lambda noise: Laplace(name, sensitivity, noise, step, size), scale, lambda s: s.pure <= epsilon
@@ -183,8 +181,7 @@ def posterior_sample(
 
     Privacy: public.
     """
-    if epsilon < 1:
-        raise BudgetError(f"{name}: its share of the budget is less than one unit; give it more")
+    _require_unit(name, epsilon)
     temperature = sensitivity / (epsilon / fixed_point.PER_ONE)
     return _widened(
         lambda noise: PosteriorSample(name, sensitivity, noise, step, size),
@@ -247,6 +244,11 @@ def published_responses(name: str, epsilon: float, *, symbols: int, cells: int, 
 def _exponent(epsilon: float, symbols: int) -> float:
     """−ln of the chance of an untrue answer at which true ones are e^ε times as likely as each other one."""
     return math.log1p(math.exp(min(epsilon, 2 * LARGEST)) / (symbols - 1))
+
+
+def _require_unit(name: str, units: int) -> None:
+    if units < 1:
+        raise BudgetError(f"{name}: its share of the budget is less than one unit; give it more")
 
 
 def _widened(event: Callable[[float], _Event], noise: float, fits: Callable[[Spent], bool]) -> _Event:

@@ -79,17 +79,7 @@ def rounded_gaussian(size: int, sigma: float, key: bytes, *, threads: int = 2) -
 def rounded_laplace(size: int, scale: float, key: bytes, *, threads: int = 2) -> Ints:
     """Independent draws of round(X), X ~ Laplace(0, b), of density e^(−|x|/b) / 2b.
 
-    Args:
-        size: how many.
-        scale: b in integers (steps of the grid), from 0.1 to 2⁵⁰.
-        key: 32 bytes that were never used before.
-        threads: how many threads draw; the draws do not depend on it.
-
-    Returns:
-        Shape (size,).
-
-    Raises:
-        SamplerError: A scale that cannot be drawn, or a key of another length.
+    Arguments, shape and errors are those of ``rounded_gaussian``, with b for σ.
 
     Privacy: private until added to something and released.
     """
@@ -115,15 +105,7 @@ def add_gaussian(values: Ints, sigma: float, key: bytes, *, threads: int = 2) ->
 
 
 def add_laplace(values: Ints, scale: float, key: bytes, *, threads: int = 2) -> None:
-    """Add ``rounded_laplace`` to an array where it lies, needing a megabyte per thread beside it.
-
-    Args:
-        values: contiguous, any shape.
-        scale, key, threads: as for ``rounded_laplace``.
-
-    Raises:
-        SamplerError: A scale that cannot be drawn, a key of another length, or an array that is not one
-            writable run of int64.
+    """Add ``rounded_laplace`` to an array where it lies; all else is as of ``add_gaussian``.
 
     Privacy: charged by the caller; if it raises, the array holds noise in part and must not be released.
     """
