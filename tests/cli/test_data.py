@@ -31,7 +31,7 @@ def test_offline_is_an_error_with_its_fix(here, hushrec, offline):
 
 def test_what_is_not_the_published_archive_is_refused(here, refused):
     assert "not the published archive" in refused("data get ml-1m --from train.csv --to sets")
-    assert "no data set 'nosuch' is known" in refused("data get nosuch --to sets")
+    assert "data set 'nosuch' is unknown" in refused("data get nosuch --to sets")
 
 
 def test_a_set_that_is_there_needs_no_network(here, hushrec, offline):

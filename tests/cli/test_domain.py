@@ -20,7 +20,7 @@ def test_the_next_command_can_be_typed(here, hushrec):
 
 def test_refusals(here, refused):
     assert "missing.csv" in refused("domain --items missing.csv --scale 1 5 1 --max-users 9")
-    assert "no scale" in refused("domain --items catalogue.csv --scale 5 1 1 --max-users 9")
+    assert "not a scale" in refused("domain --items catalogue.csv --scale 5 1 1 --max-users 9")
     assert "choose another file with -o" in refused(
         "domain --items catalogue.csv --scale 1 5 1 --max-users 9 -o no/d.json"
     )
@@ -47,4 +47,4 @@ def test_classes_of_privacy(here, hushrec, refused):
     assert "--level strict=0.5" in refused(f"{line} --level strict")
     assert "is a number" in refused(f"{line} --level strict=much")
     assert "more than once" in refused(f"{line} --level a=1 --level a=2")
-    assert "from 0 up" in refused(f"{line} --level a=-1")
+    assert "0 or more" in refused(f"{line} --level a=-1")

@@ -61,10 +61,10 @@ def test_ids_are_normalised_to_nfc():
         ({"items": ["a\0b"]}, "NUL"),
         ({"items": ["\ud800"]}, "not valid Unicode"),
         ({"scale": (1, 5, 0.3)}, "not a whole number of steps"),
-        ({"scale": (5, 1, 1)}, "is no scale"),
-        ({"scale": (1, 5, -1)}, "is no scale"),
-        ({"scale": (1, 1, 1)}, "is no scale"),
-        ({"scale": (1, float("nan"), 1)}, "is no scale"),
+        ({"scale": (5, 1, 1)}, "is not a scale"),
+        ({"scale": (1, 5, -1)}, "is not a scale"),
+        ({"scale": (1, 1, 1)}, "is not a scale"),
+        ({"scale": (1, float("nan"), 1)}, "is not a scale"),
         ({"scale": (0, 256, 1)}, "257 levels are more than 256"),
         ({"scale": (1, 5)}, "scale"),
         ({"scale": None}, "scale"),
@@ -107,7 +107,7 @@ def test_digest_is_of_the_content_in_order():
 )
 def test_a_file_that_is_no_domain_is_refused(tmp_path, text):
     (tmp_path / "domain.json").write_text(text)
-    with pytest.raises(DomainError, match=r"is no domain|cannot be read"):
+    with pytest.raises(DomainError, match=r"is not a domain|cannot be read"):
         Domain.open(tmp_path / "domain.json")
 
 

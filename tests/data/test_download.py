@@ -171,7 +171,7 @@ def test_what_is_too_large_is_refused(tmp_path, server, toy, monkeypatch):
 def test_an_archive_of_something_else_is_refused(tmp_path, toy, archive):
     (tmp_path / "toy.zip").write_bytes(archive)
     toy(archive=archive)
-    with pytest.raises(DownloadError, match="no zip archive of this data set"):
+    with pytest.raises(DownloadError, match="not a zip archive of this data set"):
         get("toy", tmp_path / "home", source=tmp_path / "toy.zip")
     assert left_over(tmp_path / "home") == []
 

@@ -96,7 +96,7 @@ def test_polars_and_back(ratings, domain):
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(domain, indptr, items, steps):
-    with pytest.raises(DataError, match="no compressed rows"):
+    with pytest.raises(DataError, match="not compressed rows"):
         Ratings(domain, pl.Series(["x"]), np.array(indptr), np.array(items), np.array(steps))
 
 

@@ -125,7 +125,7 @@ def test_wrong_requests_are_explained():
     for k in (1, 256):
         with pytest.raises(DataError, match="2 to 255"):
             kfold(ratings, k, 0)
-    with pytest.raises(DataError, match="these have none"):
+    with pytest.raises(DataError, match="these ratings have none"):
         latest(ratings, 3)
     with pytest.raises(DataError, match="columns user_id and item_id"):
         listed(ratings, pl.DataFrame({"user": ["x"]}))

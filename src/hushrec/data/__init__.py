@@ -1,1 +1,1 @@
-"""Files to immutable ratings: the declared public domain, the private ratings, cleaning and splits."""
+"""From files to immutable ratings: the declared public domain, the private ratings, cleaning and splits."""

@@ -1,4 +1,4 @@
-"""Which of a person's ratings count, where only so many do."""
+"""Choose which ratings of a user count when a contribution cap applies."""
 
 import hashlib
 from collections.abc import Iterator
@@ -10,24 +10,24 @@ import polars as pl
 from hushrec.arrays import Bools, Bytes, Ints, Ints32, Words
 
 _ITEMS, _PLACES = b"hushrec cap", b"hushrec places"  # what a user's key is for
-_CHUNK = 1 << 23  # ratings hashed at once: bounds the memory, changes nothing
+_CHUNK = 1 << 23  # ratings hashed at once: bounds the memory, does not change the result
 
 __all__ = ["chosen", "chosen_slots"]
 
 
 def chosen(users: pl.Series, indptr: Ints, items: Ints32, cap: int) -> Bools | None:
-    """Which ratings stay, at most ``cap`` of each user, by a hash keyed with the user's own id.
+    """Mark at most ``cap`` ratings of each user as kept, by a hash keyed with the user's own id.
 
     Args:
-        users: ids.
+        users: user ids.
         indptr: where each user's ratings start.
-        items: of each rating, each once in a user.
-        cap: how many each user keeps at most.
+        items: item of each rating; each item occurs once per user.
+        cap: the most ratings that a user keeps.
 
     Returns:
-        one boolean for each rating; None where nobody has more.
+        one boolean per rating; None if nobody has more than ``cap``.
 
-    Privacy: private; each user's choice looks at nothing but his own id and items.
+    Privacy: private; each user's choice depends only on their own id and items.
     """
     counts = np.diff(indptr)
     if counts.max(initial=0) <= cap:
@@ -40,20 +40,20 @@ def chosen(users: pl.Series, indptr: Ints, items: Ints32, cap: int) -> Bools | N
 
 
 def chosen_slots(users: pl.Series, indptr: Ints, items: Ints32, steps: Bytes, cap: int) -> Bools | None:
-    """Which ratings stay, so that the stars of those that do tell nothing of the items.
+    """Mark the kept ratings so that the stars of the kept ratings reveal nothing about the items.
 
-    A user's ratings are put in order by their stars, and by a hash of the item among equals. Which places of
-    that order stay is a matter of his id and of how many ratings he has. So whichever items they are of, the
-    same number of ratings stays, with the same stars.
+    Each user's ratings are sorted by stars, with ties broken by a hash of the item. The user's id and number
+    of ratings alone decide which positions of that order are kept. So the number of kept ratings and their
+    stars do not depend on which items were rated.
 
     Args:
         users, indptr, items, cap: as for ``chosen``.
-        steps: stars of each rating.
+        steps: stars of each rating, in steps.
 
     Returns:
-        one boolean for each rating; None where nobody has more.
+        one boolean per rating; None if nobody has more than ``cap``.
 
-    Privacy: private; each user's choice looks at nothing but his own id, items and stars.
+    Privacy: private; each user's choice depends only on their own id, items and stars.
     """
     counts = np.diff(indptr)
     if counts.max(initial=0) <= cap:
@@ -71,8 +71,8 @@ def chosen_slots(users: pl.Series, indptr: Ints, items: Ints32, steps: Bytes, ca
 
 
 def _heavy(indptr: Ints, counts: Ints, cap: int) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """Users with more than ``cap`` ratings, some at a time, with where each one's begin among all of theirs,
-    and where those are among everybody's."""
+    """Users with more than ``cap`` ratings, in groups: the users, where each one's ratings start within the
+    group, and the positions of the group's ratings among all ratings."""
     heavy = np.flatnonzero(counts > cap)
     parts = np.cumsum(counts[heavy]) // _CHUNK
     for group in np.split(heavy, np.flatnonzero(np.diff(parts)) + 1):
@@ -82,9 +82,9 @@ def _heavy(indptr: Ints, counts: Ints, cap: int) -> Iterator[tuple[Ints, Ints, I
 
 
 def _smallest(hashes: Words, starts: Ints, cap: int) -> Bools:
-    """Which are among the ``cap`` smallest of their user's; no two of one user are equal.
+    """Whether each hash is among the ``cap`` smallest of its user; a user's hashes are distinct.
 
-    One word each, the user above and the hash below: sorting the words sorts each user's own hashes.
+    Each word holds the user above and the hash below, so that one sort sorts the hashes of all users.
     """
     sizes = np.diff(starts, append=len(hashes))
     words = hashes | np.repeat(np.arange(len(starts), dtype=np.uint64) << np.uint64(32), sizes)
@@ -92,13 +92,13 @@ def _smallest(hashes: Words, starts: Ints, cap: int) -> Bools:
 
 
 def _keys(users: pl.Series, use: bytes) -> Words:
-    """A 64-bit key for every user, from his id alone, another for each use."""
+    """A 64-bit key for each user, derived from the user's id alone and different for each use."""
     digests = b"".join(hashlib.blake2b(user.encode(), digest_size=8, person=use).digest() for user in users)
     return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
 
 
 def _shuffled(items: Ints32, keys: Words) -> Words:
-    """A keyed permutation of the 32-bit integers, at ``items``: xor with half a key, then mix, twice.
+    """A keyed permutation of the 32-bit integers, applied to ``items``: xor with half a key and mix, twice.
 
     The mixer is MurmurHash3's 32-bit finaliser, a bijection.
     """

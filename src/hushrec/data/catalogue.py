@@ -1,4 +1,4 @@
-"""Reading ids from a list of items or of accounts that its publisher has made public."""
+"""Read ids from a list of items or accounts that its publisher has made public."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -17,19 +17,19 @@ __all__ = ["read_ids"]
 
 
 def read_ids(path: Path, column: str | None = None) -> list[str]:
-    """Ids in the order of the file.
+    """Ids, in the order of the file.
 
     Args:
         path: ``.csv``, ``.tsv`` or ``.parquet`` with a header; MovieLens ``movies.dat`` or ``users.dat``
             (``::``), ``u.item`` or ``u.user`` (``|``); Netflix ``movie_titles.txt`` or ``.csv`` (``,``); or a
-            ``.txt`` with one id a line.
-        column: which column, for a file with a header; the first by default.
+            ``.txt`` file with one id a line.
+        column: the column to read, for a file with a header; the first by default.
 
     Returns:
-        ids as strings, as they stand in the file: "007" stays "007".
+        ids as strings, exactly as written in the file: "007" stays "007".
 
     Raises:
-        DomainError: the file cannot be read so, with the fix.
+        DomainError: the file cannot be read as a list of ids. The message says how to fix it.
 
     Privacy: public.
     """
@@ -67,9 +67,11 @@ def _column(path: Path, column: str | None) -> pl.Series:
             table = pl.read_csv(path, separator=_TABLES[path.suffix], infer_schema=False)
         else:
             table = pl.read_parquet(path, glob=False)
-    # Messages of readers may hold lines, and a list that was taken from the ratings by mistake is private.
+    # Reader messages may quote lines, and a list taken from the ratings by mistake is private.
     if table is None or not table.width:
-        raise DomainError(f"{path} cannot be read as a list of ids: it is missing, or no table with a header")
+        raise DomainError(
+            f"{path} cannot be read as a list of ids: it is missing or not a table with a header"
+        )
     if column is None:
         return table.to_series(0)
     if column not in table.columns:

@@ -1,7 +1,7 @@
-"""From tables of records, as they come, to clean compressed rows.
+"""Turn tables of raw records into clean compressed rows.
 
-Content never changes control flow here: whatever a record holds, it is kept, mended or dropped by a rule that
-looks at its own user alone, and nothing is raised, printed or logged.
+Content never changes control flow here: each record is kept, repaired or dropped by a rule that looks at its
+own user alone, and nothing is raised, printed or logged.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,15 +25,15 @@ __all__ = ["MAX_TIMESTAMP", "Batch", "Intake", "assemble"]
 
 
 class Batch(NamedTuple):
-    """Clean records of a part of a source.
+    """Clean records of one part of a source.
 
     Attributes:
-        names: user ids; where people ask for ε, also those of whose records none is clean.
-        users: position in ``names`` of every record's user, int32.
+        names: user ids; if users request their own ε, also those of users without a clean record.
+        users: position in ``names`` of each record's user, int32.
         items: index in the catalogue, int32.
         steps: rating in steps above the bottom of the scale, uint8.
         timestamps: Unix seconds, int64, or None.
-        asked: the least ε that each of ``names`` asks for in any record, clean or not, float64, or None.
+        asked: the smallest ε that each of ``names`` requests in any record, clean or not, float64, or None.
 
     Privacy: private.
     """
@@ -50,10 +50,10 @@ class Intake:
     """Cleans tables ``user_id, item_id, rating[, timestamp][, epsilon]``.
 
     Args:
-        domain: the public frame.
+        domain: the public domain.
 
     Attributes:
-        dropped: what was dropped or changed up to now.
+        dropped: what has been dropped or changed so far.
 
     Privacy: private.
     """
@@ -67,32 +67,34 @@ class Intake:
 
     @property
     def asks(self) -> bool:
-        """Whether the tables tell the ε that each person asks for."""
+        """Whether the tables state the ε that each user requests."""
         return "epsilon" in (self._roles or ())
 
     @property
     def timed(self) -> bool:
-        """Whether the tables tell when ratings were given."""
+        """Whether the tables have timestamps."""
         return "timestamp" in (self._roles or ())
 
     def batches(self, table: pl.DataFrame, source: str) -> Iterator[Batch]:
-        """Clean a table; what is left of it.
+        """Clean a table and yield its clean records.
 
         Raises:
-            DataError: a column's type can hold no ids, or no ratings, or the table has other columns than
-                one before. Types and columns are structure, not content.
+            DataError: a column's type cannot hold ids or ratings, or the table's columns differ from those of
+                an earlier table. Types and columns are structure, not content.
         """
         for role, dtype in table.schema.items():
             _check_type(role, dtype, source)
         self._roles = self._roles or set(table.columns)
         if other := self._roles ^ set(table.columns):
-            raise DataError(f"{source}: the files before differ in whether they have a column {min(other)}")
+            raise DataError(
+                f"{source}: some files lack the column {min(other)}; give all files the same columns"
+            )
         return (self._contained(part, source) for part in table.iter_slices(_SLICE))
 
     def _contained(self, table: pl.DataFrame, source: str) -> Batch:
         with suppress(*GIVEN_UP), quiet():
             return self._cleaned(table)
-        raise DataError(f"{source}: polars cannot work on its columns; write ids as text, ratings as numbers")
+        raise DataError(f"{source}: polars cannot process its columns; write ids as text, ratings as numbers")
 
     def _cleaned(self, table: pl.DataFrame) -> Batch:
         scale = self._domain.scale
@@ -122,8 +124,7 @@ class Intake:
         )
         least = None
         if asked is not None:
-            # A wish not to be used stands in any record of the person, also in one that is itself dropped,
-            # and what cannot be read may be one.
+            # An opt-out (ε = 0) counts even in a dropped record, and an unreadable ε may be an opt-out.
             least = np.full(len(names), np.inf)
             np.minimum.at(least, users[person], np.where(stated, asked, 0)[person])
         used = np.zeros(len(names), dtype=np.bool_)
@@ -140,16 +141,16 @@ class Intake:
 
 
 def assemble(batches: list[Batch], domain: Domain, dropped: Dropped, *, asks: bool, timed: bool) -> Ratings:
-    """Ratings of clean records: one for each user and item, the last by timestamp, then the largest.
+    """Ratings from clean records: one per user and item, the latest by timestamp, then the largest.
 
-    Whoever has none of them is not there.
+    Users without a clean record are left out.
 
     Args:
-        batches: the records; taken out of the list, so that their memory is free while rows are sorted.
-        domain: the public frame.
-        dropped: what was dropped of their sources.
-        asks: whether people ask for an ε of their own, which must not depend on whether there are any.
-        timed: whether there are timestamps, likewise.
+        batches: the records; removed from the list to free their memory while rows are sorted.
+        domain: the public domain.
+        dropped: what was dropped from their sources.
+        asks: whether users request their own ε; must not depend on whether there are any users.
+        timed: whether there are timestamps; likewise.
 
     Privacy: private.
     """
@@ -186,18 +187,16 @@ def _check_type(role: str, dtype: pl.DataType, source: str) -> None:
         return
     if role in ("user_id", "item_id"):
         fits = dtype in (pl.Categorical, pl.Enum)
-        wanted = (
-            "ids are text or integers, because other types merge ids; cast the column where it comes from"
-        )
+        wanted = "ids must be text or integers, because other types merge ids; cast the column at its source"
     elif role == "epsilon":
         fits = dtype.is_numeric() or dtype in (pl.Categorical, pl.Enum)
-        wanted = "each person's ε is a number, or the name of one of the domain's classes"
+        wanted = "each person's ε must be a number, or the name of one of the domain's classes"
     elif role == "rating":
         fits = dtype.is_numeric()
-        wanted = "ratings are numbers, or text that holds them"
+        wanted = "ratings must be numbers, or text that holds numbers"
     else:
         fits = dtype.is_numeric() or dtype in (pl.Date, pl.Datetime)
-        wanted = "timestamps are dates or Unix seconds"
+        wanted = "timestamps must be dates or Unix seconds"
     if not fits:
         raise DataError(f"{source}: column {role} is of type {dtype.base_type()}; {wanted}")
 
@@ -207,13 +206,13 @@ def _index(texts: pl.Series) -> pl.DataFrame:
 
 
 def _distinct(column: pl.Series) -> tuple[pl.Series, pl.Series]:
-    """The different ids of a column, as they stand and as text in Unicode's form NFC."""
+    """The distinct ids of a column, as written and as text in Unicode NFC."""
     raw = column.drop_nulls().unique()
     return raw, raw.cast(pl.String).str.normalize("NFC")
 
 
 def _codes(column: pl.Series, index: pl.DataFrame) -> Ints32:
-    """The code in ``index`` of every id, −1 where it has none. Only different ids are compared as text."""
+    """The code in ``index`` of each id, −1 if it has none. Only distinct ids are compared as text."""
     column = _plain(column)
     raw, text = _distinct(column)
     found = text.to_frame("text").join(index, on="text", how="left", maintain_order="left")["code"]
@@ -221,7 +220,7 @@ def _codes(column: pl.Series, index: pl.DataFrame) -> Ints32:
 
 
 def _users(column: pl.Series, roster: pl.DataFrame | None) -> tuple[pl.Series, Ints32]:
-    """The user ids there are, and the position of every row's in them, −1 where it is none of them."""
+    """The valid user ids, and the position in them of each row's user, −1 if the row's id is not valid."""
     if roster is not None:
         return roster["text"], _codes(column, roster)
     column = _plain(column)
@@ -242,14 +241,14 @@ def _spread(column: pl.Series, raw: pl.Series, code: pl.Series) -> Ints32:
 
 
 def _numbers(column: pl.Series) -> Floats:
-    """Cells as numbers, NaN where there is none."""
+    """Cells as numbers, NaN where a cell does not hold one."""
     if column.dtype == pl.String:
         column = column.str.strip_chars(" \t")
     return column.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
 
 
 def _epsilons(column: pl.Series, levels: Mapping[str, float] | None) -> Floats:
-    """Cells as ε, by number or by the name of a class, NaN where there is neither."""
+    """Cells as ε, given as a number or as the name of a class; NaN where a cell holds neither."""
     if column.dtype.is_numeric():
         return _numbers(column)
     column = column.cast(pl.String)
@@ -262,7 +261,7 @@ def _epsilons(column: pl.Series, levels: Mapping[str, float] | None) -> Floats:
 
 
 def _seconds(column: pl.Series) -> Ints:
-    """Unix seconds in [0, 2^40], 0 where there are none."""
+    """Unix seconds in [0, 2^40], 0 where a cell does not hold a time."""
     if column.dtype in (pl.Date, pl.Datetime):
         column = column.cast(pl.Datetime("us")).dt.epoch("s")
     return np.clip(np.nan_to_num(_numbers(column), nan=0.0), 0, MAX_TIMESTAMP).astype(np.int64)
@@ -273,7 +272,7 @@ def _joined(parts: list[Any], dtype: Any) -> Any:
 
 
 def _last_of_each(pairs: Ints, times: Ints | None, steps: Bytes) -> Ints:
-    """Rows in ascending order of ``pairs``, of equal pairs the one with the largest (timestamp, rating)."""
+    """Rows in ascending order of ``pairs``; of equal pairs, the one with the largest (timestamp, rating)."""
     order = np.argsort(pairs)
     pairs = pairs[order]
     again = pairs[1:] == pairs[:-1]

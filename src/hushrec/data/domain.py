@@ -1,8 +1,8 @@
-"""The public domain: what everybody may know before any rating is opened.
+"""The public domain: what everyone may know before any rating is read.
 
-A plan sees a domain and nothing else, so every size and every range that reaches a release comes from here.
-None of it is ever inferred from ratings: a catalogue read off the ratings already tells that somebody rated
-each of its items.
+A plan sees only the domain, so every size and range that reaches a release comes from here. The domain is
+never inferred from ratings: a catalogue collected from the ratings already reveals that someone rated each
+of its items.
 """
 
 import hashlib
@@ -47,12 +47,12 @@ class Scale(NamedTuple):
 
     @property
     def levels(self) -> int:
-        """Number of different ratings, (hi − lo)/step + 1."""
+        """Number of distinct ratings, (hi − lo)/step + 1."""
         return round(self.span / self.step) + 1
 
     @property
     def mid(self) -> float:
-        """Middle of the scale, (lo + hi)/2: ratings shifted by it have the smallest largest size."""
+        """Middle of the scale, (lo + hi)/2; centring there minimises the largest absolute rating."""
         return (self.lo + self.hi) / 2
 
     @property
@@ -62,17 +62,17 @@ class Scale(NamedTuple):
 
     @property
     def unit(self) -> float:
-        """A quarter of the width, one star of one to five: what constants of algorithms are in."""
+        """A quarter of the width (one star on a 1-to-5 scale): the unit of constants within algorithms."""
         return self.span / 4
 
     def nearest(self, ratings: Floats) -> Bytes:
-        """Number of steps above ``lo`` of the nearest rating on the scale; halves go up.
+        """Number of steps from ``lo`` to the nearest rating on the scale; halves round up.
 
         Args:
-            ratings: finite values, any shape, on the rating scale or off it.
+            ratings: finite values of any shape, on or off the rating scale.
 
         Returns:
-            uint8 steps of the same shape; values out of the scale go to its nearer end.
+            uint8 steps of the same shape; values outside the scale map to its nearer end.
 
         Privacy: private in, private out.
         """
@@ -81,24 +81,24 @@ class Scale(NamedTuple):
 
 
 class Domain(BaseModel):
-    """The declared, public frame of a population's ratings.
+    """The declared public facts about a population's ratings.
 
     Args:
-        items: the catalogue: unique ids, strings or integers, in the order that gives items their index.
+        items: the catalogue: unique ids, strings or integers; their order gives each item its index.
         scale: ``(lo, hi, step)``; hi − lo must be a whole number of steps, at most 255.
-        cap: how many ratings of one user count at most, for the privacy unit ``user``.
+        cap: the most ratings of one user that count, for the privacy unit ``user``.
         max_users: a public upper bound on the number of users.
-        users: the roster, if the people are public: their ids, strings or integers, unique, in any order;
-            kept in ascending order of their UTF-8 bytes, that of ``Ratings.users``. Only models that publish
-            a vector for every person need it, and only people on it are read from the ratings.
-        levels: classes of privacy that people choose from, name to ε ≥ 0, such as
-            ``{"strict": 0.5, "default": 2.0}``; ratings may then name a class where they would hold an ε.
+        users: the roster, if the list of users is public: unique ids, strings or integers, in any order;
+            stored in ascending order of their UTF-8 bytes, as in ``Ratings.users``. Only models that publish
+            a vector per person need it. Only ratings of people on the roster are read.
+        levels: privacy classes that people choose from, name to ε ≥ 0, such as
+            ``{"strict": 0.5, "default": 2.0}``; ratings may then name a class in place of an ε.
 
     Raises:
         DomainError: a field is missing or wrong.
 
     Privacy: public. Every field must come from public knowledge, never from the ratings: a roster is a list
-    of accounts, not of those who have rated.
+    of accounts, not a list of people who have rated.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -141,17 +141,17 @@ class Domain(BaseModel):
     @field_validator("users", mode="before")
     @classmethod
     def _roster(cls, users: Any, info: ValidationInfo) -> tuple[str, ...] | None:
-        # No message names a person: a list that was taken from the ratings by mistake is private.
+        # Messages never name a person: a list taken from the ratings by mistake is private.
         if users is None:
             return None
         ids = _ids(users)
         if not ids:
-            raise ValueError("the list of people is empty; leave it out if the people are not public")
+            raise ValueError("the list of people is empty; leave it out if it is not public")
         if len(set(ids)) != len(ids):
-            raise ValueError("an id occurs more than once; list every person once, without his ratings")
+            raise ValueError("an id occurs more than once; list every person once, without ratings")
         if len(ids) > info.data.get("max_users", len(ids)):
             raise ValueError(f"{len(ids):,} people are listed, more than max_users; declare a larger bound")
-        return tuple(sorted(ids))  # text is compared by code points, which is the order of its UTF-8 bytes
+        return tuple(sorted(ids))  # Python compares text by code points, which matches UTF-8 byte order
 
     @field_validator("levels", mode="before")
     @classmethod
@@ -164,11 +164,11 @@ class Domain(BaseModel):
         lo, hi, step = scale
         if not all(map(math.isfinite, scale)) or hi <= lo or step <= 0:
             raise ValueError(
-                f"({lo:g}, {hi:g}, {step:g}) is no scale; give (lo, hi, step), lo < hi, step > 0"
+                f"({lo:g}, {hi:g}, {step:g}) is not a scale; give (lo, hi, step), lo < hi, step > 0"
             )
         if not 1e-12 <= hi - lo <= 1e12:
             raise ValueError(
-                f"a scale of width {hi - lo:g} is none that people rate on; give it in other units"
+                f"the scale's width {hi - lo:g} is not between 1e-12 and 1e12; give the scale in other units"
             )
         steps = (hi - lo) / step
         if abs(steps - round(steps)) > 1e-9 * steps:
@@ -189,14 +189,14 @@ class Domain(BaseModel):
 
     @cached_property
     def positions(self) -> dict[str, int]:
-        """Index of every item id."""
+        """Index of each item id."""
         return {item: position for position, item in enumerate(self.items)}
 
     def require_roster(self) -> None:
-        """Refuse what needs a public list of people where none is declared.
+        """Raise an error unless a roster is declared.
 
         Raises:
-            DomainError: There is no roster.
+            DomainError: the domain has no roster.
         """
         if self.users is None:
             raise DomainError(
@@ -206,17 +206,17 @@ class Domain(BaseModel):
 
     @cached_property
     def user_positions(self) -> dict[str, int]:
-        """Index of every person on the roster; empty without one."""
+        """Index of each person on the roster; empty without a roster."""
         return {user: position for position, user in enumerate(self.users or ())}
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256, in hex, of the canonical JSON: sorted keys, no spaces, UTF-8, no field that is None."""
+        """SHA-256, in hex, of the canonical JSON: sorted keys, no spaces, UTF-8, without None fields."""
         text = json.dumps(self._fields(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def save(self, path: str | Path) -> None:
-        """Write the domain as JSON, one id a line."""
+        """Write the domain as JSON, one id per line."""
         Path(path).write_text(
             json.dumps(self._fields(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8"
         )
@@ -236,7 +236,7 @@ class Domain(BaseModel):
         needed = set(cls.model_fields) - optional
         if not isinstance(fields, dict) or set(fields) - optional != needed:
             raise DomainError(
-                f"{path} is no domain: it must have exactly the fields {', '.join(sorted(needed))}, "
+                f"{path} is not a domain: it must have exactly the fields {', '.join(sorted(needed))}, "
                 "and may have users and levels"
             )
         return cls(**fields)
@@ -254,27 +254,27 @@ class Domain(BaseModel):
         user_column: str | None = None,
         levels: Mapping[str, float] | None = None,
     ) -> Self:
-        """A domain whose items, and people, are listed in public files: see ``hushrec.data.catalogue``.
+        """A domain whose items, and optionally users, come from public files: see ``hushrec.data.catalogue``.
 
         Args:
             path: CSV, TSV or Parquet with a header, MovieLens ``movies.dat`` or ``u.item``, Netflix
-                ``movie_titles.txt``, or a ``.txt`` with one id a line.
+                ``movie_titles.txt``, or a ``.txt`` file with one id a line.
             scale: ``(lo, hi, step)``.
             max_users: a public upper bound on the number of users.
-            cap: how many ratings of one user count at most.
+            cap: the most ratings of one user that count.
             column: the column of the ids in a file with a header; the first one by default.
-            users: a public list of accounts in a file of the same kinds, such as MovieLens ``users.dat`` or
+            users: a public list of accounts, a file of the same kinds, such as MovieLens ``users.dat`` or
                 ``u.user``; none by default.
-            user_column: the column of the ids there.
-            levels: classes of privacy, name to ε.
+            user_column: the column of the ids in that file.
+            levels: privacy classes, name to ε.
 
         Raises:
             DomainError: a file cannot be read as a list of ids.
         """
-        from hushrec.data.catalogue import read_ids  # polars takes 0.15 s to import: not for every plan
+        from hushrec.data.catalogue import read_ids  # importing polars takes 0.15 s, which few plans need
 
         if users is None and user_column is not None:
-            raise DomainError("user_column= says where the ids stand in the file of users=, which is missing")
+            raise DomainError("user_column= names a column of the file users=, which is missing; give users=")
         roster = None if users is None else read_ids(Path(users), user_column)
         items = read_ids(Path(path), column)
         return cls(items, scale=scale, max_users=max_users, cap=cap, users=roster, levels=levels)
@@ -324,7 +324,7 @@ def _id(given: Any, position: int) -> str:
 
 
 def _explain(error: ValidationError) -> str:
-    """One line a field, in our words instead of pydantic's."""
+    """One line per field, in our words instead of pydantic's."""
     lines = []
     for detail in error.errors(include_url=False):
         field = ".".join(map(str, detail["loc"]))

@@ -1,8 +1,8 @@
-"""Public data sets, fetched once, verified, and unpacked to files that ``load`` reads.
+"""Public data sets: downloaded once, verified, and unpacked into files that ``load`` reads.
 
-The publisher's server comes first, then a mirror if there is one. What arrives counts only if its checksum
-is the known one: SHA-256, as several independent projects pin it for the published archive, or the
-publisher's own MD5 where no SHA-256 is known. TLS certificates are always verified.
+The publisher's server is tried first, then a mirror if there is one. An archive is accepted only if its
+checksum matches the known one: the SHA-256 that several independent projects pin for the published archive,
+or the publisher's own MD5 where no SHA-256 is known. TLS certificates are always verified.
 """
 
 import hashlib
@@ -32,15 +32,15 @@ __all__ = ["SETS", "DataSet", "Fetched", "get"]
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """What is publicly known of a data set.
+    """Public facts about a data set.
 
     Attributes:
-        urls: where its archive is, tried in this order.
+        urls: where to download the archive, tried in this order.
         digest: ``sha256:…`` or ``md5:…`` of the archive.
-        ratings: the archive's member with the ratings.
-        catalogue: the member with the publisher's list of items.
-        others: further members worth having, such as published folds.
-        scale: of the ratings.
+        ratings: the archive member with the ratings.
+        catalogue: the archive member with the publisher's list of items.
+        others: further members worth unpacking, such as published folds.
+        scale: the rating scale.
         max_users: the published number of users, rounded up.
 
     Privacy: public.
@@ -60,7 +60,7 @@ class Fetched:
     """A data set on this machine.
 
     Attributes:
-        name: of the set.
+        name: name of the data set.
         ratings: the file that ``load`` reads.
         catalogue: the publisher's list of items.
 
@@ -72,13 +72,13 @@ class Fetched:
     catalogue: Path
 
     def domain(self, cap: int = 500) -> Domain:
-        """The domain that the publisher's own list of items and description give."""
+        """The domain given by the publisher's own list of items and description."""
         known = SETS[self.name]
         return Domain.from_catalogue(self.catalogue, scale=known.scale, max_users=known.max_users, cap=cap)
 
 
 def _movielens(name: str, digest: str, max_users: int, *, mirrored: bool = False) -> DataSet:
-    """The sets in CSV, with half stars."""
+    """A data set in CSV, with half stars."""
     urls = (f"{_GROUPLENS}{name}.zip",) + ((f"{_MIRROR}{name}.zip",) if mirrored else ())
     return DataSet(urls, digest, f"{name}/ratings.csv", f"{name}/movies.csv", (0.5, 5, 0.5), max_users)
 
@@ -126,23 +126,23 @@ SETS = {
 
 
 def get(name: str, directory: str | Path | None = None, source: str | Path | None = None) -> Fetched:
-    """A data set's files, from the directory if they are there, else from the web or from a local archive.
+    """Files of a data set: from the directory if present, else from the web or from a local archive.
 
     Args:
         name: one of ``SETS``.
-        directory: where data sets are kept; the user's cache directory by default.
-        source: an archive that was fetched by other means; it must have the known checksum too.
+        directory: where data sets are stored; the user's cache directory by default.
+        source: an archive that you fetched by other means; it must match the known checksum too.
 
     Returns:
-        where the files are.
+        the paths of the files.
 
     Raises:
-        DownloadError: unknown name, nothing could be fetched, or what came is not the published archive.
+        DownloadError: the name is unknown, the download failed, or the archive is not the published one.
 
     Privacy: public.
     """
     if name not in SETS:
-        raise DownloadError(f"no data set {name!r} is known; the known ones are {', '.join(SETS)}")
+        raise DownloadError(f"data set {name!r} is unknown; the known ones are {', '.join(SETS)}")
     known = SETS[name]
     home = Path(directory) if directory is not None else Path(user_cache_dir("hushrec")) / "data"
     folder = home / name
@@ -151,7 +151,7 @@ def get(name: str, directory: str | Path | None = None, source: str | Path | Non
             home.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise DownloadError(f"{home}: {error.strerror}; choose another directory") from None
-        # Work beside the final place and move at the end: a folder with the set's name is always complete.
+        # Unpack next to the final place and move at the end: a folder with the set's name is always complete.
         with tempfile.TemporaryDirectory(dir=home, prefix=f".{name}.") as work:
             archive = Path(source) if source is not None else _fetched(name, known, Path(work))
             _verify(archive, known.digest)
@@ -162,7 +162,7 @@ def get(name: str, directory: str | Path | None = None, source: str | Path | Non
 
 
 def _fetched(name: str, known: DataSet, work: Path) -> Path:
-    """The archive from the first place that has the right one."""
+    """The archive from the first source that has the right one."""
     failures = []
     for url in known.urls:
         archive = work / "archive.zip"
@@ -174,7 +174,7 @@ def _fetched(name: str, known: DataSet, work: Path) -> Path:
         except (OSError, HTTPException) as error:
             failures.append(f"{url}: {error}")
     raise DownloadError(
-        f"{name} could not be fetched ({'; '.join(failures)}); fetch the archive some other way and run: "
+        f"{name} could not be fetched ({'; '.join(failures)}); fetch the archive by other means and run: "
         f"hushrec data get {name} --from {_file(known.urls[0])}"
     )
 
@@ -191,7 +191,7 @@ def _verify(archive: Path, digest: str) -> None:
 
 
 def _unpack(archive: Path, known: DataSet, folder: Path) -> None:
-    """Write the wanted members under their own last names, so that no path in the archive matters."""
+    """Write the wanted members under their base names, so that paths in the archive have no effect."""
     folder.mkdir()
     try:
         with zipfile.ZipFile(archive) as opened:
@@ -199,7 +199,7 @@ def _unpack(archive: Path, known: DataSet, folder: Path) -> None:
                 with opened.open(member) as packed, (folder / _file(member)).open("wb") as file:
                     _copy(packed, file, _MAX_MEMBER)
     except (zipfile.BadZipFile, zlib.error, KeyError, NotImplementedError, RuntimeError) as error:
-        raise DownloadError(f"{archive} is no zip archive of this data set: {error}") from None
+        raise DownloadError(f"{archive} is not a zip archive of this data set: {error}") from None
 
 
 def _copy(source: IO[bytes], target: IO[bytes], limit: int) -> None:

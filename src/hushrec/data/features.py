@@ -1,6 +1,6 @@
-"""Public features of items, from the lists that their publishers make: genres, years, tags.
+"""Public features of items, from lists made by their publishers: genres, years, tags.
 
-Privacy: public. A feature must not be made from ratings: how popular an item is tells of those who rated it.
+Privacy: public. Do not derive a feature from ratings: an item's popularity reveals who rated it.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ _GENRES = (
     *("Drama", "Fantasy", "Film-Noir", "Horror", "Musical", "Mystery", "Romance", "Sci-Fi", "Thriller"),
     *("War", "Western"),
 )
-"""Of MovieLens' ``u.item``, in the order of its last fields."""
+"""Genres of MovieLens' ``u.item``, in the order of its last fields."""
 _NOTHING = ("", "(no genres listed)")
 _TITLE = "title"
 
@@ -32,15 +32,15 @@ __all__ = ["ItemFeatures", "read"]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ItemFeatures:
-    """A vector for every item of a catalogue; one of zeros says that nothing is known of the item.
+    """One feature vector per item of a catalogue; an item of which nothing is known has zeros.
 
     Args:
         matrix: finite numbers, sparse or dense, shape (n_items, n_features), in the order of the domain;
-            kept as a ``scipy.sparse.csr_array`` of float64.
-        names: of the features, shape (n_features,).
+            stored as a ``scipy.sparse.csr_array`` of float64.
+        names: names of the features, shape (n_features,).
 
     Raises:
-        DomainError: They are no such numbers, or the names are not as many.
+        DomainError: the matrix is not finite numbers, or the number of names differs from its columns.
 
     Privacy: public.
     """
@@ -53,7 +53,7 @@ class ItemFeatures:
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
         if matrix.ndim != 2 or matrix.shape[1] != len(self.names) or not np.isfinite(matrix.data).all():
-            raise DomainError("features are finite numbers, a row for every item and a name for every column")
+            raise DomainError("features must be finite numbers, one row per item and one name per column")
         object.__setattr__(self, "matrix", matrix)
 
     @property
@@ -74,26 +74,26 @@ class ItemFeatures:
 def read(
     path: str | Path, domain: Domain, column: str | None = None, features: Sequence[str] | None = None
 ) -> ItemFeatures:
-    """Features of the items of a domain.
+    """Features of a domain's items.
 
     Args:
         path: MovieLens ``movies.dat`` (``id::title::genre|genre``) or ``u.item``; or ``.csv``, ``.tsv`` or
-            ``.parquet`` with a header, such as MovieLens' ``movies.csv``. There columns of numbers are taken
-            as they are, and columns of text are split at ``|`` into features of 0 and 1.
-        domain: says which items there are; those that the file does not have get zeros, and rows of others,
-            or of one item again, are passed over.
-        column: which holds the ids, for a file with a header; the first by default.
-        features: which columns to take, for a file with a header; by default all but ids and ``title``.
+            ``.parquet`` with a header, such as MovieLens' ``movies.csv``. In these, numeric columns are taken
+            as they are, and text columns are split at ``|`` into features of 0 and 1.
+        domain: determines the items; items missing from the file get zeros; rows of other items and repeated
+            rows of an item are skipped.
+        column: the column of the ids, for a file with a header; the first by default.
+        features: the columns to take, for a file with a header; by default all except ids and ``title``.
 
     Raises:
-        DomainError: The file cannot be read so, with the fix.
+        DomainError: the file cannot be read as features. The message says how to fix it.
 
     Privacy: public.
     """
     path = Path(path)
     ids = read_ids(path, column)
     if path.name.startswith("movie_titles.") or path.suffix in (".txt", ".user"):
-        raise DomainError(f"{path} holds no features; give a list of items with genres, or with columns")
+        raise DomainError(f"{path} does not hold features; give a list of items with genres or other columns")
     if path.suffix in (".dat", ".item"):
         if features is not None:
             raise DomainError(f"{path} has no header, so there are no columns to choose; leave features= out")
@@ -106,7 +106,7 @@ def read(
     known = known[first]
     if not known.size:
         raise DomainError(
-            f"{path} lists none of the catalogue's items; is it of another, or the ids elsewhere?"
+            f"{path} lists none of the catalogue's items; give another list, or name the ids with column="
         )
     place = sparse.csr_array((np.ones(known.size), (rows[known], known)), shape=(domain.n_items, len(ids)))
     matrices, names = [matrix for matrix, _ in parts], [name for _, own in parts for name in own]
@@ -114,11 +114,11 @@ def read(
 
 
 _Part = tuple[Any, list[str]]
-"""A sparse matrix, and the names of its columns."""
+"""A sparse matrix and the names of its columns."""
 
 
 def _listed(path: Path) -> _Part:
-    """Genres of a MovieLens list; only they are decoded, as titles are often not UTF-8."""
+    """Genres of a MovieLens list; only the genres are decoded, since titles are often not UTF-8."""
     lines = [line for line in path.read_bytes().removeprefix(b"\xef\xbb\xbf").splitlines() if line]
     try:
         if path.suffix == ".dat":
@@ -142,7 +142,7 @@ def _columns(path: Path, column: str | None, features: Sequence[str] | None) -> 
     if missing := sorted({*features} - {*table.columns}):
         raise DomainError(f"{path} has no column {missing[0]!r}; it has {', '.join(table.columns)}")
     if not features:
-        raise DomainError(f"{path} has no columns beside ids and titles; name some with features=")
+        raise DomainError(f"{path} has no columns except ids and titles; name some with features=")
     return [_column(path, table[name]) for name in features]
 
 
@@ -154,14 +154,14 @@ def _column(path: Path, column: pl.Series) -> _Part:
         column = numbers
     if not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
         raise DomainError(
-            f"{path}: column {column.name!r} is {column.dtype.base_type()}; features are numbers or text"
+            f"{path}: column {column.name!r} is {column.dtype.base_type()}; features must be numbers or text"
         )
     values: Floats = column.cast(pl.Float64).fill_null(0.0).to_numpy()
     return sparse.csr_array(values[:, None]), [column.name]
 
 
 def _indicators(cells: Sequence[str], prefix: str) -> _Part:
-    """A feature of 0 and 1 for every word that stands in a cell, between bars."""
+    """One 0/1 feature for each word that occurs in a cell, words being separated by bars."""
     words = [{word.strip() for word in cell.split("|")}.difference(_NOTHING) for cell in cells]
     names = sorted(set().union(*words))
     places = {name: place for place, name in enumerate(names)}

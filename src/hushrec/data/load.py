@@ -1,4 +1,4 @@
-"""Reading ratings from files and tables."""
+"""Read ratings from files and tables."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,43 +29,43 @@ def load(
     decimal: str = ".",
     max_bytes: int = MAX_BYTES,
 ) -> Ratings:
-    """Ratings of a file or a table, cleaned against the declared domain.
+    """Read ratings from a file or table and clean them against the declared domain.
 
     *Structure* that cannot be read is an error: a damaged container, a missing column, a line with too few
-    fields. *Content* never is: whatever one record holds, it is mended or dropped by a rule that looks at its
-    own user alone, silently, and counted in ``Ratings.dropped``, which is confidential. So
+    fields. *Content* never is: each record is repaired or dropped by a rule that looks at its own user alone,
+    silently, and counted in ``Ratings.dropped``, which is confidential. The rules:
 
-    * ids are text, never numbers: "007", "NA" and 2^53 + 1 stay what they are; user ids are normalised to
-      Unicode NFC; those that are empty, over 256 bytes or hold NUL are dropped, and so are items that are
-      not in the catalogue and, where the domain has a roster, users who are not on it;
-    * ratings that are missing, unparsable, NaN or infinite are dropped; others are clamped to the scale and
-      rounded to its nearest step;
-    * of several ratings of an item by one user the last by timestamp counts, then the largest;
-    * timestamps are Unix seconds, clamped to [0, 2^40]; a missing one is 0;
-    * where a column tells the ε that each person asks for, the least of all his records counts, of dropped
-      ones too; a record without one, or with one that is negative, infinite, no number and no class of the
-      domain, is dropped and asks for 0, because nobody's data are used at an ε that he has not asked for;
-    * an empty file is valid, and so is one with more users than the domain declares: see
+    * Ids are text, never numbers: "007", "NA" and 2^53 + 1 are unchanged. User ids are normalised to
+      Unicode NFC; empty ids, ids over 256 bytes and ids with NUL are dropped. So are items that are
+      not in the catalogue and, if the domain has a roster, users who are not on it.
+    * Ratings that are missing, unparsable, NaN or infinite are dropped; others are clamped to the scale and
+      rounded to its nearest step.
+    * If a user rated an item several times, the last by timestamp counts, then the largest.
+    * Timestamps are Unix seconds, clamped to [0, 2^40]; a missing one is 0.
+    * If a column states the ε that each user requests, the smallest of all their records counts, dropped ones
+      included. A record whose ε is missing, negative, infinite, or neither a number nor a class of the
+      domain is dropped and requests 0, because data are never used at an ε that their user did not request.
+    * An empty file is valid, and so is one with more users than the domain declares: see
       ``Ratings.exceeds_declared_users``.
 
     Args:
-        source: a path, or a table of polars, pandas, pyarrow or any other eager frame that narwhals knows.
+        source: a path, or a table of polars, pandas, pyarrow or any other eager frame that narwhals supports.
             Text files may be gzipped (``.gz``). Netflix Prize files may be given as their folder.
-        domain: the public frame.
-        columns: what is where: ``{"user_id": "who"}`` by name, or by position from 0,
-            ``{"user_id": 0, "item_id": 1, "rating": 2}``, for text without a header. Usual names, such as
-            ``userId`` and ``movieId``, need no mapping. ``epsilon`` is the ε that a person asks for, a number
+        domain: the public domain.
+        columns: which column holds what: by name, ``{"user_id": "who"}``, or, for text without a header, by
+            position from 0, ``{"user_id": 0, "item_id": 1, "rating": 2}``. Usual names, such as
+            ``userId`` and ``movieId``, need no mapping. ``epsilon`` is the ε that a user requests, a number
             or one of ``domain.levels``.
-        format: one of ``hushrec.data.readers.formats.FORMATS``; by default the file's name tells.
-        separator: of csv and tsv, one character.
+        format: one of ``hushrec.data.readers.formats.FORMATS``; inferred from the file's name by default.
+        separator: separator of csv and tsv, one character.
         decimal: decimal sign of csv and tsv, "." or ",".
         max_bytes: refuse a file that unpacks to more.
 
     Returns:
-        the ratings, the same whatever the order of the rows.
+        the ratings; the order of the rows does not matter.
 
     Raises:
-        DataError: the structure cannot be read. Names file, row where known, and fix; never a cell's value.
+        DataError: the structure cannot be read. Names the file, the row if known, and a fix; never a value.
 
     Privacy: private.
     """
@@ -84,7 +84,7 @@ def tables(
     decimal: str,
     max_bytes: int,
 ) -> Iterator[tuple[pl.DataFrame, str]]:
-    """The tables of a source, each with the name that errors call it by; arguments as for ``load``.
+    """The tables of a source, each with its name for errors; arguments as for ``load``.
 
     Raises:
         DataError: the structure cannot be read.
@@ -107,7 +107,7 @@ def tables(
 
 
 def load_pairs(path: str | Path, *, max_bytes: int = MAX_BYTES) -> pl.DataFrame:
-    """The pairs of the Netflix Prize's ``probe.txt``: ``movie:``, then one user a line, without ratings.
+    """The pairs of the Netflix Prize's ``probe.txt``: a line ``movie:``, then one user a line, no ratings.
 
     Returns:
         a table ``user_id, item_id``, both text, for ``hushrec.data.split.listed``.

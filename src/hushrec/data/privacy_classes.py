@@ -1,4 +1,4 @@
-"""Classes of privacy that people choose from: public names, each with its ε."""
+"""Privacy classes that users choose from: public names, each with its ε."""
 
 import math
 import unicodedata
@@ -11,12 +11,12 @@ __all__ = ["classes"]
 
 
 def classes(given: Any) -> dict[str, float]:
-    """Names in Unicode's form NFC to ε.
+    """Map names, normalised to Unicode NFC, to ε.
 
-    A name is no number, so that a cell which holds one or the other has one meaning.
+    A name must not be a number, so that a cell that holds a name or an ε has one meaning.
 
     Raises:
-        ValueError: these are no classes. Says which is wrong.
+        ValueError: these are not classes. The message says which is wrong.
 
     Privacy: public.
     """
@@ -30,13 +30,13 @@ def classes(given: Any) -> dict[str, float]:
 
 def _name(given: Any) -> str:
     if not isinstance(given, str) or given != given.strip():
-        raise ValueError("names of classes are text without blanks around it")
+        raise ValueError("names of classes must be text without blanks at either end")
     name = unicodedata.normalize("NFC", given)
     size = len(name.encode(errors="replace"))
-    # Statements of privacy list the names, and refuse what would not show, or break their lines.
+    # Privacy statements list the names, so names that are invisible or break lines are refused.
     if not 1 <= size <= _MAX_NAME_BYTES or not name.isprintable() or _is_number(name):
         raise ValueError(
-            f"{name!r} is no name of a class: give 1 to {_MAX_NAME_BYTES} printable bytes, and no number"
+            f"{name!r} is not a name of a class: give 1 to {_MAX_NAME_BYTES} printable bytes, not a number"
         )
     return name
 
@@ -52,5 +52,5 @@ def _is_number(text: str) -> bool:
 def _epsilon(name: Any, given: Any) -> float:
     fits = isinstance(given, int | float) and not isinstance(given, bool)
     if not fits or not 0 <= given < math.inf:
-        raise ValueError(f"the ε of class {name!r} must be a number from 0 up, and finite")
+        raise ValueError(f"the ε of class {name!r} must be a finite number, 0 or more")
     return float(given)

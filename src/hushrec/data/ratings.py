@@ -1,7 +1,7 @@
-"""Private ratings: immutable, sorted, indexed against a public domain.
+"""Private ratings: immutable, sorted, and indexed against a public domain.
 
 Compressed rows: user u's ratings are ``items[indptr[u]:indptr[u + 1]]``, ascending, each item once. A rating
-is kept as its number of steps above the bottom of the scale, r = lo + step · steps, so that it is an exact
+is stored as its number of steps above the bottom of the scale, r = lo + step · steps, so it is an exact
 small integer. Every user has at least one rating. At 100 M ratings the arrays take 0.5 GB.
 """
 
@@ -26,19 +26,19 @@ __all__ = ["Dropped", "Ratings"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Dropped:
-    """How many records of a source were dropped or changed, for the curator's eyes only.
+    """How many records of a source were dropped or changed, for the curator only.
 
     Attributes:
-        user_id: dropped, user id empty, over-long or with a NUL, or not on the domain's roster if it has one.
-        item_id: dropped, item not in the catalogue.
-        rating: dropped, rating missing, unparsable or not finite.
-        epsilon: dropped, no ε that its user asks for, though others tell theirs; his other records, if there
-            are any, stay as those of one who asks for 0.
+        user_id: dropped, user id is empty, too long, contains NUL, or is not on the domain's roster.
+        item_id: dropped, item is not in the catalogue.
+        rating: dropped, rating is missing, unparsable or not finite.
+        epsilon: dropped, record lacks a valid requested ε although the source has a column for it; the user's
+            other records, if any, stay and request ε = 0.
         duplicate: dropped, the same user rated the item again.
         clamped: kept, rating moved to the nearer end of the scale.
         rounded: kept, rating moved to the nearest step.
 
-    Privacy: private. ``repr`` tells nothing; ``str`` tells all, and says that it is confidential.
+    Privacy: private. ``repr`` shows no counts; ``str`` shows all of them and says that they are confidential.
     """
 
     user_id: int = 0
@@ -66,23 +66,23 @@ class Ratings:
     """The ratings of a population.
 
     Attributes:
-        domain: the public frame.
+        domain: the public domain.
         users: user ids, unique, in ascending order of their UTF-8 bytes, shape (n_users,).
         indptr: int64, shape (n_users + 1,).
         items: int32 index into ``domain.items``, ascending inside a user, shape (n_ratings,).
         steps: uint8, rating = lo + step · steps, shape (n_ratings,).
         timestamps: int64 Unix seconds in [0, 2^40], shape (n_ratings,), or None.
         dropped: what the loader dropped or changed.
-        asked: float64, the ε that each user asks for, finite and not negative, shape (n_users,), or None
-            where nobody was asked, which tells the source's columns, not whether there are people. It is the
-            least of all his records. Who asks for 0 must not have any influence.
+        asked: float64, the ε that each user requests, finite and not negative, shape (n_users,): the smallest
+            of all their records. None if the source has no column for it, whether or not there are users. A
+            user who requests 0 must not have any influence.
 
     All arrays are read-only.
 
     Raises:
         DataError: the arrays do not fit together, or a user is not on the domain's roster.
 
-    Privacy: private. ``repr`` shows the domain alone, no count.
+    Privacy: private. ``repr`` shows only the domain, no counts.
     """
 
     domain: Domain
@@ -107,7 +107,7 @@ class Ratings:
             view = np.ascontiguousarray(array, dtype=dtype).view()
             view.flags.writeable = False
             object.__setattr__(self, name, view)
-        # The kernels index with these arrays unchecked, so what does not fit must never get there.
+        # The kernels use these arrays as indices without checks, so refuse arrays that do not fit.
         n = self.indptr[-1] if len(self.indptr) else -1
         fits = (
             len(self.indptr) == len(self.users) + 1
@@ -125,15 +125,15 @@ class Ratings:
             fits = fits and self.asked.shape == (len(self.users),) and bool(right.all())
         if not fits:
             raise DataError(
-                "these arrays are no compressed rows of this domain with a rating in each, or no ε from 0 up "
-                "for each user"
+                "these arrays are not compressed rows of this domain with a rating in each, or do not give a "
+                "finite ε ≥ 0 for each user; build the ratings with hushrec.load"
             )
         if self.domain.users is not None:
             places = self._places()
             if places.min(initial=0) < 0 or (np.diff(places) <= 0).any():
                 raise DataError(
                     "the users are not those of the domain's roster, each once and in its order; load the "
-                    "ratings with this domain, which leaves out whoever is not on it"
+                    "ratings with this domain, which leaves out users who are not on it"
                 )
 
     @property
@@ -155,8 +155,8 @@ class Ratings:
     def exceeds_declared_users(self) -> bool:
         """Whether there are more users than ``domain.max_users`` declares. Privacy: private.
 
-        Loading does not refuse: whether one more user joined must not decide whether there is a release. The
-        curator should look at this once, and declare a larger bound from public knowledge.
+        Loading does not refuse such ratings: one more user must not decide whether there is a release. The
+        curator should check this once, and declare a larger bound from public knowledge.
         """
         return self.n_users > self.domain.max_users
 
@@ -170,9 +170,9 @@ class Ratings:
         return np.repeat(np.arange(self.n_users, dtype=np.int32), self.counts)
 
     def roster_indptr(self) -> Ints:
-        """Compressed rows over the domain's roster: people without a rating have empty rows.
+        """Compressed rows over the domain's roster: people without ratings have empty rows.
 
-        The order is that of ``users``, so ``items`` and ``steps`` serve as they are.
+        The order is that of ``users``, so ``items`` and ``steps`` are used unchanged.
 
         Returns:
             int64, shape (domain.n_users + 1,): person u's ratings are ``items[indptr[u]:indptr[u + 1]]``.
@@ -188,18 +188,18 @@ class Ratings:
         return np.concatenate([[0], np.cumsum(counts)])
 
     def _places(self) -> Ints:
-        """Position of every user on the roster, −1 where he is not on it."""
+        """Position of each user on the roster, −1 if they are not on it."""
         known = self.domain.user_positions
         return np.array([known.get(user, -1) for user in self.users.to_list()], dtype=np.int64)
 
     def select(self, mask: Bools) -> Self:
-        """The ratings where ``mask`` holds; users left with none disappear.
+        """The ratings where ``mask`` holds; users without remaining ratings are left out.
 
         Args:
             mask: bool, shape (n_ratings,).
 
         Raises:
-            DataError: the mask is of another type or shape.
+            DataError: the mask has another type or shape.
 
         Privacy: private.
         """
@@ -222,15 +222,17 @@ class Ratings:
         )
 
     def slice(self, start: int, stop: int) -> Self:
-        """The ratings of the users from ``start`` to below ``stop``, without copying any.
+        """The ratings of the users from ``start`` up to but excluding ``stop``, without copying.
 
         Raises:
-            DataError: there are no such users.
+            DataError: the range is empty or outside the users.
 
         Privacy: private.
         """
         if not 0 <= start <= stop <= self.n_users:
-            raise DataError("a slice goes from one user to a later one, and no further than the last")
+            raise DataError(
+                "a slice goes from one user to a later one, at most to the last; change start or stop"
+            )
         first, last = self.indptr[start], self.indptr[stop]
         return type(self)(
             self.domain,
@@ -244,13 +246,13 @@ class Ratings:
         )
 
     def with_asked(self, asked: Floats | Mapping[str, float]) -> Self:
-        """The same ratings of people who ask for these ε, for experiments.
+        """The same ratings with these requested ε, for experiments.
 
         Args:
             asked: shape (n_users,), in the order of ``users``; or user id to ε for every user.
 
         Raises:
-            DataError: somebody's ε is missing, negative or not finite.
+            DataError: some user's ε is missing, negative or not finite.
 
         Privacy: private.
         """
@@ -261,11 +263,11 @@ class Ratings:
     def capped(self, cap: int) -> Self:
         """At most ``cap`` ratings of each user, chosen by a hash keyed with the user's own id.
 
-        Which ratings of a user stay depends on nothing but his id and his items: not on other users, nor on
-        the order of a file. Every item is as likely to stay as any other, up to the quality of the hash.
+        Which ratings of a user are kept depends only on the user's id and items: not on other users, nor on
+        the order of a file. All items are equally likely to be kept, up to the quality of the hash.
 
         Args:
-            cap: how many ratings each user keeps at most; usually ``domain.cap``.
+            cap: the most ratings that each user keeps; usually ``domain.cap``.
 
         Raises:
             DataError: the cap is below 1.
@@ -279,7 +281,7 @@ class Ratings:
         return self if mask is None else self.select(mask)
 
     def to_polars(self) -> pl.DataFrame:
-        """A table ``user_id, item_id, rating[, timestamp][, epsilon]``, one row a rating.
+        """A table ``user_id, item_id, rating[, timestamp][, epsilon]``, one row per rating.
 
         Privacy: private.
         """
@@ -295,16 +297,16 @@ class Ratings:
         return pl.DataFrame(columns)
 
     def blocks(self) -> Iterator[Self]:
-        """Itself: ratings in memory are one block. ``Blocks`` has more. Privacy: private."""
+        """Yield itself: ratings in memory are one block; ``Blocks`` has several. Privacy: private."""
         yield self
 
     @property
     def asks(self) -> bool:
-        """Whether people ask for an ε of their own. Privacy: public, a matter of the source's columns."""
+        """Whether users request their own ε. Privacy: public, determined by the source's columns."""
         return self.asked is not None
 
     def digest(self) -> str:
-        """SHA-256, in hex, of domain, users, rows and the ε asked for; timestamps are not in it.
+        """SHA-256, in hex, of domain, users, rows and requested ε; timestamps are not included.
 
         Privacy: private.
         """

@@ -1,10 +1,10 @@
-"""Splitting ratings in training and test part.
+"""Split ratings into a training part and a test part.
 
-Every split is a function that returns pairs ``(train, test)``, is the same for the same ratings and seed,
-whatever the order of the rows of their file, and keeps a user out of a part in which he has no rating.
+Every split returns pairs ``(train, test)``. It is the same for the same ratings and seed, whatever the order
+of the rows in their file. A user without ratings in a part is left out of that part.
 
-Privacy: a split neither costs nor spends anything, but an error measured on a test part is a function of its
-users' ratings that no guarantee covers.
+Privacy: a split does not spend any budget, but no guarantee covers an error measured on a test part: it is a
+function of the test users' ratings.
 """
 
 from collections.abc import Iterator
@@ -21,35 +21,35 @@ __all__ = ["given", "holdout", "kfold", "latest", "listed", "netflix_probe"]
 
 
 def holdout(ratings: Ratings, fraction: float, seed: int) -> tuple[Ratings, Ratings]:
-    """A random part of all ratings is the test part.
+    """Hold out a random fraction of all ratings as the test part.
 
     Args:
-        ratings: all of them.
-        fraction: of the test part, between 0 and 1; its size is rounded to a whole number of ratings.
-        seed: of the choice.
+        ratings: the ratings to split.
+        fraction: size of the test part, between 0 and 1, rounded to a whole number of ratings.
+        seed: seed of the choice.
 
     Returns:
         ``(train, test)``.
 
     Raises:
-        DataError: the fraction is none.
+        DataError: the fraction is not between 0 and 1.
 
     Privacy: private.
     """
     if not 0 <= fraction <= 1:
-        raise DataError(f"a fraction is between 0 and 1, not {fraction}")
+        raise DataError(f"fraction must be between 0 and 1, not {fraction}")
     mask = np.arange(ratings.n_ratings) < round(fraction * ratings.n_ratings)
     default_rng(seed).shuffle(mask)
     return _parted(ratings, mask)
 
 
 def kfold(ratings: Ratings, k: int, seed: int) -> Iterator[tuple[Ratings, Ratings]]:
-    """k pairs, whose test parts are disjoint, differ in size by one at most, and make up all ratings.
+    """k pairs whose test parts are disjoint, differ in size by at most one, and together hold all ratings.
 
     Args:
-        ratings: all of them.
+        ratings: the ratings to split.
         k: number of folds, 2 to 255.
-        seed: of the choice.
+        seed: seed of the choice.
 
     Yields:
         ``(train, test)``.
@@ -60,14 +60,14 @@ def kfold(ratings: Ratings, k: int, seed: int) -> Iterator[tuple[Ratings, Rating
     Privacy: private.
     """
     if not 2 <= k <= 255:
-        raise DataError(f"k = {k} folds; give 2 to 255")
+        raise DataError(f"k = {k} is out of range; give 2 to 255 folds")
     folds = (np.arange(ratings.n_ratings) % k).astype(np.uint8)
     default_rng(seed).shuffle(folds)
     return (_parted(ratings, folds == fold) for fold in range(k))
 
 
 def given(train: Ratings, test: Ratings) -> tuple[Ratings, Ratings]:
-    """Parts that were published as such, like MovieLens' ``u1.base`` and ``u1.test``.
+    """Parts that were published as a split, like MovieLens' ``u1.base`` and ``u1.test``.
 
     Raises:
         DataError: the two were loaded with different domains.
@@ -83,9 +83,9 @@ def listed(ratings: Ratings, pairs: pl.DataFrame) -> tuple[Ratings, Ratings]:
     """The listed ratings are the test part, as with the Netflix Prize's ``probe.txt``.
 
     Args:
-        ratings: all of them.
-        pairs: a table ``user_id, item_id`` of text, as ``hushrec.data.load.load_pairs`` reads it. Pairs that
-            are not rated are passed over.
+        ratings: the ratings to split.
+        pairs: a table ``user_id, item_id`` of text, as ``hushrec.data.load.load_pairs`` reads it. Pairs
+            without a rating are skipped.
 
     Returns:
         ``(train, test)``.
@@ -108,7 +108,7 @@ def listed(ratings: Ratings, pairs: pl.DataFrame) -> tuple[Ratings, Ratings]:
 
 
 def latest(ratings: Ratings, n: int) -> tuple[Ratings, Ratings]:
-    """Each user's n latest ratings are the test part; of equal timestamps the item later in the catalogue.
+    """Each user's n latest ratings are the test part; of equal timestamps, the later item in the catalogue.
 
     Raises:
         DataError: the ratings have no timestamps.
@@ -119,11 +119,11 @@ def latest(ratings: Ratings, n: int) -> tuple[Ratings, Ratings]:
 
 
 def netflix_probe(ratings: Ratings, seed: int) -> tuple[Ratings, Ratings]:
-    """McSherry & Mironov 2009, §5: each user's 9 latest ratings, each in the test part with chance 1/3.
+    """McSherry & Mironov 2009, §5: each user's 9 latest ratings, each in the test part with probability 1/3.
 
     Args:
-        ratings: all of them, with timestamps.
-        seed: of the choice.
+        ratings: the ratings to split, with timestamps.
+        seed: seed of the choice.
 
     Returns:
         ``(train, test)``.
@@ -146,7 +146,9 @@ def _positions(ids: pl.Series, name: str) -> pl.DataFrame:
 
 def _latest(ratings: Ratings, n: int) -> Bools:
     if ratings.timestamps is None:
-        raise DataError("the latest ratings are those with the largest timestamps, and these have none")
+        raise DataError(
+            "splitting by time needs timestamps, and these ratings have none; load a timestamp column"
+        )
     order = np.lexsort((ratings.items, ratings.timestamps, ratings.user_index()))
     from_end: Ints = np.repeat(ratings.indptr[1:], ratings.counts) - np.arange(ratings.n_ratings)
     mask = np.zeros(ratings.n_ratings, dtype=np.bool_)

@@ -1,7 +1,7 @@
-"""Made-up ratings with the shape of the Netflix Prize's, for demonstrations, tests and measurements.
+"""Synthetic ratings with the shape of the Netflix Prize data, for demonstrations, tests and measurements.
 
-Activity and popularity are long-tailed: a user's number of ratings is lognormal, and he draws distinct items
-in proportion to lognormal weights. A rating is a planted low-rank model plus noise, rounded to 1, …, 5:
+Activity and popularity are long-tailed: the number of ratings per user is lognormal, and users draw distinct
+items in proportion to lognormal weights. A rating is a planted low-rank model plus noise, rounded to 1, …, 5:
 
     r = μ + b_u + b_i + ⟨p_u, q_i⟩ + noise.
 
@@ -15,7 +15,7 @@ from typing import Any
 import numba
 import numpy as np
 import polars as pl
-from numpy.random import default_rng  # noqa: TID251  (made-up data, no release noise)
+from numpy.random import default_rng  # noqa: TID251  (synthetic data, no release noise)
 
 from hushrec.arrays import Bytes, Floats, Floats32, Ints, Ints32
 from hushrec.data.domain import Domain
@@ -23,30 +23,30 @@ from hushrec.data.ratings import Ratings
 from hushrec.errors import DataError
 
 _ACTIVITY = 1.25  # standard deviation of the logarithm of a user's number of ratings
-_POPULARITY = 2.6  # the same of an item's weight, before the ends are pulled in:
-_OBSCURE, _FAMOUS = -1.8, 1500.0  # the least fame, in standard deviations, and a weight that halves itself
+_POPULARITY = 2.6  # the same for an item's weight, before both ends are pulled in by:
+_OBSCURE, _FAMOUS = -1.8, 1500.0  # the lowest fame, in standard deviations, and the weight that is halved
 _MEAN, _USER_BIAS, _ITEM_BIAS, _INTERACTION, _NOISE = 3.4, 0.45, 0.45, 0.43, 0.85
 
 __all__ = ["netflix_like"]
 
 
 def netflix_like(users: int, items: int, ratings: int, seed: int, rank: int = 20) -> Ratings:
-    """Made-up ratings of exactly the asked size, the same for the same arguments.
+    """Synthetic ratings of exactly the requested size, the same for the same arguments.
 
     Args:
-        users: number of users; everybody rates at least one item.
+        users: number of users; each rates at least one item.
         items: size of the catalogue.
         ratings: number of ratings, from ``users`` to ``users · items``.
-        seed: of everything random.
-        rank: of the planted interaction.
+        seed: seed of everything random.
+        rank: rank of the planted interaction.
 
     Returns:
         ratings on the scale 1 to 5 with their domain; its bound on users is the next of 1, 2, 5, 10, …
 
     Raises:
-        DataError: so many ratings do not fit.
+        DataError: the number of ratings is out of range.
 
-    Privacy: public: nobody's ratings.
+    Privacy: public: these are no one's ratings.
     """
     if not users <= ratings <= users * items or users < 1:
         raise DataError(
@@ -57,9 +57,9 @@ def netflix_like(users: int, items: int, ratings: int, seed: int, rank: int = 20
     fame = rng.standard_normal(items)
     weights = np.exp(_POPULARITY * np.maximum(fame, _OBSCURE))
     weights /= 1 + weights / _FAMOUS
-    # Famous items are also liked a little better.
+    # Famous items are also rated slightly higher.
     item_bias = _MEAN + _ITEM_BIAS * (0.3 * fame + math.sqrt(1 - 0.3**2) * rng.standard_normal(items))
-    sizes = 0.9 ** np.arange(rank)  # a decaying spectrum, so that each further factor is worth less
+    sizes = 0.9 ** np.arange(rank)  # a decaying spectrum, so that each further factor matters less
     sizes *= math.sqrt(_INTERACTION / math.sqrt(float((sizes**4).sum())))
     chosen, steps = _rated(
         np.uint64(seed),
@@ -86,7 +86,7 @@ def _ids(letter: str, count: int) -> pl.Series:
 
 
 def _counts(normals: Floats, items: int, ratings: int) -> Ints:
-    """Ratings per user, m (1 − exp(−c exp(σ z)/m)) with c such that they add up; from 1 to m."""
+    """Ratings per user, m (1 − exp(−c exp(σ z)/m)), from 1 to m, with c such that they add up."""
     weights = np.exp(_ACTIVITY * normals)
 
     def smooth(log_scale: float) -> Floats:
@@ -106,7 +106,7 @@ def _counts(normals: Floats, items: int, ratings: int) -> Ints:
 
 
 def _alias_table(weights: Floats) -> tuple[Floats, Ints32]:
-    """Vose's table: item i is drawn as slot i with chance ``stay[i]``, as ``other[i]`` with the rest."""
+    """Vose's alias table: slot i yields item i with probability ``stay[i]``, otherwise ``other[i]``."""
     stay = weights * (len(weights) / weights.sum())
     other = np.arange(len(weights), dtype=np.int32)
     _fill_alias(stay, other)
@@ -157,7 +157,7 @@ def _rated(
     user_factors: Floats32,
     item_factors: Floats32,
 ) -> tuple[Ints32, Bytes]:
-    """Items and steps of every user in turn; a user's depend on the seed and his index alone."""
+    """Items and steps of every user in turn; a user's depend only on the seed and the user's index."""
     n_items = len(weights)
     items = np.empty(indptr[-1], dtype=np.int32)
     steps = np.empty(indptr[-1], dtype=np.uint8)
@@ -170,7 +170,7 @@ def _rated(
         state[0] = _next(state)
         mine = items[indptr[user] : indptr[user + 1]]
         if 8 * len(mine) > n_items:
-            # So many that most draws would repeat: exponential races, the first arrivals win.
+            # Most draws would repeat an item, so use exponential races: the first arrivals win.
             for item in range(n_items):
                 keys[item] = -math.log(_uniform(state)) / weights[item]
             last = np.partition(keys, len(mine) - 1)[len(mine) - 1]

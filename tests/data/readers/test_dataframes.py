@@ -91,7 +91,7 @@ def test_dates_are_timestamps(domain):
         ({"user": ["x"], "item": ["a"], "rating": [1]}, {"usr": "user"}, "unknown key 'usr'"),
         ({"user": ["x"], "item": ["a"], "rating": [1]}, {"user_id": 0}, "give names"),
         ({"user": ["x"], "item": ["a"], "rating": [1]}, {"user_id": 0, "rating": "r"}, "mixes names"),
-        ({"user": [1.0], "item": ["a"], "rating": [1]}, None, "user_id is of type Float64; ids are text"),
+        ({"user": [1.0], "item": ["a"], "rating": [1]}, None, "user_id is of type Float64; ids must be text"),
         ({"user": ["x"], "item": [True], "rating": [1]}, None, "item_id is of type Boolean"),
         ({"user": ["x"], "item": ["a"], "rating": [True]}, None, "rating is of type Boolean"),
         ({"user": ["x"], "item": ["a"], "rating": [[1]]}, None, "rating is of type List"),

@@ -1,17 +1,17 @@
-"""Ratings that exceed memory: a folder of blocks, each mapped into memory when its turn comes.
+"""Ratings that exceed memory: a folder of blocks, each memory-mapped while it is processed.
 
 ::
 
-    manifest.json       the format, the domain's digest, which optional arrays there are, what loading
-                        dropped; of each block its users, its ratings and the SHA-256 of its files
-    000000/users.npy    ids of the block's people, UTF-8, each ended by NUL, uint8
-    000000/indptr.npy   where each one's ratings start, and the last ones end, int64
+    manifest.json       the format, the domain's digest, which optional arrays exist, what loading dropped;
+                        for each block its number of users and ratings and the SHA-256 of its files
+    000000/users.npy    ids of the block's users, UTF-8, each followed by NUL, uint8
+    000000/indptr.npy   where each user's ratings start, then where the last ones end, int64
     000000/items.npy    index in the catalogue, int32
     000000/steps.npy    rating in steps above the bottom of the scale, uint8
-    000000/timestamps.npy, 000000/asked.npy    where there are any, int64 and float64
+    000000/timestamps.npy, 000000/asked.npy    if present, int64 and float64
     000001/…
 
-Nobody is in two blocks. The files are the private ratings themselves: only their owner may read them.
+Each user is in exactly one block. The files are the private ratings: only their owner may read them.
 """
 
 import hashlib
@@ -56,16 +56,16 @@ class _Block(NamedTuple):
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Blocks:
-    """The ratings of a population in a folder, for models that go over them block by block.
+    """The ratings of a population in a folder, for models that process them block by block.
 
-    Make them with ``write``, ``open`` or ``hushrec.load_blocks``.
+    Create them with ``write``, ``open`` or ``hushrec.load_blocks``.
 
     Attributes:
-        domain: the public frame.
-        folder: where the files are.
+        domain: the public domain.
+        folder: the folder of the files.
         dropped: what the loader dropped or changed.
 
-    Privacy: private. ``repr`` shows folder and domain, no count.
+    Privacy: private. ``repr`` shows folder and domain, no counts.
     """
 
     domain: Domain
@@ -83,17 +83,17 @@ class Blocks:
         *,
         ratings_per_block: int = RATINGS_PER_BLOCK,
     ) -> Self:
-        """Write ratings as blocks, in their order. The folder appears when all of it is there.
+        """Write ratings as blocks, in their order. The folder appears only once it is complete.
 
-        What a killed run has left beside it is removed first, with a warning that names it.
+        Leftovers of a killed run next to the folder are removed first, with a warning that names them.
 
         Args:
-            source: ratings, or several of disjoint people, of which one is in memory at a time.
+            source: ratings, or several ratings of disjoint sets of users; one is in memory at a time.
             folder: a new folder.
-            ratings_per_block: how many ratings a block has at most, unless one person has more.
+            ratings_per_block: the most ratings in a block; a user with more gets a block of their own.
 
         Raises:
-            DataError: the folder exists or cannot be written to, or the ratings do not go together.
+            DataError: the folder exists or cannot be written to, or the ratings do not fit together.
 
         Privacy: private.
         """
@@ -113,10 +113,10 @@ class Blocks:
 
     @classmethod
     def open(cls, folder: str | Path, domain: Domain) -> Self:
-        """Blocks that were written.
+        """Open blocks that were written before.
 
         Raises:
-            DataError: there are none, they are damaged, or they were written for another domain.
+            DataError: there are no blocks, they are damaged, or they were written for another domain.
 
         Privacy: private.
         """
@@ -131,7 +131,7 @@ class Blocks:
             optional = _optional(known["optional"])
             parts = tuple(_described(one, optional) for one in known["blocks"])
         except (LookupError, TypeError, ValueError):
-            raise DataError(f"{path} describes no blocks, or is damaged; pack the ratings again") from None
+            raise DataError(f"{path} describes no blocks or is damaged; pack the ratings again") from None
         if told != FORMAT:
             raise DataError(f"{path} is of another version; pack the ratings again")
         if digest != domain.digest:
@@ -155,12 +155,12 @@ class Blocks:
 
     @property
     def asks(self) -> bool:
-        """Whether people ask for an ε of their own. Privacy: public, a matter of the source's columns."""
-        # Of no block at all it must be told, too: that there is nobody is private.
+        """Whether users request their own ε. Privacy: public, determined by the source's columns."""
+        # Read from the manifest, so that it is known even with no blocks: whether there are users is private.
         return "asked" in self._optional
 
     def blocks(self) -> Iterator[Ratings]:
-        """The ratings block by block, each read from the files when it is asked for.
+        """The ratings block by block, each read from its files when needed.
 
         Raises:
             DataError: a file is damaged.
@@ -172,7 +172,7 @@ class Blocks:
             yield ratings if self._cap is None else ratings.capped(self._cap)
 
     def capped(self, cap: int) -> Self:
-        """At most ``cap`` ratings of each user, as ``Ratings.capped``, chosen when a block is read.
+        """At most ``cap`` ratings of each user, as in ``Ratings.capped``, chosen when a block is read.
 
         Raises:
             DataError: the cap is below 1.
@@ -184,10 +184,10 @@ class Blocks:
         return replace(self, _cap=cap if self._cap is None else min(cap, self._cap))
 
     def verify(self) -> None:
-        """Read every file and compare it with the manifest.
+        """Read every file and compare its hash with the manifest.
 
         Raises:
-            DataError: a file is not what was written. Names it.
+            DataError: a file differs from what was written. Names the file.
 
         Privacy: private.
         """
@@ -201,10 +201,10 @@ class Blocks:
                     raise DataError(f"{path} is not what was written; pack the ratings again")
 
     def digest(self) -> str:
-        """SHA-256, in hex, of domain, cap, and all files, which are verified.
+        """SHA-256, in hex, of domain, cap and all files; verifies the files.
 
         Raises:
-            DataError: a file is not what was written.
+            DataError: a file differs from what was written.
 
         Privacy: private.
         """
@@ -275,10 +275,11 @@ def _write_all(source: Iterable[Ratings], folder: Path, ratings_per_block: int) 
         if domain is None:
             domain, optional = ratings.domain, found
         if ratings.domain.digest != domain.digest:
-            raise DataError("the ratings are of several domains; load all of them with one")
+            raise DataError("the ratings belong to several domains; load all of them with one domain")
         if found != optional:
             raise DataError(
-                "some of the ratings have timestamps or an ε that people ask for, and others have not"
+                "some of the ratings have timestamps or requested ε, and others have not; "
+                "load all of them with the same columns"
             )
         dropped = dropped + ratings.dropped
         people.append(ratings.users)
@@ -325,7 +326,7 @@ def _written(block: Ratings, folder: Path) -> _Block:
 
 @contextmanager
 def _created(path: Path) -> Iterator[BinaryIO]:
-    """A new file that its owner alone may read, on the disk when it is closed."""
+    """Open a new file that only its owner may read; it is synced to disk on closing."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         yield file
         file.flush()

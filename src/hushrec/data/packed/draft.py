@@ -1,4 +1,4 @@
-"""Folders of private ratings that are still being written, and what a killed run has left of them."""
+"""Folders of private ratings while they are being written, and removal of what a killed run left."""
 
 import os
 import shutil
@@ -17,13 +17,13 @@ __all__ = ["draft"]
 
 @contextmanager
 def draft(folder: Path) -> Iterator[Path]:
-    """A folder beside ``folder`` that its owner alone may read, to be renamed to it when all of it is there.
+    """A folder next to ``folder`` that only its owner may read; rename it to ``folder`` when it is complete.
 
-    It is locked for as long as its process lives. What was left by a process that was killed is therefore
-    known from what another one is writing: it is removed first, with a warning that names it.
+    The folder is locked while its process lives. So leftovers of a killed process can be told apart from a
+    folder that another process is writing; they are removed first, with a warning that names them.
 
     Raises:
-        OSError: there is no room, or no such parent.
+        OSError: the disk is full, or the parent folder does not exist.
 
     Privacy: private.
     """
@@ -31,7 +31,7 @@ def draft(folder: Path) -> Iterator[Path]:
     while True:
         made = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=_SUFFIX, dir=folder.parent))
         lock = _locked(made, wait=True)
-        if made.exists():  # and was not taken for remains before it was locked
+        if made.exists():  # it was not removed as a leftover before it was locked
             break
     try:
         yield made
@@ -56,7 +56,7 @@ def _remove_remains(parent: Path) -> None:
 
 
 def _locked(folder: Path, *, wait: bool) -> int | None:
-    """A lock on a folder, which is given up when the process ends, however it ends; None if it is held."""
+    """A lock on a folder, released when the process ends for any reason; None if it is held elsewhere."""
     try:
         import fcntl  # not every system has it
     except ImportError:

@@ -1,4 +1,4 @@
-"""Reading ratings that exceed memory into blocks."""
+"""Read ratings that exceed memory into blocks."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ from hushrec.data.readers.columns import Columns
 from hushrec.errors import DataError
 
 _MAX_PARTS = 512
-# Bytes of a record in a source, at least: as text, and packed.
+# Smallest size of a record in a source, in bytes: as text, and packed.
 _TEXT, _PACKED = 8, 2
 
 __all__ = ["load_blocks"]
@@ -32,22 +32,22 @@ def load_blocks(
     max_bytes: int = MAX_BYTES,
     ratings_per_block: int = RATINGS_PER_BLOCK,
 ) -> Blocks:
-    """Ratings of files that exceed memory, cleaned as ``load`` does, in a folder of blocks.
+    """Read ratings of files that exceed memory, clean them as ``load`` does, and write a folder of blocks.
 
-    The records are cleaned part by part and set aside on the disk of ``folder`` by a hash of their person's
-    id, in files without a name, of which a killed run leaves nothing; then each part of the people is sorted
-    and written. Memory is bounded by a block.
+    The records are cleaned in parts and partitioned by a hash of their user's id, in unnamed temporary files
+    on the disk of ``folder``, which vanish if the run is killed. Then each partition is sorted and written.
+    Memory is bounded by the size of a block.
 
     Args:
-        source: as for ``load``, or a list of several.
-        domain: the public frame.
+        source: as for ``load``, or a list of several sources.
+        domain: the public domain.
         folder: a new folder for the blocks.
         columns, format, separator, decimal: as for ``load``.
         max_bytes: refuse a file that unpacks to more.
-        ratings_per_block: how many ratings a block has at most, unless one person has more.
+        ratings_per_block: the most ratings in a block; a user with more gets a block of their own.
 
     Returns:
-        the blocks: the same people with the same ratings as ``load`` finds, in another order.
+        the blocks: the same users with the same ratings as ``load`` finds, in another order.
 
     Raises:
         DataError: the structure cannot be read, or the folder cannot be written.
@@ -59,7 +59,7 @@ def load_blocks(
     if not sources:
         raise DataError("there is no file to read; name one or more")
     if folder.exists() or not folder.parent.is_dir():
-        raise DataError(f"{folder} exists, or has no folder to stand in; choose another one")
+        raise DataError(f"{folder} exists, or its parent folder does not; choose another one")
     intake = Intake(domain)
     with Spool(folder.parent, _parts(sources, ratings_per_block)) as spool:
         for one in sources:
@@ -75,7 +75,7 @@ def load_blocks(
 
 
 def _assembled(spool: Spool, intake: Intake, domain: Domain, ratings_per_block: int) -> Iterator[Ratings]:
-    """Ratings of as many parts at a time as make up a block, and first an empty one with what was dropped."""
+    """Ratings of as many partitions at a time as fit in a block, after an empty one with ``dropped``."""
     yield assemble([], domain, intake.dropped, asks=intake.asks, timed=intake.timed)
     parts = list(range(len(spool.sizes)))
     while parts:
@@ -87,7 +87,7 @@ def _assembled(spool: Spool, intake: Intake, domain: Domain, ratings_per_block: 
 
 
 def _parts(sources: Sequence[Any], ratings_per_block: int) -> int:
-    """Enough that a part is smaller than a block, going by the sizes of the files."""
+    """Enough partitions that each is smaller than a block, estimated from the sizes of the files."""
     records = 0
     for source in sources:
         if isinstance(source, str | Path):

@@ -1,4 +1,4 @@
-"""Clean records on their way to blocks, set aside by person, so that each person's are found together."""
+"""Clean records on their way to blocks, partitioned by user so that each user's records are together."""
 
 import tempfile
 from contextlib import ExitStack
@@ -13,25 +13,25 @@ from numpy.typing import NDArray
 from hushrec.data.cleaning import Batch
 from hushrec.errors import DataError
 
-_FILES = 64  # at most: each is open all the time
+_FILES = 64  # at most; all stay open
 
 __all__ = ["Spool"]
 
 
 class Spool:
-    """Records by parts of the people; a hash of a person's id tells the part.
+    """Records in hash partitions by user id.
 
-    They lie in files without a name: nobody else finds them, and nothing is left when the process ends.
+    They lie in unnamed temporary files: no other process finds them, and they vanish when this one ends.
 
     Args:
-        folder: on whose disk.
-        parts: how many.
+        folder: a folder on the disk to use.
+        parts: the number of partitions.
 
     Raises:
         DataError: the folder cannot be written to.
 
     Attributes:
-        sizes: records in each part.
+        sizes: number of records in each partition.
 
     Privacy: private.
     """
@@ -57,7 +57,7 @@ class Spool:
         self._opened.close()
 
     def add(self, batch: Batch) -> None:
-        """Append every record to its person's part."""
+        """Append each record to its user's partition."""
         parts = len(self.sizes)
         part = np.array([crc32(name.encode()) % parts for name in batch.names.to_list()], dtype=np.int64)
         by_part = np.argsort(part, kind="stable")
@@ -83,7 +83,7 @@ class Spool:
             )
 
     def take(self, part: int) -> list[Batch]:
-        """The records of a part, once; of parts in ascending order, whose room on the disk is then free."""
+        """The records of a partition. Take each once, in ascending order; this frees disk space."""
         file = self._files[part // self._parts_of_a_file]
         found: list[Batch] = []
         for start in self._starts[part]:

@@ -1,1 +1,1 @@
-"""File formats to columns of text: readers know formats, never the domain."""
+"""From file formats to columns of text: readers know formats, never the domain."""

@@ -1,10 +1,10 @@
-"""What an Arrow IPC file claims to unpack to, before any of it is read.
+"""The size that an Arrow IPC file claims to unpack to, computed before its data are read.
 
-Polars makes room for whatever a buffer claims, and where there is no such room it ends the process. So the
-claims are added up first. They stand in flatbuffers: the footer lists record batches and dictionaries, each
-of these its buffers, and a compressed buffer begins with its unpacked size.
+Polars allocates whatever size a buffer claims, and ends the process if the allocation fails. So the claims
+are added up first. They are stored as flatbuffers: the footer lists record batches and dictionaries, each of
+which lists its buffers, and a compressed buffer begins with its unpacked size.
 
-Privacy: private in; out come sizes.
+Privacy: private input; only sizes are returned.
 """
 
 import struct
@@ -21,10 +21,10 @@ __all__ = ["ipc_size"]
 
 
 def ipc_size(path: Path) -> tuple[int, int]:
-    """The rows of a file, and the bytes that its buffers unpack to.
+    """The number of rows of a file, and of bytes that its buffers unpack to.
 
     Raises:
-        DataError: it is no Arrow IPC file, or claims what does not lie in it.
+        DataError: it is not an Arrow IPC file, or its claims point outside the file.
 
     Privacy: private.
     """
@@ -33,7 +33,9 @@ def ipc_size(path: Path) -> tuple[int, int]:
             return _sizes(data)
     except (OSError, LookupError, ValueError, struct.error):
         pass
-    raise DataError(f"{path} is no Arrow IPC file, or is cut short; write it again as IPC file or Feather 2")
+    raise DataError(
+        f"{path} is not an Arrow IPC file, or is cut short; write it again as IPC file or Feather 2"
+    )
 
 
 def _sizes(data: mmap) -> tuple[int, int]:
@@ -52,18 +54,18 @@ def _sizes(data: mmap) -> tuple[int, int]:
 
 
 def _batch(data: mmap, kind: int, offset: int, size: int, body: int) -> tuple[int, int]:
-    """Rows and unpacked bytes of one message, whose body follows it."""
+    """Rows and unpacked bytes of one message, whose body comes after it."""
     if min(offset, size, body) < 0 or offset + size + body > len(data):
         raise ValueError("outside the file")
     message = _Table.root(data, offset + (8 if data[offset : offset + 4] == b"\xff" * 4 else 4))
     if message.number(1, "B") != kind:
-        raise ValueError("another message")
+        raise ValueError("another kind of message")
     batch = message.table(2)
     batch = batch.table(1) if kind == _DICTIONARY else batch
     rows, unpacked, compressed = batch.number(0, "q"), 0, batch.has(3)
     lengths = [struct.unpack("<qq", data[start : start + 16]) for start in batch.structs(1, 16)]
     if rows < 0 or any(not 0 <= nulls <= length < 2**62 for length, nulls in lengths):
-        raise ValueError("a length that none has")
+        raise ValueError("an impossible length")
     for start in batch.structs(2, 16):
         at, length = struct.unpack("<qq", data[start : start + 16])
         if min(at, length) < 0 or at + length > body:
@@ -73,14 +75,14 @@ def _batch(data: mmap, kind: int, offset: int, size: int, body: int) -> tuple[in
             (claim,) = struct.unpack("<q", data[offset + size + at : offset + size + at + 8])
             claim = length if claim == -1 else claim
         if claim < 0:
-            raise ValueError("a size that none has")
+            raise ValueError("an impossible size")
         unpacked += claim
-    # A column of nothing but nulls has a length and no bytes.
+    # A column of only nulls has a length but no bytes.
     return rows, max([unpacked, *(length // 8 for length, _ in lengths)])
 
 
 class _Table:
-    """A table of flatbuffers: where each field lies, by its number."""
+    """A flatbuffers table: the position of each field, by field number."""
 
     def __init__(self, data: mmap, at: int) -> None:
         self._data, self._at = data, at
@@ -89,22 +91,22 @@ class _Table:
 
     @classmethod
     def root(cls, data: mmap, at: int) -> "_Table":
-        """The table that a buffer begins with."""
+        """The root table of a buffer."""
         return cls(data, at + struct.unpack("<I", data[at : at + 4])[0])
 
     def has(self, field: int) -> bool:
         return bool(self._place(field))
 
     def number(self, field: int, sign: str) -> int:
-        """A number, 0 if it is not there."""
+        """A number, 0 if the field is absent."""
         place = self._place(field)
         return self._read(sign, place) if place else 0
 
     def table(self, field: int) -> "_Table":
-        """A table in it.
+        """A nested table.
 
         Raises:
-            ValueError: there is none.
+            ValueError: the field is absent.
         """
         place = self._place(field)
         if not place:
@@ -112,7 +114,7 @@ class _Table:
         return _Table(self._data, place + self._read("I", place))
 
     def structs(self, field: int, width: int) -> Iterator[int]:
-        """Where the structs of a list begin."""
+        """The start of each struct of a list."""
         place = self._place(field)
         if place:
             start = place + self._read("I", place)
@@ -122,7 +124,7 @@ class _Table:
             yield from range(start + 4, start + 4 + count * width, width)
 
     def _place(self, field: int) -> int:
-        """Where a field lies, 0 if it is not there."""
+        """The position of a field, 0 if it is absent."""
         entry = 4 + 2 * field
         offset = self._read("H", self._fields + entry) if entry + 2 <= self._size else 0
         return self._at + offset if offset else 0

@@ -28,7 +28,7 @@ def read_parquet(path: Path, columns: Columns | None, max_bytes: int) -> Iterato
     """The columns ``user_id, item_id, rating[, timestamp][, epsilon]`` of a Parquet file.
 
     Raises:
-        DataError: damaged, a column is missing, or it unpacks to too much.
+        DataError: the file is damaged, a column is missing, or it unpacks to too much.
 
     Privacy: private.
     """
@@ -37,10 +37,10 @@ def read_parquet(path: Path, columns: Columns | None, max_bytes: int) -> Iterato
 
 
 def read_ipc(path: Path, columns: Columns | None, max_bytes: int) -> Iterator[pl.DataFrame]:
-    """The same of an Arrow IPC file, which is Feather version 2.
+    """The same columns of an Arrow IPC file, which is Feather version 2.
 
     Raises:
-        DataError: damaged, a column is missing, or it unpacks to too much.
+        DataError: the file is damaged, a column is missing, or it unpacks to too much.
 
     Privacy: private.
     """
@@ -53,7 +53,7 @@ def _read(
     path: Path, scan: Any, columns: Columns | None, rows: int, unpacked: int, max_bytes: int, kind: str
 ) -> Iterator[pl.DataFrame]:
     start = 0
-    while start < max(rows, 1):  # a file without rows has columns all the same
+    while start < max(rows, 1):  # a file without rows still has columns
         table: pl.DataFrame | None = None
         with suppress(*_FAILURES), quiet():
             lazy = scan(path, glob=False)
@@ -63,7 +63,7 @@ def _read(
             wanted = lazy.select(pl.col(names[place]).alias(role) for role, place in found.items())
             table = wanted.slice(start, _ROWS).collect()
         if table is None:
-            raise DataError(f"{path} is no {kind} file, or is damaged; write it again")
+            raise DataError(f"{path} is not a valid {kind} file, or is damaged; write it again")
         yield table
         start += _ROWS
 
@@ -71,11 +71,11 @@ def _read(
 def parquet_size(path: Path) -> tuple[int, int]:
     """Rows and unpacked bytes that the footer of a Parquet file states, before any data is read.
 
-    The footer is Thrift's compact encoding of ``FileMetaData``: field 3 is the number of rows, field 4 the
-    row groups, and fields 2 and 3 of a row group its unpacked size and its rows.
+    The footer is ``FileMetaData`` in Thrift's compact encoding: field 3 is the number of rows and field 4 the
+    row groups; fields 2 and 3 of a row group are its unpacked size and its rows.
 
     Raises:
-        DataError: there is no such footer.
+        DataError: the file has no such footer.
 
     Privacy: private.
     """
@@ -93,21 +93,21 @@ def parquet_size(path: Path) -> tuple[int, int]:
                     return sum(rows), sum(unpacked)
     except (OSError, LookupError, TypeError, ValueError, struct.error):
         pass
-    raise DataError(f"{path} is no Parquet file, or is cut short; write it again")
+    raise DataError(f"{path} is not a Parquet file, or is cut short; write it again")
 
 
 class _Thrift:
-    """Just enough of Thrift's compact protocol to walk a footer, keeping only the fields that are wanted.
+    """The part of Thrift's compact protocol needed to walk a footer; only wanted fields are stored.
 
     Args:
-        data: the footer, from a stranger: time and memory go with its size, and no further than is needed.
+        data: the footer, which is untrusted: time and memory are at most proportional to its size.
     """
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at, self._values, self._depth = data, 0, 0, 0
 
     def record(self, wanted: Mapping[int, Any]) -> dict[int, Any]:
-        """Wanted fields by number; each says which fields of the records in it are wanted in turn."""
+        """Wanted fields by number; each states which fields of the records inside it are wanted."""
         fields: dict[int, Any] = {}
         number = 0
         while head := self._byte():
@@ -120,7 +120,7 @@ class _Thrift:
     def _value(self, kind: int, wanted: Mapping[int, Any] | None) -> Any:
         self._values += 1
         if self._values > _MAX_VALUES:
-            raise ValueError("more than a footer holds")
+            raise ValueError("more values than a footer holds")
         if kind in (1, 2):
             return kind == 1
         if kind == 3:
@@ -137,12 +137,12 @@ class _Thrift:
             return self._inside(self._items, wanted)
         if kind == 12:
             return self._inside(self.record, wanted or {})
-        raise ValueError("unknown Thrift type")  # a map, which no footer holds, or damage
+        raise ValueError("unknown Thrift type")  # a map, which footers do not contain, or damage
 
     def _inside(self, read: Callable[[Any], Any], wanted: Mapping[int, Any] | None) -> Any:
         self._depth += 1
         if self._depth > _MAX_DEPTH:
-            raise ValueError("deeper than a footer")
+            raise ValueError("nested deeper than a footer")
         found = read(wanted)
         self._depth -= 1
         return found
@@ -155,7 +155,7 @@ class _Thrift:
             self._skip(size)
             return []
         found = []
-        for _ in range(min(size, len(self._data) + 1)):  # each takes a byte, so that more run past the end
+        for _ in range(min(size, len(self._data) + 1)):  # each takes a byte, so more would run past the end
             value = self._value(kind, wanted)
             if wanted is not None:
                 found.append(value)
@@ -177,7 +177,7 @@ class _Thrift:
             value |= (byte & 127) << shift
             if byte < 128:
                 return value
-        raise ValueError("a number of over ten bytes")
+        raise ValueError("a number of more than ten bytes")
 
     def _signed(self) -> int:
         value = self._unsigned()

@@ -1,6 +1,6 @@
 """Which column holds which part of a rating.
 
-Privacy: names of columns are taken for public; cells are never looked at here.
+Privacy: column names are treated as public; cells are never read here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ Columns = Mapping[str, str | int]
 
 
 def headerless(columns: Columns | None) -> bool:
-    """Whether the mapping gives positions, which says that the file has no header.
+    """Whether the mapping gives positions, which means that the file has no header.
 
     Raises:
         DataError: the mapping has an unknown key, or mixes names and positions.
@@ -44,15 +44,15 @@ def headerless(columns: Columns | None) -> bool:
 def by_position(columns: Columns | None, width: int, source: str) -> dict[str, int]:
     """Position of each role in a file without a header: as mapped, or user, item, rating, timestamp.
 
-    Where people's own ε stands is never guessed from a position.
+    The position of the requested ε is never guessed.
 
     Args:
         columns: role to position from 0, or None.
-        width: how many fields a line has.
-        source: the file, for the error.
+        width: number of fields in a line.
+        source: the file, for errors.
 
     Raises:
-        DataError: a needed field is not there.
+        DataError: a required field is missing.
     """
     found = dict(zip(ROLES[:4], range(width), strict=False))
     if columns:
@@ -69,17 +69,17 @@ def by_position(columns: Columns | None, width: int, source: str) -> dict[str, i
 def by_name(columns: Columns | None, names: Sequence[str], source: str) -> dict[str, int]:
     """Position of each role in a table with named columns.
 
-    A role that is not mapped is recognised by its usual names, whatever their case: ``user_id``, ``userId``,
-    ``UserID``, ``user``; ``item_id``, ``movieId``, ``item``; ``rating``; and, which may be missing,
-    ``timestamp`` and ``epsilon`` or ``privacy``.
+    A role that is not mapped is recognised by its usual names, in any case: ``user_id``, ``userId``,
+    ``UserID``, ``user``; ``item_id``, ``movieId``, ``item``; ``rating``; and, optionally, ``timestamp`` and
+    ``epsilon`` or ``privacy``.
 
     Args:
         columns: role to column name; roles left out are recognised.
         names: the columns of the table.
-        source: the file or table, for the error.
+        source: the file or table, for errors.
 
     Raises:
-        DataError: a column is missing or ambiguous. Names the columns there are, unless they look like data.
+        DataError: a column is missing or ambiguous. Names the existing columns, unless they look like data.
     """
     if headerless(columns):
         raise DataError(f"{source} has named columns; give names in columns=, not positions")
@@ -89,7 +89,7 @@ def by_name(columns: Columns | None, names: Sequence[str], source: str) -> dict[
         matches = [
             place for place, name in enumerate(names) if name == (wanted if wanted is not None else role)
         ]
-        if wanted is None and (not matches or role == "epsilon"):  # of two, neither wish may be passed over
+        if wanted is None and (not matches or role == "epsilon"):  # of two ε columns, neither may be ignored
             matches = [place for place, name in enumerate(names) if _KNOWN.get(_folded(name)) == role]
         if len(matches) == 1:
             found[role] = matches[0]
@@ -104,7 +104,7 @@ def _folded(name: str) -> str:
 
 
 def _advice(names: Sequence[str]) -> str:
-    # The first line of a file without a header holds somebody's rating, which must not be printed.
+    # The first line of a file without a header holds someone's rating, which must not be printed.
     if any(name[:1] in "+-.,0123456789" for name in names):
         return (
             "the first line looks like data, not like a header; if there is no header, give positions: "
@@ -112,8 +112,8 @@ def _advice(names: Sequence[str]) -> str:
         )
     if not any(word in _folded(name) for name in names for word in _KNOWN):
         return (
-            "none of its names is a usual one, and none is shown, since it may be somebody's; say which is "
-            'which: columns={"user_id": ..., "item_id": ..., "rating": ...}'
+            "no column has a usual name, and the names are not shown, since they may be private; say "
+            'which is which: columns={"user_id": ..., "item_id": ..., "rating": ...}'
         )
     listed = ", ".join(names)
     return f'it has {listed}; say which is which: columns={{"user_id": ..., "item_id": ..., "rating": ...}}'

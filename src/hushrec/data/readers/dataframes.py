@@ -1,4 +1,4 @@
-"""Tables that a caller already holds: polars, pandas, pyarrow and whatever else narwhals knows."""
+"""Tables in memory: polars, pandas, pyarrow and whatever else narwhals supports."""
 
 from contextlib import suppress
 from typing import Any
@@ -17,7 +17,7 @@ def from_table(source: Any, columns: Columns | None) -> pl.DataFrame:
     """The columns ``user_id, item_id, rating[, timestamp][, epsilon]`` of any eager table.
 
     Raises:
-        DataError: not a table, or a column is missing.
+        DataError: the source is not an eager table, or a column is missing.
 
     Privacy: private.
     """
@@ -32,7 +32,7 @@ def from_table(source: Any, columns: Columns | None) -> pl.DataFrame:
         return source.select(pl.nth(place).alias(role) for role, place in found.items())
     read: dict[str, pl.Series] = {}
     for role, place in found.items():
-        with suppress(Exception, *GIVEN_UP), quiet():  # of any library, whose message may hold cells
+        with suppress(Exception, *GIVEN_UP), quiet():  # any library may raise, with cells in its message
             read[role] = _column(table[table.columns[place]])
         if role not in read:
             raise DataError(f"the table: column {role} cannot be read; cast it to text or to numbers")
@@ -44,7 +44,7 @@ def _column(column: Any) -> pl.Series:
         column = column.dt.timestamp("ms") // 1000
     if column.dtype.is_numeric():
         return pl.Series(column.to_list() if column.is_null().any() else column.to_numpy())
-    # pandas keeps text in columns of objects, among which NaN stands for an empty cell.
+    # pandas stores text in object columns, where NaN stands for an empty cell.
     return pl.Series([_text(cell) for cell in column.to_list()], dtype=pl.String)
 
 

@@ -1,7 +1,7 @@
-"""Ratings as delimited text: one line a rating, fields apart by a separator.
+"""Ratings as delimited text: one rating per line, fields divided by a separator.
 
-Every cell is read as text and nothing is inferred. A line with another number of fields than the first is an
-error of the file, never a guess.
+Every cell is read as text; no type is inferred. A line with another number of fields than the first is an
+error of the file; its cells are never guessed.
 
 Privacy: private; errors name the file and the row, never a cell.
 """
@@ -20,20 +20,20 @@ from hushrec.data.readers.quiet import GIVEN_UP, quiet
 from hushrec.data.readers.text import Block, blocks
 from hushrec.errors import DataError
 
-_STAND_IN = "\x1f"  # for separators of more than one character, which the CSV parser does not take
+_STAND_IN = "\x1f"  # replaces separators of several characters, which the CSV parser does not support
 
 __all__ = ["Dialect", "cells", "read"]
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How lines are cut into fields.
+    """How a line is divided into fields.
 
     Attributes:
-        separator: what stands between two fields.
+        separator: the text between two fields.
         header: whether the first line names the columns.
         quoted: whether double quotes protect separators and line ends.
-        blanks: whether any run of spaces and tabs separates; ``separator`` is then a space.
+        blanks: whether any run of spaces and tabs is a separator; ``separator`` is then a space.
         decimal: the decimal sign of ratings, "." or ",".
     """
 
@@ -49,15 +49,15 @@ def read(path: Path, dialect: Dialect, columns: Columns | None, max_bytes: int) 
 
     Args:
         path: the file.
-        dialect: how its lines are cut.
-        columns: role to column name, or to position from 0, which says that there is no header.
-        max_bytes: the most that the file may unpack to.
+        dialect: how its lines are divided into fields.
+        columns: role to column name, or to position from 0, which means that there is no header.
+        max_bytes: the most bytes that the file may unpack to.
 
     Yields:
         tables, in the order of the file; none for an empty file.
 
     Raises:
-        DataError: the file is no such text. Names file and row, never a cell.
+        DataError: the file is not such text. Names file and row, never a cell.
 
     Privacy: private.
     """
@@ -82,7 +82,7 @@ def read(path: Path, dialect: Dialect, columns: Columns | None, max_bytes: int) 
 
 
 def cells(path: Path, block: Block, dialect: Dialect, width: int) -> pl.DataFrame:
-    """The cells of a block as text, ``width`` columns; blank lines are skipped, empty cells are null.
+    """The cells of a block as text in ``width`` columns; blank lines are skipped, empty cells are null.
 
     Raises:
         DataError: a line has another number of fields. Names its row.
@@ -105,14 +105,14 @@ def cells(path: Path, block: Block, dialect: Dialect, width: int) -> pl.DataFram
         table = _parsed(data, separator, quoted)
     if table is None or table.width != width:
         raise DataError(_ragged(path, block, dialect, width))
-    # Among quotes a blank line may belong to a value; of the others the parser makes rows of nulls.
+    # Within quotes a blank line may belong to a value; the parser turns other blank lines into rows of nulls.
     return table.filter(~pl.all_horizontal(pl.all().is_null())) if quoted else table
 
 
 def _pointed(role: str) -> pl.Expr:
-    """Numbers with a decimal comma as numbers with a point; an ε may name a class, left as it is."""
+    """Replace the decimal comma of numbers by a point; an ε that names a class is unchanged."""
     cell = pl.col(role)
-    # With a decimal comma, a point is a thousands separator or a mistake: no number either way.
+    # With a decimal comma, a point is a thousands separator or a mistake; neither is parsed as a number.
     number = pl.when(~cell.str.contains(".", literal=True)).then(cell.str.replace(",", ".", literal=True))
     named = cell.str.contains("[^-+0-9., \t]") if role == "epsilon" else pl.lit(False)
     return pl.when(named).then(cell).otherwise(number).alias(role)
@@ -135,10 +135,10 @@ def _single(data: bytes, dialect: Dialect) -> bytes:
 
 
 def _is_rectangular(data: bytes, mark: bytes, quoted: bool, width: int) -> bool:
-    """Whether lines × (width − 1) separators stand outside quotes.
+    """Whether there are lines × (width − 1) separators outside quotes.
 
-    The parser itself is silent about short lines. What this sum overlooks, a long line that makes up for a
-    short one, is an error of the parser.
+    The parser does not report short lines. This sum misses a long line that compensates for a short one, but
+    the parser reports the long line.
     """
     if not quoted:
         return data.count(mark) == (width - 1) * data.count(b"\n")
@@ -171,7 +171,7 @@ def _fields(line: bytes, dialect: Dialect) -> list[str]:
 
 
 def _ragged(path: Path, block: Block, dialect: Dialect, width: int) -> str:
-    """Which line has another number of fields: slow, but only on the way out."""
+    """Find the line with another number of fields: slow, but used only for the error."""
     lines = block.data.split(b"\n")
     numbered = ((row, _fields(line, dialect)) for row, line in enumerate(lines, block.row))
     if dialect.quoted and b'"' in block.data:
@@ -181,5 +181,5 @@ def _ragged(path: Path, block: Block, dialect: Dialect, width: int) -> str:
         for row, fields in numbered:
             if fields not in ([], [""]) and len(fields) != width:
                 found = f"{len(fields)} field(s) where the first line has {width}"
-                return f"{path}, row {row}: {found}; mend the line"
+                return f"{path}, row {row}: {found}; repair the line"
     return f"{path}, from row {block.row} on: quotes do not enclose whole fields; quote as RFC 4180 says"

@@ -1,6 +1,6 @@
-"""Which reader takes which file.
+"""Choose the reader for a file.
 
-Privacy: a file's name and format are public, what it holds is private.
+Privacy: a file's name and format are public; its content is private.
 """
 
 import re
@@ -46,20 +46,20 @@ __all__ = ["FORMATS", "read", "recognise"]
 
 
 def recognise(path: Path) -> str:
-    """The format that a file's name tells; the content is never looked at.
+    """The format implied by a file's name; the content is never read.
 
     Raises:
-        DataError: the name tells none.
+        DataError: the name does not imply a format.
     """
     if path.name == "probe.txt":
-        raise DataError(f"{path} holds no ratings, only pairs: read it with hushrec.data.load.load_pairs")
+        raise DataError(f"{path} holds pairs without ratings; read it with hushrec.data.load.load_pairs")
     if path.is_dir():
         return "netflix"
     name = path.name.removesuffix(".gz")
     for pattern, format in _NAMES:
         if re.fullmatch(pattern, name, re.IGNORECASE):
             return format
-    raise DataError(f"{path}: the name tells no format; give format= one of {', '.join(FORMATS)}")
+    raise DataError(f"{path}: the name does not tell the format; give format= one of {', '.join(FORMATS)}")
 
 
 def read(
@@ -74,20 +74,24 @@ def read(
     """Tables ``user_id, item_id, rating[, timestamp][, epsilon]`` of a file.
 
     Raises:
-        DataError: an option does not go with the format, or the file is damaged.
+        DataError: an option does not apply to the format, or the file is damaged.
 
     Privacy: private.
     """
     if format not in FORMATS:
         raise DataError(f"format={format!r} is unknown; the formats are {', '.join(FORMATS)}")
     if decimal not in (".", ","):
-        raise DataError(f"decimal={decimal!r} is no decimal sign; give '.' or ','")
+        raise DataError(f"decimal={decimal!r} is not a decimal sign; give '.' or ','")
     if format not in ("csv", "tsv") and (separator is not None or decimal != "."):
-        raise DataError(f"separator= and decimal= go with the formats csv and tsv, not with {format}")
+        raise DataError(
+            f"separator= and decimal= apply to the formats csv and tsv, not to {format}; leave them out"
+        )
     if separator is not None and (len(separator) != 1 or not separator.isascii() or separator in '"\r\n'):
-        raise DataError(f"separator={separator!r} is no separator; give one ASCII character, no quote")
+        raise DataError(f"separator={separator!r} is not a separator; give one ASCII character, not a quote")
     if format == "netflix" and columns:
-        raise DataError("columns= does not go with the format netflix, whose columns are known")
+        raise DataError(
+            "columns= does not apply to the format netflix, whose columns are known; leave it out"
+        )
     if path.is_dir() and format != "netflix":
         raise DataError(f"{path} is a folder; name a file in it")
     if format == "netflix":

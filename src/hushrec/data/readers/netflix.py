@@ -1,4 +1,4 @@
-"""The Netflix Prize files: a line ``movie:``, then a line ``user,rating,YYYY-MM-DD`` a rating."""
+"""The Netflix Prize files: a line ``movie:``, then one line ``user,rating,YYYY-MM-DD`` per rating."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,13 +19,13 @@ def read(path: Path, max_bytes: int) -> Iterator[pl.DataFrame]:
 
     Args:
         path: one such file, or a folder of them.
-        max_bytes: the most that each file may unpack to.
+        max_bytes: the most bytes that each file may unpack to.
 
     Yields:
-        tables of text cells; the timestamp is midnight UTC, Unix seconds, int64.
+        tables of text cells; the timestamp is midnight UTC in Unix seconds, int64.
 
     Raises:
-        DataError: a file is damaged, or a folder holds none.
+        DataError: a file is damaged, or the folder does not hold such files.
 
     Privacy: private.
     """
@@ -62,10 +62,10 @@ def _files(path: Path) -> list[Path]:
 
 
 def _under_movies(path: Path, max_bytes: int, names: list[str]) -> Iterator[pl.DataFrame]:
-    """Tables of the named cells, and ``item_id`` from the ``movie:`` line above."""
+    """Tables of the named cells, with ``item_id`` from the line ``movie:`` above them."""
     movie: str | None = None
     for block in blocks(path, max_bytes):
-        # With as many separators as the other lines have, a line "movie:" is a row like them.
+        # Once a line "movie:" has as many separators as the other lines, it parses as a row like them.
         data = block.data.replace(b":\n", b":" + b"," * (len(names) - 1) + b"\n")
         table = cells(path, block._replace(data=data), Dialect(","), len(names))
         table.columns = names

@@ -1,9 +1,9 @@
-"""Silence while a foreign file is in the hands of polars.
+"""Silence standard error while polars reads an untrusted file.
 
-Where polars gives up on damaged data, its threads write the reason straight to file descriptor 2, cells among
-it, before Python hears of it. So that descriptor leads elsewhere for as long.
+When polars fails on damaged data, its threads write the reason, which may include cells, straight to file
+descriptor 2 before Python is notified. So the descriptor is redirected in the meantime.
 
-Privacy: private is what is held back, public what is passed on.
+Privacy: the text that is held back is private, the text that is passed on is public.
 """
 
 import os
@@ -14,12 +14,12 @@ from threading import Lock
 import polars as pl
 
 GIVEN_UP = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
-"""How polars fails. To be suppressed, not chained: the messages may hold cells."""
+"""How polars fails. Suppress these, do not chain them: their messages may hold cells."""
 _STDERR = 2
 _lock = Lock()
-_inside = 0  # blocks that are open, in any thread
+_inside = 0  # open blocks, in any thread
 _noise = False  # whether one of them failed
-_held: tuple[int, int] | None = None  # the descriptor as it was, and where it leads meanwhile
+_held: tuple[int, int] | None = None  # the original descriptor, and the target of the redirection
 
 __all__ = ["GIVEN_UP", "quiet"]
 
@@ -28,7 +28,7 @@ __all__ = ["GIVEN_UP", "quiet"]
 def quiet() -> Iterator[None]:
     """Hold back what anything in this process writes to standard error; pass it on unless the block fails.
 
-    Blocks in several threads share one silence, which ends with the last of them.
+    Blocks in several threads share one redirection, which ends with the last of them.
     """
     global _inside, _noise
     with _lock:

@@ -1,7 +1,7 @@
 """Text files as a stream of blocks of whole records, with bounded memory.
 
-A block is what a CSV parser is given at once. Cutting at record ends is done here so that one reader serves
-every text format, plain or gzipped, and so that caps on size hold before anything is parsed.
+A block is the input of one CSV parser call. Cutting at record ends happens here so that one reader serves
+every text format, plain or gzipped, and so that size limits apply before anything is parsed.
 
 Privacy: private; errors name the file and the row, never a cell.
 """
@@ -24,7 +24,7 @@ __all__ = ["FREE_BYTES", "MAX_RATIO", "Block", "blocks", "refuse_bomb"]
 
 
 class Block(NamedTuple):
-    """Whole lines of a file, each ended by LF.
+    """Whole lines of a file, each ending in LF.
 
     Attributes:
         row: 1-based number of the first line in the file.
@@ -39,7 +39,7 @@ def refuse_bomb(path: Path, unpacked: int, max_bytes: int) -> None:
     """Refuse a file that unpacks to more than ``max_bytes``, or to more than 100 times its size.
 
     Raises:
-        DataError: it does.
+        DataError: the file unpacks to too much.
     """
     if unpacked > max_bytes:
         raise DataError(
@@ -47,7 +47,7 @@ def refuse_bomb(path: Path, unpacked: int, max_bytes: int) -> None:
         )
     if unpacked > max(FREE_BYTES, MAX_RATIO * path.stat().st_size):
         raise DataError(
-            f"{path} unpacks to over {MAX_RATIO} times its size: no ratings do; unpack it yourself"
+            f"{path} unpacks to over {MAX_RATIO} times its size, unlike any ratings; unpack it yourself"
         )
 
 
@@ -56,7 +56,7 @@ def blocks(path: Path, max_bytes: int, *, quoted: bool = False) -> Iterator[Bloc
 
     Args:
         path: a file, gzipped if its name ends in ``.gz``.
-        max_bytes: the most that the file may unpack to.
+        max_bytes: the most bytes that the file may unpack to.
         quoted: whether double quotes protect line ends.
 
     Yields:
@@ -108,7 +108,7 @@ def _read(stream: BinaryIO, path: Path) -> bytes:
 
 
 def _record_end(data: bytes, quoted: bool) -> int:
-    """Where the last whole record ends: after a line end with an even number of quotes before it."""
+    """The end of the last whole record: after a line end with an even number of quotes before it."""
     end = data.rfind(b"\n") + 1
     odd = quoted and data.count(b'"', 0, end) % 2
     while odd and end and len(data) - end <= MAX_RECORD:
@@ -119,7 +119,7 @@ def _record_end(data: bytes, quoted: bool) -> int:
 
 
 def _endless(path: Path, row: int, data: bytes, quoted: bool) -> str:
-    """What is wrong with a block in which no record ends."""
+    """Describe what is wrong with a block in which no record ends."""
     if not quoted or b'"' not in data:
         row += data.count(b"\n")
         return f"{path}, row {row}: over {MAX_RECORD} bytes; is this text, one rating a line, ended by LF?"
