@@ -1,1 +1,1 @@
-"""Compiled loops: arrays in, arrays out, no files, no noise of their own."""
+"""Compiled loops: arrays in, arrays out; no files and no entropy of their own."""

@@ -1,4 +1,4 @@
-"""Compressed sparse rows (CSR) on their way into a compiled loop, which checks nothing itself."""
+"""Check compressed sparse rows (CSR) before a compiled loop, which does not check anything itself."""
 
 from typing import Any, NamedTuple
 
@@ -41,15 +41,15 @@ def ascends(indptr: Ints, columns: Ints32) -> bool:
 
 
 def check_rows(indptr: Ints, columns: Ints32, n_columns: int) -> None:
-    """See that ``indptr`` cuts ``columns`` into rows, and that these lie in 0 to ``n_columns`` - 1.
+    """Check that ``indptr`` cuts ``columns`` into rows and that columns lie in 0 to ``n_columns`` - 1.
 
     Args:
-        indptr: where each row's ratings start, and the last ones end, shape (n_rows + 1,).
+        indptr: where each row's ratings start, then where the last ones end, shape (n_rows + 1,).
         columns: column of each rating, shape (n_ratings,).
         n_columns: number of columns.
 
     Raises:
-        ValueError: they do not fit together.
+        ValueError: the arrays do not fit together.
     """
     if not cuts(indptr, len(columns)):
         raise ValueError("indptr must run from 0 to the number of ratings and not descend")
@@ -58,7 +58,7 @@ def check_rows(indptr: Ints, columns: Ints32, n_columns: int) -> None:
 
 
 def frozen(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
-    """A read-only, contiguous view of this type, or a copy: numba compiles anew for writable arrays."""
+    """A read-only, contiguous view of this type, or a copy: numba would compile again for writable arrays."""
     view = np.ascontiguousarray(array.astype(dtype, casting="safe", copy=False)).view()
     view.flags.writeable = False
     return view

@@ -1,8 +1,8 @@
-"""Tiles of 16 × 16 single-precision numbers, held in vector registers while they are worked on.
+"""Tiles of 16 × 16 single-precision numbers, held in vector registers during an operation.
 
-A matrix lies in a flat array, row after row, ``stride`` numbers a row, a multiple of 16. A tile begins at a
+A matrix lies in a flat array, row after row, ``stride`` numbers per row, a multiple of 16. A tile begins at a
 row and a column that are multiples of 16. Each operation reads its rows as sixteen vectors, works on them in
-registers, and writes them back: LLVM does not find this by itself in loops over single numbers.
+registers, and writes them back; LLVM does not vectorise loops over single numbers this way by itself.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ cgutils: Any = untyped_cgutils
 _intrinsic: Any = extending.intrinsic  # its stub counts the typing context among the arguments
 _FLOAT, _INT = ir.FloatType(), ir.IntType(64)
 _ROW = ir.VectorType(_FLOAT, TILE)
-_FAST = ("contract",)  # a product and a sum may be rounded once
+_FAST = ("contract",)  # a product and a sum may be rounded together
 
 __all__ = [
     "TILE",
@@ -42,13 +42,13 @@ __all__ = [
 
 @numba.njit(cache=True, nogil=True)
 def aligned(size: int) -> Floats32:
-    """Zeros that start at a cache line: vectors across two of them are slower."""
+    """Zeros that start at a cache line: vectors that straddle two cache lines are slower."""
     room = np.zeros(size + TILE, np.float32)
     return room[-np.int64(room.ctypes.data) % 64 // 4 :][:size]
 
 
 def data_of(context: Any, builder: Any, kind: Any, array: Any) -> Any:
-    """Where the numbers of an array begin."""
+    """Pointer to the first number of an array."""
     return context.make_array(kind)(context, builder, array).data
 
 
@@ -78,12 +78,12 @@ def _minus(builder: Any, row: Any, a: Any, b: Any) -> Any:
 
 
 def _rows(builder: Any, first: Any, stride: Any) -> list[Any]:
-    """Where each of the sixteen rows of a tile begins."""
+    """The offset of each of the sixteen rows of a tile."""
     return [builder.add(first, builder.mul(stride, _INT(r))) for r in range(TILE)]
 
 
 def _sums(builder: Any, count: Any, step: Callable[[Any], tuple[list[Any], Any]], n: int) -> list[Any]:
-    """Σ_b x_r row for the ``n`` numbers x_r and the vector that ``step(b)`` gives, b from 0 to ``count``."""
+    """Σ_b x_r row, b from 0 to ``count``, for the ``n`` numbers x_r and the vector given by ``step(b)``."""
     cells = [cgutils.alloca_once(builder, _ROW) for _ in range(n)]
     for cell in cells:
         builder.store(ir.Constant(_ROW, [0.0] * TILE), cell)
@@ -98,7 +98,7 @@ def _sums(builder: Any, count: Any, step: Callable[[Any], tuple[list[Any], Any]]
 def multiply(_: Any, target: Any, panel: Any, stride: Any, count: Any, i: Any, j: Any, sign: Any) -> Any:
     """``target[i:i+16, j:j+16] += sign · panel[:count, i:i+16]ᵀ panel[:count, j:j+16]``.
 
-    The two may be one matrix where ``count <= i``.
+    ``target`` and ``panel`` may be the same matrix if ``count <= i``.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -135,7 +135,7 @@ def multiply_diagonal(
 ) -> Any:
     """``multiply`` with j = i, and ``rhs[i:i+16] += sign · w @ panel[:count, i:i+16]``.
 
-    Here w is ``weights[at : at + count]``; ``weights`` may be ``rhs`` where ``at + count <= i``.
+    Here w is ``weights[at : at + count]``; ``weights`` may be ``rhs`` if ``at + count <= i``.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -179,8 +179,8 @@ def copy_scaled(_: Any, target: Any, to: Any, source: Any, at: Any, scale: Any) 
 def factorise(_: Any, matrix: Any, stride: Any, i: Any, least: Any, inverse: Any, rhs: Any) -> Any:
     """Replace the tile A at (i, i) by U with Uᵀ U = A, upper triangular, and b = ``rhs[i:i+16]`` by U⁻ᵀ b.
 
-    What is below the diagonal is left undefined. A pivot under ``least[i + r]`` is raised to it; ``inverse``
-    receives one over the diagonal of U.
+    Values below the diagonal are undefined. A pivot below ``least[i + r]`` is raised to it; ``inverse``
+    receives the reciprocals of U's diagonal.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -199,7 +199,7 @@ def factorise(_: Any, matrix: Any, stride: Any, i: Any, least: Any, inverse: Any
             lane = ir.IntType(32)(r)
             pivot = builder.extract_element(rows[r], lane)
             least = builder.load(builder.gep(lowest, [builder.add(i, _INT(r))]))
-            enough = builder.fcmp_ordered(">", pivot, least)  # also false where the pivot is not a number
+            enough = builder.fcmp_ordered(">", pivot, least)  # also false if the pivot is NaN
             one_over = builder.fdiv(_FLOAT(1.0), builder.call(root, [builder.select(enough, pivot, least)]))
             builder.store(one_over, builder.gep(inverses, [builder.add(i, _INT(r))]))
             rows[r] = builder.fmul(rows[r], spread(builder, one_over))
@@ -245,14 +245,14 @@ def substitute(_: Any, matrix: Any, stride: Any, i: Any, j: Any, inverse: Any) -
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def prefetch(_: Any, array: Any, index: Any) -> Any:
-    """Ask the memory for ``array[index]`` of a contiguous array, which need not exist, without waiting."""
+    """Prefetch ``array[index]`` of a contiguous array; the index may be out of range."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         byte, i32 = ir.IntType(8).as_pointer(), ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [byte, i32, i32, i32])
         hint = builder.module.declare_intrinsic("llvm.prefetch", (byte,), kind)
         where = builder.gep(data_of(context, builder, signature.args[0], arguments[0]), [arguments[1]])
-        builder.call(hint, [builder.bitcast(where, byte), i32(0), i32(3), i32(1)])  # to read, to keep, data
+        builder.call(hint, [builder.bitcast(where, byte), i32(0), i32(3), i32(1)])  # read, keep, data
         return context.get_dummy_value()
 
     return numba.types.void(array, numba.types.int64), generate

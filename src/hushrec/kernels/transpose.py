@@ -1,4 +1,4 @@
-"""Compressed rows regrouped by column. Privacy: as the ratings that are given."""
+"""Compressed rows regrouped by column. Privacy: as the given ratings."""
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -18,14 +18,14 @@ def transpose(indptr: Ints, columns: Ints32, n_columns: int, *, threads: int = 2
     """Ratings regrouped by column, rows ascending within a column.
 
     Args:
-        indptr: where each row's ratings start, and the last ones end, shape (n_rows + 1,).
+        indptr: where each row's ratings start, then where the last ones end, shape (n_rows + 1,).
         columns: column of each rating, shape (n_ratings,).
         n_columns: number of columns.
-        threads: how many to use; the result does not depend on it.
+        threads: number of threads; the result does not depend on it.
 
     Returns:
-        where each column's ratings start and the last ones end, shape (n_columns + 1,); the row of each
-        rating; its place among the arguments, so that ``values[order]`` are the regrouped values: int32, or
+        where each column's ratings start, then where the last ones end, shape (n_columns + 1,); the row of
+        each rating; its index in the arguments, so that ``values[order]`` are the regrouped values: int32, or
         int64 from 2^31 ratings.
 
     Raises:
@@ -39,7 +39,7 @@ def transpose(indptr: Ints, columns: Ints32, n_columns: int, *, threads: int = 2
     n_rows, n_ratings = len(indptr) - 1, len(columns)
     indptr, columns = frozen(indptr, np.int64), frozen(columns, np.int32)
     cuts = np.searchsorted(indptr, np.linspace(0, n_ratings, threads + 1)[1:-1])
-    shares = list(pairwise([0, *cuts.tolist(), n_rows]))  # rows, split into shares of as many ratings
+    shares = list(pairwise([0, *cuts.tolist(), n_rows]))  # shares of rows with about equally many ratings
     rows = np.empty(n_ratings, np.int32)
     order = np.empty(n_ratings, np.int32 if n_ratings < 1 << 31 else np.int64)
     counts = np.zeros((threads, n_columns), np.int64)
@@ -65,7 +65,7 @@ def _count(begin: int, end: int, indptr: Ints, columns: Ints32, counts: Ints) ->
 def _scatter(
     begin: int, end: int, indptr: Ints, columns: Ints32, cursors: Ints, rows: Ints32, order: NDArray[Any]
 ) -> None:
-    """Write where the ratings of the rows ``begin`` to ``end`` go, each column's from its cursor on."""
+    """Write the destinations of the ratings in rows ``begin`` to ``end``, each column from its cursor on."""
     for row in range(begin, end):
         for p in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
             column = np.uint64(columns[p])

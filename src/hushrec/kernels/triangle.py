@@ -14,7 +14,7 @@ def packed_size(n: int) -> int:
 
 
 def diagonal_positions(n: int) -> Ints:
-    """Where the diagonal lies in a packed (n, n) upper triangle, shape (n,): i n − i (i − 1) / 2."""
+    """Positions of the diagonal in a packed (n, n) upper triangle, shape (n,): i n − i (i − 1) / 2."""
     i = np.arange(n, dtype=np.int64)
     return i * n - i * (i - 1) // 2
 
@@ -24,14 +24,14 @@ def unpack(packed: NDArray[Any], n: int, dtype: DTypeLike = np.float64) -> NDArr
 
     Args:
         packed: the upper triangle, row by row, shape (n (n + 1) / 2,).
-        n: rows of the matrix.
-        dtype: of the matrix; float64 holds integers exactly up to 2^53.
+        n: number of rows of the matrix.
+        dtype: dtype of the matrix; float64 holds integers exactly up to 2^53.
 
     Returns:
         the matrix, shape (n, n).
 
     Raises:
-        ValueError: the triangle is of another size.
+        ValueError: the triangle has another size.
     """
     if packed.shape != (packed_size(n),):
         raise ValueError(f"the packed triangle of {n} items has {packed_size(n)} cells, not {packed.shape}")

@@ -1,1 +1,1 @@
-"""Private sums over ratings, each with the bound that its noise is calibrated to."""
+"""Private sums over ratings, each with the sensitivity bound that calibrates its noise."""

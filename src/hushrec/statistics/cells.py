@@ -1,4 +1,4 @@
-"""Every rating under noise of its own: the one statistic from which any factoriser may go on."""
+"""Every rating with its own noise: a statistic that any factoriser can use as input."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,16 +19,16 @@ from hushrec.statistics.residuals import Residuals
 class Cells:
     """Residuals with Laplace noise, one by one (Friedman, Berkovsky & Kaafar 2016, Algorithm 3 and eq. 8).
 
-    Adjacency ``replace``: noise on every rating. ``add-remove``: on every cell of people × items, the empty
-    ones being 0; those under the threshold are dropped, and the others are drawn without ever holding the
-    matrix.
+    Adjacency ``replace``: noise on every rating. ``add-remove``: noise on every cell of people × items, where
+    empty cells are 0; cells below the threshold are dropped. The remaining cells are drawn without ever
+    storing the matrix.
 
     Args:
-        domain: the public frame, with a roster.
-        adjacency: of the guarantee.
+        domain: the public domain, with a roster.
+        adjacency: adjacency of the guarantee.
         clip: B, bound on a residual, in rating units.
-        threshold: α, smallest size of a noisy cell that is kept, in rating units.
-        limit: largest one, to which others are clamped, in rating units.
+        threshold: α, smallest absolute value of a noisy cell that is kept, in rating units.
+        limit: bound to which noisy cells are clamped, in rating units.
 
     Privacy: public.
     """
@@ -45,7 +45,7 @@ class Cells:
         return Residuals(self.domain, self.adjacency, self.clip)
 
     def query(self) -> Query:
-        """The one measurement."""
+        """The only measurement."""
         everywhere = self.domain.n_users * self.domain.n_items
         name, size = ("ratings", EVERY_RATING) if self.adjacency == "replace" else ("cells", everywhere)
         return Query(name, self.residuals.change, "l1", self.residuals.grid.step, size)
@@ -54,8 +54,8 @@ class Cells:
         """Noisy residuals.
 
         Args:
-            grant: that was charged for ``query``.
-            entries: as ``residuals.entries`` makes them.
+            grant: the grant that was charged for ``query``.
+            entries: the result of ``residuals.entries``.
 
         Privacy: charged (the event of ``query``).
         """

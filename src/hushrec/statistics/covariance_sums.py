@@ -22,8 +22,8 @@ from hushrec.statistics.sensitivity import Norm
 
 _BITS = 14
 _MOST_WEIGHT_BITS = 24
-_SUM_BITS = {"l2": 58, "l1": 62}  # of the declared users; under L1 coarser weights would cost more noise
-_KERNEL_BITS = 62  # of a sum that the kernel takes: of more people than were declared it takes several
+_SUM_BITS = {"l2": 58, "l1": 62}  # for the declared users; under L1, coarser weights would cost more noise
+_KERNEL_BITS = 62  # of one kernel sum: if there are more users than declared, several sums are taken
 _FEWEST_WEIGHT_BITS = 8
 _KEPT_BITS = (
     34  # of the squared width of the scale: fine enough to lose nothing, coarse enough to draw noise for
@@ -32,25 +32,25 @@ _KEPT_BITS = (
 
 @dataclass(frozen=True)
 class CovarianceSums:
-    """Σ_u w_u ẑ_u ẑ_uᵀ and Σ_u w_u e_u e_uᵀ, upper triangles, and how they are made.
+    """Σ_u w_u ẑ_u ẑ_uᵀ and Σ_u w_u e_u e_uᵀ as upper triangles, and how they are computed.
 
-    Each user's residuals x = r − item effect are clamped to ±limit, centred on his own shrunk mean, and
-    clamped to ±clip. Weights: unit ``rating``, 1/√c (Gaussian) or 1/c (Laplace), of c + ``offset`` ratings;
-    unit ``user``, min(1, K/c) or its square.
+    Each user's residuals x = r − item effect are clamped to ±limit, centred on the user's own shrunk mean,
+    and clamped to ±clip. Weights: unit ``rating``, 1/√c (Gaussian) or 1/c (Laplace), of c + ``offset``
+    ratings; unit ``user``, min(1, K/c) or its square.
 
-    The published form clamps no residuals before it centres them; here they lie within the width of the scale
-    because the item effects are kept on the scale, and the true Δ is computed from that.
+    The published form does not clamp residuals before centring; here they lie within the width of the scale
+    because the item effects are clamped to the scale, and the true Δ is computed from that.
 
     Args:
-        domain: the public frame.
-        unit, adjacency: of the guarantee.
-        norm: of the noise.
-        published: as the paper prints it.
+        domain: the public domain.
+        unit, adjacency: unit and adjacency of the guarantee.
+        norm: norm of the noise.
+        published: use the algorithm as the paper prints it.
         clip: B, in rating units.
         strength: β_p, fictitious ratings in a user's mean.
         contribution: K (unit ``user``).
         offset: added to c in the weights (unit ``rating``).
-        threads: for the kernel; the sums do not depend on it.
+        threads: number of threads of the kernel; the sums do not depend on it.
 
     Privacy: public.
     """
@@ -68,12 +68,12 @@ class CovarianceSums:
 
     @cached_property
     def grid(self) -> Grid:
-        """Steps that entries are counted in."""
+        """The grid of the entries."""
         return Grid(self.domain.scale.span, _BITS)
 
     @property
     def limit(self) -> float:
-        """Bound on a residual before it is centred: half the width of the scale; as published, all of it."""
+        """Bound on a residual before centring: half the width of the scale; the whole width if ``published``."""
         span = self.domain.scale.span
         return span if self.published else span / 2
 
@@ -84,7 +84,7 @@ class CovarianceSums:
 
     @cached_property
     def weights(self) -> Weights:
-        """Weight of a user by his number of ratings, as fine as the sums of all declared users allow."""
+        """A user's weight by number of ratings, as fine as the sums of all declared users allow."""
         users = math.ceil(math.log2(self.domain.max_users + 1))
         bits = min(_MOST_WEIGHT_BITS, _SUM_BITS[self.norm] - users - 2 * self.bound.bit_length())
         if bits < _FEWEST_WEIGHT_BITS:
@@ -96,7 +96,7 @@ class CovarianceSums:
 
     @property
     def dropped_bits(self) -> int:
-        """Bits of the summed covariance below its published grid; cut off after summing."""
+        """Bits of the summed covariance below its published grid; they are dropped after summing."""
         return max(0, self.weights.bits + 2 * _BITS - _KEPT_BITS)
 
     def queries(self) -> Iterator[Query]:
@@ -123,10 +123,10 @@ class CovarianceSums:
         yield Query("co-rating weights", co_rating, self.norm, self.weights.step, size, claims[1])
 
     def entries(self, ratings: Ratings, item_effects: Floats, level: float) -> Ints32:
-        """Every user's centred and clamped ratings ẑ, in grid steps, shape (n_ratings,).
+        """Each user's centred and clamped ratings ẑ, in grid steps, shape (n_ratings,).
 
         Args:
-            ratings: of all users.
+            ratings: ratings of all users.
             item_effects: released mean rating of each item, shape (n_items,).
             level: released mean residual G′.
 
@@ -160,13 +160,13 @@ class CovarianceSums:
         entries = self.entries(ratings, item_effects, level)
         sums = self._covariance(ratings, entries, weights)
         yield covariance, sums
-        del sums, entries  # a triangle of the whole catalogue each: one at a time
+        del sums, entries  # each is a triangle of the whole catalogue: keep one at a time
         yield co_rating, weighted_gram(*rows, None, weights, n, threads=self.threads)
 
     def _covariance(self, ratings: Ratings, entries: Ints32, weights: Ints) -> Ints:
-        """Σ w ẑ ẑᵀ without its dropped bits: of any number of people exactly, and cut off once.
+        """Σ w ẑ ẑᵀ without its dropped bits: exact for any number of users, truncated once.
 
-        Who goes into which run of the kernel changes no bit, so it may depend on who there is.
+        How users are divided into kernel runs does not change a bit, so it may depend on private data.
         """
         most = (2**_KERNEL_BITS - 1) // max(self.bound, 1) ** 2 - 2**self.weights.bits  # of a run's weights
         ends = np.flatnonzero(np.diff(np.cumsum(weights) // most)) + 1
@@ -188,7 +188,7 @@ class CovarianceSums:
         return sums
 
     def _run(self, ratings: Ratings, entries: Ints32, weights: Ints, start: int, stop: int) -> Ints:
-        """Σ w ẑ ẑᵀ of a run of people."""
+        """Σ w ẑ ẑᵀ for the users of one run."""
         bounds = ratings.indptr[start : stop + 1]
         mine = slice(bounds[0], bounds[-1])
         rows = bounds - bounds[0], ratings.items[mine], entries[mine], weights[start:stop]

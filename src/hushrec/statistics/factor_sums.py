@@ -19,19 +19,20 @@ _FACTOR_BITS = 14
 
 @dataclass(frozen=True)
 class FactorSums:
-    """For every person Σ_i e_ui q_i, for every item Σ_u e_ui p_u, with e = clamp(x − w p·q, ±clip).
+    """Σ_i e_ui q_i for each person and Σ_u e_ui p_u for each item, with e = clamp(x − w p·q, ±clip).
 
     x is the residual of a rating and w the scale's width, rounded up to a power of two. p and q are released
-    and lie in a ball, so that every rating adds a row of norm at most clip · radius to one person's sum, and
-    one to one item's. Factors are put on a grid before they meet ratings, and all else is integers: no slack.
+    and lie in a ball, so each rating adds a row of norm at most clip · radius to the sum of one person and of
+    one item. Factors are rounded to a grid before they meet ratings, and everything else is integers, so the
+    bound needs no slack.
 
     Args:
-        domain: the public frame, with a roster.
-        adjacency: of the guarantee.
+        domain: the public domain, with a roster.
+        adjacency: adjacency of the guarantee.
         rank: number of factors.
-        rounds: how often each side is measured.
+        rounds: number of measurements of each side.
         clip: bound on an error e, in rating units.
-        radius: bound on the norm of p and of q.
+        radius: bound on the norm of each row of p and of q.
 
     Privacy: public.
     """
@@ -45,7 +46,7 @@ class FactorSums:
 
     @cached_property
     def residuals(self) -> Residuals:
-        """x, in the errors' grid and far wider than errors are clipped to."""
+        """x, on the grid of the errors and with a far wider range than the clipped errors."""
         return Residuals(self.domain, self.adjacency, 4 * self.domain.scale.span)
 
     @property
@@ -82,12 +83,12 @@ class FactorSums:
         """Σ_i e_ui q_i in grid steps, shape (n_users, rank).
 
         Args:
-            entries: residuals x, as ``residuals.entries`` makes them.
+            entries: residuals x, the result of ``residuals.entries``.
             people: released p, shape (n_users, rank).
             items: released q, shape (n_items, rank).
 
         Raises:
-            ValueError: A row of p or q is longer than the radius.
+            ValueError: a row of p or q is longer than the radius.
 
         Privacy: bounded, by the query's sensitivity.
         """
@@ -106,32 +107,32 @@ class FactorSums:
         return sums
 
     def in_ball(self, factors: Floats) -> Floats:
-        """Each row that is longer than the radius scaled down to it. Privacy: public in, public out."""
+        """Scale rows longer than the radius down to it. Privacy: public in, public out."""
         return in_ball(factors, self.radius)
 
     def on_grid(self, factors: Floats) -> Ints32:
-        """Factors in grid steps, toward zero, which can only shorten a row.
+        """Factors in grid steps, rounded toward zero, which can only shorten a row.
 
         Raises:
-            ValueError: A row is longer than the radius.
+            ValueError: a row is longer than the radius.
 
         Privacy: public in, public out.
         """
         steps = np.trunc(factors * 2.0**_FACTOR_BITS)
-        if not ((steps**2).sum(axis=1) <= self._limit**2).all():  # what is no number is not below, either
-            raise ValueError("factors must lie in the ball before they meet ratings")
+        if not ((steps**2).sum(axis=1) <= self._limit**2).all():  # also true for NaN
+            raise ValueError("factors must lie in the ball before they meet ratings; use in_ball")
         return steps.astype(np.int32)
 
     def _errors(self, entries: CSR, people: Floats, items: Floats) -> Ints32:
         factors = self.on_grid(people), self.on_grid(items)
-        # p·q has 2 · 14 bits, and w is 14 bits of the residuals' grid.
+        # p·q has 2 · 14 bits; w has 14 bits on the residuals' grid.
         found: Ints32 = errors(*entries, *factors, _FACTOR_BITS, self.bound)
         return found
 
 
 def in_ball(factors: Floats, radius: float) -> Floats:
-    """Each row that is longer than ``radius`` scaled down to it. Privacy: public in, public out."""
+    """Scale rows longer than ``radius`` down to it. Privacy: public in, public out."""
     norms = np.sqrt((factors**2).sum(axis=1, keepdims=True))
-    # A hair below, so that no rounding lengthens it.
+    # Scale to slightly less, so that rounding cannot lengthen the row.
     shrink = np.minimum(1.0, radius * (1 - 1e-9) / np.maximum(norms, 1e-300))
     return np.asarray(factors * shrink, dtype=np.float64)

@@ -1,8 +1,8 @@
-"""How much memory and time a fit takes, from public facts alone.
+"""Memory and time of a fit, from public facts alone.
 
-Each model says so beside its algorithm: bytes that are held at once beside the ratings, no less than will be,
-and seconds of a processor, right to a factor of three. What goes with the number of ratings and of people,
-which is private, is given for each of them.
+Each model states them next to its algorithm: an upper bound on the bytes held at once in addition to the
+ratings, and processor seconds, accurate to a factor of three. The numbers of ratings and people are private,
+so what grows with them is stated per rating and per person.
 
 Privacy: public.
 """
@@ -16,22 +16,22 @@ from hushrec.privacy.accounting.events import EVERY_RATING
 from hushrec.statistics.query import Query
 
 DRAWS, FLOPS = 2e7, 3e10
-"""Draws of noise, and multiplications in single precision, a second."""
+"""Noise draws, and single-precision multiplications, per second."""
 LISTED = 400.0
-"""Bytes of each person of a roster: to find them in the ratings, and to print them in a release."""
+"""Bytes per person on a roster: to find them in the ratings, and to write them into a release."""
 COPIED = 24.0
-"""Bytes of each entry of the sum that is being measured: as it was summed, under noise, and kept."""
+"""Bytes per entry of the sum being measured: as summed, with noise, and as stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """What a fit takes.
+    """Memory and time of a fit.
 
     Args:
-        memory: bytes beside the ratings.
-        each_rating, each_person: bytes more for each of them in the ratings.
-        seconds: roughly.
-        million_ratings: roughly the seconds more for a million of them.
+        memory: bytes in addition to the ratings.
+        each_rating, each_person: further bytes per rating and per person in the ratings.
+        seconds: rough time.
+        million_ratings: rough further seconds per million ratings.
 
     Privacy: public.
     """
@@ -44,9 +44,9 @@ class Footprint:
 
     @classmethod
     def of(cls, queries: Iterable[Query]) -> Self:
-        """What measuring takes, with every released value kept to the end and copied twice by what follows.
+        """The cost of the measurements, if every released value is stored to the end and copied twice.
 
-        For models that know no better.
+        For models without an estimate of their own.
         """
         sizes = [query.size for query in queries]
         entries = [size for size in sizes if size != EVERY_RATING]
@@ -55,7 +55,7 @@ class Footprint:
         return cls(memory, 2 * ratings, LISTED, sum(entries) / DRAWS, float(len(sizes)))
 
     def then(self, other: "Footprint") -> "Footprint":
-        """One thing after another: the memory of the larger one, the time of both."""
+        """One fit after the other: the larger memory, the sum of the times."""
         return Footprint(
             max(self.memory, other.memory),
             max(self.each_rating, other.each_rating),
@@ -65,12 +65,12 @@ class Footprint:
         )
 
     def held(self, n_ratings: int, n_people: int) -> float:
-        """Bytes beside so many ratings of so many people. Privacy: public function of private numbers."""
+        """Bytes in addition to the ratings, for these counts. Privacy: public function of private numbers."""
         return self.memory + self.each_rating * n_ratings + self.each_person * n_people
 
     @property
     def room(self) -> str:
-        """The memory in words."""
+        """The memory, in words."""
         each = f"{in_bytes(self.each_rating)} for each of them"
         if self.each_person >= 1000:
             each += f" and {in_bytes(self.each_person)} for each person"

@@ -1,8 +1,8 @@
-"""The integer grids that private sums live on.
+"""The integer grids of private sums.
 
-Ratings and everything made from them are counted in steps of ``2^-bits`` of the scale's width, rounded up
-to a power of two; a user's weight in steps of a power of two. Sums of integers are exact in any order, so the
-same ratings give the same bits whatever the order of rows, the number of threads or of chunks.
+Ratings and everything computed from them are counted in steps of ``2^-bits`` of the scale's width, rounded up
+to a power of two; user weights in steps of a power of two. Sums of integers are exact in any order, so the
+same ratings give the same bits whatever the order of rows and the number of threads or chunks.
 """
 
 import math
@@ -16,7 +16,7 @@ from hushrec.arrays import Floats, Ints
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Steps that ratings are counted in.
+    """A grid on which ratings are counted.
 
     Args:
         span: width of the rating scale.
@@ -34,7 +34,7 @@ class Grid:
         return 2.0 ** (math.ceil(math.log2(self.span)) - self.bits)
 
     def count(self, value: float) -> int:
-        """Number of whole steps in ``value``, toward zero."""
+        """Number of whole steps in ``value``, rounded toward zero."""
         return math.trunc(value / self.step)
 
     def counts(self, values: Floats) -> Ints:
@@ -47,11 +47,11 @@ class Weights:
     """Weight of a user with c ratings: min(1, (K/(c + offset))^power), rounded down to a grid.
 
     Args:
-        largest: number of ratings up to which it is needed.
+        largest: largest number of ratings for which the weight is needed.
         bits: fineness; a step is 2^-bits.
-        power: ½ for vectors under L2 norms and 1 for matrices where unit ``user`` is protected, twice that
-            under L1 norms; ½ (L2) or 1 (L1) for matrices where unit ``rating`` is.
-        contribution: K, the number of ratings from which on a user's weight decreases.
+        power: for vectors under L2 norms and matrices, unit ``user``: ½ and 1, twice that under L1 norms;
+            for matrices, unit ``rating``: ½ (L2) or 1 (L1).
+        contribution: K, the number of ratings above which a user's weight decreases.
         offset: added to c.
 
     Privacy: public.
@@ -65,7 +65,7 @@ class Weights:
 
     @cached_property
     def steps(self) -> Ints:
-        """For c = 0 … largest, in steps, shape (largest + 1,)."""
+        """The weights for c = 0 … largest, in steps, shape (largest + 1,)."""
         counts = np.maximum(np.arange(self.largest + 1) + self.offset, 1.0)
         weights = np.minimum(1.0, (self.contribution / counts) ** self.power)
         return np.asarray(np.floor(weights * 2.0**self.bits), dtype=np.int64)
@@ -77,5 +77,5 @@ class Weights:
 
     @property
     def values(self) -> Floats:
-        """For c = 0 … largest, as they are, shape (largest + 1,)."""
+        """The weights for c = 0 … largest, as numbers, shape (largest + 1,)."""
         return np.asarray(self.steps * self.step, dtype=np.float64)

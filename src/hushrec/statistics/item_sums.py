@@ -1,4 +1,4 @@
-"""Sums and counts of ratings: over all, and item by item (McSherry & Mironov 2009, §4.2 and §4.5)."""
+"""Sums and counts of ratings, overall and per item (McSherry & Mironov 2009, §4.2 and §4.5)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,29 +17,29 @@ from hushrec.statistics.sensitivity import Norm, vector_user
 
 _BITS = 14
 _WEIGHT_BITS = 28
-_COUNT_BITS = 4  # below one, so that little noise can be drawn too
+_COUNT_BITS = 4  # below one, so that small noise can be drawn too
 _FULL_BITS = 16  # of a personal weight
-_KEPT_BITS = 30  # of weight × entry, so that the sums of a billion users stay below 2^62
+_KEPT_BITS = 30  # of weight × entry, so that sums over a billion users stay below 2^62
 
 
 @dataclass(frozen=True)
 class EffectSums:
-    """What is measured of items, and how.
+    """The sums and counts measured per item.
 
-    Unit ``rating``: Σ (r − mid) and the number of ratings of each item. Unit ``user``: every user's
-    ratings are centred on his own mean at home, clamped to ±clip, and weighted by √(K/c) where he has
-    c > K of them, so that the norm of all that he gives is at most √K · clip (sums) and √K (counts). The
+    Unit ``rating``: Σ (r − mid) and the number of ratings of each item. Unit ``user``: each user's ratings
+    are centred on the user's own mean, clamped to ±clip, and weighted by √(K/c) if the user has c > K of
+    them, so the norm of a user's whole contribution is at most √K · clip (sums) and √K (counts). The
     published form neither shifts nor centres.
 
     Args:
-        domain: the public frame.
-        unit, adjacency: of the guarantee.
-        norm: of the noise.
-        published: as the paper prints it.
+        domain: the public domain.
+        unit, adjacency: unit and adjacency of the guarantee.
+        norm: norm of the noise.
+        published: use the algorithm as the paper prints it.
         clip: bound on a centred rating (unit ``user``).
         contribution: K (unit ``user``); the paper's is 1.
         strength: fictitious ratings at the middle of the scale in a user's mean (unit ``user``).
-        personal: whether people have weights of their own, which scale all that they give (unit ``user``).
+        personal: whether users have individual weights, which scale their whole contribution (unit ``user``).
 
     Privacy: public.
     """
@@ -56,35 +56,35 @@ class EffectSums:
 
     @cached_property
     def grid(self) -> Grid:
-        """Steps that ratings are counted in."""
+        """The grid of the ratings."""
         return Grid(self.domain.scale.span, _BITS)
 
     @property
     def origin(self) -> float:
-        """What is subtracted from every rating before it is summed."""
+        """The value subtracted from every rating before summing."""
         return 0.0 if self.published else self.domain.scale.mid
 
     @cached_property
     def levels(self) -> Ints:
-        """Every possible rating less ``origin``, in steps."""
+        """Every possible rating minus ``origin``, in steps."""
         lo, _, step = self.domain.scale
         ratings = lo + step * np.arange(self.domain.scale.levels, dtype=np.float64)
         levels = self.grid.counts(ratings - self.origin)
         if np.abs(levels).max() >= 2**30:
             raise DomainError(
-                "this scale lies too far from zero for its width: declare ratings less its middle"
+                "this scale lies too far from zero for its width; declare ratings minus its middle"
             )
         return levels
 
     @cached_property
     def weights(self) -> Weights:
-        """Weight of a user by his number of ratings (unit ``user``)."""
+        """A user's weight by number of ratings (unit ``user``)."""
         largest = min(self.domain.cap, self.domain.n_items)
         return Weights(largest, _WEIGHT_BITS, 1.0 if self.norm == "l1" else 0.5, self.contribution)
 
     @property
     def _shift(self) -> int:
-        """Bits that are dropped from weight × entry."""
+        """Bits dropped from weight × entry."""
         return max(0, _WEIGHT_BITS + self._bound.bit_length() - _KEPT_BITS)
 
     @property
@@ -124,8 +124,8 @@ class EffectSums:
 
         Args:
             ratings: private ratings.
-            personal: everybody's weight w in steps of 2^-16, shape (n_users,); what he gives is at most w
-                times each query's sensitivity.
+            personal: each user's weight w in steps of 2^-16, shape (n_users,); a user's contribution is at
+                most w times each query's sensitivity.
 
         Privacy: bounded, each by its query's sensitivity; unit ``user`` needs ratings capped to the
         domain's cap.

@@ -13,13 +13,13 @@ from hushrec.kernels.sums.marginal_gradients import marginal_gradients
 from hushrec.statistics.population import FULL
 from hushrec.statistics.query import Query
 
-_STRENGTH = 5.0  # fictitious ratings at the items' effects in a person's own level
-_STEP_BITS = 16  # below the clip, so that truncation drops little of a person who rated much
+_STRENGTH = 5.0  # fictitious ratings at the items' effects in a person's own bias
+_STEP_BITS = 16  # below the clip, so that truncation drops little from a person with many ratings
 _THREADS = 2
 
 
 def at_home(ratings: Ratings, item_effects: Floats) -> Floats:
-    """Every rating less its item's effect and its person's own level, which he takes at home.
+    """Each rating minus its item's effect and its person's bias, computed from their own ratings.
 
     Args:
         ratings: private ratings, at least one.
@@ -59,17 +59,17 @@ class _Gradients:
 
 @dataclass(frozen=True)
 class HomeGradients(_Gradients):
-    """Σ_u of every person's gradient of the item factors, made from a vector that he fits himself.
+    """Σ_u of each person's gradient of the item factors, at a vector fitted to their own ratings.
 
-    Any map of one person's own ratings is free in unit ``user``; all that he gives is clipped to norm
-    ``contribution`` and truncated to a grid, toward zero.
+    Any map of one person's own ratings is free in unit ``user``; the whole contribution of a person is
+    clipped to norm ``contribution`` and truncated to a grid, toward zero.
 
     Args:
-        domain: the public frame.
+        domain: the public domain.
         rank: number of factors.
-        rounds: how often the gradients are measured.
+        rounds: number of measurements of the gradients.
         clip: bound on a rating's error, in rating units.
-        contribution: bound on the L2 norm of all that one person gives, in squared rating units.
+        contribution: bound on the L2 norm of a person's whole contribution, in squared rating units.
 
     Privacy: public.
     """
@@ -88,7 +88,7 @@ class HomeGradients(_Gradients):
             ratings: private ratings, capped to the domain's cap.
             item_effects: released, shape (n_items,).
             items: released factors, shape (n_items, rank).
-            ridge: weight of the prior in a person's own fit.
+            ridge: weight of the prior in each person's own fit.
 
         Privacy: bounded, by the query's sensitivity.
         """
@@ -101,19 +101,19 @@ class HomeGradients(_Gradients):
 
 @dataclass(frozen=True)
 class MarginalGradients(_Gradients):
-    """Σ_u of every person's gradient of noise · ln p(his ratings | item factors), his vector integrated out.
+    """Σ_u of each person's gradient of noise · ln p(ratings | item factors), their vector integrated out.
 
-    Any map of one person's own ratings is free in unit ``user``; all that he gives is clipped to norm
-    ``contribution`` times his weight and truncated to a grid, toward zero.
+    Any map of one person's own ratings is free in unit ``user``; the whole contribution of a person is
+    clipped to norm ``contribution`` times their weight and truncated to a grid, toward zero.
 
     Args:
-        domain: the public frame.
+        domain: the public domain.
         rank: number of factors.
-        rounds: how often the gradients are measured.
-        rate: probability with which a person takes part in a round.
+        rounds: number of measurements of the gradients.
+        rate: probability that a person takes part in a round.
         noise: variance of a rating around effects and factors, in squared rating units.
         clip: bound on a rating's error, in rating units.
-        contribution: bound on the L2 norm of all that one person gives.
+        contribution: bound on the L2 norm of a person's whole contribution.
 
     Privacy: public.
     """
@@ -132,8 +132,7 @@ class MarginalGradients(_Gradients):
         """The sum of one round, in grid steps, shape (n_items, rank).
 
         Args:
-            people: gives those who take part, ratings capped, with their weights in steps of 2^-16, block by
-                block.
+            people: the participants, ratings capped, with weights in steps of 2^-16, block by block.
             item_effects: released, shape (n_items,).
             item_factors: released, shape (n_items, rank).
 

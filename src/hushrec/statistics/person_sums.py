@@ -1,4 +1,4 @@
-"""Sums and counts of ratings person by person, for models that publish every person's level."""
+"""Sums and counts of ratings per person, for models that publish a bias for every person."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,19 +13,19 @@ from hushrec.statistics.query import Query
 from hushrec.statistics.residuals import Residuals
 from hushrec.statistics.sensitivity import Norm
 
-_COUNT_BITS = 4  # below one, so that little noise can be drawn too
+_COUNT_BITS = 4  # below one, so that small noise can be drawn too
 
 
 @dataclass(frozen=True)
 class PeopleSums:
-    """Σ clamp(r − item effect, ±clip) and the number of ratings of every person on the roster.
+    """Σ clamp(r − item effect, ±clip) and the number of ratings of each person on the roster.
 
     Friedman, Berkovsky & Kaafar 2016, Algorithm 2. Unit ``rating``: one rating is in one person's sum.
 
     Args:
-        domain: the public frame, with a roster.
-        adjacency: of the guarantee.
-        norm: of the noise.
+        domain: the public domain, with a roster.
+        adjacency: adjacency of the guarantee.
+        norm: norm of the noise.
         published: also measure the sum over all residuals, for GAvg′.
         clip: bound on a residual, in rating units.
 
@@ -40,7 +40,7 @@ class PeopleSums:
 
     @cached_property
     def residuals(self) -> Residuals:
-        """What is summed."""
+        """The residuals that are summed."""
         return Residuals(self.domain, self.adjacency, self.clip)
 
     def queries(self) -> Iterator[Query]:

@@ -1,4 +1,4 @@
-"""The people who take part, block by block, each with the weight that his own ε leaves him."""
+"""The people who take part, block by block, each with the weight that their own ε allows."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
@@ -12,16 +12,16 @@ from hushrec.data.ratings import Ratings
 from hushrec.statistics.query import Query
 
 FULL = 1 << 16
-"""A weight of one, in steps of the grid that weights are on."""
+"""A weight of one, in steps of the weights' grid."""
 
 
 class Population:
-    """People with ratings, less those of weight 0: they leave no trace, not even in what is drawn for others.
+    """People with ratings, without those of weight 0, who do not even affect what is drawn for others.
 
     Args:
         source: private ratings, capped, in memory or in block files.
-        weigh: weights in steps of 2^-16, from 0 to ``FULL``, for the ε that people ask for; shape in, shape
-            out. None where nobody asks.
+        weigh: maps requested ε to weights in steps of 2^-16, from 0 to ``FULL``, of the same shape. None if
+            no ε are requested.
 
     Privacy: private.
     """
@@ -31,7 +31,7 @@ class Population:
         self._source, self._weigh = source, weigh
 
     def blocks(self) -> Iterator[tuple[Ratings, Ints]]:
-        """The ratings block by block, with everybody's weight; every block has a rating. Privacy: private."""
+        """The ratings block by block, with weights; every block has a rating. Privacy: private."""
         if self._kept is not None:
             yield self._kept
             return
@@ -42,14 +42,14 @@ class Population:
 
     @cached_property
     def n_people(self) -> int:
-        """How many take part. Privacy: private."""
+        """Number of people who take part. Privacy: private."""
         return sum(len(weights) for _, weights in self.blocks())
 
     def sampled(self, chosen: Bools) -> Iterator[tuple[Ratings, Ints]]:
-        """``blocks``, with weight 0 for whoever was not chosen.
+        """``blocks``, with weight 0 for people who are not chosen.
 
         Args:
-            chosen: who takes part in a round, shape (n_people,).
+            chosen: whether each person takes part in a round, shape (n_people,).
 
         Privacy: private.
         """
@@ -61,10 +61,10 @@ class Population:
     def total(
         self, measure: Callable[[Ratings, Ints], Iterable[tuple[Query, Ints]]]
     ) -> list[tuple[Query, Ints]]:
-        """Sums over all blocks: integers, so the same bits as over one.
+        """Sums over all blocks: integers, so the same bits as from a single block.
 
         Args:
-            measure: the sums of a block of weighted people, each with its description.
+            measure: computes the sums of a block of weighted people, each with its query.
 
         Privacy: bounded, each by its query's sensitivity.
         """
@@ -78,7 +78,7 @@ class Population:
 
     @cached_property
     def _kept(self) -> tuple[Ratings, Ints] | None:
-        """The one block of ratings in memory; None for block files, and where there is nobody."""
+        """The single block of ratings in memory; None for block files, and if nobody takes part."""
         if not isinstance(self._source, Ratings):
             return None
         ratings, weights = self._weighed(self._source)

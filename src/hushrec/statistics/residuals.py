@@ -1,4 +1,4 @@
-"""What is left of a rating when released averages are taken off, on an integer grid."""
+"""Ratings minus released averages, on an integer grid."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,13 +19,13 @@ _BITS = 14
 class Residuals:
     """x = clamp(r − item effect − user effect, ±clip) (Friedman, Berkovsky & Kaafar 2016, §4.1, eq. 7).
 
-    The effects are released before, so a rating moves no residual but its own: adding one adds an x of at
+    The effects are already released, so a rating changes only its own residual: adding one adds an x of at
     most ``clip``, changing one moves its x by at most 2 · clip, or by the width of the scale if that is less.
-    Ratings, effects and clip are whole numbers of grid steps, so nothing is lost to rounding.
+    Ratings, effects and clip are whole numbers of grid steps, so no rounding occurs.
 
     Args:
-        domain: the public frame, with a roster where user effects are taken off.
-        adjacency: of the guarantee.
+        domain: the public domain, with a roster if user effects are subtracted.
+        adjacency: adjacency of the guarantee.
         clip: bound on |x|, in rating units.
 
     Privacy: public.
@@ -37,7 +37,7 @@ class Residuals:
 
     @cached_property
     def grid(self) -> Grid:
-        """Steps that residuals are counted in."""
+        """The grid of the residuals."""
         return Grid(self.domain.scale.span, _BITS)
 
     @property
@@ -54,7 +54,7 @@ class Residuals:
 
     @property
     def change(self) -> float:
-        """How far a neighbour moves one residual, all others staying where they are."""
+        """The most that a neighbour moves one residual, all others unchanged."""
         if self.adjacency == "replace":
             return min(2 * self.bound, int(self.levels[-1])) * self.grid.step
         return self.bound * self.grid.step

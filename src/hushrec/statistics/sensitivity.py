@@ -1,9 +1,9 @@
-"""How far one rating or one user can move a private sum: suprema over the number of ratings c, in code.
+"""The most that one rating or one user can move a private sum: suprema over the number of ratings c, in code.
 
-Notation: a user's c entries z_i lie in [−B, B]; w(c) is his weight; adding or changing one rating moves each
-of his other entries by at most d(c), because it moves the mean that they are centred on. Sums are truncated
-to a grid, entry by entry, which can add one step ``unit`` to the change of each. Matrices are published as
-upper triangles, diagonal included, so norms run over c (c + 1)/2 pairs.
+Notation: a user's c entries z_i lie in [−B, B]; w(c) is the user's weight; adding or changing one rating
+moves each of their other entries by at most d(c), because it moves the mean that they are centred on. Sums are
+truncated to a grid, entry by entry, which can add one step ``unit`` to the change of each. Matrices are
+published as upper triangles, diagonal included, so norms run over c (c + 1)/2 pairs.
 
 Every function returns a number that is at least the true supremum. McSherry & Mironov 2009, Theorems 4–6,
 with two changes: residuals are clamped before they are centred (their Theorem 4 needs it), and the norm of
@@ -24,13 +24,13 @@ _ROUNDING = 1 + 1e-12
 
 
 def shift_of_mean(counts: Floats, reach: float, strength: float, step: float) -> Floats:
-    """d: how far a user's mean moves when one of ``counts`` ratings is new, reach/(c + strength) + step.
+    """d: how far a user's mean moves if one of ``counts`` ratings is new, reach/(c + strength) + step.
 
     Args:
-        counts: number of ratings that the mean is taken over, the new one included.
+        counts: number of ratings in the mean, the new one included.
         reach: largest distance between a residual and the mean, twice the bound on residuals.
-        strength: number of fictitious ratings in the mean; negative where nothing is subtracted.
-        step: of the grid, because the mean is rounded down to it.
+        strength: number of fictitious ratings in the mean; negative if no mean is subtracted.
+        step: step of the grid, since the mean is rounded down to it.
     """
     if strength < 0:
         return np.zeros_like(counts)
@@ -57,7 +57,7 @@ def matrix_add_remove(
         bound: B.
         unit: step of the sums' grid.
         norm: ``l2`` or ``l1``.
-        reach, strength, step: of the centring, see ``shift_of_mean``.
+        reach, strength, step: parameters of the centring, see ``shift_of_mean``.
     """
     before, after, c = _neighbours(weights)
     moved = 2 * bound * shift_of_mean(c + 1, reach, strength, step)
@@ -70,7 +70,7 @@ def matrix_replace(
 ) -> float:
     """Δ of Σ w z zᵀ when the value of one of c ratings changes, over all 1 ≤ c < len(weights).
 
-    The weight stays. Products in the changed row move by at most 2wB², its diagonal by wB², others by
+    The weight is unchanged. Products in the changed row move by at most 2wB², its diagonal by wB², others by
     2wBd.
     """
     _, after, c = _neighbours(weights)
@@ -81,13 +81,13 @@ def matrix_replace(
 
 
 def matrix_user(weights: Floats, bound: float, unit: float, norm: Norm) -> float:
-    """Δ of Σ w z zᵀ when a whole user comes or goes: max over c of w(c) B² on c (c + 1)/2 pairs."""
+    """Δ of Σ w z zᵀ when a user is added or removed: max over c of w(c) B² on c (c + 1)/2 pairs."""
     c = np.arange(len(weights), dtype=np.float64)
     return _largest(weights * bound**2 + unit, c * (c + 1) / 2, norm)
 
 
 def vector_user(weights: Floats, bound: float, unit: float, norm: Norm) -> float:
-    """Δ of Σ w z when a whole user comes or goes: max over c of w(c) B on c entries."""
+    """Δ of Σ w z when a user is added or removed: max over c of w(c) B on c entries."""
     return _largest(weights * bound + unit, np.arange(len(weights), dtype=np.float64), norm)
 
 

@@ -1,4 +1,4 @@
-"""Chances to land near an item, one row of a matrix of items by items at a time."""
+"""The probability to land near an item, one row of an item-by-item matrix at a time."""
 
 import numba
 import numpy as np
@@ -21,18 +21,18 @@ def landing(
     most: Floats,
     least: Floats,
 ) -> None:
-    """Largest and smallest chance, over all items, to be kept or replaced inside GRP_j = G_j ∪ {j}.
+    """Largest and smallest probability, over all items, to land inside GRP_j = G_j ∪ {j}.
 
-    P(out ∈ GRP_j | i) = p* [i ∈ GRP_j] + (1 − p*)(p |G_i ∩ GRP_j|/|G_i| + (1 − p)|GRP_j|/m), and p = 0 for an
-    i of empty group. The overlaps are counted through the groups that hold each of GRP_j.
+    P(out ∈ GRP_j | i) = p* [i ∈ GRP_j] + (1 − p*)(p |G_i ∩ GRP_j|/|G_i| + (1 − p)|GRP_j|/m), with p = 0 for
+    an i whose group is empty. Overlaps are counted through the groups that contain members of GRP_j.
 
     Args:
-        first, last: the items j from ``first`` to below ``last``.
+        first, last: process the items j from ``first`` up to but excluding ``last``.
         starts, members: the groups, in compressed rows.
-        holding, holders: which items' groups hold each item, in compressed rows.
+        holding, holders: for each item, the items whose groups contain it, in compressed rows.
         keep: p*.
         group: p.
-        most, least: receive the chances, shape (n_items,).
+        most, least: receive the probabilities, shape (n_items,).
 
     Privacy: as the groups.
     """

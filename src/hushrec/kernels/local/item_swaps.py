@@ -1,10 +1,10 @@
-"""Slots of profiles replaced at random: exact draws from ChaCha20's words (RFC 8439), and the law's extremes.
+"""Random replacement of profile slots: exact draws from ChaCha20 words (RFC 8439), and the law's extremes.
 
-Slot n, counted over all rows, has two words at the place that its number gives it: word n of the streams with
-nonce (0, h, 0) and (1, h, 0), h being the upper half of the block counter. The halves of the first say
-whether the item is kept and, if not, whether it is replaced by one of its group; those of the second which
-one, and the slot's priority. Where a half cannot be turned into a uniform choice, further words come from the
-slot's own stream, of nonce (2, n). So no draw depends on threads, or on another slot's rejections.
+Slot n, counted over all rows, uses word n of the two streams with nonces (0, h, 0) and (1, h, 0), where h is
+the upper half of the block counter. The halves of the first word decide whether the item is kept and, if not,
+whether its replacement comes from its group; those of the second give the replacement and the priority. If
+a half does not yield a uniform choice, further words come from the slot's own stream, with nonce (2, n). So
+no draw depends on threads or on the rejections of another slot.
 """
 
 import numba
@@ -22,7 +22,7 @@ __all__ = ["extremes", "substitute"]
 
 @numba.njit(cache=True, nogil=True)
 def extremes(starts: Ints, members: Ints32, most: Floats, least: Floats, holders: Ints) -> None:
-    """In how many groups each item is, and the largest and smallest 1/|G| of these.
+    """Count the groups that contain each item, and find the largest and smallest 1/|G| among them.
 
     Args:
         starts, members: the groups, in compressed rows.
@@ -42,12 +42,12 @@ def extremes(starts: Ints, members: Ints32, most: Floats, least: Floats, holders
 
 @numba.njit(cache=True, nogil=True)
 def _below(n: int, half: int, slot: int, key: Words32, room: Words) -> int:
-    """Uniform on 0 … n − 1: the upper half of a 32-bit half times n, rejected where that is biased.
+    """Uniform on 0 … n − 1: the upper half of n times a 32-bit half, rejected where it would be biased.
 
     Lemire 2019, "Fast random integer generation in an interval", §4.
     """
     product, taken = half * n, 0
-    # Halves of a product below 2³² mod n would come once more often than the others.
+    # Lower halves of the product below 2³² mod n are rejected: they would favour some results.
     if product & 0xFFFFFFFF < n:
         biased = (1 << 32) % n
         while product & 0xFFFFFFFF < biased:
@@ -76,28 +76,27 @@ def substitute(
     listed_marks: Bytes,
     counts: Ints,
 ) -> int:
-    """Keep or replace the item of every slot of some rows.
+    """Keep or replace the item of each slot of some rows.
 
-    Of the slots of a row that land on one item, that of least priority is listed, of equals that of least
-    mark. Priorities are random, so every one of them is as likely to be. What is listed depends on the *set*
-    of landings, marks and priorities alone: if the place of a slot in its row had a say, it would tell which
-    of two slots held the smaller item, for that is how rows are sorted.
-
+    If several slots of a row land on one item, the slot of lowest priority is listed; ties go to the lowest
+    mark. Priorities are random, so all of these slots are equally likely. The list depends only on the *set*
+    of landings, marks and priorities. The order of the slots must not matter: rows are sorted by item, so it
+    would reveal which of two slots held the smaller item.
     Args:
-        first, last: the rows from ``first`` to below ``last``.
+        first, last: process the rows from ``first`` up to but excluding ``last``.
         indptr, columns, marks: all rows; ``columns`` are items.
         key: the key's little-endian words, shape (8,).
-        keep: chance of an item to be kept, in units of 2⁻³².
-        group: chance of a replacement to come from the item's group, in units of 2⁻³².
+        keep: probability that an item is kept, in units of 2⁻³².
+        group: probability that a replacement comes from the item's group, in units of 2⁻³².
         starts, members: the groups, in compressed rows.
-        listed: receives the items, ascending in a row; as long as there are slots.
+        listed: receives the items, ascending in a row; as long as the number of slots.
         listed_marks: receives their marks.
-        counts: receives how many each row has, at the row's own number.
+        counts: receives the number of listed slots of each row, at the row's index.
 
     Returns:
-        How many slots were listed.
+        The number of listed slots.
 
-    Privacy: private in; its results are released under the charge of the law.
+    Privacy: private input; the results are released under the charge of the law.
     """
     n_items = starts.size - 1
     decisions, choices = np.empty(WORDS, np.uint64), np.empty(WORDS, np.uint64)

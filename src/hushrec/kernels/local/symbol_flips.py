@@ -1,6 +1,6 @@
-"""k-ary randomized response on sparse rows, when the cells not answered truly are told by the gaps between.
+"""k-ary randomized response on sparse rows, given the gaps between the cells that are not answered truly.
 
-Uniform choices are exact: a word that would favour one of them is thrown away, and the next one is read.
+Uniform choices are exact: a word that would cause bias is rejected, and the next one is read.
 """
 
 import numba
@@ -15,8 +15,8 @@ _ALL = 2**_BITS
 
 @numba.njit(cache=True, nogil=True)
 def _below(bound: int, words: Words, read: Ints, key: Words32, run: int) -> int:
-    # Lemire 2019, algorithm 5. ``words`` holds the part of the run's stream that ``read[0]`` words of 32 bits
-    # lead into; everything is a signed integer, for bound < 2^31.
+    # Lemire 2019, algorithm 5. ``words`` holds the part of the run's stream around position ``read[0]``,
+    # counted in 32-bit words; all values are signed integers, for bound < 2^31.
     while True:
         place = read[0] % (2 * WORDS)
         if place == 0:
@@ -31,13 +31,13 @@ def _below(bound: int, words: Words, read: Ints, key: Words32, run: int) -> int:
 
 @numba.njit(cache=True, nogil=True)
 def choose(chosen: Ints32, width: int, key: Words32, run: int) -> None:
-    """Columns of every row, uniform among the sets of so many, in ascending order (Bentley & Floyd 1987).
+    """Choose columns for each row, uniform among subsets of that size, ascending (Bentley & Floyd 1987).
 
     Args:
-        chosen: where they go, shape (rows, asked), asked at most ``width``.
+        chosen: receives the columns, shape (rows, asked), asked at most ``width``.
         width: number of columns, below 2³¹.
         key: ChaCha20's key, shape (8,).
-        run: which stream of the key.
+        run: the stream of the key to use.
 
     Privacy: private.
     """
@@ -63,12 +63,12 @@ def choose(chosen: Ints32, width: int, key: Words32, run: int) -> None:
 def restrict(
     indptr: Ints, columns: Ints32, marks: Bytes, chosen: Ints32, starts: Ints, places: Ints32, kept: Bytes
 ) -> None:
-    """The cells in chosen columns, by the place of their column among the chosen ones.
+    """Keep the cells in chosen columns, each with the index of its column among the chosen ones.
 
     Args:
         indptr, columns, marks: cells of some rows; ``indptr`` counts from their start.
-        chosen: as of ``choose``.
-        starts, places, kept: where they go, as compressed rows; long enough.
+        chosen: as in ``choose``.
+        starts, places, kept: receive the result as compressed rows; long enough.
 
     Privacy: private.
     """
@@ -102,29 +102,29 @@ def respond(
 ) -> int:
     """List the answers of some rows, in order.
 
-    A cell that is not answered truly gets a uniform choice n of as many marks as it has other symbols: if it
-    holds nothing, it is answered by the mark n; if it holds the mark n itself, by nothing.
+    A cell that is not answered truly gets a uniform choice n of the marks, as many as its other symbols. A
+    cell with mark n is answered as empty, any other cell with mark n.
 
     Args:
-        indptr: where the cells of each row begin, and the last one's end; shape (rows + 1,).
+        indptr: where each row's cells start, then where the last ones end; shape (rows + 1,).
         columns, marks: the cells that hold a mark; ``indptr`` counts from their start.
-        gaps: numbers of cells, over all rows in turn, before each one that is not answered truly; together
-            they pass the last cell.
-        width: of the rows.
-        others: number of marks, which is that of the symbols other than a cell's own.
+        gaps: for each cell not answered truly, the number of cells before it since the last such cell, over
+            all rows in turn; the gaps must reach past the last cell.
+        width: number of columns.
+        others: number of marks, which equals the number of symbols other than a cell's own.
         key: ChaCha20's key, shape (8,).
-        run: which stream of the key.
-        listed: columns of the answers other than nothing, long enough.
-        reported: their marks, long enough.
-        counts: how many each row has, shape (rows,).
+        run: the stream of the key to use.
+        listed: receives the columns of the non-empty answers; long enough.
+        reported: receives their marks; long enough.
+        counts: receives the number of answers in each row, shape (rows,).
 
     Returns:
-        How many answers were listed.
+        The number of listed answers.
 
-    Privacy: private; its results are released under the charge of the responses.
+    Privacy: private; the results are released under the charge of the responses.
     """
     words, read = np.empty(WORDS, np.uint64), np.zeros(1, np.int64)
-    size, drawn, turned = 0, 1, gaps[0]  # the column, in this row or beyond, whose answer is turned next
+    size, drawn, turned = 0, 1, gaps[0]  # turned: the column, in this row or beyond, of the next flipped cell
     for row in range(counts.size):
         before = size
         for cell in range(indptr[row], indptr[row + 1] + 1):

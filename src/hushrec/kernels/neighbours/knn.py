@@ -1,13 +1,13 @@
-"""Prediction from nearest neighbours among sparse rows: many people, targets and K in one pass.
+"""Prediction from nearest neighbours among sparse rows: many users, targets and values of K in one pass.
 
-A row is a vector with 0 where nothing is rated. The item that is asked about is left out of all rows, as the
-person who asks has not rated it.
+A row is a vector with 0 for unrated items. The target item is left out of all rows, since the querying user
+has not rated it.
 
-Inner products of a query with every row are added up rating by rating, down the column of each item of the
-query: one number a row is kept, no matrix. Similarities are rounded to 2^-23 and squared distances to single
-precision, so that the order of a sum does not break a tie.
+Inner products of a query with all rows are accumulated rating by rating, down the column of each item of the
+query: memory holds one number per row, not a matrix. Similarities are rounded to 2^-23 and squared distances
+to single precision, so that summation order does not break ties.
 
-A query is worked on by one thread and in one order: neither threads nor tasks can change a bit.
+Each query is processed by one thread in a fixed order, so threads and tasks do not change a bit.
 """
 
 import numba
@@ -19,9 +19,9 @@ from hushrec.kernels.neighbours.nearest import LOW, checked, each_query, offer
 from hushrec.kernels.transpose import transpose
 
 SQUARED, COSINE, PEARSON = 0, 1, 2
-"""Distances: ‖a − b‖²; 1 − cos(a, b); the same after subtracting from a row's ratings their mean."""
+"""Distances: ‖a − b‖²; 1 − cos(a, b); and 1 − cos after subtracting each row's mean rating."""
 NEGLIGIBLE = 1e-10
-"""Part of Σ r² below which what is left after centring is rounding: the row is constant, similar to none."""
+"""Share of Σ r² below which the centred rest is rounding error: the row is constant, similar to none."""
 _GRID = 1 << 23  # of similarities
 _U = np.uint64
 
@@ -43,25 +43,25 @@ def user_knn(
     *,
     threads: int = 2,
 ) -> Floats:
-    """Mean rating of each target among the K rows nearest to the query of those that rate it.
+    """Mean rating of each target over the K rows nearest to the query among rows that rate the target.
 
-    Du, Leighton & Patel 2019, §IV.B. Rows at the same distance count in their order. A query without ratings
-    is near to nobody: its neighbours are all who rate the target.
+    Du, Leighton & Patel 2019, §IV.B. Ties in distance go to the earlier row. A query without ratings has
+    no near rows: its neighbours are all rows that rate the target.
 
     Args:
-        rows_indptr: where each row's ratings start, and the last ones end, shape (n_rows + 1,).
+        rows_indptr: where each row's ratings start, then where the last ones end, shape (n_rows + 1,).
         rows_items: item of each rating, distinct within a row.
-        rows_values: each rating, shape of ``rows_items``.
-        query_indptr, query_items, query_values: the same of the queries; n_queries of them.
+        rows_values: value of each rating, shape of ``rows_items``.
+        query_indptr, query_items, query_values: the same for the n_queries queries.
         targets_query: query of each target, shape (n_targets,).
-        targets_item: its item, which the query does not rate.
-        own: row of each query that is not to be its neighbour, −1 for none, shape (n_queries,).
-        k_values: K ≥ 1, as many as are wanted, shape (n_k,).
+        targets_item: item of each target, which its query must not rate.
+        own: for each query, the row to exclude from its neighbours, −1 for none, shape (n_queries,).
+        k_values: the values of K ≥ 1, shape (n_k,).
         distance: ``SQUARED``, ``COSINE`` or ``PEARSON``.
-        threads: how many to use; the result does not depend on it.
+        threads: number of threads; the result does not depend on it.
 
     Returns:
-        Shape (n_targets, n_k); not a number where no row rates the target.
+        Shape (n_targets, n_k); NaN where no row rates the target.
 
     Raises:
         ValueError: the arrays do not fit together.
@@ -71,7 +71,7 @@ def user_knn(
     n_items = 1 + max((int(a.max()) for a in (rows_items, query_items, targets_item) if len(a)), default=-1)
     queries = checked(query_indptr, query_items, query_values, targets_query, targets_item, k_values, n_items)
     if rows_values.shape != rows_items.shape or distance not in (SQUARED, COSINE, PEARSON):
-        raise ValueError("there must be a value for each rating, and the distance one of the three")
+        raise ValueError("each rating must have a value, and distance must be one of the three")
     if own.shape != (len(query_indptr) - 1,) or not (own < len(rows_indptr) - 1).all():
         raise ValueError("own must name a row, or -1, for each query")
     starts, raters, order = transpose(rows_indptr, rows_items, n_items, threads=threads)
@@ -96,7 +96,7 @@ def item_knn(
     """Prediction from the K items of each query that are most similar to the target.
 
     mean_i + Σ_j s_ij (r_j − mean_j) / Σ_j s_ij over those with s_ij > 0 (Sarwar et al. 2001, §3.2.1, around
-    the means); mean_i where there are none. Items as similar count in the query's order.
+    the means); mean_i if there are none. Ties in similarity go to the earlier item of the query.
 
     Args:
         similarity: s ≤ 1, as a packed upper triangle, shape (n_items (n_items + 1) / 2,).
@@ -137,13 +137,13 @@ def _facts(indptr: Ints, values: Floats32) -> Floats:
 def _apart(
     distance: int, square: float, product: float, total: float, fact: Floats, rating: float
 ) -> np.int64:
-    """Code of how far a row lies from a query, its rating of the target left out of it.
+    """Code of the distance between a row and a query, leaving out the row's rating of the target.
 
     Args:
-        distance: which.
-        square: Σ q² of the query, centred if the distance asks for it.
-        product: Σ q r over the items of both.
-        total: Σ q over the same.
+        distance: which distance.
+        square: Σ q² of the query, centred if the distance requires it.
+        product: Σ q r over the common items.
+        total: Σ q over the common items.
         fact: number, sum and sum of squares of the row's ratings.
         rating: the row's rating of the target.
     """
@@ -178,9 +178,9 @@ def _nearest_rows(
     distance: int,
     found: Floats,
 ) -> bool:
-    """Answer the targets ``begin`` to ``end``, in the order of their queries; whether no query rates its own.
+    """Answer the targets ``begin`` to ``end`` in the order of their queries, into ``found``.
 
-    ``found`` is written.
+    Returns whether no query rates its own target.
     """
     products, totals = np.zeros(len(facts)), np.zeros(len(facts) if distance == PEARSON else 1)
     heap = np.empty(min(k_values.max(), max(len(facts), 1)), np.uint64)
@@ -252,7 +252,7 @@ def _nearest_items(
     means: Floats,
     found: Floats,
 ) -> bool:
-    """Answer the targets ``begin`` to ``end``; whether no query rates its own. ``found`` is written."""
+    """Answer the targets ``begin`` to ``end`` into ``found``; whether no query rates its own target."""
     n = len(means)
     heap = np.empty(min(k_values.max(), max(n, 1)), np.uint64)
     for t in range(begin, end):
@@ -262,7 +262,7 @@ def _nearest_items(
                 return False
             low, high = min(target, items[p]), max(target, items[p])
             similar = similarity[low * n - low * (low - 1) // 2 + high - low]
-            if similar > 0:  # of positive numbers in single precision the larger has the larger bits
+            if similar > 0:  # for positive floats, larger numbers have larger bits
                 size = offer(heap, size, LOW - np.int64(np.float32(similar).view(np.uint32)), p - first)
         nearest = np.sort(heap[:size])
         for k in range(len(k_values)):

@@ -1,4 +1,4 @@
-"""Which published row fits best to what is known of a person, and how far it stands out from the others."""
+"""Find the published row that best fits what is known of a user, and how far it stands out."""
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -9,7 +9,7 @@ import numpy as np
 from hushrec.arrays import Bytes, Floats, Ints, Ints32
 from hushrec.kernels.csr import check_rows, frozen
 
-_TASKS = 8  # a thread: popular items make some targets slower than others
+_TASKS = 8  # per thread: popular items make some targets slower than others
 
 __all__ = ["standings"]
 
@@ -25,32 +25,32 @@ def standings(
     *,
     threads: int = 2,
 ) -> tuple[Ints, Ints, Floats, Floats, Floats]:
-    """Score every published row against every target's known items, and keep what the scores say.
+    """Score every published row against each target's known items, and summarise the scores.
 
     Narayanan & Shmatikov 2008, §4: with the symbol y_ri of item i in row r, 0 where it holds nothing and its
     step + 1 otherwise, and the row's kind c_r,
 
         S_r = Σ_k table_k[c_r, y_ri(k)],    eccentricity = (max S − max₂ S)/σ(S).
 
-    Where scores are log-likelihood ratios and all rows are as likely beforehand, the best row is the target's
-    with chance 1/Σ_r e^(S_r − max S). Only the rows that hold a known item are visited for it. Memory beside
-    the arguments: 8 bytes a published row and thread.
+    If scores are log-likelihood ratios and all rows are equally likely a priori, the best row is the target's
+    with probability 1/Σ_r e^(S_r − max S). Only rows that rate a known item are visited for it. Memory in
+    addition to the arguments: 8 bytes per published row and thread.
 
     Args:
-        indptr: where each item's published ratings start, and the last ones end, shape (n_items + 1,).
+        indptr: where each item's published ratings start, then where the last ones end, shape (n_items + 1,).
         rows: published row of each rating, shape (n_ratings,).
-        steps: its steps, shape of ``rows``.
-        kinds: of each published row, shape (n_rows,), n_rows ≥ 2.
+        steps: steps of each rating, shape of ``rows``.
+        kinds: kind of each published row, shape (n_rows,), n_rows ≥ 2.
         items: known items of each target, shape (targets, known).
-        tables: what each known item adds to a row of each kind with each symbol, finite, shape
+        tables: what each known item adds to the score of a row, by kind and symbol, finite, shape
             (targets, known, kinds, symbols).
-        own: each target's row, −1 where he has none, shape (targets,).
-        threads: how many to use; the result does not depend on it.
+        own: row of each target, −1 if there is none, shape (targets,).
+        threads: number of threads; the result does not depend on it.
 
     Returns:
-        of each target: a row of the highest score; how many rows share that score; the eccentricity, 0 where
-        several do; the chance that it is his; the score of his own row, −∞ where he has none, less the
-        highest.
+        for each target: a row of the highest score; the number of rows with that score; the eccentricity, 0
+        if there are several; the probability that the row is the target's; the score of the target's own row,
+        −∞ if there is none, minus the highest score.
 
     Raises:
         ValueError: the arrays do not fit together.
@@ -75,7 +75,7 @@ def standings(
         and bool(np.isfinite(tables).all())
     )
     if not fits:
-        raise ValueError("there must be a finite table for each known item, with all kinds and symbols")
+        raise ValueError("each known item must have a finite table with all kinds and symbols")
     best, ties = np.empty(n_targets, np.int64), np.empty(n_targets, np.int64)
     eccentricity, chance, behind = np.empty((3, n_targets))
     published = frozen(indptr, np.int64), frozen(rows, np.int32), frozen(steps, np.uint8)
@@ -104,7 +104,7 @@ def _standings(
     chance: Floats,
     behind: Floats,
 ) -> None:
-    """What ``standings`` returns, of the targets ``begin`` to ``end``."""
+    """What ``standings`` returns, for the targets ``begin`` to ``end``."""
     n_rows = len(kinds)
     scores, nothing = np.empty(n_rows), np.empty(tables.shape[2])
     for t in range(begin, end):

@@ -1,8 +1,8 @@
-"""What looking for nearest neighbours takes: queries, cut into tasks, and the smallest of many codes.
+"""Parts of a nearest-neighbour search: queries, cut into tasks, and the smallest of many codes.
 
-A *query* is what a person has rated, in compressed rows of such people, and a *target* an item that he asks
-about. Nearness is a 32-bit code, smaller where nearer; with a position in its lower half it is a word, and
-words order neighbours with ties by position.
+A *query* is one user's ratings, in compressed rows, and a *target* is an item to predict for that query.
+Distance is a 32-bit code, smaller for nearer rows; with a position in its lower half it is a word, so the
+order of words is the order of neighbours with ties broken by position.
 """
 
 from collections.abc import Callable
@@ -17,8 +17,8 @@ from hushrec.arrays import Floats, Floats32, Ints, Ints32, Words
 from hushrec.kernels.csr import check_rows, frozen
 
 LOW = 0xFFFFFFFF
-"""Where the position is in a word."""
-_TASKS = 16  # a thread
+"""The bits of a word that hold the position."""
+_TASKS = 16  # per thread
 _U = np.uint64
 
 __all__ = ["LOW", "checked", "each_query", "offer"]
@@ -27,10 +27,10 @@ __all__ = ["LOW", "checked", "each_query", "offer"]
 def checked(
     indptr: Ints, items: Ints32, values: Floats32, who: Ints, targets: Ints, k_values: Ints, n_items: int
 ) -> tuple[Any, ...]:
-    """The arguments about queries, as the loops take them."""
+    """Check the arguments about queries and convert them to the types of the loops."""
     check_rows(indptr, items, n_items)
     if values.shape != items.shape or who.shape != targets.shape or (k_values < 1).any():
-        raise ValueError("there must be a value for each rating, a query for each target, and K of 1 or more")
+        raise ValueError("each rating must have a value, each target a query, and K must be 1 or more")
     if len(targets) and not (
         targets.min() >= 0 and targets.max() < n_items and who.min() >= 0 and who.max() < len(indptr) - 1
     ):
@@ -48,7 +48,7 @@ def checked(
 def each_query(
     kernel: Callable[..., bool], queries: tuple[Any, ...], common: tuple[Any, ...], threads: int
 ) -> Floats:
-    """Run the kernel on targets in the order of their queries, cut between two queries."""
+    """Run the kernel on targets sorted by query, in tasks that never split a query."""
     indptr, items, values, who, targets, k_values = queries
     if threads < 1:
         raise ValueError("use 1 thread or more")
@@ -61,7 +61,7 @@ def each_query(
         tasks = pairwise([0, *np.unique(cuts).tolist()])
         arguments = indptr, items, values, who, targets, k_values, *common, found
         if not all(pool.map(lambda task: kernel(*task, *arguments), tasks)):
-            raise ValueError("a query rates its target: leave that rating out of it")
+            raise ValueError("a query rates its target; leave that rating out of the query")
     result = np.empty_like(found)
     result[order] = found
     return result
@@ -69,7 +69,7 @@ def each_query(
 
 @numba.njit(cache=True, nogil=True, inline="always")
 def _sift(heap: Words, at: int, size: int) -> None:
-    """Let ``heap[at]`` sink to its place among the first ``size``, the largest on top."""
+    """Sift ``heap[at]`` down among the first ``size``, with the largest on top."""
     code = heap[at]
     while True:
         child = 2 * at + 1
@@ -86,7 +86,7 @@ def _sift(heap: Words, at: int, size: int) -> None:
 
 @numba.njit(cache=True, nogil=True, inline="always")
 def offer(heap: Words, size: int, code: np.int64, position: np.int64) -> int:
-    """Keep the smallest codes that were offered, ties by position; how many there are now."""
+    """Offer a code to a heap that holds the smallest, ties by position; returns the heap's new size."""
     word = _U(code) << _U(32) | _U(position)
     if size < len(heap):
         heap[size] = word

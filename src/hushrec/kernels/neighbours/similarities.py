@@ -1,10 +1,10 @@
 """Similarities of all items over sparse rows, packed as an upper triangle.
 
-For each item in turn its raters' rows are gone through, and every rating of a later item adds to the inner
-product with that one: one number an item is kept, and the finished row of the triangle is written. Raters
-come in their order, and an item is worked on by one thread: threads change no bit.
+For each item in turn, the rows of its raters are traversed. Each rating of a later item adds to the inner
+product with that item: memory holds one number per item. Then the finished row of the triangle is written.
+Raters come in a fixed order and one thread processes an item, so the number of threads does not change a bit.
 
-The cost grows as Σ_u c_u², c_u being a row's number of ratings.
+The cost grows as Σ_u c_u², where c_u is the number of ratings of a row.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +19,7 @@ from hushrec.kernels.neighbours.knn import COSINE, NEGLIGIBLE, PEARSON, SQUARED
 from hushrec.kernels.transpose import transpose
 from hushrec.kernels.triangle import packed_size
 
-_TASKS = 64  # a thread
+_TASKS = 64  # per thread
 _U = np.uint64
 
 __all__ = ["similarities"]
@@ -28,18 +28,18 @@ __all__ = ["similarities"]
 def similarities(
     indptr: Ints, items: Ints32, values: Floats32, n_items: int, distance: int, *, threads: int = 2
 ) -> Floats32:
-    """How similar every two items' columns are, 0 where an item is not rated.
+    """Similarity of each pair of items' columns, 0 if an item is not rated.
 
-    The cosine of their angle, for ``PEARSON`` after subtracting from an item's ratings their mean; for
-    ``SQUARED`` 1/(1 + ‖a − b‖²). Memory beside the arguments: 2 n² bytes for the result, 20 a rating.
+    The cosine of their angle, for ``PEARSON`` after subtracting each item's mean rating; for ``SQUARED``
+    1/(1 + ‖a − b‖²). Memory in addition to the arguments: 2 n² bytes for the result, 20 bytes per rating.
 
     Args:
-        indptr: where each row's ratings start, and the last ones end, shape (n_rows + 1,).
+        indptr: where each row's ratings start, then where the last ones end, shape (n_rows + 1,).
         items: item of each rating, ascending within a row.
-        values: each rating, shape of ``items``.
+        values: value of each rating, shape of ``items``.
         n_items: size of the catalogue.
         distance: ``SQUARED``, ``COSINE`` or ``PEARSON``.
-        threads: how many to use; the result does not depend on it.
+        threads: number of threads; the result does not depend on it.
 
     Returns:
         The upper triangle, row by row, diagonal included, shape (n_items (n_items + 1) / 2,).
@@ -50,7 +50,7 @@ def similarities(
     Privacy: private.
     """
     if values.shape != items.shape or distance not in (SQUARED, COSINE, PEARSON):
-        raise ValueError("there must be a value for each rating, and the distance one of the three")
+        raise ValueError("each rating must have a value, and distance must be one of the three")
     starts, raters, order = transpose(indptr, items, n_items, threads=threads)
     entries = values.astype(np.float64)
     if distance == PEARSON:
@@ -63,7 +63,7 @@ def similarities(
     columns = frozen(starts, np.int64), frozen(raters, np.int32), frozen(order, np.int64)
     packed = np.empty(packed_size(n_items), np.float32)
     common = *rows, *columns, frozen(squares, np.float64), distance, packed
-    # What an item costs is known only when it is done: many small tasks.
+    # The cost of an item is known only afterwards, so use many small tasks.
     tasks = pairwise(np.unique(np.linspace(0, n_items, _TASKS * threads + 1).astype(np.int64)).tolist())
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(lambda task: _similar(*task, *common), tasks))  # type: ignore[call-arg]
@@ -92,7 +92,7 @@ def _similar(
         for c in range(_U(starts[item]), _U(starts[item + 1])):
             at = _U(order[c])
             entry = entries[at]
-            for p in range(at, _U(indptr[_U(raters[c]) + _U(1)])):  # items ascend: from this one on
+            for p in range(at, _U(indptr[_U(raters[c]) + _U(1)])):  # items ascend: start at this one
                 products[_U(items[p])] += entry * entries[p]
         row = item * n - item * (item - 1) // 2
         for other in range(item, n):

@@ -1,7 +1,7 @@
-"""ChaCha20 (RFC 8439, §2.3), 64 blocks at a time: the uniform words that exact noise is made of.
+"""ChaCha20 (RFC 8439, §2.3), 64 blocks at a time: the uniform words from which exact noise is made.
 
 Every step of the cipher is one loop over the 64 blocks, which the compiler turns into vector instructions.
-The words therefore leave word by word, not block by block: ``words.reshape(8, 64)[r, b]`` is the r-th 64-bit
+So the output is ordered word by word, not block by block: ``words.reshape(8, 64)[r, b]`` is the r-th 64-bit
 word, little-endian, of block ``counter + b``.
 """
 
@@ -14,9 +14,9 @@ from hushrec.arrays import Words
 Words32 = NDArray[np.uint32]
 
 BLOCKS = 64
-"""Blocks of one call."""
+"""Blocks per call."""
 WORDS = 8 * BLOCKS
-"""64-bit words of one call."""
+"""64-bit words per call."""
 
 _CONSTANTS = np.frombuffer(b"expand 32-byte k", "<u4").astype(np.uint32)
 _HIGH_HALF = np.uint64(32)
@@ -50,12 +50,12 @@ def keystream(words: Words, key: Words32, counter: int, nonce: tuple[int, int, i
     RFC 8439, §2.3: state = constants ‖ key ‖ counter ‖ nonce; block = state + 20 rounds(state).
 
     Args:
-        words: where they go, shape (512,), in the order of this module's first lines.
+        words: receives the words, shape (512,), in the order described in this module's docstring.
         key: the key's little-endian words, shape (8,).
         counter: number of the first block, at most 2³² − 64.
         nonce: the nonce's little-endian words.
 
-    Privacy: private; who knows the words knows the noise.
+    Privacy: private; anyone who knows the words knows the noise.
     """
     start = np.empty(16, np.uint32)
     for r in range(4):

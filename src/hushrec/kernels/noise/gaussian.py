@@ -1,12 +1,12 @@
-"""Standard normal numbers from ChaCha20: a key and a nonce name a sequence of them, whenever it is asked for.
+"""Standard normal numbers from ChaCha20: a key and a nonce determine a sequence of them.
 
-Sixteen blocks of the cipher (RFC 8439, §2.3) are computed side by side, a block in each lane of a vector, and
-leave word by word: the normal 256 c + 16 r + b is made of word r of block 16 c + b. Words 2 k and 2 k + 1 of
-a block make a pair of normals (Box & Muller 1958), with polynomials for logarithm, sine and cosine. All of it
-stays in vector registers: LLVM does not find this by itself in loops over single numbers.
+Sixteen blocks of the cipher (RFC 8439, §2.3) are computed in parallel, one in each lane of a vector, and
+output word by word: normal 256 c + 16 r + b is made from word r of block 16 c + b. Words 2 k and 2 k + 1 of
+a block make a pair of normals (Box & Muller 1958), with polynomials for logarithm, sine and cosine. All
+stays in vector registers; LLVM does not vectorise loops over single numbers this way by itself.
 
-The numbers are single-precision ones with single-precision errors. They serve samplers that run in floating
-point anyway, and are no substitute for the exact noise of a measurement.
+The numbers have single precision and single-precision errors. They serve samplers that run in floating
+point anyway, and do not replace the exact noise of a measurement.
 """
 
 import math
@@ -22,7 +22,7 @@ from hushrec.kernels.noise.chacha import BLOCKS, WORDS, Words32, keystream
 from hushrec.kernels.simd import TILE, cgutils, data_of, plus, spread, store
 
 LARGEST = math.sqrt(66 * math.log(2))
-"""No normal is larger, about 6.76: the radius has a resolution of 2⁻³² of its probability."""
+"""The largest possible normal, about 6.76: the radius resolves its probability in units of 2⁻³²."""
 
 _CALL = 16 * TILE  # normals of sixteen blocks
 _intrinsic: Any = extending.intrinsic  # its stub counts the typing context among the arguments
@@ -34,7 +34,7 @@ _COLUMNS = [(0, 4, 8, 12), (1, 5, 9, 13), (2, 6, 10, 14), (3, 7, 11, 15)]
 _DIAGONALS = [(0, 5, 10, 15), (1, 6, 11, 12), (2, 7, 8, 13), (3, 4, 9, 14)]
 _SQRT_HALF = 0x3F3504F3  # the bits of √½
 
-# Least maximal errors: of 2 (ln(1 + x) − x + x²/2) / x³ for 1 + x from √½ to √2, weighted by x², 1e-8; of
+# Minimax errors: of 2 (ln(1 + x) − x + x²/2) / x³ for 1 + x from √½ to √2, weighted by x², 1e-8; of
 # sin(π t / 4) / t and cos(π t / 4) in t², for t from −1 to 1, 2e-9 and 3e-8.
 _LOG = (
     0.666666336,
@@ -53,10 +53,10 @@ __all__ = ["LARGEST", "draw", "reference_draw", "room"]
 
 
 def reference_draw(count: int, key: Words32, nonce: tuple[int, int, int]) -> Floats:
-    """What ``draw`` computes, in a few lines of NumPy and in double precision.
+    """The same as ``draw``, in a few lines of NumPy and in double precision.
 
     Args:
-        count: how many.
+        count: number of normals.
         key: the key's little-endian words, shape (8,).
         nonce: the nonce's little-endian words.
 
@@ -70,7 +70,7 @@ def reference_draw(count: int, key: Words32, nonce: tuple[int, int, int]) -> Flo
     for c, part in enumerate(normals):
         keystream(words, key, c * BLOCKS, nonce)
         pairs = words.reshape(8, 4, TILE).transpose(1, 0, 2)
-        # The conversion to single precision rounds the words that give small radii, as the kernel does.
+        # The conversion to single precision rounds the words of small radii, as in the kernel.
         first = pairs.astype(np.uint32).astype(np.float32) + np.float32(0.5)
         second = (pairs >> np.uint64(32)).astype(np.uint32)
         radius = np.sqrt(-2 * np.log(first / 2.0**32))
@@ -85,7 +85,7 @@ def reference_draw(count: int, key: Words32, nonce: tuple[int, int, int]) -> Flo
 
 @numba.njit(cache=True, nogil=True)
 def room(count: int) -> int:
-    """Size of an array that ``count`` normals can be drawn into."""
+    """Size of an array into which ``count`` normals can be drawn."""
     return -(-count // (2 * TILE)) * 2 * TILE
 
 
@@ -94,12 +94,12 @@ def draw(z: Floats32, count: int, key: Words32, nonce: tuple[int | np.int64, int
     """Write the first ``count`` normals of a key and a nonce.
 
     Args:
-        z: where they go, with ``room(count)`` for them; what follows them there is written over.
-        count: how many, at most 2³² − 1024.
+        z: receives the normals; size at least ``room(count)``; the rest of that room is overwritten.
+        count: number of normals, at most 2³² − 1024.
         key: the key's little-endian words, shape (8,).
-        nonce: the nonce's little-endian words; each names other normals, independent of all others.
+        nonce: the nonce's little-endian words; different nonces give independent sequences.
 
-    Privacy: private; who knows the key knows the noise.
+    Privacy: private; anyone who knows the key knows the noise.
     """
     one, two, three = np.uint32(nonce[0]), np.uint32(nonce[1]), np.uint32(nonce[2])
     for start in range(0, count, _CALL):
@@ -112,7 +112,7 @@ def _every(number: int) -> Any:
 
 
 def _number(number: float) -> Any:
-    """In every lane; LLVM wants constants that single precision can hold."""
+    """The number in every lane; LLVM requires constants that are exact in single precision."""
     return ir.Constant(_ROW, [float(np.float32(number))] * TILE)
 
 
@@ -134,7 +134,7 @@ def _quarter_round(builder: Any, x: list[Any], a: int, b: int, c: int, d: int) -
 
 
 def _cipher(builder: Any, start: list[Any]) -> list[Any]:
-    """Sixteen blocks side by side; ``start`` is their state."""
+    """Sixteen blocks in parallel; ``start`` is their state."""
     cells = [cgutils.alloca_once_value(builder, word) for word in start]
     with cgutils.for_range(builder, _INT(10)):
         x = [builder.load(cell) for cell in cells]
@@ -161,9 +161,9 @@ def _radius(builder: Any, word: Any) -> Any:
 
 
 def _pair(builder: Any, first: Any, second: Any) -> tuple[Any, Any]:
-    """Two independent normals: the radius is the first word's, the direction the second's.
+    """Two independent normals: the first word gives the radius, the second the direction.
 
-    All but the two highest bits of it choose an angle in ±π/4, symmetrically; these two turn it.
+    All but the two highest bits of the second choose an angle in ±π/4, symmetrically; those two rotate it.
     """
     radius = _radius(builder, first)
     angle = builder.or_(builder.shl(second, _every(2)), _every(2))

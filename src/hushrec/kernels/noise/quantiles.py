@@ -1,9 +1,9 @@
-"""Integers of a symmetric law, read off uniform words through a table of its quantile function.
+"""Integers of a symmetric distribution, from uniform words through a table of its quantile function.
 
-A word's top bit is the sign; the other 63 begin a uniform U in [0, 1), and the magnitude is the z with
-P(|Z| > z) = U. Wherever floating point cannot name the integer for certain, because z lies within the error
+A word's top bit is the sign; the other 63 bits begin a uniform U in [0, 1), and the magnitude is the z with
+P(|Z| > z) = U. If floating point cannot determine the integer with certainty, because z lies within the error
 bound of a boundary, the draw is marked doubtful and left to exact arithmetic. So the integers are a function
-of the words alone: no rounding, no instruction set and no number of threads can change one.
+of the words alone: rounding, instruction sets and the number of threads cannot change them.
 """
 
 import numba
@@ -17,15 +17,15 @@ PIECES_LOG2 = 6
 FIRST_OCTAVE, LAST_OCTAVE = 40, 62
 """Words below 2^FIRST_OCTAVE, the far tail, are always doubtful."""
 STREAMS = 2
-"""Nonces begin with 0 or 1: for first and second words in ``add``, as told in ``count``. Others are free."""
+"""Nonces begin with 0 or 1 for first and second words in ``add``, or as in ``count``; others are free."""
 
-_POSITION_BITS = 52 - PIECES_LOG2  # of a float64's mantissa, below those that number the piece
+_POSITION_BITS = 52 - PIECES_LOG2  # of a float64's mantissa, below the bits that number the piece
 _POSITION, _MIDDLE = 2**_POSITION_BITS - 1, 2 ** (_POSITION_BITS - 1)
 _ROW_BEFORE_FIRST = ((1023 + FIRST_OCTAVE) << PIECES_LOG2) - 1
 _MAGNITUDE = 2**63 - 1
 
 
-# Fused multiply-add is allowed: the bound on the error holds with it and without.
+# Fused multiply-add is allowed: the error bound holds with and without it.
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def integers(
     drawn: Ints,
@@ -37,7 +37,7 @@ def integers(
     cell_bits: int,
     slope: tuple[float, float],
 ) -> None:
-    """Turn words into integers of the law of round(2^cell_bits · scale · Z).
+    """Turn words into integers with the distribution of round(2^cell_bits · scale · Z).
 
     The first word chooses the cell of 2^cell_bits integers, ⌊scale · z + ½ / 2^cell_bits⌋. The second, 1 − V,
     chooses the place t in it, with P(t' < t | cell) = V. Over the cell, h = 1 / scale wide, ln density falls
@@ -45,14 +45,14 @@ def integers(
     1 − w ± w²/2 in both integrals of P.
 
     Args:
-        drawn: the integers, where not doubtful; shape (n,).
-        doubtful: where exact arithmetic must decide; shape (n,).
+        drawn: receives the integers that are not doubtful; shape (n,).
+        doubtful: receives which draws need exact arithmetic; shape (n,).
         first: words that choose the cell, shape (n,).
-        second: words that choose the place within the cell, shape (n,); unread if ``cell_bits`` is 0.
+        second: words that choose the place within the cell, shape (n,); not read if ``cell_bits`` is 0.
         table: pieces of z as a function of U, shape (rows, 8): Taylor coefficients of degree 0 … 6 in units
-            of 2^-52 octaves about each piece's middle, and the bound on the error.
+            of 2^-52 octaves about each piece's middle, and the error bound.
         scale: in cells; at least 2^25 if ``cell_bits`` is positive.
-        cell_bits: log2 of the cell's number of integers.
+        cell_bits: log2 of the number of integers in a cell.
         slope: a and b of −(ln density)' = a + b z.
 
     Privacy: private; the integers are noise.
@@ -86,7 +86,7 @@ def integers(
             x = (v - 0.5 * g * v * (1.0 - v)) * cell_size
             place = np.floor(x)
             margin = (2.0 * ((g + h * h) ** 2 + h * h) + 2.0**-50) * cell_size
-            # The innermost cell holds the kink at zero, and half an integer less than others.
+            # The innermost cell contains the kink at zero, and half an integer less than the others.
             doubtful[i] |= (x - place < margin) | (x - place > 1.0 - margin) | (drawn[i] == 0)
             drawn[i] = (drawn[i] << cell_bits) + np.int64(place)
     for i in range(first.size):
@@ -101,12 +101,12 @@ def numbers(
     """Turn words into min(⌊scale · z⌋, cap), each with its word's sign.
 
     Args:
-        drawn: n for a positive sign and ~n for a negative one, where not doubtful; shape (n,).
-        doubtful: where exact arithmetic must decide; shape (n,).
+        drawn: receives n for a positive sign and ~n for a negative one, if not doubtful; shape (n,).
+        doubtful: receives which draws need exact arithmetic; shape (n,).
         words: shape (n,).
         table: as for ``integers``.
         scale: positive.
-        slack: bound on its relative error.
+        slack: bound on the relative error of ``scale``.
         cap: below 2⁵².
 
     Privacy: private; the numbers are noise.
@@ -146,13 +146,13 @@ def count(
     slack: float,
     cap: int,
 ) -> None:
-    """Draws 512 · batch, 512 · batch + 1, … of ``numbers`` in a sequence of the key.
+    """Draws 512 · batch, 512 · batch + 1, … of ``numbers`` in one sequence of the key.
 
     Args:
         drawn, doubtful, table, scale, slack, cap: as for ``numbers``.
         key: ChaCha20's key, shape (8,).
         batch: number of the first call of the keystream.
-        nonce: which sequence.
+        nonce: selects the sequence.
 
     Privacy: private; the numbers are noise.
     """
@@ -178,8 +178,8 @@ def add(
     """Add draws 512 · batch, 512 · batch + 1, … of the key's sequence, except the doubtful ones.
 
     Args:
-        values: what the draws are added to, in place; shape (n,).
-        doubtful: which draws were not added, shape (n,).
+        values: the draws are added to them in place; shape (n,).
+        doubtful: receives which draws were not added, shape (n,).
         key: ChaCha20's key, shape (8,).
         batch: number of the first call of the keystream.
         table, scale, cell_bits, slope: as for ``integers``.

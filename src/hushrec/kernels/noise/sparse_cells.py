@@ -1,4 +1,4 @@
-"""Which cells of a sparse matrix reach a threshold, when the empty ones are told by the gaps between them."""
+"""List the cells of a sparse matrix that reach a threshold, given the gaps between the empty ones that do."""
 
 import numba
 
@@ -22,22 +22,22 @@ def merge(
     """List the cells of some rows that reach the threshold, in order.
 
     Args:
-        indptr: where the cells of each row begin, and the last one's end; shape (rows + 1,).
-        columns, values: the cells that are there, noise included; ``indptr`` counts from their start.
-        gaps: numbers of empty cells, over all rows in turn, before each one that reaches the threshold;
-            together they pass the last empty cell.
-        excesses: how far each of those is beyond the threshold; ~n for n and a negative sign.
-        n_columns: of the matrix.
-        threshold: smallest size that is listed.
+        indptr: where each row's cells start, then where the last ones end; shape (rows + 1,).
+        columns, values: the non-empty cells, noise included; ``indptr`` counts from their start.
+        gaps: for each empty cell that reaches the threshold, the number of empty cells before it since the
+            last such cell, over all rows in turn; the gaps must reach past the last empty cell.
+        excesses: how far each of those exceeds the threshold; ~n for n with a negative sign.
+        n_columns: number of columns.
+        threshold: smallest absolute value that is listed.
         limit: cells are clamped to ±limit.
-        reached: columns of the listed cells, long enough.
-        cells: their values, long enough.
-        counts: how many each row has, shape (rows,).
+        reached: receives the columns of the listed cells; long enough.
+        cells: receives their values; long enough.
+        counts: receives the number of listed cells in each row, shape (rows,).
 
     Returns:
-        How many cells were listed.
+        The number of listed cells.
 
-    Privacy: private; its results are released under the charge of the noise.
+    Privacy: private; the results are released under the charge of the noise.
     """
     listed = drawn = 0
     gap = gaps[0]

@@ -1,17 +1,17 @@
 """Stochastic gradient Langevin dynamics for matrix factorisation: one pass over the ratings.
 
-How a pass is done. Ratings are followed one by one, as in ``hushrec.kernels.solvers.sgd``. Priors and noise
-together are an Ornstein–Uhlenbeck process, whose transition over any time is known and drawn exactly.
+How a pass works. Ratings are processed one by one, as in ``hushrec.kernels.solvers.sgd``. Priors and noise
+together form an Ornstein–Uhlenbeck process, whose transition over any time is known and drawn exactly.
 Transitions compose, so one transition of a vector covers all the time since its last one (lazy noise).
-The pass takes time 1, cut into intervals, and what an interval adds is placed at its midpoint. An item's
-transition up to that point is applied when the interval's first user who rated it comes, and up to the end of
-the pass by the last call. A user's is applied half before their ratings and half after them, and every other
-pass reads their ratings from the last to the first: both splittings are symmetric, so that only the ratings'
-own steps err by O(h).
+The pass takes time 1 and is cut into intervals; what an interval adds is placed at its midpoint. An item's
+transition up to that point is applied when the first user of the interval who rated it is visited; the last
+call applies the rest of the pass. A user's transition is applied half before and half after their ratings,
+and every other pass reads the ratings from last to first: both splittings are symmetric, so that only the
+ratings' own steps have an error of O(h).
 
-The noise of a transition is named by the pass, the time, and the user or item: threads change nothing in it.
-Several threads share the items without locks, as in stochastic gradient descent, and one of them claims a
-transition. One thread is reproducible bit for bit.
+The pass, the time, and the user or item determine the noise of a transition, so threads do not change it.
+Several threads share the items without locks, as in stochastic gradient descent, and one of them claims each
+transition. With one thread, results are reproducible bit for bit.
 """
 
 from collections.abc import Callable
@@ -41,12 +41,12 @@ from hushrec.kernels.solvers.sgd import (
     users_at_once,
 )
 
-_SOON = 4  # ratings between asking the memory for an item's factors and using them, all users' together
-_TASKS = 16  # a thread; the last to end decides
-_VISIT = 10  # ratings that take as long as a user's two payments
+_SOON = 4  # ratings between prefetching an item's factors and using them, over all users in turn
+_TASKS = 16  # per thread; the last to finish determines the time
+_VISIT = 10  # a user's two transitions take as long as this many ratings
 
 BATCH = 64
-"""Visits of a pass: users take turns with others of their batch alone."""
+"""Visits per batch: users take turns only with others of their batch."""
 
 __all__ = ["BATCH", "langevin", "reference_langevin"]
 
@@ -73,7 +73,7 @@ def reference_langevin(
     first_user: int = 0,
     eager: bool = False,
 ) -> None:
-    """What ``langevin`` computes with one thread, in NumPy; ``eager`` pays all items in every quantum."""
+    """What ``langevin`` computes with one thread, in NumPy; ``eager`` updates all items in every interval."""
     size, n_users = user_factors.shape[1] + 1, len(user_factors)
     users = user_factors, user_effects, np.append(user_precision, effect_precision[0])
     catalogue = item_factors, item_effects, np.append(item_precision, effect_precision[1])
@@ -146,44 +146,44 @@ def langevin(
 ) -> None:
     """One pass, or one block of users of it, of stochastic gradient Langevin dynamics.
 
-    Liu, Wang & Smola 2015, §5.4, with the prior and the noise in one exact transition. The density that the
-    passes sample, as h goes to 0, is ∝ exp(−E / T) with
+    Liu, Wang & Smola 2015, §5.4, with the prior and the noise in one exact transition. As h goes to 0, the
+    passes sample the density ∝ exp(−E / T) with
 
         E = Σ_u c_u Σ_i (r_ui − r̂_ui)² + ½ Σ_u p_uᵀ Λ_U p_u + ½ Σ_i q_iᵀ Λ_V q_i + ½ λ_U Σ b_u² + ½ λ_V Σ b_i²
 
-    and r̂_ui = clamp(b_u + b_i + ⟨p_u, q_i⟩, low, high). A rating whose prediction lies in [low, high] does,
-    with e = r_ui − r̂_ui and both sides taken before it,
+    and r̂_ui = clamp(b_u + b_i + ⟨p_u, q_i⟩, low, high). A rating whose prediction lies in [low, high]
+    applies, with e = r_ui − r̂_ui and both sides evaluated before it,
 
         p_u, q_i, b_u, b_i ← p_u + 2 h c_u e q_i, q_i + 2 h c_u e p_u, b_u + 2 h c_u e, b_i + 2 h c_u e,
 
-    and a payment for the time t, a pass being 1, does v ← e^(−hΛt) v + √(T (1 − e^(−2hΛt)) / Λ) ξ. Who has no
-    data, people and items, follows the prior exactly.
+    and a transition over the time t (a pass takes 1) does v ← e^(−hΛt) v + √(T (1 − e^(−2hΛt)) / Λ) ξ. Users
+    and items without data follow the prior exactly.
 
-    Every person of the call is paid for the whole pass, visited or not, so a person belongs to one call of a
-    pass. Items are settled by the call that brings ``epoch.visited`` to ``epoch.visits``; before it, their
-    factors are those of no time. All calls of a pass are given the same rate, temperature and precisions.
-    With one thread, calls of whole batches of ``BATCH`` visits do bit for bit what one call for all does.
+    Each user of the call gets transitions for the whole pass, visited or not, so a user belongs to one call
+    of a pass. The call that brings ``epoch.visited`` to ``epoch.visits`` completes the items; before it,
+    their factors belong to different times. All calls of a pass need the same rate, temperature and precisions.
+    With one thread, calls with whole batches of ``BATCH`` visits give bit for bit the result of one call.
 
     Args:
-        indptr: where each user's ratings start, and the last ones end, shape (n_users + 1,).
+        indptr: where each user's ratings start, then where the last ones end, shape (n_users + 1,).
         items: item of each rating, shape (n_ratings,).
-        values: r of each rating, less what is not fitted here, such as a mean; shape of ``items``.
+        values: r of each rating, minus what is not fitted here, such as a mean; shape of ``items``.
         order: users to visit, in that order, each at most once.
-        user_factors: p, changed, shape (n_users, rank), rank from 1 to 2048.
-        item_factors: q, changed, shape (n_items, rank); all are copied at each call unless ``padded``.
-        user_effects: b_u, changed, shape (n_users,); None, as ``item_effects``, for none.
-        item_effects: b_i, changed, shape (n_items,).
+        user_factors: p, modified, shape (n_users, rank), rank from 1 to 2048.
+        item_factors: q, modified, shape (n_items, rank); copied at each call unless ``padded``.
+        user_effects: b_u, modified, shape (n_users,); None, as ``item_effects``, for none.
+        item_effects: b_i, modified, shape (n_items,).
         user_scales: c_u, shape (n_users,); 0 leaves a user's ratings out entirely.
         user_precision: diagonal of Λ_U, positive, shape (rank,).
         item_precision: diagonal of Λ_V, positive, shape (rank,).
         effect_precision: λ_U and λ_V, positive.
         rate: h.
         temperature: T.
-        low: least prediction, less what was taken from ``values``.
+        low: smallest prediction, minus what was subtracted from ``values``.
         high: largest prediction, likewise.
-        epoch: the pass; brought forward.
-        first_user: number of the call's first user among all users of the pass; it names his noise.
-        threads: how many to use; with more than one the result varies from run to run.
+        epoch: the pass; advanced.
+        first_user: index of the call's first user among all users of the pass; determines the noise.
+        threads: number of threads; with more than one, results vary from run to run.
 
     Raises:
         ValueError: the arrays do not fit together, or hold a number outside its range.
@@ -204,7 +204,7 @@ def langevin(
     if visited.max(initial=0) > 1:
         raise ValueError("order must hold users, each at most once")
     if epoch.n_items != n_items or epoch.visited + len(order) > epoch.visits:
-        raise ValueError("the epoch must know the number of items, and of users to visit in all its calls")
+        raise ValueError("the epoch must state the number of items, and of users to visit in all its calls")
     if (user_effects is None) != (item_effects is None):
         raise ValueError("give effects of both users and items, or of neither")
     b_u = np.zeros(0, np.float32) if user_effects is None else user_effects
@@ -226,11 +226,11 @@ def langevin(
     user_table = table(np.append(user_precision, effect_precision[0]), *law, parts=2)
     item_table = table(np.append(item_precision, effect_precision[1]), *law, parts=epoch.end)
     noise = user_table, item_table, epoch.words, np.uint32(epoch.number)
-    # The types of these tell the compiler how many vectors there are, and how many are worked on at once.
+    # The types of these tell the compiler the number of vectors, and how many to process at once.
     lanes = (0,) * min(4, width // TILE)
     repeats = (0,) * (width // (len(lanes) * TILE))
     known = frozen(indptr, np.int64), frozen(items, np.int32), frozen(values, np.float32)
-    # Who is not visited is paid as if he were, without ratings.
+    # Users who are not visited get the same transitions, without ratings.
     gains = np.where(visited > 0, 2 * rate * user_scales, 0).astype(np.float32)
     everybody = np.concatenate([order, np.flatnonzero(visited == 0)]).astype(np.int32)
     times = np.ones(n_users, np.int32)
@@ -296,7 +296,7 @@ def _visit(
     present = stay = 0
     while begin < end or present > 0:
         while begin < end and present < at_once:
-            # Nobody takes turns with a user of another batch or quantum.
+            # Users take turns only within their batch and interval.
             if present > 0 and ((earlier + begin) % BATCH == 0 or times[begin] != times[begin - 1]):
                 break
             s, user = present, np.uint64(order[begin])
@@ -308,7 +308,7 @@ def _visit(
             b_u[s] = pay(p[s], 0, b_u[s], user_table, 1, z[s], 0)
             left[s] = indptr[user + np.uint64(1)] - indptr[user] if gain[s] > 0 else 0
             at[s] = indptr[user] if way == 1 else indptr[user] + left[s] - 1
-            # Here, not in the loop below: what is seldom called would make that loop slow.
+            # Not in the loop below: rarely executed calls would make that loop slow.
             for place in range(indptr[user], indptr[user] + left[s]):
                 item = np.uint64(items[np.uint64(place)])
                 if paid[item] < times[begin]:
@@ -328,7 +328,7 @@ def _visit(
                 predicted = dot(p[s], item_factors, row, width, lanes)
                 if biased:
                     predicted += b_u[s] + item_effects[item]
-                # No branch: the processor could not foretell where it leads.
+                # No branch here: it would be unpredictable for the processor.
                 inside = np.float32(min(max(predicted, low), high) == predicted)
                 move = gain[s] * inside * (values[here] - predicted)
                 step(p[s], item_factors, row, width, lanes, one, one, move)

@@ -1,4 +1,4 @@
-"""A pass of Langevin dynamics over the ratings: its key, and how far it has come."""
+"""A pass of Langevin dynamics over the ratings: its key, and its progress."""
 
 from dataclasses import dataclass, field
 
@@ -13,17 +13,17 @@ __all__ = ["Epoch"]
 
 @dataclass(eq=False)
 class Epoch:
-    """A pass, and how far it has come: ``langevin`` may be called block by block of users.
+    """A pass and its progress; ``langevin`` may be called for one block of users after the other.
 
     Attributes:
-        key: 32 bytes from which all noise is derived; private. A key and a number are used for one pass.
-        number: of the pass, at least 0.
-        visits: how many users all the calls of the pass visit together.
+        key: 32 bytes from which all noise is derived; private. Use a key and a number for only one pass.
+        number: number of the pass, at least 0.
+        visits: number of users that all calls of the pass visit together.
         n_items: number of items.
-        quanta: pieces that the pass is cut into.
-        visited: how many users have been visited.
-        paid: up to which time each item was paid, in half quanta, shape (n_items,); private. Kept with
-            ``visited``, it lets a pass go on that was interrupted between two calls.
+        quanta: number of intervals of the pass.
+        visited: number of users visited so far.
+        paid: time up to which each item is updated, in half intervals, shape (n_items,); private. Stored with
+            ``visited``, it lets an interrupted pass continue between two calls.
     """
 
     key: bytes = field(repr=False)
@@ -43,15 +43,15 @@ class Epoch:
 
     @property
     def end(self) -> int:
-        """The end of the pass, in half quanta."""
+        """The end of the pass, in half intervals."""
         return 2 * self.quanta
 
     def times(self, order: Ints32) -> Ints32:
-        """The middle of the quantum of each of the next visits, in half quanta."""
+        """The midpoint of the interval of each of the next visits, in half intervals."""
         places = self.visited + np.arange(len(order), dtype=np.int64)
         return (2 * (places * self.quanta // max(self.visits, 1)) + 1).astype(np.int32)
 
     @property
     def words(self) -> Words32:
-        """The key, as ``draw`` takes it."""
+        """The key, in the form that ``draw`` takes."""
         return frozen(np.frombuffer(self.key, "<u4"), np.uint32)

@@ -1,11 +1,11 @@
-"""Ridge regressions by the thousand: the half-step of alternating least squares.
+"""Many ridge regressions at once: the half-step of alternating least squares.
 
-How a row is solved. The factors that its ratings name are copied together, a block of them at a time, and the
-upper triangle of their Gram matrix is summed tile by tile in registers: an addition to memory is made once a
-block, which also keeps single precision accurate over hundreds of thousands of ratings. The same tiles then
-serve the Cholesky factorisation A = Uᵀ U. Ranks are rounded up to a multiple of 16 by coordinates that are 0.
+How a row is solved. The factors of its ratings are gathered, one block at a time, and the upper triangle
+of their Gram matrix is summed tile by tile in registers: memory is updated once per block, which also keeps
+single precision accurate over hundreds of thousands of ratings. The same tiles then serve the Cholesky
+factorisation A = Uᵀ U. Ranks are padded to a multiple of 16 with coordinates that are 0.
 
-A row is worked on by one thread and in one order: neither threads nor tasks can change a bit. The cost grows
+Each row is processed by one thread in a fixed order, so threads and tasks do not change a bit. The cost grows
 as ratings × rank² + rows × rank³.
 """
 
@@ -28,10 +28,10 @@ from hushrec.kernels.simd import (
 )
 
 LARGEST_RANK = 128
-_BLOCK = 128  # factors that are copied together
-_TASKS = 32  # a thread; the last to end decides
-_RIDGE = 2.0**-17  # least ridge, in mean eigenvalues
-_PIVOT = 2.0**-20  # least pivot, in diagonal cells
+_BLOCK = 128  # factors that are gathered at once
+_TASKS = 32  # per thread; the last to finish determines the time
+_RIDGE = 2.0**-17  # smallest ridge, relative to the mean eigenvalue
+_PIVOT = 2.0**-20  # smallest pivot, relative to its diagonal cell
 
 __all__ = ["LARGEST_RANK", "reference_solve_rows", "solve_rows"]
 
@@ -44,7 +44,7 @@ def reference_solve_rows(
     reg: Floats | Floats32,
     weights: Floats32 | None = None,
 ) -> Floats:
-    """What ``solve_rows`` computes, in a few lines of NumPy and double precision."""
+    """The same as ``solve_rows``, in a few lines of NumPy and double precision."""
     rank = factors.shape[1]
     w = np.ones(len(values)) if weights is None else weights.astype(np.float64)
     out = np.zeros((len(reg), rank))
@@ -69,25 +69,25 @@ def solve_rows(
     weights: Floats32 | None = None,
     threads: int = 2,
 ) -> None:
-    """Solve every row's ridge regression of its ratings on the factors that they name.
+    """Solve each row's ridge regression of its ratings on the factors of its columns.
 
     Koren, Bell & Volinsky 2009, "Learning algorithms"; Zhou et al. 2008, §3.1, with λ_r = λ n_r:
 
         out_r = (Σ_j w_rj x_j x_jᵀ + λ_r I)⁻¹ Σ_j w_rj v_rj x_j.
 
-    A row without ratings gets zeros. A λ_r under 2^-17 of the mean eigenvalue of the first sum is raised to
-    it: single precision could not tell such a system from a singular one. Memory beside the arguments: under
-    1 MB a thread, and a copy of the factors where the rank is no multiple of 16.
+    A row without ratings gets zeros. A λ_r below 2^-17 of the mean eigenvalue of the first sum is raised to
+    it: single precision cannot distinguish such a system from a singular one. Memory in addition to the
+    arguments: under 1 MB per thread, and a copy of the factors if the rank is not a multiple of 16.
 
     Args:
-        indptr: where each row's ratings start, and the last ones end, shape (n_rows + 1,).
-        columns: which row of ``factors`` each rating names, shape (n_ratings,).
+        indptr: where each row's ratings start, then where the last ones end, shape (n_rows + 1,).
+        columns: row of ``factors`` for each rating, shape (n_ratings,).
         values: v of each rating, shape of ``columns``.
         factors: x of each column, shape (n_columns, rank), rank from 1 to 128.
         reg: λ_r of each row, at least 0, shape (n_rows,).
-        out: written, shape (n_rows, rank).
+        out: receives the result, shape (n_rows, rank).
         weights: w of each rating, at least 0, shape of ``columns``; None for 1 everywhere.
-        threads: how many to use; the result does not depend on it.
+        threads: number of threads; the result does not depend on it.
 
     Raises:
         ValueError: the arrays do not fit together, or hold a number outside its range.
@@ -114,7 +114,7 @@ def solve_rows(
     flat = frozen(padded, np.float32).reshape(-1)
     common = *rows, frozen(roots, np.float32), flat, stride, frozen(reg.astype(np.float32), np.float32), out
     with ThreadPoolExecutor(threads) as pool:
-        # A row costs about as much as `rank` ratings more than it has.
+        # The cost of a row is about that of `rank` more ratings than it has.
         work = indptr[:-1] + rank * np.arange(n_rows)
         total = indptr[-1] + rank * n_rows
         cuts = np.searchsorted(work, np.linspace(0, total, _TASKS * threads + 1)[1:-1])
@@ -135,7 +135,7 @@ def _solve(
     reg: Floats32,
     out: Floats32,
 ) -> None:
-    """Solve the rows ``begin`` to ``end``; ratings and factors are times the roots of weights."""
+    """Solve the rows ``begin`` to ``end``; ratings and factors are scaled by the roots of their weights."""
     rank = out.shape[1]
     panel, gram = aligned(_BLOCK * stride), aligned(stride * stride)
     rhs, least, inverse = aligned(stride), aligned(stride), aligned(stride)

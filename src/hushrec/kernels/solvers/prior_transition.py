@@ -1,10 +1,10 @@
-"""What a prior and noise do to a vector: a payment for some time, exact, by whichever thread claims it.
+"""Exact Ornstein–Uhlenbeck transition of a factor vector, applied by whichever thread claims it.
 
-Under dv = −h Λ v dt + √(2 h T) dW, an Ornstein–Uhlenbeck process, a vector becomes after the time t
+Under dv = −h Λ v dt + √(2 h T) dW, a vector becomes after the time t
 
     e^(−hΛt) v + √(T (1 − e^(−2hΛt)) / Λ) ξ,
 
-with standard normal ξ, coordinate by coordinate. The density ∝ exp(−½ vᵀ Λ v / T) stays as it is.
+with standard normal ξ, coordinate by coordinate. The density ∝ exp(−½ vᵀ Λ v / T) is invariant.
 """
 
 from typing import Any
@@ -40,7 +40,7 @@ def table(precision: Floats | Floats32, rate: float, temperature: float, parts: 
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def _claim(_: Any, paid: Any, item: Any, time: Any) -> Any:
-    """Raise ``paid[item]`` to ``time``, whatever other threads do, and return what it was before."""
+    """Atomically raise ``paid[item]`` to ``time``, and return its previous value."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = data_of(context, builder, signature.args[0], arguments[0])
@@ -53,19 +53,19 @@ def _claim(_: Any, paid: Any, item: Any, time: Any) -> Any:
 def pay(
     vectors: Floats32, at: int | np.int64, effect: Any, table: Floats32, elapsed: int, z: Floats32, used: int
 ) -> Any:
-    """Pay the vector that begins at ``vectors[at]`` and its effect.
+    """Apply a transition to the vector that begins at ``vectors[at]`` and to its effect.
 
     Args:
-        vectors: changed.
+        vectors: modified.
         at: where the vector begins.
-        effect: last coordinate of what is paid, a single-precision number.
-        table: of ``table``.
-        elapsed: the time's place in it.
+        effect: the last coordinate, a single-precision number.
+        table: as returned by ``table``.
+        elapsed: index of the elapsed time in ``table``.
         z: normals.
-        used: how many of them are passed over.
+        used: number of normals to skip.
 
     Returns:
-        The effect, paid.
+        The effect after the transition.
 
     Privacy: private.
     """
@@ -88,19 +88,19 @@ def pay_item(
     key: Words32,
     number: int,
 ) -> None:
-    """Pay an item up to ``time``, unless it is paid, or another thread claims that payment.
+    """Apply an item's transition up to ``time``, unless that is done or another thread claims it.
 
     Args:
-        item: which one.
+        item: index of the item.
         time: in parts of ``table``, at least 1.
         z: room for normals.
-        factors: all items', changed, flat.
-        width: from one item's factors to the next's.
-        effects: all items', changed, shape (n_items,); shape (0,) for none.
-        paid: up to which time each item is paid, changed, shape (n_items,).
-        table: of ``table``.
+        factors: factors of all items, modified, flat.
+        width: offset from one item's factors to the next.
+        effects: effects of all items, modified, shape (n_items,); shape (0,) for none.
+        paid: time up to which each item is updated, modified, shape (n_items,).
+        table: as returned by ``table``.
         key: key of the noise, as ``draw`` takes it.
-        number: of the pass.
+        number: number of the pass.
 
     Privacy: private.
     """
@@ -128,7 +128,7 @@ def settle(
     key: Words32,
     number: int,
 ) -> None:
-    """Pay the items from ``begin`` to ``end`` - 1 as ``pay_item`` does."""
+    """Apply ``pay_item`` to the items from ``begin`` to ``end`` - 1."""
     z = np.empty(room(table.shape[2]), np.float32)
     for item in range(begin, end):
         pay_item(item, time, z, factors, width, effects, paid, table, key, number)

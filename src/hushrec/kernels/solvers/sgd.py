@@ -1,14 +1,13 @@
 """Stochastic gradient descent for matrix factorisation: one pass over the ratings.
 
-How a pass is done. A user's ratings are visited one after the other, so that his factors stay in the
-first-level cache. At small ranks, where a rating is a chain of operations that wait for one another, a few
-users take turns, a rating each: one's work fills the other's waits. Items' factors lie where every row starts
-at a cache line, padded with coordinates that are 0 and stay 0; those that lie elsewhere are copied there and
-back. How wide a row is, is a constant of the compiled loop. What will be needed soon is asked of the memory
-in advance.
+How a pass works. A user's ratings are processed one after the other, so that their factors stay in the
+first-level cache. At small ranks, where a rating is a chain of dependent operations, a few users take turns,
+one rating each, so that the work of one fills the waits of another. Each row of items' factors starts at a
+cache line and is padded with coordinates that are and stay 0; other arrays are copied into this layout and
+back. The row width is a compile-time constant of the loop. Data that will be needed soon are prefetched.
 
 Several threads share the items' factors and effects without locks (Hogwild, Recht et al. 2011): now and then
-an update is lost, and no two runs agree. One thread is reproducible bit for bit. The cost grows as
+an update is lost, and runs differ. With one thread, results are reproducible bit for bit. The cost grows as
 ratings × rank.
 """
 
@@ -28,9 +27,9 @@ from hushrec.kernels.csr import check_rows, frozen
 from hushrec.kernels.simd import TILE, aligned, cgutils, data_of, load, plus, prefetch, spread, store
 
 LARGEST_RANK = 2048
-_GROUP = 4  # vectors that are worked on side by side
-_SOON = 4  # ratings between asking the memory for an item's factors and using them, all users' together
-_TASKS = 16  # a thread; the last to end decides
+_GROUP = 4  # vectors that are processed side by side
+_SOON = 4  # ratings between prefetching an item's factors and using them, over all users in turn
+_TASKS = 16  # per thread; the last to finish determines the time
 _intrinsic: Any = extending.intrinsic  # its stub counts the typing context among the arguments
 
 __all__ = [
@@ -48,14 +47,14 @@ __all__ = [
 
 
 def padded(n_items: int, rank: int) -> Floats32:
-    """Zeros of shape (n_items, rank) that ``descend`` changes where they lie, without copying them."""
+    """Zeros of shape (n_items, rank) that ``descend`` modifies in place, without a copy."""
     width = padded_width(rank)
-    # Called as Python: NumPy asks the system for large pages, which numba does not.
+    # Run as Python: NumPy asks the system for large pages, numba does not.
     return aligned.py_func(n_items * width).reshape(n_items, width)[:, :rank]
 
 
 def padded_width(rank: int) -> int:
-    """Numbers from one row of ``padded`` to the next: 16, 32 or a multiple of 64."""
+    """Offset from one row of ``padded`` to the next: 16, 32 or a multiple of 64 numbers."""
     group = _group(rank)
     return -(-rank // (group * TILE)) * group * TILE
 
@@ -65,12 +64,12 @@ def _group(rank: int) -> int:
 
 
 def users_at_once(rank: int) -> int:
-    """How many users take turns: with wide rows there is work enough in one rating."""
+    """Number of users that take turns: at large ranks one rating is enough work."""
     return 4 if rank <= TILE else 2 if rank <= _GROUP * TILE else 1
 
 
 def in_turn(indptr: Ints, order: Ints32, rank: int) -> Iterator[tuple[int, int]]:
-    """User and place of every rating, as one thread visits them at this rank. Privacy: private."""
+    """User and position of each rating, in the order of one thread at this rank. Privacy: private."""
     users = iter([u for u in order if indptr[u] < indptr[u + 1]])
     present: list[list[tuple[int, int]]] = []
     while True:
@@ -97,7 +96,7 @@ def reference_descend(
     rate: float,
     limit: float,
 ) -> None:
-    """What ``descend`` computes with one thread, in a few lines of NumPy."""
+    """The same as ``descend`` with one thread, in a few lines of NumPy."""
     for u, at in in_turn(indptr, order, user_factors.shape[1]):
         i, p, q = items[at], user_factors[u].copy(), item_factors[items[at]].copy()
         error = values[at] - p @ q
@@ -135,23 +134,23 @@ def descend(
         p_u, q_i ← p_u + γ (e q_i − λ_u p_u), q_i + γ (e p_u − λ_i q_i)
         b_u, b_i ← b_u + γ (e − λ_u b_u),     b_i + γ (e − λ_i b_i).
 
-    Both sides of an assignment are taken before it, as eq. (2) has it: line 7 of Algorithm 4, as printed,
-    uses the q_i that line 6 has just changed, which differs by γ² e² p_u and less.
+    The right-hand sides use the values from before the step, as in eq. (2): line 7 of Algorithm 4, as
+    printed, uses the q_i just changed by line 6, which differs by at most γ² e² p_u.
 
     Args:
-        indptr: where each user's ratings start, and the last ones end, shape (n_users + 1,).
+        indptr: where each user's ratings start, then where the last ones end, shape (n_users + 1,).
         items: item of each rating, shape (n_ratings,).
-        values: r of each rating, less what is not fitted here, such as a mean; shape of ``items``.
+        values: r of each rating, minus what is not fitted here, such as a mean; shape of ``items``.
         order: users to visit, in that order, each at most once.
-        user_factors: p, changed, shape (n_users, rank), rank from 1 to 2048.
-        item_factors: q, changed, shape (n_items, rank); all are copied at each call unless ``padded``.
-        user_effects: b_u, changed, shape (n_users,); None, as ``item_effects``, for none.
-        item_effects: b_i, changed, shape (n_items,).
+        user_factors: p, modified, shape (n_users, rank), rank from 1 to 2048.
+        item_factors: q, modified, shape (n_items, rank); copied at each call unless ``padded``.
+        user_effects: b_u, modified, shape (n_users,); None, as ``item_effects``, for none.
+        item_effects: b_i, modified, shape (n_items,).
         user_reg: λ_u, shape (n_users,).
         item_reg: λ_i, shape (n_items,).
         rate: γ.
-        limit: largest size of an error.
-        threads: how many to use; with more than one the result varies from run to run.
+        limit: largest absolute error.
+        threads: number of threads; with more than one, results vary from run to run.
 
     Raises:
         ValueError: the arrays do not fit together, or hold a number outside its range.
@@ -187,7 +186,7 @@ def descend(
     flat = as_strided(rows, (n_items * width,), rows.strides[1:])
     shared = user_factors, flat, b_u, b_i, *regs, np.float32(rate), np.float32(limit)
     order = frozen(order, np.int32)
-    # The types of these tell the compiler how many vectors there are.
+    # The types of these tell the compiler the number of vectors.
     lanes, repeats = (0,) * group, (0,) * (width // (group * TILE))
 
     def visit(share: tuple[int, int]) -> None:
@@ -205,7 +204,7 @@ def descend(
 
 
 def lies_padded(factors: Floats32) -> bool:
-    """Whether ``padded`` made the array, told by the shape of what owns its numbers."""
+    """Whether ``padded`` created the array, recognised by the shape of its base array."""
     owner, width = factors.base, padded_width(factors.shape[1])
     return (
         isinstance(owner, np.ndarray)
@@ -248,7 +247,7 @@ def dot(_: Any, p: Any, q: Any, at: Any, width: Any, lanes: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def step(_: Any, p: Any, q: Any, at: Any, width: Any, lanes: Any, keep_p: Any, keep_q: Any, step: Any) -> Any:
-    """``p, q = keep_p · p + step · q, keep_q · q + step · p``, q being ``q[at : at + width]``."""
+    """``p, q = keep_p · p + step · q, keep_q · q + step · p``, where q is ``q[at : at + width]``."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         left, right = (data_of(context, builder, signature.args[a], arguments[a]) for a in (0, 1))

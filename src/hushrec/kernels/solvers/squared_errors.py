@@ -26,7 +26,7 @@ def losses(
     """Σ_u c_u Σ_i (r_ui − clamp(b_u + b_i + ⟨p_u, q_i⟩, low, high))², in one thread and one order.
 
     Args:
-        indptr: where each user's ratings start, and the last ones end, shape (n_users + 1,).
+        indptr: where each user's ratings start, then where the last ones end, shape (n_users + 1,).
         items: item of each rating, shape (n_ratings,).
         values: r of each rating, shape of ``items``.
         user_factors: p, shape (n_users, rank).
@@ -34,7 +34,7 @@ def losses(
         user_effects: b_u, shape (n_users,).
         item_effects: b_i, shape (n_items,).
         user_scales: c_u, shape (n_users,).
-        low: least prediction.
+        low: smallest prediction.
         high: largest prediction.
 
     Raises:

@@ -1,1 +1,1 @@
-"""Loops that add up private integers: the same bits in any order."""
+"""Loops that add up private integers: the result is the same, bit for bit, in any order."""

@@ -18,7 +18,7 @@ def centre(
     strength: int,
     bound: int,
 ) -> Ints32:
-    """Centre every user's ratings on his own shrunk mean and clamp them, all in grid integers.
+    """Centre each user's ratings on their own shrunk mean and clamp them, all in grid integers.
 
     x = clamp(r − offset_i, ±limit);  mean = ⌊(Σ x + strength · prior)/(c + strength)⌋;
     entry = clamp(x − mean, ±bound).
@@ -27,15 +27,15 @@ def centre(
         indptr: where each user's ratings start, shape (n_users + 1,).
         items: item of each rating, shape (n_ratings,).
         steps: each rating, in steps above the bottom of the scale.
-        levels: rating of each step, shape (n_levels,).
-        offsets: what is subtracted from the ratings of each item, shape (n_items,).
+        levels: the rating of each step, shape (n_levels,).
+        offsets: subtracted from the ratings of each item, shape (n_items,).
         limit: bound on |x|.
         prior: mean of the fictitious ratings.
-        strength: their number; a negative one means that no mean is subtracted.
+        strength: number of fictitious ratings; if negative, no mean is subtracted.
         bound: bound on |entry|.
 
     Returns:
-        One entry a rating, shape (n_ratings,).
+        One entry per rating, shape (n_ratings,).
     """
     entries = np.empty(len(items), dtype=np.int32)
     for user in range(len(indptr) - 1):
@@ -64,7 +64,7 @@ def reference_centre(
     strength: int,
     bound: int,
 ) -> Ints32:
-    """What ``centre`` computes, user by user in NumPy: slow."""
+    """The same as ``centre``, user by user in NumPy: slow."""
     x = np.clip(levels[steps] - offsets[items], -limit, limit)
     parts = []
     for own in np.split(x, indptr[1:-1]):
@@ -90,7 +90,7 @@ def weighted_item_sums(
 def truncated_item_sums(
     indptr: Ints, items: Ints32, entries: Ints32, weights: Ints, dropped_bits: int, n_items: int
 ) -> Ints:
-    """``weighted_item_sums``, each term truncated toward zero: a smaller weight never gives a larger term."""
+    """``weighted_item_sums`` with each term truncated toward zero, so a smaller weight never grows a term."""
     sums = np.zeros(n_items, dtype=np.int64)
     for user in range(len(indptr) - 1):
         for position in range(indptr[user], indptr[user + 1]):

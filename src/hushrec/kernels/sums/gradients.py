@@ -1,7 +1,7 @@
 """Sums of errors times factors, row by row, in integers: the same bits in any order.
 
 Errors and factors are both counted in grid steps. A factor of one is ``2^bits`` steps, so the product of two
-factors is shifted down by ``bits`` before it is subtracted from a rating.
+factors is shifted right by ``bits`` before it is subtracted from a rating.
 """
 
 import numba
@@ -30,7 +30,7 @@ def residuals(
         levels: rating of each step, in grid steps, shape (n_levels,).
         item_offsets: shape (n_items,).
         user_offsets: shape (n_users,).
-        bound: bound on what remains.
+        bound: bound on the absolute residual.
 
     Returns:
         Shape (n_ratings,).
@@ -59,8 +59,8 @@ def errors(
         indptr, items: compressed rows, as in ``residuals``.
         entries: x, in grid steps, shape (n_ratings,).
         user_factors, item_factors: in grid steps, shapes (n_users, rank) and (n_items, rank).
-        shift: bits that a product of two factors has more than a residual.
-        bound: bound on an error.
+        shift: the number of bits by which a product of two factors exceeds a residual.
+        bound: bound on an absolute error.
 
     Returns:
         Shape (n_ratings,).
@@ -139,7 +139,7 @@ def reference_sums(places: Ints32, entries: Ints32, factors: Ints32, n_rows: int
     Args:
         places: row of each rating.
         entries: shape (n_ratings,).
-        factors: of the other side, one row a rating, shape (n_ratings, rank).
+        factors: factors of the other side, one row per rating, shape (n_ratings, rank).
         n_rows: number of rows.
     """
     sums = np.zeros((n_rows, factors.shape[1]), dtype=np.int64)
@@ -158,19 +158,19 @@ def home_gradients(
     clip: float,
     step: float,
 ) -> Ints:
-    """Every user's gradient of the item factors, from a vector that he fits at home, clipped as a whole.
+    """Sum of users' gradients of the item factors, at a vector that each user fits locally, each clipped.
 
-    p = (Σ q qᵀ + ridge · I)⁻¹ Σ x q;  e = clamp(x − p·q, ±bound);  the user gives e_i p to each of his
-    items i, all of it scaled down to L2 norm ``clip`` and truncated to the grid, toward zero.
+    p = (Σ q qᵀ + ridge · I)⁻¹ Σ x q;  e = clamp(x − p·q, ±bound);  a user contributes e_i p to each item i
+    they rated, scaled down as a whole to L2 norm ``clip`` and truncated to the grid, toward zero.
 
     Args:
         indptr, items: compressed rows.
-        values: x, residual of every rating, shape (n_ratings,).
+        values: x, the residual of each rating, shape (n_ratings,).
         item_factors: shape (n_items, rank).
         ridge: weight of the prior of p.
         bound: bound on an error.
-        clip: bound on the L2 norm of all that a user gives.
-        step: of the grid.
+        clip: bound on the L2 norm of a user's whole contribution.
+        step: width of a grid step.
 
     Returns:
         Σ over users, in grid steps, shape (n_items, rank).
@@ -183,7 +183,7 @@ def home_gradients(
         if start == stop:
             continue
         if not fit_at_home(start, stop, items, values, item_factors, ridge, normal, inverse, taste):
-            continue  # beyond floating point: this person gives nothing
+            continue  # outside floating-point range: this user contributes nothing
         total = 0.0
         for place in range(start, stop):
             error = min(max(values[place] - np.dot(taste, item_factors[items[place]]), -bound), bound)
@@ -191,7 +191,7 @@ def home_gradients(
         norm = np.sqrt(total * np.dot(taste, taste))
         if not np.isfinite(norm):
             continue
-        # A little below the bound, so that rounding in floating point cannot pass it; then toward zero.
+        # Scale slightly below the bound, so that floating-point rounding cannot exceed it; then toward zero.
         scale = min(1.0, clip / max(norm, 1e-300)) * (1 - 1e-9) / step
         for place in range(start, stop):
             item = items[place]

@@ -1,15 +1,15 @@
 """Weighted Gram matrices of sparse integer rows: exact, and packed as upper triangles.
 
-How the sum Σ_u w_u a_u a_uᵀ is done. Items are renumbered by popularity, and eight consecutive ones form a
-block. For each block in turn, every user who rated any of its items is visited once: his weighted entries
-there are a vector of eight lanes, and each of his ratings of these or of less popular items adds that vector,
-times the rating's entry, to the eight sums kept for the item. Whoever rates one popular item tends to rate
-its neighbours too, so one vector operation does several pair updates (about four on Netflix-like ratings),
-and a block's sums, 64 bytes an item, stay in the second-level cache. A finished block is written to its cells
-of the packed triangle; blocks share no cell, so threads need no merging. All sums are of 64-bit integers:
-neither order nor threads nor blocks can change a bit.
+How the sum Σ_u w_u a_u a_uᵀ is computed. Items are renumbered by popularity, and eight consecutive ones form
+a block. For each block in turn, each user who rated any of its items is visited once: the user's weighted
+entries in the block are a vector of eight lanes. For each of their ratings of an item in the block or a less
+popular one, that vector times the rating's entry is added to the eight sums of the item. Users who rate one
+popular item often rate its neighbours too, so one vector operation updates several pairs (about four on
+Netflix-like ratings), and the sums of a block, 64 bytes per item, stay in the second-level cache. A finished
+block is written to its cells of the packed triangle; blocks do not share cells, so threads need no merging.
+All sums are 64-bit integers: order, threads and blocks do not change a bit.
 
-The cost grows as Σ_u c_u², c_u being a user's number of ratings.
+The cost grows as Σ_u c_u², where c_u is the number of ratings of a user.
 """
 
 from collections.abc import Callable
@@ -29,17 +29,17 @@ from hushrec.kernels.simd import prefetch
 from hushrec.kernels.sums.segments import LABEL_BITS, LANES, index, relabel, survey
 from hushrec.kernels.triangle import packed_size
 
-_U = np.uint64  # numba checks every signed index for wrapping from the end; an unsigned one is used as it is
+_U = np.uint64  # numba checks signed indices for wrapping from the end; it uses unsigned ones directly
 _intrinsic: Any = extending.intrinsic  # its stub counts the typing context among the arguments
 _LABEL = (1 << LABEL_BITS) - 1
-_SOON, _LATER = 4, 16  # visits between asking the memory for ratings, or for where they end, and using them
+_SOON, _LATER = 4, 16  # visits between prefetching ratings, or where they end, and using them
 _TASK = 8  # blocks that a thread takes at a time; the first, most popular ones cost most
 
 __all__ = ["reference_gram", "weighted_gram"]
 
 
 def reference_gram(indptr: Ints, items: Ints32, entries: Ints32 | None, weights: Ints, n_items: int) -> Ints:
-    """What ``weighted_gram`` computes, in three lines of NumPy: slow, and users × items in memory."""
+    """The same as ``weighted_gram``, in three lines of NumPy: slow, and users × items in memory."""
     dense = np.zeros((len(weights), n_items), dtype=np.int64)
     dense[np.repeat(np.arange(len(weights)), np.diff(indptr)), items] = 1 if entries is None else entries
     full: Ints = dense.T @ (weights[:, None] * dense)
@@ -51,27 +51,27 @@ def weighted_gram(
 ) -> Ints:
     """Σ_u w_u a_u a_uᵀ as a packed upper triangle, exact.
 
-    The weighted covariance of McSherry & Mironov 2009, §4.2, with a_ui the centred rating; with a_ui = 1 its
-    weights. Memory, beside the arguments, in bytes: 4 n² for the result, at most 12 a rating (about 8 on
-    Netflix-like ratings), and 64 n a thread.
+    The weighted covariance of McSherry & Mironov 2009, §4.2, with a_ui the centred rating; with a_ui = 1, its
+    weights. Memory in addition to the arguments, in bytes: 4 n² for the result, at most 12 per rating (about
+    8 on Netflix-like ratings), and 64 n per thread.
 
     Args:
-        indptr: where each user's ratings start, and the last ones end, shape (n_users + 1,).
-        items: index of each rating's item in the catalogue, distinct within a user.
+        indptr: where each user's ratings start, then where the last ones end, shape (n_users + 1,).
+        items: catalogue index of each rating's item, distinct within a user.
         entries: a_ui of each rating, −2^12 to 2^12, shape of ``items``; None for 1 everywhere.
         weights: w_u of each user, 0 to 2^24, shape (n_users,).
         n_items: size of the catalogue, at most 2^18.
-        threads: how many to use; the result does not depend on it.
+        threads: number of threads; the result does not depend on it.
 
     Returns:
         the upper triangle, row by row, diagonal included, shape (n_items (n_items + 1) / 2,).
 
     Raises:
         ValueError: the arrays do not fit together, or hold a number outside its range.
-        OverflowError: a diagonal cell reaches 2^62. By Cauchy–Schwarz no cell, nor any part of its sum,
-            exceeds the largest diagonal cell, so below that nothing can overflow.
+        OverflowError: a diagonal cell reaches 2^62. By Cauchy–Schwarz every cell and every part of its sum is
+            at most the largest diagonal cell, so below that nothing can overflow.
 
-    Privacy: private. That the sums fit must follow from the public domain, else an error tells of the data.
+    Privacy: private. The public domain must imply that the sums fit; otherwise an error reveals the data.
     """
     n_users = len(weights)
     if threads < 1 or not 0 <= n_items <= 1 << LABEL_BITS or len(items) >= 1 << 32:
@@ -85,7 +85,7 @@ def weighted_gram(
     weights = frozen(weights, np.int64)
 
     cuts = np.searchsorted(indptr, np.linspace(0, len(items), threads + 1)[1:-1])
-    shares = list(pairwise([0, *cuts.tolist(), n_users]))  # users, split into shares of as many ratings
+    shares = list(pairwise([0, *cuts.tolist(), n_users]))  # shares of users with about equally many ratings
     blocks = -(-n_items // LANES)
     with ThreadPoolExecutor(threads) as pool:
         each = pool.map if threads > 1 else map  # a thread costs more than a small sum
@@ -108,7 +108,7 @@ def weighted_gram(
 
         words, visits = np.empty(len(items), np.int32), np.zeros((threads, blocks), np.int64)
         if not all(each_share(relabel, *rows, entries, label, words, visits)):
-            raise ValueError("a user has an item twice: keep one rating of each user and item")
+            raise ValueError("a user has an item twice; keep one rating of each user and item")
 
         first = np.concatenate([[0], np.cumsum(visits.sum(axis=0))])
         cursors = first[:-1] + np.cumsum(visits, axis=0) - visits
@@ -126,7 +126,7 @@ def weighted_gram(
 def _add_scaled(_: Any, sums: Any, item: Any, vector: Any, factor: Any) -> Any:
     """``sums[8 item : 8 item + 8] += vector * factor`` as one vector operation.
 
-    LLVM does not find it by itself: it cannot know that the sums and the vector do not overlap.
+    LLVM does not vectorise this by itself: it cannot know that the sums and the vector do not overlap.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -163,7 +163,7 @@ def _accumulate(
     """Sum blocks ``begin`` to ``end`` and write them to their cells of the packed triangle."""
     n = len(order)
     sums = np.empty(LANES * (n + LANES), np.int64)
-    sums = sums[-np.int64(sums.ctypes.data) % 64 // 8 :]  # vectors across two cache lines are slower
+    sums = sums[-np.int64(sums.ctypes.data) % 64 // 8 :]  # vectors that straddle two cache lines are slower
     x = np.empty(LANES, np.int64)
     for block in range(begin, end):
         base = block * LANES

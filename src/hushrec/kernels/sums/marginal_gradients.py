@@ -1,4 +1,4 @@
-"""Gradients of item factors with people's vectors integrated out, each clipped as a whole."""
+"""Gradients of item factors with users' vectors integrated out, each user's clipped as a whole."""
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -11,7 +11,7 @@ from hushrec.kernels.sums.ridge import fit_at_home
 
 __all__ = ["marginal_gradients", "reference_marginal_gradients"]
 
-_ROUNDING = 1 - 1e-9  # a little below the clip, so that rounding in floating point cannot pass it
+_ROUNDING = 1 - 1e-9  # slightly below the clip, so that floating-point rounding cannot exceed it
 
 
 def marginal_gradients(
@@ -26,15 +26,16 @@ def marginal_gradients(
     *,
     threads: int = 1,
 ) -> Ints:
-    """Σ over people of the gradient of ``noise`` · ln p(x | Q) by the item factors, clipped person by person.
+    """Sum of users' gradients of ``noise`` · ln p(x | Q) by the item factors, each user's clipped.
 
-    With x_i = p·q_i + N(0, noise) and p ~ N(0, I), a person's vector given his ratings has the covariance
-    S = noise · A⁻¹ with A = Σ q qᵀ + noise · I, and the mean p̄ = A⁻¹ Σ x q. By Fisher's identity he gives
+    With x_i = p·q_i + N(0, noise) and p ~ N(0, I), a user's vector given their ratings has the covariance
+    S = noise · A⁻¹ with A = Σ q qᵀ + noise · I, and the mean p̄ = A⁻¹ Σ x q. By Fisher's identity a user
+    contributes
 
         clamp(x_i − p̄·q_i, ±bound) p̄ − S q_i
 
-    to each of his items i, all of it scaled down to L2 norm ``clips`` and truncated to the grid, toward zero.
-    The sum is the same bit for bit with any number of threads. Time goes as ratings × rank² + people × rank³.
+    to each item i they rated, scaled down as a whole to L2 norm ``clips`` and truncated to the grid, toward
+    zero. The number of threads does not change a bit. Time grows as ratings × rank² + users × rank³.
 
     Args:
         indptr, items: compressed rows, shapes (n_people + 1,) and (n_ratings,).
@@ -42,9 +43,9 @@ def marginal_gradients(
         item_factors: q, shape (n_items, rank).
         noise: variance of a value around p·q.
         bound: bound on an error.
-        clips: bound on the L2 norm of all that each person gives, shape (n_people,); 0 leaves him out.
-        step: of the grid.
-        threads: how many to use.
+        clips: bound on the L2 norm of each user's whole contribution, shape (n_people,); 0 leaves them out.
+        step: width of a grid step.
+        threads: number of threads.
 
     Returns:
         Shape (n_items, rank), in grid steps.
@@ -114,7 +115,7 @@ def reference_marginal_gradients(
     clips: Floats,
     step: float,
 ) -> Ints:
-    """What ``marginal_gradients`` computes, in NumPy; a person's entry may differ by a grid step."""
+    """The same as ``marginal_gradients``, in NumPy; a user's entry may differ by a grid step."""
     sums = np.zeros(item_factors.shape, dtype=np.int64)
     for person, clip in enumerate(clips):
         own = slice(indptr[person], indptr[person + 1])

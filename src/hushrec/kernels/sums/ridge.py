@@ -1,4 +1,4 @@
-"""What one person fits at home: a ridge regression that never raises, for an error would tell of him."""
+"""One user's local ridge regression. It never raises, since an error would reveal data."""
 
 import numba
 import numpy as np
@@ -10,12 +10,12 @@ __all__ = ["fit_at_home", "invert"]
 
 @numba.njit(cache=True, nogil=True)
 def invert(matrix: Floats, inverse: Floats) -> bool:
-    """The inverse of a positive definite matrix, of which the lower triangle is read and overwritten.
+    """Invert a positive definite matrix; only its lower triangle is read, and it is overwritten.
 
-    By Cholesky's factors, for LAPACK raises where a matrix is singular, and an error would tell of a person.
+    By Cholesky factorisation: LAPACK would raise if a matrix is singular, and an error would reveal data.
 
     Returns:
-        Whether there is one in floating point.
+        Whether an inverse exists in floating point.
     """
     rank = len(matrix)
     for f in range(rank):
@@ -55,20 +55,20 @@ def fit_at_home(
     inverse: Floats,
     vector: Floats,
 ) -> bool:
-    """p = (Σ q qᵀ + ridge · I)⁻¹ Σ x q over the ratings from ``start`` to below ``stop``.
+    """p = (Σ q qᵀ + ridge · I)⁻¹ Σ x q over the ratings from ``start`` up to but excluding ``stop``.
 
     Args:
-        start, stop: the person's ratings.
+        start, stop: the user's ratings.
         items: item of each rating.
-        values: x of each.
+        values: x of each rating.
         item_factors: q, shape (n_items, rank).
         ridge: weight of the prior of p.
         normal: overwritten, shape (rank, rank).
-        inverse: the inverse of the normal matrix, written, shape (rank, rank).
-        vector: p, written, shape (rank,).
+        inverse: receives the inverse of the normal matrix, shape (rank, rank).
+        vector: receives p, shape (rank,).
 
     Returns:
-        Whether there is one in floating point.
+        Whether a solution exists in floating point.
     """
     rank = len(vector)
     right = np.zeros(rank)

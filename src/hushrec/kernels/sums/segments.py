@@ -1,10 +1,10 @@
 """Users' ratings regrouped for the Gram kernel: checked, renumbered by popularity, indexed by block of items.
 
-A *label* is an item's place in the order of popularity; a *block* is ``LANES`` consecutive labels. A rating
-becomes one 32-bit *word*, ``entry << LABEL_BITS | label``, and a user's words ascend by label. A *visit* is a
-user with ratings in a block; it is found by the position of his first word there, its *entrance*.
+A *label* is an item's rank in popularity; a *block* is ``LANES`` consecutive labels. A rating becomes one
+32-bit *word*, ``entry << LABEL_BITS | label``, and a user's words ascend by label. A *visit* is a user with
+ratings in a block; it is identified by the position of the user's first word there, its *entrance*.
 
-Every kernel works on the users ``begin`` to ``end`` of one share, and writes to nobody else's part.
+Each kernel processes the users ``begin`` to ``end`` of one share, and writes only to that share's part.
 """
 
 import numba
@@ -35,7 +35,7 @@ def survey(
     raters: Ints,
     diagonal: Floats,
 ) -> bool:
-    """Count the raters and sum w_u a_ui² of every item; whether items, entries and weights are in range.
+    """Count raters and sum w_u a_ui² for each item; returns whether items, entries and weights are in range.
 
     Args:
         share: row of ``raters`` and ``diagonal`` to write.
@@ -45,8 +45,8 @@ def survey(
         items: item of each rating.
         entries: entry of each rating; empty for 1 everywhere.
         weights: weight of each user.
-        raters: to add to, shape (shares, n_items).
-        diagonal: to add to, shape (shares, n_items), right to 10 digits.
+        raters: added to, shape (shares, n_items).
+        diagonal: added to, shape (shares, n_items), accurate to 10 digits.
     """
     n_items = raters.shape[1]
     ones = len(entries) == 0
@@ -76,7 +76,7 @@ def relabel(
     words: Ints32,
     visits: Ints,
 ) -> bool:
-    """Write every user's words, ascending by label, and count visits; whether items are distinct.
+    """Write each user's words, ascending by label, and count visits; returns whether items are distinct.
 
     Args:
         share: row of ``visits`` to write.
@@ -86,11 +86,11 @@ def relabel(
         items: item of each rating.
         entries: entry of each rating; empty for 1 everywhere.
         label: label of each item.
-        words: to write, shape of ``items``.
-        visits: to add to, shape (shares, blocks).
+        words: receives the words, shape of ``items``.
+        visits: added to, shape (shares, blocks).
     """
-    # A user's entries are spread over one 16-bit slot a label, raised to be above 0, and picked up in order,
-    # four slots at a glance: faster than sorting.
+    # Scatter a user's entries over one 16-bit slot per label, shifted to be above 0, then collect them in
+    # order, four slots at a time: faster than sorting.
     raised = 2 * _LARGEST_ENTRY
     slots = np.zeros((len(label) + 3) // 4 * 4, np.uint16)
     fours = slots.view(np.uint64)
@@ -129,7 +129,7 @@ def index(
     visitor: Ints32,
     entrance: NDArray[np.uint32],
 ) -> None:
-    """List the visits of every block, in the order of users.
+    """List the visits to every block, in the order of users.
 
     Args:
         share: row of ``cursors`` to use.
@@ -137,9 +137,9 @@ def index(
         end: the user after the last.
         indptr: where each user's words start and end.
         words: every user's ratings.
-        cursors: where this share's next visit to each block goes, shape (shares, blocks); advanced.
-        visitor: to write, user of each visit.
-        entrance: to write, position of each visit's first word.
+        cursors: position of this share's next visit to each block, shape (shares, blocks); advanced.
+        visitor: receives the user of each visit.
+        entrance: receives the position of each visit's first word.
     """
     for user in range(begin, end):
         block = -1
