@@ -18,7 +18,7 @@ def test_plan_prints_what_the_library_plans(here, hushrec, budget):
         assert f"{measurement.share:.3f}" in line
         assert re.search(r"ρ = \d", line)
     assert f"A fit {plan.needs}." in shown
-    assert "of memory beside the ratings" in plan.needs
+    assert "of memory besides the ratings" in plan.needs
     assert f"Total: true ε = {plan.epsilon:.6g} at δ = 1e-06 per user" in shown
 
 

@@ -130,7 +130,7 @@ def test_a_plan_says_what_a_fit_needs_and_asks_no_machine(monkeypatch):
     monkeypatch.setattr(memory, "machine", lambda: pytest.fail("a plan is a function of public facts"))
     told = str(hr.plan(hr.CovarianceSVD(), of(17_770).domain, BUDGET))
     assert (
-        "CovarianceSVD needs about 9 GB of memory beside the ratings, and 20 bytes for each of them" in told
+        "CovarianceSVD needs about 9 GB of memory besides the ratings, and 20 bytes for each of them" in told
     )
     assert "takes roughly" in told
 

@@ -1,1 +1,1 @@
-"""Public in, public out: estimates from released values. It reaches no ratings, ever."""
+"""Public in, public out: estimates from released values. This package never accesses ratings."""

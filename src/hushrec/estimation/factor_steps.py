@@ -1,8 +1,8 @@
-"""Factors from noisy sums: how far to trust each row, given noise of known variance. All post-processing.
+"""Factors from noisy sums, each row shrunk according to the known noise variance. All post-processing.
 
-A row's sum is b = A p + data noise + privacy noise. The curvature A = Σ q qᵀ over what the row has rated is
-not measured: it is taken for n M, the row's released count times the mean of q qᵀ over ratings, both made
-from what is released anyway.
+A row's sum is b = A p + data noise + privacy noise. The curvature A = Σ q qᵀ over the row's ratings is not
+measured: it is approximated by n M, the row's released count times the mean of q qᵀ over ratings, both
+computed from released values.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from hushrec.privacy.bounded import Noisy
 _EPS = float(np.finfo(np.float64).eps)
 
 _INFORMATION = 0.5
-"""Of a rating on its item's factors, in units of 1/s²: E[p²] = 1, less what his few ratings leave unknown."""
+"""Of a rating on its item's factors, in units of 1/s²: E[p²] = 1, minus what few ratings leave unknown."""
 TASTE = 0.00375
 """Prior variance of p·q, in squared widths of the scale: (0.24 stars)² on one to five."""
 RESIDUAL = 0.05
@@ -60,10 +60,10 @@ def step(
     span: float,
     left: float,
 ) -> Floats:
-    """One gradient step of each row, as long as its noise allows.
+    """One gradient step of each row, with a length adapted to its noise.
 
-    p ← p + η (w g − λ p), with η = a v/(a² v + w² σ²): the posterior mean of the step that remains, for a row
-    of curvature a = n w² m + λ whose coordinates are still v = ``left`` · prior variance away.
+    p ← p + η (w g − λ p), with η = a v/(a² v + w² σ²): the posterior mean of the remaining step, for a row
+    of curvature a = n w² m + λ whose coordinates have the remaining variance v = ``left`` · prior variance.
 
     Args:
         factors: released p, shape (n, rank).
@@ -71,9 +71,9 @@ def step(
         counts: number of ratings of every row, as released, shape (n,).
         others: released q, shape (m, rank).
         other_counts: their numbers of ratings, shape (m,).
-        width: w, what a unit of p·q is worth in rating units.
+        width: w, the value of a unit of p·q in rating units.
         span: width of the scale.
-        left: part of the prior variance that is still to go, in (0, 1].
+        left: share of the prior variance that remains, in (0, 1].
 
     Returns:
         Shape (n, rank).
@@ -90,7 +90,7 @@ def step(
 
 
 def filled(factors: Floats) -> Floats:
-    """Scaled so that 19 rows of 20 lie in the unit ball: a sum of longer rows drowns less in its noise.
+    """Scale factors so that 19 of 20 rows lie in the unit ball: longer rows have more signal for the noise.
 
     Privacy: post-processing.
     """
@@ -111,20 +111,20 @@ def home_ridge(items: Floats, counts: Floats) -> float:
 def home_step(
     items: Floats, sums: Noisy, counts: Floats, *, ridge: float, span: float, left: float
 ) -> tuple[Floats, Floats]:
-    """One gradient step of the item factors, from gradients that people made at home.
+    """One gradient step of the item factors, from gradients that people computed from their own ratings.
 
-    As ``step``, with people's vectors taken for draws from their prior.
+    As ``step``, with people's vectors treated as draws from their prior.
 
     Args:
         items: released q, shape (n_items, rank).
         sums: Σ e p of every item, shape (n_items, rank).
         counts: released weight of each item, shape (n_items,).
-        ridge: of the people's fits, as ``home_ridge`` gives it.
+        ridge: ridge of the people's fits, as ``home_ridge`` gives it.
         span: width of the scale.
-        left: part of the prior variance that is still to go, in (0, 1].
+        left: share of the prior variance that remains, in (0, 1].
 
     Returns:
-        The factors after the step, and the part of the way that each row's step is worth, in (0, 1).
+        The factors after the step, and the share of the remaining way that each row's step covers, in (0, 1).
 
     Privacy: post-processing.
     """
@@ -137,7 +137,7 @@ def home_step(
 
 
 def prior_variance(taste: float, rank: int, span: float) -> float:
-    """τ², such that p·q has the variance ``taste`` in squared widths of the scale. Privacy: public."""
+    """τ² such that p·q has variance ``taste`` in squared widths of the scale. Privacy: public."""
     return taste * span**2 / rank
 
 
@@ -152,24 +152,24 @@ def langevin_step(
     rate: float,
     left: float,
 ) -> tuple[Floats, Floats]:
-    """One step, as long as the noise of each row allows.
+    """One step of each row, with a length adapted to its noise.
 
-    η = a v/(a² v + σ²): the posterior mean of the step that remains for a row of curvature
-    a = n/2 + s²/τ² whose coordinates are still v = ``left`` · τ² away. Where only a sample of people took
-    part, its sum stands for q⁻¹ times as many, and σ² grows by what the drawing adds.
+    η = a v/(a² v + σ²): the posterior mean of the remaining step for a row of curvature a = n/2 + s²/τ²
+    whose coordinates have the remaining variance v = ``left`` · τ². If only a sample of people took part, its
+    sum stands for q⁻¹ times as many people, and σ² grows by the sampling variance.
 
     Args:
         factors: released q, shape (n_items, rank).
-        gradients: Σ of g over those who took part, noisy, shape (n_items, rank).
+        gradients: Σ of g over the participants, noisy, shape (n_items, rank).
         sigma: standard deviation of that noise.
         counts: released number of ratings of each item, shape (n_items,).
         prior: τ².
         noise: s².
         rate: share of people who took part.
-        left: part of the prior variance that is still to go, in (0, 1].
+        left: share of the prior variance that remains, in (0, 1].
 
     Returns:
-        The factors after the step, and the part of the way that each row's step is worth, in (0, 1).
+        The factors after the step, and the share of the remaining way that each row's step covers, in (0, 1).
 
     Privacy: post-processing.
     """

@@ -1,19 +1,19 @@
-"""From a noisy covariance and noisy weights to item factors.
+"""Item factors from a noisy covariance and noisy weights.
 
-Covariances are in squared units of the scale (``Scale.unit``), so that no constant here depends on how people
-count their stars.
+Covariances are in squared units of the scale (``Scale.unit``), so that the constants here do not depend on
+the rating scale.
 
 Privacy: post-processing, all of it.
 
-Three ways, from none to all of what the known noise variance allows:
+Three ways, from using none to using all of the known noise variance:
 
 ``dense``     Avg_ij = Cov_ij/Wgt_ij, as it is.
 ``shrink``    McSherry & Mironov 2009, §4.6: shrink diagonal and off-diagonal towards their means, scale by
               √(MCnt_i MCnt_j), keep the best rank-k approximation, scale back.
 ``weighted``  Cov_ij = Wgt_ij f_i·f_j + noise of variance σ² + κ Wgt_ij: a low-rank fit that weighs each
-              entry by what its noise leaves of it, by mean-field variational Bayes with one prior variance a
-              component (Lim & Teh 2007; the weights are Srebro & Jaakkola's 2003), so that components which
-              the noise hides vanish by themselves.
+              entry by its noise, by mean-field variational Bayes with one prior variance per component
+              (Lim & Teh 2007; the weights are Srebro & Jaakkola's 2003), so that components hidden by the
+              noise vanish by themselves.
 """
 
 import math
@@ -27,7 +27,7 @@ from hushrec.kernels.triangle import unpack
 from hushrec.privacy.bounded import Noisy
 
 ROUNDS = 20
-"""Of updates of all item factors."""
+"""Number of updates of all item factors."""
 _PARTS = 8
 _POWERS = 12
 _OVERSAMPLED = 20
@@ -47,7 +47,7 @@ def leading(matrix: Floats32, rank: int) -> tuple[Floats, Floats]:
     """The algebraically largest eigenvalues, shape (rank,), and their vectors, shape (n, rank).
 
     Block power iteration (Halko, Martinsson & Tropp 2011, Algorithm 4.4): a dozen products with a thin
-    block are ten times faster here than Lanczos, and what they leave undecided lies within the noise.
+    block are ten times faster here than Lanczos, and the remaining error lies within the noise.
     """
     n = len(matrix)
     width = min(rank + _OVERSAMPLED, n)
@@ -62,7 +62,7 @@ def leading(matrix: Floats32, rank: int) -> tuple[Floats, Floats]:
 
 
 def _orthonormal(block: Floats32) -> Floats32:
-    """An orthonormal basis of what a thin block spans, by large products; missing directions are zero."""
+    """An orthonormal basis of the span of a thin block, by large products; missing directions are zero."""
     for _ in range(2):
         precise = block.astype(np.float64)
         values, vectors = np.linalg.eigh(precise.T @ precise)
@@ -73,11 +73,11 @@ def _orthonormal(block: Floats32) -> Floats32:
 
 
 def spectral_factors(matrix: Floats32, sigma: float, rank: int = _MOST_COMPONENTS) -> Floats:
-    """Factors H with H Hᵀ ≈ the signal in a symmetric matrix under noise of known deviation.
+    """Factors H with H Hᵀ ≈ the signal in a symmetric matrix with noise of known standard deviation.
 
     Eigenvalues below the noise's edge 2σ√n are dropped; a larger one, λ, came from a signal of
     ℓ = (λ + √(λ² − 4σ²n))/2, and its vector holds 1 − σ²n/ℓ² of it (Benaych-Georges & Nadakuditi 2011;
-    Gavish & Donoho 2017): it is kept with ℓ (1 − σ²n/ℓ²).
+    Gavish & Donoho 2017), so it is kept with ℓ (1 − σ²n/ℓ²).
 
     Returns:
         Shape (n, number kept); without a visible signal, one column of zeros.
@@ -95,13 +95,13 @@ def spectral_factors(matrix: Floats32, sigma: float, rank: int = _MOST_COMPONENT
 def weighted_factors(
     covariance: Floats32, weights: Floats32, sigma: float, kappa: float, rank: int
 ) -> Floats:
-    """Item factors F with Cov_ij ≈ Wgt_ij f_i·f_j off the diagonal, each entry weighed by its noise.
+    """Item factors F with Cov_ij ≈ Wgt_ij f_i·f_j off the diagonal, each entry weighted by its noise.
 
     Args:
         covariance: shape (n, n).
         weights: Wgt, cleaned and positive, shape (n, n).
-        sigma: deviation of the noise on the covariance.
-        kappa: variance that the ratings themselves put on an entry, per unit of weight.
+        sigma: standard deviation of the noise on the covariance.
+        kappa: variance of an entry due to the ratings themselves, per unit of weight.
         rank: k.
 
     Returns:
@@ -120,8 +120,8 @@ def weighted_factors(
     first, second = np.triu_indices(rank)
     moments = (factors[:, first] * factors[:, second]).astype(np.float32)
     for _ in range(ROUNDS):
-        # Items are updated in turn, some at a time: each update sees the ones before it, as mean-field
-        # demands.
+        # Items are updated in turn, some at a time: each update sees the previous ones, as mean-field
+        # requires.
         for part in (slice(start, n, _PARTS) for start in range(_PARTS)):
             normal = np.empty((len(factors[part]), rank, rank))
             normal[:, first, second] = normal[:, second, first] = trust[part] @ moments
@@ -137,10 +137,10 @@ def weighted_factors(
 
 
 def unclipped(variance: float, clip: float) -> float:
-    """How much clamping to ±B took from residuals z, given E min(z², B²) = ``variance`` for normal z.
+    """How much clamping to ±B shrank residuals z, given E min(z², B²) = ``variance`` for normal z.
 
-    A small signal in z survives the clamp with factor P(|z| < B). Half of that (its square root) is given
-    back: factors from finite data are partly error, and what is error should not grow.
+    A small signal in z survives the clamp with factor P(|z| < B). Half of that (its square root) is
+    restored: factors from finite data are partly error, and the error should not grow.
     """
     if not 1e-4 * clip**2 < variance < 0.98 * clip**2:
         return 1.0
@@ -158,7 +158,7 @@ def unclipped(variance: float, clip: float) -> float:
 def shrunk_average(covariance: Floats32, weights: Floats32, strength: tuple[float, float]) -> Floats32:
     """Avg_ij = (Cov_ij + β mean Cov)/(Wgt_ij + β mean Wgt), with one β for the diagonal and one for the rest.
 
-    McSherry & Mironov 2009, §4.6. Weights that noise made negative count as zero.
+    McSherry & Mironov 2009, §4.6. Weights that the noise made negative count as zero.
     """
     n = len(covariance)
     off = ~np.eye(n, dtype=np.bool_)
@@ -185,7 +185,7 @@ def _scale(covariance: Floats32, weights: Floats32) -> float:
 
 
 def _start(covariance: Floats32, weights: Floats32, sigma: float, kappa: float, rank: int) -> Floats:
-    """Factors of the covariance scaled so that its entries are about equally noisy."""
+    """Factors of the covariance, scaled so that its entries are about equally noisy."""
     total = weights.sum(axis=1, dtype=np.float64)
     size = np.maximum(total / math.sqrt(max(total.sum(), _TINY)), 0.01)  # weights ≈ size sizeᵀ
     even = size / np.sqrt(sigma + math.sqrt(kappa) * size + 1e-6)

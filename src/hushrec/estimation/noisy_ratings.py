@@ -1,4 +1,4 @@
-"""Which of the noisy cells are ratings at all? Post-processing of what is released."""
+"""Estimate which noisy cells are ratings. Post-processing of released values."""
 
 from typing import NamedTuple
 
@@ -10,18 +10,18 @@ from hushrec.arrays import Floats, Floats32, Ints, Ints32
 _SPREAD = 0.22
 """Standard deviation of a residual, in widths of the scale, before it is clamped."""
 _SURE = 60.0
-"""Logarithm of the largest density ratio that is told from certainty."""
+"""Largest logarithm of a density ratio; larger ones count as certainty."""
 _LEAST, _MOST = 0.02, 0.95
-"""Cells less plausible than the one are dropped; no cell was rated beforehand with more than the other."""
+"""Cells whose posterior is below the first are dropped; prior probabilities are at most the second."""
 
 
 class NoisyRatings(NamedTuple):
-    """Noisy residuals in compressed rows over the roster, the surviving fake ones among them.
+    """Noisy residuals in compressed rows over the roster, including surviving cells that are not ratings.
 
     Attributes:
-        indptr, columns: which cells of people × items are listed.
+        indptr, columns: the listed cells of people × items.
         values: in rating units.
-        sigma: standard deviation of the noise; 0 where none was added.
+        sigma: standard deviation of the noise; 0 if none was added.
 
     Privacy: post-processing; private where ``sigma`` is 0.
     """
@@ -35,10 +35,10 @@ class NoisyRatings(NamedTuple):
 def plausible(
     noisy: NoisyRatings, user_counts: Floats, item_counts: Floats, clip: float, span: float
 ) -> tuple[NoisyRatings, Floats32]:
-    """The cells that may be ratings, each with the posterior probability that it is one.
+    """The cells that may be ratings, each with the posterior probability of being one.
 
-    A cell was rated with prior probability π = n_u n_i / Σ n. Its noisy value y has the density f_1 of a
-    clamped normal residual with Laplace noise if it was, and of the noise f_0 if not:
+    A cell was rated with prior probability π = n_u n_i / Σ n. The density of its noisy value y is f_1, of a
+    clamped normal residual with Laplace noise, if it was rated, and f_0, of the noise, if not:
 
         w = π f_1(y) / (π f_1(y) + (1 − π) f_0(y)).
 

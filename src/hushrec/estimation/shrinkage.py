@@ -1,12 +1,12 @@
-"""Item effects from noisy sums and noisy counts: how far to trust each, given noise of known variance.
+"""Item effects from noisy sums and noisy counts, each shrunk according to the known noise variance.
 
 All of it is post-processing. With S_i = n_i b_i + noise and N_i = n_i + noise, of known deviations, and
-b_i drawn around a prior mean that may depend on the item's popularity, the posterior mean of b_i is
+b_i distributed around a prior mean that may depend on the item's popularity, the posterior mean of b_i is
 
     b_i = m_i + n_i (S_i − n_i m_i)/(n_i² + (σ_S² + s_r² n_i)/s_b²),        m_i = a_0 + a_1 log(1 + n_i).
 
 n_i itself is replaced by its posterior mean under a prior estimated from all N_i (empirical Bayes), and a_0,
-a_1 and s_b² are estimated by weighted least squares and by moments. Efron & Morris 1975 is the ancestor.
+a_1 and s_b² are estimated by weighted least squares and by moments. See Efron & Morris 1975.
 """
 
 from dataclasses import dataclass
@@ -19,18 +19,18 @@ from hushrec.privacy.bounded import Noisy
 _RATING_VARIANCE = 0.05
 """Variance of a rating around its item's mean, in squared widths of the scale: 0.8 on one to five stars."""
 _EPS = float(np.finfo(np.float64).eps)
-_GRID = 200  # counts that are thought possible, beside 0
+_GRID = 200  # counts with positive prior probability, in addition to 0
 _LEAST = 1e-3
-"""Number of ratings that an item without any is taken to have."""
+"""Number of ratings assumed for an item without any."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemEffects:
-    """Released item effects and how sure they are.
+    """Released item effects and their uncertainty.
 
     Attributes:
         mean: posterior mean of each item's effect, relative to the origin of the sums, shape (n_items,).
-        variance: its posterior variance.
+        variance: posterior variance of each item's effect.
         counts: posterior mean of the number of ratings (unit ``user``: of the sum of weights).
 
     Privacy: post-processing.
@@ -42,7 +42,7 @@ class ItemEffects:
 
 
 def shrink(sums: Noisy, counts: Noisy, span: float) -> ItemEffects:
-    """Posterior item effects from a noisy sum and a noisy count of each item.
+    """Posterior item effects from a noisy sum and a noisy count per item.
 
     Args:
         sums: Σ of (shifted or centred) ratings, shape (n_items,).
@@ -62,7 +62,7 @@ def shrink(sums: Noisy, counts: Noisy, span: float) -> ItemEffects:
 def damped(sums: Noisy, counts: Noisy, level: float, strength: float) -> ItemEffects:
     """Item means as printed: (MSum_i + β G)/(MCnt_i + β) (McSherry & Mironov 2009, §4.2).
 
-    Counts below zero, which only noise makes, count as zero.
+    Counts below zero, which can only come from noise, count as zero.
 
     Privacy: post-processing.
     """
@@ -91,14 +91,14 @@ def denoised_counts(counts: Noisy) -> Floats:
         np.multiply(likelihood, prior, out=posterior)
         posterior /= posterior.sum(axis=1, keepdims=True)
         prior = 0.95 * posterior.mean(axis=0) + 0.05 / len(grid)
-    # Where the grid is coarser than the noise, the observation says all there is to say.
+    # Where the grid is coarser than the noise, keep the observation itself.
     smooth = np.multiply(likelihood, prior, out=posterior)
     smooth /= smooth.sum(axis=1, keepdims=True)
     return np.maximum(np.where(observed > 6 * sigma, observed, smooth @ grid), _LEAST)
 
 
 def shrinking(entries: int) -> tuple[float, float]:
-    """Bytes at once and rough seconds that ``denoised_counts`` of so many takes. Privacy: public."""
+    """Peak bytes and rough seconds of ``denoised_counts`` for so many entries. Privacy: public."""
     cells = entries * (_GRID + 1.0)
     return 2 * 8 * cells, 30 * cells / 1.8e8
 
@@ -110,7 +110,7 @@ def _prior(sums: Floats, n: Floats, noise: Floats, span: float) -> tuple[Floats,
     for _ in range(10):
         weights = 1 / (noise + variance * n * n)
         normal = design.T @ (design * weights[:, None])
-        # In units of the scale, and above what rounding makes of two columns that are one.
+        # In units of the scale, and above the rounding error of two columns that coincide.
         normal += max(1e-9 / (span / 4) ** 2, 4 * _EPS * float(np.trace(normal))) * np.eye(2)
         trend = np.linalg.solve(normal, design.T @ (weights * sums))
         residuals = sums - design @ trend

@@ -1,1 +1,1 @@
-"""Exact fits of factors: private in, private out, no noise of their own."""
+"""Exact fits of factors: private in, private out; they add no noise."""

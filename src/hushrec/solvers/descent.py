@@ -1,8 +1,8 @@
 """Stochastic gradient descent over ratings that need not fit in memory, block by block.
 
-Three things go on side by side: a thread reads blocks ahead, the caller's thread learns from the one that has
-come, and a thread writes snapshots of what was learned. A snapshot is taken between two blocks, so that a run
-which goes on from it ends with the same factors, bit for bit with one thread.
+Three tasks run concurrently: a thread reads blocks ahead, the caller's thread learns from the current one,
+and a thread writes snapshots of the factors. Snapshots are taken between two blocks, so a resumed run ends
+with the same factors, bit for bit with one thread.
 """
 
 import itertools
@@ -28,7 +28,7 @@ from hushrec.solvers.initial import fill_normal
 
 Schedule = Literal["geometric", "inverse"]
 SECONDS = 60.0
-"""Between two snapshots, at least, unless an epoch ends."""
+"""Minimum between two snapshots, unless an epoch ends."""
 
 _AHEAD = 2  # blocks
 _STATE = "descent"
@@ -37,21 +37,21 @@ __all__ = ["SECONDS", "Factored", "Schedule", "Source", "gradient_descent", "sch
 
 
 Turn = tuple[slice | Ints, CSR]
-"""Which rows of all people these are, and their ratings, less what is not learned."""
+"""The rows of some people among all people, and their ratings, minus what is not learned."""
 
 _Step = tuple[int, int, Turn | None]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Source:
-    """Ratings that can be gone over again and again.
+    """Ratings that can be traversed repeatedly.
 
     Attributes:
-        turns: makes a pass over them.
+        turns: starts a pass over them.
         person_counts: ratings of each person, shape (n_people,).
         item_counts: ratings of each item, shape (n_items,).
 
-    Privacy: private; in no repr.
+    Privacy: private; not shown in repr.
     """
 
     turns: Callable[[], Iterator[Turn]]
@@ -59,19 +59,19 @@ class Source:
     item_counts: Ints
 
     def penalties(self, reg: float, power: float) -> tuple[Floats32, Floats32]:
-        """λ n^power/mean of n^power over the ratings, of every person and every item."""
+        """λ n^power/mean of n^power over the ratings, for each person and each item."""
         return _penalty(self.person_counts, reg, power), _penalty(self.item_counts, reg, power)
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class Factored:
-    """What was learned: a rating is person effect + item effect + person's factors · item's factors.
+    """Learned factors: a rating is person effect + item effect + person's factors · item's factors.
 
     Attributes:
         people, items: factors, shapes (n_people, rank) and (n_items, rank).
         person_effects, item_effects: shapes (n_people,) and (n_items,), or (0,) for none.
 
-    Privacy: private, or post-processing where the ratings are noisy already; in no repr.
+    Privacy: private, or post-processing if the ratings are already noisy; not shown in repr.
     """
 
     people: Floats32
@@ -81,7 +81,7 @@ class Factored:
 
     @classmethod
     def start(cls, n_people: int, n_items: int, rank: int, *, effects: bool) -> Self:
-        """Random factors, the same for everybody, and effects of 0. Privacy: public."""
+        """Random factors, the same in every run, and effects of 0. Privacy: public."""
         levels = (np.zeros(n if effects else 0, dtype=np.float32) for n in (n_people, n_items))
         people, items = np.empty((n_people, rank), dtype=np.float32), padded(n_items, rank)
         for side in (people, items):
@@ -90,17 +90,17 @@ class Factored:
 
     @classmethod
     def copied(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """As a snapshot holds them, with items where learning need not copy them."""
+        """From a snapshot's arrays, with items laid out so that learning need not copy them."""
         items = padded(*arrays["items"].shape)
         items[:] = arrays["items"]
         return cls(**{**{name: array.copy() for name, array in arrays.items()}, "items": items})
 
     def copies(self) -> dict[str, NDArray[Any]]:
-        """For a snapshot."""
+        """Copies of the arrays, for a snapshot."""
         return {field.name: getattr(self, field.name).copy() for field in fields(self)}
 
     def learn(self, turn: Turn, person_reg: Floats32, item_reg: Floats32, rate: float, threads: int) -> None:
-        """One visit to everybody whose turn it is."""
+        """Visit each person of this turn once."""
         at, rows = turn
         people, effects = self.people[at], self.person_effects[at] if len(self.item_effects) else None
         known = *rows, np.arange(len(people), dtype=np.int32)
@@ -113,11 +113,11 @@ class Factored:
 
 
 def survey(ratings: Ratings | Blocks, unit: float) -> tuple[float, Source]:
-    """The mean of all ratings, and what is left of them in units; people are the roster, if there is one.
+    """The mean of all ratings, and the rest in units of ``unit``; people are the roster, if there is one.
 
     Args:
-        ratings: exact ones.
-        unit: of what is learned, in rating units.
+        ratings: exact ratings.
+        unit: unit of the learned values, in rating units.
 
     Privacy: private.
     """
@@ -148,10 +148,10 @@ def survey(ratings: Ratings | Blocks, unit: float) -> tuple[float, Source]:
 
 
 def scheduled(first: float, decay: float, epochs: int, schedule: Schedule = "geometric") -> Sequence[float]:
-    """A learning rate or a penalty, epoch by epoch; both schedules start with first, first · decay.
+    """A learning rate or a penalty for each epoch; both schedules start with first, first · decay.
 
-    ``geometric``: first · decay^t. ``inverse``: first/(1 + (1/decay − 1) t), which falls for ever more slowly
-    and yet adds up to infinity, as Robbins & Monro 1951 ask for.
+    ``geometric``: first · decay^t. ``inverse``: first/(1 + (1/decay − 1) t), which falls ever more slowly
+    and sums to infinity, as Robbins & Monro 1951 require.
 
     Privacy: public.
     """
@@ -175,20 +175,20 @@ def gradient_descent(
     """Stochastic gradient descent (Koren, Bell & Volinsky 2009, eq. 4), person by person.
 
     Args:
-        source: what is fitted.
+        source: the ratings to fit.
         rank: number of factors.
         rates: γ, the learning rate of each pass.
-        regs: λ, weight of the penalty of every update, of each pass.
-        power: makes it λ n^power/mean of n^power over the ratings.
+        regs: λ, the penalty weight in every update, for each pass.
+        power: scales the penalty to λ n^power/mean of n^power over the ratings.
         effects: whether people and items have effects.
-        threads: how many learn; with more than one the result varies from run to run.
-        checkpoint: keeps snapshots, and goes on from the last one there is; bound to what is fitted.
-        seconds: between two of them, at least, unless an epoch ends.
+        threads: number of threads that learn; with more than one, results vary from run to run.
+        checkpoint: stores snapshots, and resumes from the last one if it exists; bound to these ratings.
+        seconds: minimum between two snapshots, unless an epoch ends.
 
     Raises:
         CheckpointError: a snapshot cannot be written or read.
 
-    Privacy: private in, private out; post-processing where the ratings are noisy already.
+    Privacy: private in, private out; post-processing if the ratings are already noisy.
     """
     sizes = len(source.person_counts), len(source.item_counts)
     penalties = lru_cache(maxsize=1)(lambda reg: source.penalties(reg, power))
@@ -203,7 +203,7 @@ def gradient_descent(
 
 
 def _steps(source: Source, epoch: int, block: int, epochs: int) -> Iterator[_Step]:
-    """What is left to do from (epoch, block) on, each with where one stands when it is done."""
+    """The remaining steps from (epoch, block) on, each with the position after it."""
     for now in range(epoch, epochs):
         skipped = block if now == epoch else 0
         for done, turn in enumerate(itertools.islice(source.turns(), skipped, None), skipped + 1):
@@ -212,7 +212,7 @@ def _steps(source: Source, epoch: int, block: int, epochs: int) -> Iterator[_Ste
 
 
 def _ahead(steps: Iterator[_Step]) -> Generator[_Step, None, None]:
-    """The same, read by a thread that keeps up to two ahead."""
+    """The same steps, read by a thread that stays up to two ahead."""
     with ThreadPoolExecutor(1) as reader:
         coming = deque(reader.submit(next, steps, None) for _ in range(_AHEAD))
         while (step := coming.popleft().result()) is not None:
@@ -221,7 +221,7 @@ def _ahead(steps: Iterator[_Step]) -> Generator[_Step, None, None]:
 
 
 class _Snapshots:
-    """Writes copies of what was learned while learning goes on; none without a checkpoint."""
+    """Writes copies of the factors while learning continues; writes nothing without a checkpoint."""
 
     def __init__(self, checkpoint: Checkpoint | None, seconds: float) -> None:
         self._checkpoint, self._seconds = checkpoint, seconds
@@ -230,14 +230,14 @@ class _Snapshots:
         self._taken = time.monotonic()
 
     def last(self) -> tuple[Factored, int, int] | None:
-        """What was learned when the last one was taken, the epoch and the blocks that are done of it."""
+        """The factors of the last snapshot, its epoch, and the blocks of that epoch that are done."""
         state = self._checkpoint.recall(_STATE) if self._checkpoint else None
         if state is None:
             return None
         return Factored.copied(state.arrays), int(state.facts["epoch"]), int(state.facts["block"])
 
     def offer(self, found: Factored, epoch: int, block: int, *, epoch_ends: bool) -> None:
-        """Take one here if it is time."""
+        """Take a snapshot here if it is due."""
         if self._checkpoint is None:
             return
         soon = time.monotonic() - self._taken < self._seconds
@@ -263,7 +263,7 @@ class _Snapshots:
 
 
 def _places(block: Ratings, first: int) -> slice | Ints:
-    """Which people the block's are: rows of the roster, or the next ones where there is none."""
+    """The rows of the block's people: rows of the roster, or the next rows if there is no roster."""
     if block.domain.users is None:
         return slice(first, first + block.n_users)
     rows = np.flatnonzero(np.diff(block.roster_indptr()))

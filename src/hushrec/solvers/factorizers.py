@@ -1,4 +1,4 @@
-"""Factorisers without noise of their own: for baselines, and for ratings that are noisy already."""
+"""Factorisers that add no noise: for baselines, and for ratings that are already noisy."""
 
 from dataclasses import dataclass
 from typing import NamedTuple, Self
@@ -18,16 +18,16 @@ THREADS = 2
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Sparse:
-    """Ratings in compressed rows, ready for a factoriser.
+    """Ratings in compressed rows, as input of a factoriser.
 
     Attributes:
         indptr: where each row starts, shape (n_rows + 1,).
-        columns: of each rating.
-        values: of each rating, in rating units.
+        columns: column of each rating.
+        values: value of each rating, in rating units.
         n_columns: number of columns.
-        weights: how much each rating counts; all alike where None.
+        weights: weight of each rating; None for equal weights.
 
-    Privacy: private, or post-processing where the ratings are noisy already; in no repr.
+    Privacy: private, or post-processing if the ratings are already noisy; not shown in repr.
     """
 
     indptr: Ints
@@ -43,21 +43,21 @@ class Sparse:
 
     @property
     def counts(self) -> Ints:
-        """Ratings of each row."""
+        """Number of ratings in each row."""
         return np.diff(self.indptr)
 
     def with_values(self, values: Floats | Floats32) -> "Sparse":
-        """The same places with other values."""
+        """The same cells with other values."""
         return Sparse(
             self.indptr, self.columns, values.astype(np.float32, copy=False), self.n_columns, self.weights
         )
 
     def less(self, column_effects: Floats32) -> "Sparse":
-        """With the effects of columns taken off."""
+        """The same cells minus the column effects."""
         return self.with_values(self.values - column_effects[self.columns])
 
     def transposed(self) -> "Sparse":
-        """Columns as rows."""
+        """The transpose: columns as rows."""
         indptr, rows, order = transpose(self.indptr, self.columns, self.n_columns, threads=THREADS)
         weights = None if self.weights is None else self.weights[order]
         return Sparse(indptr, rows, self.values[order], len(self.indptr) - 1, weights)
@@ -65,7 +65,7 @@ class Sparse:
     def descend(
         self, rows: Floats, columns: Floats, rate: float, reg: float, limit: float
     ) -> tuple[Floats, Floats]:
-        """One pass of stochastic gradient descent with errors clamped to ±limit; the factors after it."""
+        """One pass of stochastic gradient descent with errors clamped to ±limit; returns the new factors."""
         changed = rows.astype(np.float32), columns.astype(np.float32)
         row_reg, column_reg = (np.full(len(side), reg, dtype=np.float32) for side in changed)
         order = np.arange(len(rows), dtype=np.int32)
@@ -82,13 +82,13 @@ class Sparse:
 
 
 class Factors(NamedTuple):
-    """What a factoriser found: a rating is row effect + column effect + row factors · column factors.
+    """The result of a factoriser: a rating is row effect + column effect + row factors · column factors.
 
     Attributes:
         rows, columns: factors, shapes (n_rows, rank) and (n_columns, rank).
         row_effects, column_effects: shapes (n_rows,) and (n_columns,).
 
-    Privacy: private, or post-processing where the ratings are noisy already.
+    Privacy: private, or post-processing if the ratings are already noisy.
     """
 
     rows: Floats
@@ -98,7 +98,7 @@ class Factors(NamedTuple):
 
     @classmethod
     def of(cls, found: descent.Factored) -> Self:
-        """In double precision, with effects of 0 where there are none."""
+        """In double precision, with effects of 0 if there are none."""
         effects = found.person_effects, found.item_effects
         sides = zip((found.people, found.items), effects, strict=True)
         levels = (effect if len(effect) else np.zeros(len(side)) for side, effect in sides)
@@ -106,7 +106,7 @@ class Factors(NamedTuple):
         return cls(*(part.astype(np.float64) for part in parts))
 
     def times(self, unit: float) -> "Factors":
-        """The factors of ratings that are ``unit`` times as large."""
+        """The factors for ratings ``unit`` times as large."""
         return Factors(self.rows * unit, self.columns, self.row_effects * unit, self.column_effects * unit)
 
 
@@ -123,17 +123,17 @@ def least_squares(
     """Alternating least squares with weighted-λ-regularisation (Zhou et al. 2008, §3), and effects.
 
     Minimises Σ (v − a_r − b_c − p_r·q_c)² + Σ_r λ n_r^γ (‖p_r‖² + a_r²/s_r²) + the same for columns. An
-    effect is the coefficient of one more factor that is the constant s.
+    effect is the coefficient of one further factor whose value is the constant s.
 
     Args:
-        ratings: what is fitted.
-        rank: number of factors beside the effects.
-        epochs: how often each side is solved.
+        ratings: the ratings to fit.
+        rank: number of factors in addition to the effects.
+        epochs: number of times that each side is solved.
         reg: λ.
-        power: γ, of the number of ratings.
-        row_scale, column_scale: s, how lightly effects are penalised; 0 for none.
+        power: γ, the power of the number of ratings.
+        row_scale, column_scale: s; a larger s penalises effects less; 0 for no effects.
 
-    Privacy: private in, private out; post-processing where the ratings are noisy already.
+    Privacy: private in, private out; post-processing if the ratings are already noisy.
     """
     by_row, by_column = ratings, ratings.transposed()
     columns = normal_factors(ratings.n_columns, rank) * 0.3
@@ -171,16 +171,16 @@ def gradient_descent(
     """Stochastic gradient descent (Koren, Bell & Volinsky 2009, eq. 4), row by row.
 
     Args:
-        ratings: what is fitted.
+        ratings: the ratings to fit.
         rank: number of factors.
         epochs: passes over the ratings.
         rate: γ, the learning rate of the first pass.
-        reg: λ, weight of the penalty of every update.
-        power: makes it λ n^power/mean of n^power over the ratings.
+        reg: λ, the penalty weight in every update.
+        power: scales the penalty to λ n^power/mean of n^power over the ratings.
         effects: whether rows and columns have effects.
         decay: factor of the learning rate from one pass to the next.
 
-    Privacy: private in, private out; post-processing where the ratings are noisy already.
+    Privacy: private in, private out; post-processing if the ratings are already noisy.
     """
     everybody = slice(0, len(ratings.counts))
     turn = everybody, CSR(ratings.indptr, ratings.columns, ratings.values)

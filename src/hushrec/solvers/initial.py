@@ -1,22 +1,22 @@
-"""Factors to start from: the same for everybody, made from sizes alone. Privacy: public."""
+"""Initial factors: the same in every run, computed from sizes alone. Privacy: public."""
 
 import numpy as np
 from numpy.random import default_rng  # noqa: TID251  (initial values, the same for everybody: no release noise)
 
 from hushrec.arrays import Floats, Floats32
 
-_ROWS = 1 << 16  # drawn at once: bounds the memory, changes nothing
+_ROWS = 1 << 16  # drawn at once: bounds the memory, does not change the result
 
 
 def normal_factors(n: int, rank: int) -> Floats:
-    """Random factors to start from, shape (n, rank), rows of norm about 1. Privacy: public."""
+    """Random initial factors, shape (n, rank), rows of norm about 1. Privacy: public."""
     factors = np.empty((n, rank))
     fill_normal(factors)
     return factors
 
 
 def fill_normal(factors: Floats | Floats32, size: float = 1.0) -> None:
-    """``size`` · ``normal_factors``, into an array of shape (n, rank) and any precision, which may be large.
+    """Write ``size`` · ``normal_factors`` into an array of shape (n, rank), of any precision and size.
 
     Privacy: public.
     """
@@ -28,5 +28,5 @@ def fill_normal(factors: Floats | Floats32, size: float = 1.0) -> None:
 
 
 def uniform_factors(n: int, rank: int) -> Floats:
-    """Random factors in [0, 1) to start from, shape (n, rank). Privacy: public."""
+    """Random initial factors in [0, 1), shape (n, rank). Privacy: public."""
     return np.asarray(default_rng((rank, n)).random((n, rank)), dtype=np.float64)

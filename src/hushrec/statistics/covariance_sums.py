@@ -73,7 +73,7 @@ class CovarianceSums:
 
     @property
     def limit(self) -> float:
-        """Bound on a residual before centring: half the width of the scale; the whole width if ``published``."""
+        """Bound on a residual before centring: half the scale's width; the whole width if ``published``."""
         span = self.domain.scale.span
         return span if self.published else span / 2
 

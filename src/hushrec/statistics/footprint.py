@@ -74,7 +74,7 @@ class Footprint:
         each = f"{in_bytes(self.each_rating)} for each of them"
         if self.each_person >= 1000:
             each += f" and {in_bytes(self.each_person)} for each person"
-        return f"about {in_bytes(self.memory)} of memory beside the ratings, and {each}"
+        return f"about {in_bytes(self.memory)} of memory besides the ratings, and {each}"
 
     def __str__(self) -> str:
         time = f"{in_time(self.seconds)}, and {in_time(self.million_ratings)} for a million ratings"

@@ -1,8 +1,8 @@
 """The most that one rating or one user can move a private sum: suprema over the number of ratings c, in code.
 
 Notation: a user's c entries z_i lie in [−B, B]; w(c) is the user's weight; adding or changing one rating
-moves each of their other entries by at most d(c), because it moves the mean that they are centred on. Sums are
-truncated to a grid, entry by entry, which can add one step ``unit`` to the change of each. Matrices are
+moves each of their other entries by at most d(c), because it moves the mean that they are centred on. Sums
+are truncated to a grid, entry by entry, which can add one step ``unit`` to the change of each. Matrices are
 published as upper triangles, diagonal included, so norms run over c (c + 1)/2 pairs.
 
 Every function returns a number that is at least the true supremum. McSherry & Mironov 2009, Theorems 4–6,

@@ -161,8 +161,8 @@ def langevin(
 
     Each user of the call gets transitions for the whole pass, visited or not, so a user belongs to one call
     of a pass. The call that brings ``epoch.visited`` to ``epoch.visits`` completes the items; before it,
-    their factors belong to different times. All calls of a pass need the same rate, temperature and precisions.
-    With one thread, calls with whole batches of ``BATCH`` visits give bit for bit the result of one call.
+    their factors belong to different times. All calls of a pass need the same rate, temperature and
+    precisions. With one thread, calls of whole batches of ``BATCH`` visits give the bits of a single call.
 
     Args:
         indptr: where each user's ratings start, then where the last ones end, shape (n_users + 1,).

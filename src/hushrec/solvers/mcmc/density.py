@@ -1,4 +1,4 @@
-"""What a posterior sample is drawn from and by: the law, the chains' settings, the ratings."""
+"""Inputs of a posterior sample: the density, the chains' settings, the ratings."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from hushrec.kernels.solvers.langevin import BATCH
 from hushrec.settings import Frozen
 from hushrec.statistics.footprint import DRAWS, Footprint
 
-_DRAWS = 500  # of a chain that are looked at
+_DRAWS = 500  # draws of a chain that the diagnostics use
 
 Weigh = Callable[[Ratings], Floats]
 
@@ -25,22 +25,22 @@ __all__ = ["ChainSettings", "Part", "Source", "Target", "Weigh"]
 
 
 class ChainSettings(Frozen):
-    """How long the chains are, how they step, and the priors. Variances are in squared widths of the scale.
+    """Lengths, step sizes and priors of the chains. Variances are in squared widths of the scale.
 
     Args:
-        chains: how many, from independent starts; the first one's last state is the sample.
-        epochs: passes of each.
+        chains: number of chains, from independent starts; the last state of the first one is the sample.
+        epochs: passes of each chain.
         burn_in: share of the epochs that the diagnostics leave out.
         rate: step size of the first epoch, in units of 1/(curvature of the effect of the heaviest person).
         offset: epochs after which the step size begins to fall.
         decay: γ of the step sizes rate · (1 + t/offset)^−γ, t = 0, 1, ….
-        quanta: pieces of a pass, in each of which an item that is rated gets its noise.
-        temperature: T, by which energy and prior are divided.
-        shape: of the Gamma hyper-prior of each factor's precision; the larger, the less ratings move it.
+        quanta: intervals of a pass; in each, an item that is rated gets its noise.
+        temperature: T, which divides energy and prior.
+        shape: shape of the Gamma hyper-prior of each factor's precision; ratings move a larger one less.
         taste: variance of ⟨p, q⟩ at the hyper-prior's mean.
-        level_variance: of b_0, around the middle of the scale.
-        user_variance: of b_u.
-        item_variance: of b_i.
+        level_variance: prior variance of b_0, around the middle of the scale.
+        user_variance: prior variance of b_u.
+        item_variance: prior variance of b_i.
 
     Privacy: public.
     """
@@ -60,7 +60,7 @@ class ChainSettings(Frozen):
     item_variance: float = Field(default=0.03, gt=0, allow_inf_nan=False)
 
     def footprint(self, items: int, rank: int) -> Footprint:
-        """Every chain's state, once more where it is kept or released; two chains at once go over ratings."""
+        """Every chain's state, twice if it is stored or released; two chains at once traverse the ratings."""
         state = 4.0 * (rank + 1)
         looks = self.chains * 8 * _DRAWS * 500 * 6.0
         pace = self.chains * self.epochs * (1 + rank / 16) / 30
@@ -79,25 +79,25 @@ class ChainSettings(Frozen):
 
     @property
     def thin(self) -> int:
-        """Every how many epochs a chain is looked at."""
+        """Number of epochs from one recorded draw of a chain to the next."""
         return -(-(self.epochs - self.burnt) // _DRAWS)
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The law to be sampled, but for its priors.
+    """The density to sample, without its priors.
 
-    The density is ∝ exp(−s Σ_u w_u Σ_i (r_ui − r̂_ui)² / T) · prior, with w_u = v_u min(1, B/(m_u L)), v_u the
-    person's own weight in [0, 1], m_u his number of ratings and L = (hi − lo + κ)² the most that one costs
-    with r̂_ui in [lo − κ, hi + κ]. So no person's sum of losses exceeds B.
+    The density is ∝ exp(−s Σ_u w_u Σ_i (r_ui − r̂_ui)² / T) · prior, with w_u = v_u min(1, B/(m_u L)), where
+    v_u is the person's own weight in [0, 1], m_u their number of ratings and L = (hi − lo + κ)² the largest
+    loss of a rating with r̂_ui in [lo − κ, hi + κ]. So no person's sum of losses exceeds B.
 
     Args:
         scale: s.
         bound: B, in squared rating units.
         rank: number of factors.
         margin: κ.
-        clamped: r̂_ui is clamped to [lo − κ, hi + κ] in the loss. Where not, the first chain goes on until
-            the predictions of all items for all people lie there, as printed.
+        clamped: whether r̂_ui is clamped to [lo − κ, hi + κ] in the loss. If not, the first chain continues
+            until the predictions of all items for all people lie there, as printed.
 
     Privacy: public.
     """
@@ -113,16 +113,16 @@ class Target:
         return float((domain.scale.span + self.margin) ** 2)
 
     def weights(self, ratings: Ratings, own: Floats | None = None) -> Floats:
-        """w_u of everybody, shape (n_users,). Privacy: private."""
+        """w_u of each person, shape (n_users,). Privacy: private."""
         share = np.minimum(1.0, self.bound / (ratings.counts * self.largest(ratings.domain)))
         return np.asarray(share if own is None else share * own, dtype=np.float64)
 
 
 class Part(NamedTuple):
-    """Some people's ratings. Privacy: private."""
+    """The ratings of some people, in the form of the kernels. Privacy: private."""
 
-    first: int  # number of the first person among all
-    rows: CSR  # values as they lie in memory, or for the kernels, less the middle of the scale, in its units
+    first: int  # index of the first person among all
+    rows: CSR  # values as stored, or for the kernels, minus the middle of the scale, in its units
     scales: Floats32  # s w_u, for errors in units of the scale
 
     @property
@@ -130,7 +130,7 @@ class Part(NamedTuple):
         return slice(self.first, self.first + len(self.scales))
 
     def between(self, start: int, stop: int) -> tuple[Ints, Ints32, Bytes, Floats32]:
-        """Counts, items, steps and scales of the people from ``start`` to below ``stop`` who are here."""
+        """Counts, items, steps and scales of this block's people with indices in [``start``, ``stop``)."""
         indptr, items, steps = self.rows
         one, end = (min(max(at - self.first, 0), len(self.scales)) for at in (start, stop))
         some = slice(indptr[one], indptr[end])
@@ -138,10 +138,10 @@ class Part(NamedTuple):
 
 
 class Source:
-    """The ratings of all who have a weight, in the order of their ids.
+    """The ratings of all people with positive weight, in the order of their ids.
 
-    Mapped blocks stay mapped, unless people are left out or capped. How the blocks are cut changes nothing:
-    the parts that are handed out end where the kernel's batches do.
+    Mapped blocks stay mapped, unless people are left out or capped. How the ratings are cut into blocks does
+    not change results: parts end where the kernel's batches do.
 
     Privacy: private.
     """
@@ -160,8 +160,8 @@ class Source:
             self.n_users += len(weights)
 
     def parts(self, *, backwards: bool = False) -> Iterator[Part]:
-        """Everybody, part by part; the last ones first if ``backwards``."""
-        if not self.n_users:  # items follow their prior then, and that takes a pass, too
+        """All people, part by part, in reverse order if ``backwards``."""
+        if not self.n_users:  # items then follow their prior, which takes a pass too
             nothing, nobody = np.zeros((2, 0), np.float32)
             yield Part(0, CSR(np.zeros(1, np.int64), np.zeros(0, np.int32), nothing), nobody)
         seams = np.array([block.first for block in self._blocks[1:]], dtype=np.int64)

@@ -1,6 +1,6 @@
-"""Whether chains look as if they had converged: R̂ and effective sample size, by ArviZ.
+"""Convergence diagnostics of chains, by ArviZ: R̂ and effective sample size.
 
-They can refute convergence and never prove it: chains that all miss a part of the posterior agree.
+They can refute convergence but never prove it: chains that all miss a part of the posterior agree.
 """
 
 from dataclasses import dataclass
@@ -11,24 +11,24 @@ from hushrec.arrays import Floats
 
 LARGEST_RHAT = 1.01
 LEAST_ESS = 400
-_FEWEST = 4  # draws of a chain, for two halves that each have a variance
+_FEWEST = 4  # draws of a chain, so that each half has a variance
 
 __all__ = ["LARGEST_RHAT", "LEAST_ESS", "Diagnostics", "diagnose"]
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnostics:
-    """How much several chains agree.
+    """How well several chains agree.
 
     Attributes:
-        rhat: the largest rank-normalised split R̂ of all functionals; infinite where one has none.
-        ess: the least bulk effective sample size, of all chains together.
+        rhat: the largest rank-normalised split R̂ of all functionals; infinite if one has none.
+        ess: the smallest bulk effective sample size, over all chains together.
         apart: share of the functionals with R̂ > 1.01.
-        functionals: how many there are.
+        functionals: number of functionals.
         chains: number of chains.
-        draws: of each chain.
+        draws: number of draws per chain.
 
-    Privacy: private. They are functions of the ratings that no guarantee covers.
+    Privacy: private; functions of the ratings that no guarantee covers.
     """
 
     rhat: float
@@ -40,11 +40,11 @@ class Diagnostics:
 
     @property
     def converged(self) -> bool:
-        """Whether nothing speaks against it: R̂ ≤ 1.01 and ESS ≥ 400 throughout (Vehtari et al. 2021, §4)."""
+        """Whether nothing contradicts convergence: R̂ ≤ 1.01 and ESS ≥ 400 (Vehtari et al. 2021, §4)."""
         return self.chains > 1 and self.rhat <= LARGEST_RHAT and self.ess >= LEAST_ESS
 
     def stated(self) -> dict[str, float | str]:
-        """As a statement of privacy shows them."""
+        """Entries for a privacy statement."""
         shown = {"R̂, the largest": self.rhat, "effective sample size, the least": self.ess}
         return {
             "verdict": "converged as far as can be seen" if self.converged else "NOT CONVERGED",
@@ -63,21 +63,23 @@ class Diagnostics:
 
 
 def diagnose(draws: Floats) -> Diagnostics:
-    """R̂ and effective sample size of every functional; the worst of each.
+    """R̂ and effective sample size of every functional, and the worst of each.
 
     Vehtari, Gelman, Simpson, Carpenter & Bürkner 2021, "Rank-normalization, folding, and localization: an
     improved R̂ for assessing convergence of MCMC", eqs. 3, 14 and 15.
 
     Args:
-        draws: the second halves of the chains, say, shape (n_chains, n_draws, n_functionals).
+        draws: for example the second halves of the chains, shape (n_chains, n_draws, n_functionals).
 
     Privacy: private.
     """
-    from arviz_stats.base.array import array_stats  # takes a second, and only this function needs it
+    from arviz_stats.base.array import (
+        array_stats,
+    )  # takes a second to import, and only this function needs it
 
     chains, length, functionals = draws.shape
     rhat, ess = np.full(functionals, np.inf), np.zeros(functionals)
-    # A chain that stays where it is tells nothing, wherever that is.
+    # A chain that does not move says nothing, wherever it is.
     moving = np.isfinite(draws).all(axis=(0, 1)) & (np.ptp(draws, axis=1) > 0).all(axis=0)
     if length >= _FEWEST and moving.any():
         known, axes = draws[:, :, moving], {"chain_axis": 0, "draw_axis": 1}

@@ -1,9 +1,9 @@
-"""One sample of factors from their posterior, by several chains of stochastic gradient Langevin dynamics.
+"""Draw one sample of factors from their posterior, by several stochastic gradient Langevin chains.
 
 Liu, Wang & Smola 2015, Alg. 1.
 
-Privacy: every state of a chain is private but one, the sample that a charge pays for, whose ε holds as far as
-its chain has converged.
+Privacy: every state of a chain is private except one, the sample that a charge covers; its ε holds only as
+far as its chain has converged.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -24,16 +24,16 @@ __all__ = ["Sample", "sample"]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Sample:
-    """The items' side of the first chain's last state, and what the chains tell of their convergence.
+    """The items' part of the first chain's last state, and the diagnostics of all chains.
 
     Attributes:
         item_effects: middle of the scale + b_0 + b_i, shape (n_items,).
         item_factors: q, shape (n_items, rank).
         user_precision: diagonal of Λ_p, the precision of a person's factors, shape (rank,).
         item_precision: diagonal of Λ_q, likewise.
-        diagnostics: of all chains.
+        diagnostics: diagnostics of all chains.
 
-    Privacy: private, until the charge of a posterior sample pays for all but the diagnostics.
+    Privacy: private, until the charge of a posterior sample covers everything except the diagnostics.
     """
 
     item_effects: Floats
@@ -53,23 +53,23 @@ def sample(
     threads: int = 2,
     checkpoint: Checkpoint | None = None,
 ) -> Sample:
-    """One sample of the target.
+    """Draw one sample of the target.
 
-    Chains run side by side, one thread each, so the same key gives the same bits for any number of threads,
-    with and without an interruption. People of weight 0 are dropped before anything is drawn: the bits are
+    Chains run in parallel, one thread each, so the same key gives the same bits for any number of threads,
+    with and without interruption. People of weight 0 are dropped before anything is drawn: the bits are
     those of ratings without them.
 
     Args:
-        ratings: of the population, capped where a cap is promised.
-        target: the law.
-        settings: of the chains.
-        key: 32 bytes from which all is drawn; private.
+        ratings: ratings of the population, capped if a cap is promised.
+        target: the density.
+        settings: settings of the chains.
+        key: 32 bytes that determine all draws; private.
         weigh: each person's own weight in [0, 1], shape (n_users,) of a block; all 1 by default.
-        threads: how many to use.
-        checkpoint: where the chains' states are kept.
+        threads: number of threads.
+        checkpoint: stores the chains' states.
 
     Raises:
-        ConfigError: a chain diverged, or, without clamping, the first one found no end.
+        ConfigError: a chain diverged, or, without clamping, the first one did not end.
 
     Privacy: private.
     """

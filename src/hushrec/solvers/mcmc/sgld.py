@@ -2,12 +2,12 @@
 
 An epoch is a pass of ``hushrec.kernels.solvers.langevin`` over the ratings, then a round of Gibbs draws: the
 precisions of the factors given the factors, and b_0 along the two directions, b_0 against all b_u and b_0
-against all b_i, that leave every prediction
+against all b_i, that do not change any prediction
 
-    r̂_ui = b_0 + b_u + b_i + ⟨p_u, q_i⟩
+    r̂_ui = b_0 + b_u + b_i + ⟨p_u, q_i⟩.
 
-as it is. Ratings and effects are in units of the scale here (``Scale.unit``), so that a step is as long on
-one scale as on another.
+Ratings and effects are in units of the scale here (``Scale.unit``), so that a step means the same on every
+scale.
 """
 
 import hmac
@@ -29,24 +29,24 @@ from hushrec.kernels.solvers.squared_errors import losses
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 from hushrec.solvers.mcmc.density import ChainSettings, Source, Target
 
-_WATCHED = 250  # items whose effect is looked at, and whose neighbours' product with them is
+_WATCHED = 250  # items whose effect is recorded, and whose neighbours' product with them is
 _KEPT_EVERY = 5.0  # seconds between two states in the checkpoint
-_PAIRS = 1 << 20  # predicted at once: bounds the memory, changes nothing
-_PATIENCE = 2  # times as many epochs, where a chain may not end yet
+_PAIRS = 1 << 20  # predicted at once: bounds the memory, does not change the result
+_PATIENCE = 2  # maximal multiple of the epochs for a chain that may not end yet
 
 __all__ = ["Chain", "Kept", "State"]
 
 
 @dataclass(eq=False, repr=False)
 class State:
-    """Where a chain is. Privacy: private."""
+    """The state of a chain. Privacy: private."""
 
     epoch: int
     user_factors: Floats32
     item_factors: Floats32
     user_effects: Floats32
     item_effects: Floats32
-    level: Floats  # b_0 less the middle of the scale, shape (1,)
+    level: Floats  # b_0 minus the middle of the scale, shape (1,)
     user_precision: Floats
     item_precision: Floats
     draws: Floats
@@ -94,7 +94,7 @@ class Chain:
         self._watched: Ints = places.astype(np.int64)
 
     def run(self) -> State:
-        """Go to the end."""
+        """Run to the end."""
         settings = self._settings
         state = self._kept.recall(self._name) or self.start()
         kept = time.monotonic()
@@ -113,7 +113,7 @@ class Chain:
         return state
 
     def start(self) -> State:
-        """A draw from the prior: far apart, as starts should be."""
+        """Draw the start from the prior, so that starts are dispersed."""
         settings, (n_users, n_items) = self._settings, (self._source.n_users, self._source.domain.n_items)
         rank, heat = self._target.rank, settings.temperature
         draws = self._generator("start", 0)
@@ -137,14 +137,14 @@ class Chain:
         )
 
     def advance(self, state: State) -> None:
-        """An epoch."""
+        """Run one epoch."""
         self._pass(state)
         self._round(state)
         state.epoch += 1
         self._watch(state)
 
     def _pass(self, state: State) -> None:
-        """Visit everybody; every other time from the last to the first, which makes errors of O(h) cancel."""
+        """Visit all people, in reverse order every other time, so that errors of O(h) cancel."""
         settings, source = self._settings, self._source
         rate = settings.rate * (1 + state.epoch / settings.offset) ** -settings.decay / self._curvature
         epoch = Epoch(self._key, state.epoch, source.n_users, source.domain.n_items, settings.quanta)
@@ -173,14 +173,14 @@ class Chain:
                 first_user=part.first,
             )
         if not np.isfinite(state.item_factors).all():
-            raise ConfigError("a chain left all bounds; lower the chains' rate")
+            raise ConfigError("an MCMC chain diverged; lower the chains' rate")
 
     def _round(self, state: State) -> None:
         """Draw the precisions and b_0 given the rest.
 
-        With v ~ N(0, T/λ) under its full density, whose factor √λ keeps a person without ratings without
-        influence, λ given n numbers v is Gamma(shape + n/2, rate + Σ v²/(2 T)). And b_0 − c with b + c for
-        all n effects b of a side predicts what b_0 and b do; c is normal with the precision (λ_0 + n λ)/T.
+        With v ~ N(0, T/λ) under its full density, whose factor √λ ensures that a person without ratings has
+        no influence, λ given n numbers v is Gamma(shape + n/2, rate + Σ v²/(2 T)). And b_0 − c with b + c for
+        all n effects b of a side gives the same predictions; c is normal with the precision (λ_0 + n λ)/T.
         """
         settings, heat = self._settings, self._settings.temperature
         draws = self._generator("round", state.epoch)
@@ -200,7 +200,7 @@ class Chain:
             state.level -= move
 
     def _watch(self, state: State) -> None:
-        """Look at energy, item effects and products of neighbours' factors: no rotation changes them."""
+        """Record energy, item effects and products of neighbours' factors, which no rotation changes."""
         look, rest = divmod(state.epoch - self._settings.burnt, self._settings.thin)
         if rest or not 1 <= look <= len(state.draws):
             return
@@ -228,7 +228,7 @@ class Chain:
         state.draws[look - 1] = np.concatenate([[energy], effects + state.level, products])
 
     def _ends(self, state: State) -> bool:
-        """Whether the chain may end: where losses are not clamped, only inside the range (Alg. 1)."""
+        """Whether the chain may end: if losses are not clamped, only inside the range (Alg. 1)."""
         if self._target.clamped or not self._released:
             return True
         size = max(1, _PAIRS // self._source.domain.n_items)
@@ -241,11 +241,11 @@ class Chain:
         return True
 
     def _range(self, state: State) -> tuple[float, float]:
-        """What predictions are clamped to in the loss, less the level."""
+        """The range to which the loss clamps predictions, minus the level."""
         reach = self._reach if self._target.clamped else math.inf
         return -reach - state.level[0], reach - state.level[0]
 
     def _generator(self, purpose: str, number: int) -> Generator:
-        """A generator for one purpose and epoch, whatever was drawn before."""
+        """A generator for one purpose and epoch, independent of earlier draws."""
         words = hmac.digest(self._key, f"{purpose} {number}".encode(), "sha256")
         return Generator(Philox(key=int.from_bytes(words[:16], "little")))
