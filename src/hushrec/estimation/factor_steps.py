@@ -42,7 +42,7 @@ def solve(sums: Noisy, counts: Floats, others: Floats, other_counts: Floats, spa
     curvature = np.maximum(counts, 1e-3)[:, None, None] * moment
     total = prior * curvature @ curvature + RESIDUAL * span**2 * curvature
     rank, unit = others.shape[1], span / 4
-    rounding = 4 * rank * _EPS * np.einsum("nii->n", total)  # of a row that is known except in some directions
+    rounding = 4 * rank * _EPS * np.einsum("nii->n", total)  # of a row known except in some directions
     ridge = np.maximum(sums.sigma**2 + 1e-12 * unit**2, rounding)
     total += ridge[:, None, None] * np.eye(rank)
     shares = np.linalg.solve(total, sums.values[:, :, None])
