@@ -93,9 +93,9 @@ def test_delta_must_be_small_for_so_many_users(make_plan: Callable[..., Plan]) -
 
 def test_measurements_have_names_of_their_own(make_plan: Callable[..., Plan]) -> None:
     plan = make_plan()
-    with pytest.raises(BudgetError, match="name of its own"):
+    with pytest.raises(BudgetError, match="unique name"):
         dataclasses.replace(plan, measurements=plan.measurements[:1] * 2)
-    with pytest.raises(BudgetError, match="name of its own"):
+    with pytest.raises(BudgetError, match="unique name"):
         dataclasses.replace(plan, measurements=())
 
 

@@ -1,24 +1,26 @@
-"""From noise to ε: every privacy loss is added up in integers and turned into ε at δ on the safe side.
+"""From noise to ε: privacy losses add up in integers and convert to ε at δ, rounded to the safe side.
 
-Gaussian measurements compose exactly. With μ² = Σ (Δᵢ/σᵢ)² the loss of all of them together is that of one
-measurement with Δ/σ = μ (Dong, Roth & Su 2022, §3.2), also where later ones are chosen after seeing earlier
-ones (Smith & Thakurta 2022), and its curve is known in closed form (Balle & Wang 2018, Theorem 8). They are
-charged in ρ = μ²/2, which adds.
+Gaussian measurements compose exactly. With μ² = Σ (Δᵢ/σᵢ)² their joint loss is that of one measurement with
+Δ/σ = μ (Dong, Roth & Su 2022, §3.2). This also holds if later ones are chosen after seeing earlier ones
+(Smith & Thakurta 2022). The privacy curve has a closed form (Balle & Wang 2018, Theorem 8). Gaussian
+measurements are charged in ρ = μ²/2, which is additive.
 
-Laplace measurements are charged twice over: their ε = Δ/b, which adds (basic composition), and their exact
-zCDP loss ε + e^−ε − 1 ≤ ε²/2 (Harrison & Manurangsi 2026), which adds too. ε at δ is the smaller of the two
-bounds that follow, for what is settled together, as a plan is. What is chosen after seeing earlier releases
-could choose the bound as well, so a ledger keeps to one from its first charge on (see ``routes``).
+Laplace measurements have two costs: ε = Δ/b, which is additive (basic composition), and the exact zCDP loss
+ε + e^−ε − 1 ≤ ε²/2 (Harrison & Manurangsi 2026), which is additive too. For measurements that are fixed
+together, as in a plan, ε at δ is the smaller of the two resulting bounds. A release that is chosen after
+seeing earlier ones could choose the bound as well, so a ledger fixes one with its first charge (see
+``routes``).
 
 Gaussian measurements of a random sample of people are charged as Rényi divergences at fixed orders (see
-``subsampling``), which add order by order. Where there are any, ε at δ follows from the divergences of
-everything, those of the other measurements being αρ; or from all but the pure ε's, which are then added.
+``renyi``), which add order by order. If there are any, ε at δ is the smaller of two bounds: the conversion of
+all divergences, where the other measurements contribute αρ; and the conversion without the pure losses, to
+which their Σε is then added.
 
-Spherical noise on rows costs ε = Δ/s, a posterior sample Δ/T, and both min(ε²/2, ε) of zCDP like anything of
-that ε; where no bound Δ is known, no finite ε is, and the account says so for good.
+Spherical noise on rows costs ε = Δ/s and a posterior sample ε = Δ/T. Both cost min(ε²/2, ε) in zCDP, as any
+mechanism with that ε does. Without a known bound Δ there is no finite ε, and the total stays infinite.
 
-Local randomizers cost ε, and a zCDP loss, of as many cells as may differ. That loss of k-ary randomized
-response is well below ε²/2 (see ``randomizers.cell_rho``).
+Local randomizers cost the ε, and the zCDP loss, of one cell times the number of cells that may differ. For
+k-ary randomized response the zCDP loss is well below ε²/2 (see ``local_events.cell_rho``).
 """
 
 import math
@@ -44,16 +46,16 @@ from hushrec.privacy.accounting.local_events import Responses, Substitutions, ce
 from hushrec.privacy.accounting.renyi import ORDERS, Curve, added, divergences, smallest
 
 _ROUNDING = 16 * 2.0**-52
-"""Bound, with room to spare, on the relative error of one step of the formulas in floating point."""
+"""Generous bound on the relative error of one floating-point step of the formulas."""
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
-    """δ of Gaussian noise at a given ε: never below the true value, above it by rounding alone.
+    """δ of Gaussian noise at a given ε, rounded up: never below the true value.
 
     δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ)  (Balle & Wang 2018, Theorem 8).
 
-    With a = ε/μ − μ/2 and b = ε/μ + μ/2, e^ε φ(b) = φ(a), so both terms are φ(a) times a Mills ratio: no
-    overflow for large ε, no loss of digits in the tail.
+    With a = ε/μ − μ/2 and b = ε/μ + μ/2, e^ε φ(b) = φ(a), so both terms are φ(a) times a Mills ratio. This
+    avoids overflow for large ε and cancellation in the tail.
 
     Args:
         mu: Δ/σ, at least 0.
@@ -114,8 +116,8 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     """ε at δ of any mechanism that is ρ-zCDP, rounded up.
 
     ε = inf over α > 1 of αρ + ln((α − 1)/α) − (ln δ + ln α)/(α − 1)  (Canonne, Kamath & Steinke 2020,
-    §2.3, solved for ε). The bound is quasi-convex in α and holds for every α, so the
-    search can lose accuracy but not safety.
+    §2.3, solved for ε). The bound is quasi-convex in α and holds for every α, so an
+    inaccurate search gives a larger ε, never an invalid one.
 
     Args:
         rho: at least 0.
@@ -148,15 +150,15 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Privacy loss so far, in units of 1e-12. Adds without rounding, in any order.
+    """Accumulated privacy loss in units of 1e-12. Sums are exact, in any order.
 
     Args:
         rho: Σ μ²/2 of Gaussian measurements.
         pure: Σ ε of Laplace and spherical measurements, and of posterior samples.
         pure_rho: Σ of the zCDP loss of the same measurements.
-        endless: how many measurements have a loss of which no finite bound is known.
-        curve: Σ of the Rényi divergences of measurements of samples, at the orders ``subsampling.ORDERS``;
-            empty where there were none.
+        endless: number of measurements whose loss has no known finite bound.
+        curve: Σ of the Rényi divergences of subsampled measurements, at the orders ``renyi.ORDERS``; empty
+            without any.
 
     Privacy: public.
     """
@@ -182,13 +184,13 @@ class Spent:
 
     @property
     def bounded(self) -> "Spent":
-        """The part of it that has a finite bound."""
+        """The part that has a finite bound."""
         return replace(self, endless=0)
 
     def epsilon_units(self, delta: float) -> int:
         """ε at δ in units of 1e-12, rounded up.
 
-        The smaller of Σε + (ε at δ of everything else) and the zCDP or Rényi bound on everything.
+        The smaller of Σε + (ε at δ of the rest) and the zCDP or Rényi bound on everything.
 
         Raises:
             BudgetError: δ is 0 and Gaussian noise was used, or no finite ε is known.
@@ -207,25 +209,25 @@ class Spent:
         return min(self.exact(delta), self.concentrated(delta)) if self.pure else self.exact(delta)
 
     def exact(self, delta: float) -> int:
-        """Σε + (ε at δ > 0 of Gaussian noise), of what has no curve, in units of 1e-12 and rounded up."""
+        """Σε + (ε at δ > 0 of Gaussian noise), for losses without a curve, in units of 1e-12, rounded up."""
         return self.pure + _units(gaussian_epsilon(math.sqrt(2 * _above(self.rho)), delta))
 
     def concentrated(self, delta: float) -> int:
-        """ε at δ > 0 by zCDP, of what has no curve, in units of 1e-12 and rounded up."""
+        """ε at δ > 0 by zCDP, for losses without a curve, in units of 1e-12, rounded up."""
         return _units(zcdp_epsilon(_above(self.rho + self.pure_rho), delta))
 
     def epsilon(self, delta: float) -> float:
-        """ε at δ, rounded up; infinite for Gaussian noise at δ = 0, and where no finite ε is known."""
+        """ε at δ, rounded up; infinite for Gaussian noise at δ = 0, and if no finite ε is known."""
         if self.endless or (delta == 0 and (self.rho or self.curve)):
             return math.inf
         return fixed_point.shown(self.epsilon_units(delta))
 
     def deciding(self, delta: float) -> int:
-        """The order whose divergence decides the ε at δ > 0 of what has a curve."""
+        """The order whose divergence determines ε at δ > 0, for losses with a curve."""
         return self._smallest(delta)[1]
 
     def rho_at(self, order: int) -> int:
-        """Divergence of Gaussian noise and samples at one of ``ORDERS``, divided by it and rounded up."""
+        """Divergence of Gaussian noise and samples at one of ``ORDERS``, divided by the order, rounded up."""
         return self.rho - (-self.curve[ORDERS.index(order)] // order if self.curve else 0)
 
     def _smallest(self, delta: float, pure_rho: int = 0) -> tuple[int, int]:
@@ -234,10 +236,10 @@ class Spent:
 
 
 def spent_of(events: Iterable[Event]) -> Spent:
-    """What a sequence of measurements costs together; each one's cost is rounded up.
+    """Total cost of a sequence of measurements; each cost is rounded up.
 
     Raises:
-        BudgetError: One of them is of a kind that has no price here.
+        BudgetError: The price of one of the event types is not known.
 
     Privacy: public.
     """
@@ -245,17 +247,17 @@ def spent_of(events: Iterable[Event]) -> Spent:
 
 
 def price(event: Event) -> Spent:
-    """What one measurement costs, in exact rational arithmetic, rounded up.
+    """Cost of one measurement, in exact rational arithmetic, rounded up.
 
-    Gaussian: ρ = Δ²/(2σ²); of a sample, its divergences. Laplace: ε = Δ/b, and its zCDP loss ε + e^−ε − 1. In
-    a vector the losses of the entries add to at most that of a single entry that moves by all of Δ, for it is
-    convex and 0 at 0. Spherical: ε = Δ/s, for ‖b + Δ‖ ≤ ‖b‖ + ‖Δ‖; posterior samples: ε = Δ/T. For
-    both min(ε²/2, ε) of zCDP: their divergences are at most αε²/2 (Bun & Steinke 2016, Proposition 1.4), and
-    at most ε ≤ αε, as those of anything whose densities never differ by a factor above e^ε. Laplace's is
-    below ε by itself. Local randomizers: the loss of one cell times the number that may differ.
+    Gaussian: ρ = Δ²/(2σ²). Subsampled Gaussian: its divergences. Laplace: ε = Δ/b and the zCDP loss
+    ε + e^−ε − 1; over a vector the losses of the entries add to at most that of one entry that moves by all
+    of Δ, because the loss is convex and 0 at 0. Spherical: ε = Δ/s, because ‖b + Δ‖ ≤ ‖b‖ + ‖Δ‖. Posterior
+    sample: ε = Δ/T. The last two cost min(ε²/2, ε) in zCDP: their divergences are at most αε²/2 (Bun &
+    Steinke 2016, Proposition 1.4) and at most ε ≤ αε, as for any densities whose ratio is at most e^ε. The
+    Laplace loss is below ε anyway. Local randomizers: the loss of one cell times the number that may differ.
 
     Raises:
-        BudgetError: The event is of a kind that has no price here.
+        BudgetError: The price of this event type is not known.
 
     Privacy: public.
     """
@@ -280,7 +282,7 @@ def price(event: Event) -> Spent:
 
 @lru_cache(maxsize=256)
 def largest_rho(budget: Budget) -> int:
-    """The largest ρ, in units, whose ε at the budget's δ is within its ε.
+    """The largest ρ, in units of 1e-12, whose ε at the budget's δ is within the budget.
 
     Privacy: public.
     """
@@ -288,9 +290,9 @@ def largest_rho(budget: Budget) -> int:
 
 
 def largest_pure(budget: Budget, shares: Iterable[Fraction] = (Fraction(1),)) -> int:
-    """The largest Σε, in units, of Laplace measurements with these shares that fits the budget.
+    """The largest Σε, in units of 1e-12, of Laplace measurements with these shares that fits the budget.
 
-    At δ = 0, and for few measurements, that is the budget's ε; for many at δ > 0 it is more.
+    At δ = 0, or with few measurements, this is the budget's ε. With many at δ > 0 it is more.
 
     Privacy: public.
     """
@@ -322,13 +324,13 @@ def _largest(spent: Callable[[int], Spent], budget: Budget) -> int:
 
 def _laplace_price(epsilon: Fraction) -> Spent:
     above = fixed_point.float_above(epsilon)
-    # The sum cancels for small ε, by at most a rounding of its terms; the textbook ε²/2 is exact there.
+    # The sum cancels for small ε, where its error is at most a rounding of its terms; ε²/2 is exact there.
     tight = Fraction(above + math.expm1(-above)) + Fraction(_ROUNDING * above)
     return Spent(pure=fixed_point.cost(epsilon), pure_rho=fixed_point.cost(min(epsilon**2 / 2, tight)))
 
 
 def _crossing(reached: Callable[[float], bool]) -> tuple[float, float]:
-    """Two neighbouring floats (or closer than 1e-18 of the bracket) between which a condition turns true."""
+    """Two adjacent floats (or closer than 1e-18 of the bracket) between which a condition becomes true."""
     low, high = 0.0, 1.0
     while not reached(high):
         low, high = high, 2 * high

@@ -1,4 +1,4 @@
-"""What a population may lose, and what counts as one member of it."""
+"""A population's privacy budget, and what counts as one member of the population."""
 
 import math
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,16 +14,16 @@ Adjacency = Literal["add-remove", "replace", "replace-items"]
 
 
 class Budget(BaseModel):
-    """A privacy budget: ε at δ, for a unit, under an adjacency. All four must be named.
+    """A privacy budget: ε at δ, for a unit, under an adjacency. All four are required.
 
     Args:
         epsilon: largest privacy loss ε, above 0.
-        delta: probability δ that the loss is larger, at least 0 and below 0.01. A plan demands in addition
+        delta: probability δ that the loss is larger, at least 0 and below 0.01. A plan also requires
             δ < 1/(10 · users).
-        unit: ``"user"`` protects everything one person gave, ``"rating"`` each single rating.
-        adjacency: ``"add-remove"`` hides whether the unit is there at all; ``"replace"`` hides only its
-            content (for unit ``"rating"``: who rated what is then public); ``"replace-items"`` hides only
-            which items the ratings are of: how many they are, and their stars, are then public.
+        unit: ``"user"`` protects all ratings of one user together, ``"rating"`` each single rating.
+        adjacency: ``"add-remove"`` hides whether the unit is present at all. ``"replace"`` hides only its
+            content; for unit ``"rating"``, who rated what is then public. ``"replace-items"`` hides only
+            which items were rated; the number of ratings and their stars are then public.
 
     Raises:
         BudgetError: A field is missing or out of range.
@@ -44,7 +44,7 @@ class Budget(BaseModel):
             try:
                 super().__init__(**fields)
             except ValidationError as error:
-                # Pydantic's text is long; the names of the fields are enough to mend the call.
+                # Pydantic's text is long; the names of the fields are enough to correct the call.
                 wrong = ", ".join(sorted({str(part["loc"][0]) for part in error.errors() if part["loc"]}))
                 raise BudgetError(
                     "a budget needs epsilon, delta, unit ('rating' or 'user') and adjacency ('add-remove', "
@@ -53,7 +53,7 @@ class Budget(BaseModel):
             if not 0 < self.epsilon < math.inf or fixed_point.allowance(self.epsilon) < 1:
                 raise BudgetError("epsilon must be a finite number, at least 1e-12")
             if fixed_point.allowance(self.epsilon) > fixed_point.LARGEST:
-                raise BudgetError("an epsilon above four million protects nobody; choose a smaller one")
+                raise BudgetError("epsilon is above four million and protects nobody; choose a smaller one")
             if not 0 <= self.delta < 1e-2:
                 raise BudgetError("delta must be at least 0 and below 0.01")
 

@@ -1,4 +1,4 @@
-"""The noise that a budget buys: a budget's split into parts, and the measurement that costs such a part."""
+"""Calibration: the split of a budget into parts, and the measurement that costs a given part."""
 
 import math
 from collections import Counter
@@ -23,20 +23,20 @@ from hushrec.privacy.accounting.local_events import LARGEST, Responses
 _Event = TypeVar("_Event", Gaussian, Laplace, PosteriorSample)
 _WIDEST = 2.0**60
 _HALVINGS = 40
-"""Bisections of the noise: what is left of the budget is below 1e-12 of it."""
+"""Bisection steps for the noise; less than 1e-12 of the budget stays unused."""
 _FAINTEST = 1e-12
-"""ε of a response: what is below is lost in the rounding of its chances."""
+"""Smallest ε of a response; below it, rounding of the probabilities dominates."""
 
 
 def split_gaussian(budget: Budget, shares: Mapping[str, float]) -> dict[str, int]:
-    """Divide the largest ρ that fits a budget: name → integer ρ, rounded down, adding to at most the whole.
+    """Divide the largest ρ that fits a budget: name → integer ρ, rounded down.
 
     Args:
         budget: with δ > 0.
         shares: name → part of ρ; they add to at most 1.
 
     Returns:
-        ρ of each in units of 1e-12, for ``gaussian``.
+        ρ of each in units of 1e-12, for ``gaussian``; together at most the whole.
 
     Raises:
         BudgetError: δ is 0, or the shares exceed the whole.
@@ -50,7 +50,7 @@ def split_gaussian(budget: Budget, shares: Mapping[str, float]) -> dict[str, int
 def split_laplace(budget: Budget, shares: Mapping[str, float]) -> dict[str, int]:
     """Divide the largest Σε that fits a budget: name → integer ε, rounded down.
 
-    At δ = 0 the Σε is the budget's ε. At δ > 0 many small measurements may add to more, by their zCDP bound.
+    At δ = 0 the sum is the budget's ε. At δ > 0 many small measurements may sum to more, by their zCDP bound.
 
     Args:
         budget: any.
@@ -96,15 +96,15 @@ def laplace(name: str, *, epsilon: int, sensitivity: float, step: float, size: i
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A Gaussian measurement whose noise is still to be found.
+    """A Gaussian measurement whose noise is not yet calibrated.
 
     Args:
         name: the measurement's name.
-        sensitivity: Δ₂ in the quantity's own units; of a sample, the largest L2 norm of what one person adds.
+        sensitivity: Δ₂ in the quantity's units; for a sample, the largest L2 norm that one person adds.
         step: width of the grid, in the same units.
         size: number of entries.
         part: its part of the budget.
-        rate: probability of each person to take part; rounded down to one that is drawn exactly.
+        rate: probability that each person takes part; rounded down to one that can be drawn exactly.
 
     Privacy: public.
     """
@@ -117,7 +117,7 @@ class Target:
     rate: float = 1.0
 
     def event(self, noise: float) -> Gaussian | SubsampledGaussian:
-        """The measurement with noise of at least so many sensitivities."""
+        """The measurement with noise of at least ``noise`` sensitivities."""
         sigma = fixed_point.float_above(Fraction(noise) * Fraction(self.sensitivity))
         if self.rate >= 1:
             return Gaussian(self.name, self.sensitivity, sigma, self.step, self.size)
@@ -126,24 +126,24 @@ class Target:
 
 
 def gaussians(budget: Budget, targets: Iterable[Target]) -> list[Gaussian | SubsampledGaussian]:
-    """Gaussian measurements, of samples too, that together cost at most the budget.
+    """Gaussian measurements, also of samples, that together cost at most the budget.
 
-    σᵢ = s · Δᵢ · rateᵢ/√partᵢ with the smallest s that fits, found by bisection and rounded up: for rare
-    samples and much noise the loss goes with (rate · Δ/σ)².
+    σᵢ = s · Δᵢ · rateᵢ/√partᵢ with the smallest s that fits, found by bisection and rounded up. For small
+    rates and large noise the loss is proportional to (rate · Δ/σ)².
 
     Args:
         budget: with δ > 0.
         targets: what will be measured.
 
     Raises:
-        BudgetError: δ is 0, the parts exceed the whole, or ε is below what divergences can show.
+        BudgetError: δ is 0, the parts exceed the whole, or ε is below what the divergences can prove.
 
     Privacy: public.
     """
     wanted = list(targets)
     parts = whole("the split", {target.name: target.part for target in wanted})
     widths = [target.rate / math.sqrt(parts[target.name]) for target in wanted]
-    # All that are alike but for their units cost the same: each kind is priced once.
+    # Measurements that differ only in units cost the same, so each kind is priced once.
     kinds = Counter(zip(widths, (target.rate for target in wanted), strict=True))
 
     def fits(scale: float) -> bool:
@@ -163,8 +163,8 @@ def _smallest_that(fits: Callable[[float], bool]) -> float:
         low, high = high, 2 * high
         if high > _WIDEST:
             raise BudgetError(
-                "ε is below what can be shown for samples of people, however much noise there is; raise it, "
-                "or let everybody take part"
+                "ε is below what can be proved for samples of people with any amount of noise; raise it, or "
+                "let everybody take part"
             )
     while fits(low):
         low, high = low / 2, low
@@ -191,9 +191,9 @@ def posterior_sample(
 
 
 def responses(name: str, budget: Budget, *, symbols: int, cells: int, size: int) -> Responses:
-    """The randomized response of the largest ε a cell that fits the budget, found by bisection.
+    """Randomized response with the largest ε per cell that fits the budget, found by bisection.
 
-    At δ = 0 that is ε/cells. At δ > 0 many cells may lose more, by their zCDP bound.
+    At δ = 0 that is ε/cells. At δ > 0 it may be more for many cells, by their zCDP bound.
 
     Args:
         name: the measurement's name.
@@ -201,7 +201,7 @@ def responses(name: str, budget: Budget, *, symbols: int, cells: int, size: int)
         symbols, cells, size: of ``Responses``.
 
     Raises:
-        BudgetError: ε is below what so many cells can show, or as ``Responses``.
+        BudgetError: ε is too small for that many cells, or as ``Responses``.
 
     Privacy: public.
     """
@@ -212,10 +212,10 @@ def responses(name: str, budget: Budget, *, symbols: int, cells: int, size: int)
     def fits(exponent: float) -> bool:
         return price(event(exponent)).epsilon_units(budget.delta) <= budget.epsilon_units
 
-    # Where every symbol is as likely as every other; next to it nothing is told that a float could name.
+    # Almost uniform over the symbols: a smaller ε is lost in floating-point rounding.
     low, high = _exponent(_FAINTEST, symbols), LARGEST
     if not fits(low):
-        raise BudgetError(f"{name}: ε is too little for {cells} cells; raise it, or let people answer fewer")
+        raise BudgetError(f"{name}: ε is too small for {cells} cells; raise it, or let people answer fewer")
     if fits(high):
         return event(high)
     while low < (middle := (low + high) / 2) < high:
@@ -224,13 +224,13 @@ def responses(name: str, budget: Budget, *, symbols: int, cells: int, size: int)
 
 
 def published_responses(name: str, epsilon: float, *, symbols: int, cells: int, size: int) -> Responses:
-    """Randomized response as Du, Leighton & Patel 2019 publish it: not true with chance 1/(1 + e^(ε/size)).
+    """Randomized response as in Du, Leighton & Patel 2019: untrue with probability 1/(1 + e^(ε/size)).
 
-    That is the law of two symbols; where there are more, a cell's true loss is ε/size + ln(symbols − 1).
+    This is calibrated for two symbols. With more, a cell's true loss is ε/size + ln(symbols − 1).
 
     Args:
         name: the measurement's name.
-        epsilon: the paper's, of a whole row.
+        epsilon: the paper's ε for a whole row.
         symbols, cells, size: of ``Responses``.
 
     Raises:
@@ -242,7 +242,7 @@ def published_responses(name: str, epsilon: float, *, symbols: int, cells: int, 
 
 
 def _exponent(epsilon: float, symbols: int) -> float:
-    """−ln of the chance of an untrue answer at which true ones are e^ε times as likely as each other one."""
+    """−ln of the probability of an untrue answer, with the true one e^ε times as likely as each other."""
     return math.log1p(math.exp(min(epsilon, 2 * LARGEST)) / (symbols - 1))
 
 
@@ -258,15 +258,15 @@ def _widened(event: Callable[[float], _Event], noise: float, fits: Callable[[Spe
 
 
 def whole(owner: str, shares: Mapping[str, float]) -> dict[str, Fraction]:
-    """Shares as exact fractions of at most 1; a sum above it by float rounding alone is scaled down.
+    """Shares as exact fractions that sum to at most 1; a sum above 1 by float rounding is scaled down.
 
     Raises:
-        BudgetError: A share is not positive, or they exceed the whole.
+        BudgetError: A share is not positive, or the shares exceed the whole.
 
     Privacy: public.
     """
     exact = {name: Fraction(share) for name, share in shares.items()}
     total = sum(exact.values())
     if not exact or min(exact.values()) <= 0 or total > 1 + Fraction(1, 10**9):
-        raise BudgetError(f"{owner}: shares are positive and add to at most 1, here to {float(total):.6g}")
+        raise BudgetError(f"{owner}: shares must be positive and add to at most 1, not {float(total):.6g}")
     return {name: share / max(total, 1) for name, share in exact.items()}

@@ -1,8 +1,8 @@
-"""What a mechanism does to the data, as frozen descriptions. Their arithmetic is the accountant's.
+"""Frozen descriptions of what each mechanism does to the data. The accountant prices them.
 
-Gaussian and Laplace noise is *rounded*: integers n of grid steps are released as n + round(X) with X
-continuous. For integer n this is round(n + X), post-processing of the continuous mechanism, so the bounds of
-that one hold as they stand.
+Gaussian and Laplace noise is *rounded*: an integer n of grid steps is released as n + round(X) with X
+continuous. For integer n this equals round(n + X), which is post-processing of the continuous mechanism, so
+the bounds of the continuous mechanism apply unchanged.
 """
 
 import math
@@ -13,11 +13,11 @@ from hushrec.errors import BudgetError
 from hushrec.privacy.accounting.local_events import Responses, Substitutions
 
 FINEST, COARSEST = 0.1, 2.0**50
-"""Width of noise, in grid steps, that the sampler draws exactly."""
+"""Range of noise widths, in grid steps, that the sampler draws exactly."""
 ODDS = 2**32
-"""Rates of samples are whole multiples of 1/ODDS, which are drawn exactly."""
+"""Sampling rates are multiples of 1/ODDS, so that they can be drawn exactly."""
 EVERY_RATING = 0
-"""Size of a vector with an entry for every rating: public under adjacency ``replace``, but not the plan's."""
+"""Size of a vector with an entry for every rating: public under ``replace``, but not known to the plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,9 @@ class Gaussian:
 
     Args:
         name: the measurement's name, unique in its plan.
-        sensitivity: Δ₂, the largest L2 distance between neighbours, in the quantity's own units.
+        sensitivity: Δ₂, the largest L2 distance between neighbours, in the quantity's units.
         sigma: standard deviation of the noise, in the same units.
-        step: width of the grid that the quantity lives on, in the same units.
+        step: width of the quantity's grid, in the same units.
         size: number of entries, or ``EVERY_RATING``.
 
     Raises:
@@ -62,22 +62,22 @@ class Gaussian:
 
 @dataclass(frozen=True, slots=True)
 class SubsampledGaussian:
-    """Normal noise on a sum over a random sample of people, which the grant draws and nobody is told.
+    """Normal noise on a sum over a random sample of people. The grant draws the sample and keeps it secret.
 
-    Everybody takes part with probability ``rate``, independently of all others. Only for unit ``user`` under
-    adjacency ``add-remove``.
+    Each person takes part with probability ``rate``, independently. Only for unit ``user`` under adjacency
+    ``add-remove``.
 
     Args:
         name: the measurement's name, unique in its plan.
-        sensitivity: Δ₂, the largest L2 norm of what one person adds to the sum if he takes part.
+        sensitivity: Δ₂, the largest L2 norm of what one person who takes part adds to the sum.
         sigma: standard deviation of the noise, in the same units.
-        step: width of the grid that the quantity lives on, in the same units.
+        step: width of the quantity's grid, in the same units.
         size: number of entries.
-        rate: probability to take part, a multiple of 1/ODDS in (0, 1): see ``drawn_rate``.
+        rate: probability of taking part, a multiple of 1/ODDS in (0, 1); see ``drawn_rate``.
 
     Raises:
         BudgetError: A number is not positive, the noise is too narrow or too wide for the grid, or the rate
-            is none that can be drawn exactly.
+            cannot be drawn exactly.
 
     Privacy: public.
     """
@@ -96,8 +96,8 @@ class SubsampledGaussian:
         _check(self.name, self.sensitivity, self.sigma, self.step, self.size)
         if not 0 < self.rate < 1 or not (self.rate * ODDS).is_integer():
             raise BudgetError(
-                f"{self.name}: a rate lies above 0 and below 1 and is a multiple of 2^-32; round it with "
-                "drawn_rate(rate), or let everybody take part in a Gaussian measurement"
+                f"{self.name}: the rate must be a multiple of 2^-32 above 0 and below 1; round it with "
+                "drawn_rate(rate), or use a Gaussian measurement of everybody"
             )
 
     @property
@@ -117,9 +117,9 @@ class Laplace:
 
     Args:
         name: the measurement's name, unique in its plan.
-        sensitivity: Δ₁, the largest L1 distance between neighbours, in the quantity's own units.
+        sensitivity: Δ₁, the largest L1 distance between neighbours, in the quantity's units.
         scale: scale b of the noise, in the same units; its density is exp(−|x|/b)/2b.
-        step: width of the grid that the quantity lives on, in the same units.
+        step: width of the quantity's grid, in the same units.
         size: number of entries, or ``EVERY_RATING``.
 
     Raises:
@@ -155,14 +155,14 @@ class Laplace:
 class Spherical:
     """Noise of density ∝ exp(−‖b‖₂/s) on every row of a matrix (Chaudhuri, Monteleoni & Sarwate 2011, §3).
 
-    Its norm has the law Gamma(d, s) for rows of d entries, its direction is uniform. Drawn in floating point,
-    it is only for experiments that reproduce a published algorithm, and never private.
+    For rows of d entries its norm follows Gamma(d, s) and its direction is uniform. It is drawn in floating
+    point, so it is never private and only serves to reproduce published algorithms.
 
     Args:
         name: the measurement's name, unique in its plan.
-        sensitivity: Δ₂, the largest L2 distance between neighbours; infinite where no bound is known.
+        sensitivity: Δ₂, the largest L2 distance between neighbours; infinite if no bound is known.
         scale: scale s of the noise, in the same units.
-        step: width of the grid that the quantity lives on, in the same units.
+        step: width of the quantity's grid, in the same units.
         size: number of entries, or ``EVERY_RATING``.
 
     Raises:
@@ -191,7 +191,7 @@ class Spherical:
 
     @property
     def deviation(self) -> float:
-        """Standard deviation of the noise in a row of one entry, √2 · s; √(d + 1) · s in a row of d."""
+        """Standard deviation of the noise: √2 · s for rows of one entry; √(d + 1) · s for rows of d."""
         return math.sqrt(2) * self.scale
 
 
@@ -199,14 +199,14 @@ class Spherical:
 class PosteriorSample:
     """One draw from a density ∝ exp(−loss/T) times a public one (Wang, Fienberg & Smola 2015, Theorem 1).
 
-    Its loss is pure, ε = Δ/T, if what is released has that density; a chain has it once it has converged.
+    Its loss is the pure ε = Δ/T if the draw has that density. A Markov chain has it once it has converged.
 
     Args:
         name: the measurement's name, unique in its plan.
-        sensitivity: Δ, so that neighbours' densities differ by a factor of at most e^(Δ/T), normalisers and
-            all. Where every person adds a loss in [0, B] it is B under adjacency ``add-remove``, and 2 B
-            under ``replace``.
-        temperature: T, in the loss's units.
+        sensitivity: Δ, so that neighbours' normalised densities differ by a factor of at most e^(Δ/T). If
+            every person adds a loss in [0, B], it is B under adjacency ``add-remove`` and 2 B under
+            ``replace``.
+        temperature: T, in the units of the loss.
         step: width of the grid that the draw is published on.
         size: number of entries.
 
@@ -235,7 +235,7 @@ class PosteriorSample:
 
     @property
     def deviation(self) -> float:
-        """The temperature: how widely the draw scatters is a matter of the ratings."""
+        """The temperature. The spread of the draw depends on the ratings."""
         return self.temperature
 
 
@@ -243,7 +243,7 @@ Event = Gaussian | SubsampledGaussian | Laplace | Spherical | PosteriorSample | 
 
 
 def drawn_rate(rate: float) -> float:
-    """The largest rate that is drawn exactly and is not above ``rate``.
+    """The largest rate that can be drawn exactly and does not exceed ``rate``.
 
     Privacy: public.
     """
@@ -266,4 +266,4 @@ def _check_numbers(name: str, sensitivity: float, noise: float, step: float, siz
                 f"{name}: the {what} must be a positive number; without noise nothing is private"
             )
     if size < 1 and size != EVERY_RATING:
-        raise BudgetError(f"{name}: a measurement has at least one entry, or one for EVERY_RATING")
+        raise BudgetError(f"{name}: a measurement needs at least one entry; set its size, or EVERY_RATING")

@@ -1,7 +1,7 @@
-"""Local randomizers as frozen descriptions: every person's row is randomized by itself, before anybody sums.
+"""Frozen descriptions of local randomizers, which randomize each person's row separately before any sum.
 
-Their loss is pure. It is that of one *cell* of a row, or one *slot* of a profile, times the number of them in
-which two permitted rows can differ.
+Their loss is a pure ε: that of one *cell* of a row, or one *slot* of a profile, times the number of cells or
+slots in which two permitted rows can differ.
 """
 
 import math
@@ -16,35 +16,35 @@ import numpy as np
 from hushrec.errors import BudgetError
 
 MOST_SYMBOLS = 257
-"""Of a cell: 256 marks, and nothing."""
+"""Largest number of symbols of a cell: 256 marks and the empty symbol."""
 LEAST, LARGEST = 1e-9, 300.0
-"""Exponents that are drawn."""
+"""Range of exponents that can be drawn."""
 
 _DIGITS = 60
 _ERROR = Fraction(1, 10**40)
-"""Above the rounding of ``cell_loss``."""
+"""Bound on the rounding error of ``cell_loss``."""
 _FINE = 2.0**-11
-"""Step of ``cell_rho`` in ln α, and about what part of it is too much."""
+"""Grid step of ``cell_rho`` in ln α; the result is too large by about this fraction."""
 _ROUNDING = 2.0**-38
-"""Above the relative error of its formulas in floating point, whose exponents stay below 700."""
+"""Bound on the relative floating-point error of ``cell_rho``, whose exponents stay below 700."""
 
 
 @dataclass(frozen=True, slots=True)
 class Responses:
-    """Every answered cell of a row by k-ary randomized response (Warner 1965; Kairouz, Oh & Viswanath 2014).
+    """K-ary randomized response on every answered cell of a row (Warner 1965; Kairouz, Oh & Viswanath 2014).
 
-    A cell holds one of ``symbols`` symbols, one of which stands for nothing. It is answered by each of the
-    others with chance e^−exponent/(symbols − 1), and truly otherwise.
+    A cell holds one of ``symbols`` symbols, one of which means empty. Each other symbol is reported with
+    probability e^−exponent/(symbols − 1), and the true one otherwise.
 
     Args:
         name: the measurement's name, unique in its plan.
-        symbols: how many there are, from 2 to 257.
-        exponent: −ln of the chance that a cell is not answered truly.
-        cells: in how many answered cells two permitted rows differ at most.
-        size: how many cells of a row are answered.
+        symbols: number of symbols, from 2 to 257.
+        exponent: −ln of the probability of an untrue answer.
+        cells: largest number of answered cells in which two permitted rows differ.
+        size: number of answered cells of a row.
 
     Raises:
-        BudgetError: There are no such cells, or as ``cell_loss``.
+        BudgetError: Not 1 ≤ ``cells`` ≤ ``size``, or as ``cell_loss``.
 
     Privacy: public.
     """
@@ -61,7 +61,7 @@ class Responses:
 
     def __post_init__(self) -> None:
         if not 1 <= self.cells <= self.size:
-            raise BudgetError(f"{self.name}: a row has cells, and two rows differ in some of them")
+            raise BudgetError(f"{self.name}: cells must be from 1 to size, the answered cells of a row")
         cell_loss(self.symbols, self.exponent)
 
     @property
@@ -71,35 +71,35 @@ class Responses:
 
     @property
     def expected(self) -> float:
-        """Mean privacy loss of one cell: ε times how much likelier a true answer is than any one other."""
+        """Mean privacy loss of one cell: ε · (P(true answer) − P(one given untrue answer))."""
         epsilon = float(self.loss)
         return self.noise / (self.symbols - 1) * math.expm1(epsilon) * epsilon
 
     @property
     def sensitivity(self) -> float:
-        """Number of cells in which neighbours differ at most."""
+        """Largest number of cells in which neighbours differ."""
         return float(self.cells)
 
     @property
     def noise(self) -> float:
-        """Chance that a cell is not answered truly."""
+        """Probability of an untrue answer."""
         return math.exp(-self.exponent)
 
     @property
     def deviation(self) -> float:
-        """The same."""
+        """Same as ``noise``."""
         return self.noise
 
 
 @dataclass(frozen=True, slots=True)
 class Substitutions:
-    """Every item of a profile kept, or replaced by another, by a law of its own (Guerraoui et al. 2015).
+    """Every item of a profile is kept or replaced, independently of the others (Guerraoui et al. 2015).
 
     Args:
         name: the measurement's name, unique in its plan.
         per_slot: bound on ln(P(out = j | in = i)/P(out = j | in = i′)) over all items.
-        replaced: chance that an item is not simply kept.
-        cells: how many slots a profile has at most.
+        replaced: probability that an item is not simply kept.
+        cells: largest number of slots of a profile.
         size: number of items.
 
     Raises:
@@ -121,7 +121,8 @@ class Substitutions:
     def __post_init__(self) -> None:
         if not (0 < self.per_slot < math.inf and 0 < self.replaced <= 1 and 1 <= self.cells <= self.size):
             raise BudgetError(
-                f"{self.name}: a law that replaces nothing, or not every item by every other, has no finite ε"
+                f"{self.name}: a law that never replaces an item, or not every item by every other, has no "
+                "finite ε; choose other probabilities"
             )
 
     @property
@@ -131,17 +132,17 @@ class Substitutions:
 
     @property
     def sensitivity(self) -> float:
-        """Number of slots in which neighbours differ at most."""
+        """Largest number of slots in which neighbours differ."""
         return float(self.cells)
 
     @property
     def noise(self) -> float:
-        """Chance that an item is not simply kept."""
+        """Probability that an item is not simply kept."""
         return self.replaced
 
     @property
     def deviation(self) -> float:
-        """The same."""
+        """Same as ``noise``."""
         return self.replaced
 
 
@@ -150,20 +151,22 @@ def cell_loss(symbols: int, exponent: float) -> Fraction:
     """ε of one response: ln((symbols − 1)(e^exponent − 1)), rounded up.
 
     Raises:
-        BudgetError: A true answer is not the likeliest one, or not so rarely or so often given as can be
-            drawn; or a cell has not 2 to 257 symbols.
+        BudgetError: The true answer is not the most likely one, its probability cannot be drawn, or the
+            number of symbols is not 2 to 257.
 
     Privacy: public.
     """
     if not 2 <= symbols <= MOST_SYMBOLS:
-        raise BudgetError(f"a cell has 2 to {MOST_SYMBOLS} symbols, here {symbols}; choose a coarser scale")
+        raise BudgetError(
+            f"a cell must have 2 to {MOST_SYMBOLS} symbols, not {symbols}; choose a coarser scale"
+        )
     if LEAST <= exponent <= LARGEST:
         with localcontext(prec=_DIGITS):
             odds = (symbols - 1) * (Decimal(exponent).exp() - 1)
             if odds > 1:
                 return Fraction(odds.ln()) + _ERROR
     raise BudgetError(
-        f"untrue answers with chance e^-{exponent:.6g} would tell nothing, or everything; choose another ε"
+        f"untrue answers with chance e^-{exponent:.6g} would reveal nothing, or everything; choose another ε"
     )
 
 
@@ -176,8 +179,9 @@ def cell_rho(symbols: int, exponent: float) -> Fraction:
 
         D_α = ln(1 + (1 − e^−βε)(e^αε − 1)/(e^ε + symbols − 1))/β ≤ ε,
 
-    and does not fall with α. So D_α/α is at most D_b/a for α in [a, b], which is taken over a grid from 1 on,
-    and ε/α beyond. It is about ε²/symbols for small ε and few symbols, where the textbook has ε²/2.
+    and does not decrease with α. So D_α/α is at most D_b/a for α in [a, b]. The maximum is taken over a grid
+    that starts at 1, with ε/α beyond it. For small ε and few symbols it is about ε²/symbols; the textbook
+    bound is ε²/2.
 
     Raises:
         BudgetError: As ``cell_loss``.

@@ -1,4 +1,4 @@
-"""What a model will measure, with how much noise, and what that costs: settled before any data is opened."""
+"""What a model will measure, with how much noise and at what cost: fixed before any data is read."""
 
 import hashlib
 import json
@@ -30,11 +30,11 @@ Analysis = Literal["corrected", "published"]
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One event of a plan and the part of the budget that was set aside for it.
+    """One event of a plan and its part of the budget.
 
     Args:
         event: what will be measured.
-        share: its part of the plan's ρ, or of its ε where all noise is Laplace; in (0, 1].
+        share: its part of the plan's ρ, or of its ε if all noise is Laplace; in (0, 1].
 
     Privacy: public.
     """
@@ -44,12 +44,12 @@ class Measurement:
 
     def __post_init__(self) -> None:
         if not 0 < self.share <= 1:
-            raise BudgetError(f"{self.event.name}: a share lies above 0 and not above 1")
+            raise BudgetError(f"{self.event.name}: a share must be above 0 and at most 1")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything a model's fit will measure. Made from public declarations alone.
+    """All measurements of a model's fit. It depends on public declarations only.
 
     Args:
         model: the model's name.
@@ -57,22 +57,23 @@ class Plan:
         domain_digest: digest of the public domain.
         max_users: the domain's upper bound on the number of users.
         budget: what the user allows for this release.
-        analysis: ``"corrected"`` claims what holds; ``"published"`` reproduces a paper whose claim may not.
-        measurements: every event with its share. Their sensitivities are the true ones in either analysis.
-        claimed_epsilon: the paper's ε where the analysis is ``"published"``, else None.
-        asked: classes of people by name, with the ε that their members ask for; empty where the model knows
-            no personal ε.
-        uncovered: what is published that the measurements do not cover, as a caveat says it; empty where
-            nothing is.
-        foreign: names of code outside hushrec that declares what is measured: ``models.authors`` finds them.
-        needs: memory and time that a fit takes, as a person reads it; empty where nobody says.
-        only_seeded: why only seeded experiments may run it, and what to set instead; empty where others may.
+        analysis: ``"corrected"`` claims an ε that holds; ``"published"`` reproduces a paper whose claim may
+            be wrong.
+        measurements: every event with its share. Sensitivities are the true ones in either analysis.
+        claimed_epsilon: the paper's ε if the analysis is ``"published"``, else None.
+        asked: classes of users by name, with the ε that their members ask for; empty if the model does not
+            support personal ε.
+        uncovered: published values that the measurements do not cover, as text for a caveat; empty without
+            any.
+        foreign: names of code outside hushrec that declares measurements; ``models.authors`` finds them.
+        needs: memory and time of a fit, as text; empty if unknown.
+        only_seeded: why only seeded experiments may run the plan, and what to set instead; else empty.
 
     Raises:
-        BudgetError: δ is not below 1/(10 · max_users); names repeat; shares exceed the whole; the number of
-            ratings is not public under this adjacency and a measurement has an entry for each; a sample is
-            measured, or people ask for an ε of their own, under another unit or adjacency than user and
-            add-remove; or a corrected plan costs more than its budget.
+        BudgetError: δ is not below 1/(10 · max_users); names repeat; shares exceed the whole; a measurement
+            has an entry for every rating, although their number is not public under this adjacency; samples
+            or personal ε are used with another unit or adjacency than user and add-remove; or a corrected
+            plan costs more than its budget.
 
     Privacy: public.
     """
@@ -92,33 +93,34 @@ class Plan:
     only_seeded: str = ""
 
     def __post_init__(self) -> None:
-        # A copy through JSON is both a check that it can be stored and a guard against later changes.
+        # The copy through JSON checks that it can be stored, and guards against later changes.
         object.__setattr__(self, "config", json.loads(_canonical(dict(self.config))))
         require_small_delta(self.budget.delta, self.max_users)
         names = [event.name for event in self.events]
         if not names or len(set(names)) < len(names):
-            raise BudgetError(f"{self.model}: a plan has measurements, each with a name of its own")
+            raise BudgetError(f"{self.model}: a plan needs measurements, each with a unique name")
         whole(self.model, {m.event.name: m.share for m in self.measurements})
         public = (self.budget.unit, self.budget.adjacency) == ("rating", "replace")
         if not public and EVERY_RATING in (event.size for event in self.events):
             raise BudgetError(
-                f"{self.model}: an entry for each rating would publish who rated what; choose unit "
-                '"rating" and adjacency "replace", under which that is public'
+                f"{self.model}: an entry for every rating would publish who rated what; choose unit "
+                '"rating" and adjacency "replace", under which this is public'
             )
         sampled = any(isinstance(event, SubsampledGaussian) for event in self.events)
         if sampled and (self.budget.unit, self.budget.adjacency) != ("user", "add-remove"):
             raise BudgetError(
-                f'{self.model}: what a sample of people costs is known for unit "user" under adjacency '
+                f'{self.model}: what a sample of people costs is known only for unit "user" and adjacency '
                 '"add-remove"; choose these, or let everybody take part'
             )
         if self.asked and (self.budget.unit, self.budget.adjacency) != ("user", "add-remove"):
             raise BudgetError(
-                f'{self.model}: people choose an ε of their own for unit "user" under adjacency '
-                '"add-remove"; choose these, or a domain without levels'
+                f'{self.model}: personal ε needs unit "user" and adjacency "add-remove"; choose these, or a '
+                "domain without levels"
             )
         if (self.claimed_epsilon is None) != (self.analysis == "corrected"):
             raise BudgetError(
-                f"{self.model}: claimed_epsilon belongs to a published analysis, and only there"
+                f"{self.model}: claimed_epsilon is required with a published analysis, and not allowed "
+                "otherwise"
             )
         if self.analysis == "corrected" and not self._affordable():
             raise BudgetError(
@@ -133,12 +135,12 @@ class Plan:
 
     @cached_property
     def spent(self) -> Spent:
-        """True privacy loss of all measurements, in units of 1e-12."""
+        """True privacy loss of all measurements."""
         return spent_of(self.events)
 
     @cached_property
     def epsilon(self) -> float:
-        """True ε at the budget's δ, rounded up; infinite where none is known."""
+        """True ε at the budget's δ, rounded up; infinite if none is known."""
         return self.spent.epsilon(self.budget.delta)
 
     @cached_property
@@ -147,9 +149,9 @@ class Plan:
         return levels(self.events, self.budget.delta, self.asked)
 
     def cost(self, event: Event) -> float:
-        """What one measurement adds, rounded up: ρ of Gaussian noise, ε of any other.
+        """Cost of one measurement, rounded up: ρ for Gaussian noise, ε for any other.
 
-        Of a sample it is D_α/α at the order α that decides the plan's ε, where ρ adds to it.
+        For a sample it is D_α/α at the order α that determines the plan's ε; ρ is additive with it.
         """
         loss = price(event)
         if loss.endless:
@@ -160,7 +162,7 @@ class Plan:
 
     @property
     def condition(self) -> str:
-        """On what its ε depends beside arithmetic, a line each; empty where on nothing."""
+        """Conditions under which the plan's ε holds, one a line; empty without any."""
         lines = []
         if any(isinstance(event, PosteriorSample) for event in self.events):
             lines.append(
@@ -173,7 +175,7 @@ class Plan:
 
     @property
     def claim(self) -> str:
-        """What its ε depends on where code outside hushrec declares what is measured."""
+        """Condition of the plan's ε if code outside hushrec declares the measurements."""
         return (
             f"{', '.join(self.foreign)} is not part of hushrec; this ε holds only if its sensitivities are "
             "true and all that it publishes is made from what its grant released, for which its author alone "
@@ -202,7 +204,7 @@ class Plan:
                 for e in self.events
             ],
         }
-        if self.foreign:  # what it measures is not what a plan of hushrec's own of this name does
+        if self.foreign:  # the same name may stand for a plan of hushrec, which measures something else
             facts["foreign"] = list(self.foreign)
         return hashlib.sha256(_canonical(facts).encode()).hexdigest()
 
@@ -235,7 +237,7 @@ class Plan:
 
 
 def require_small_delta(delta: float, max_users: int) -> None:
-    """Refuse a δ at which publishing a tenth of a user's data would pass for privacy.
+    """Refuse a δ that allows a tenth of a user's data, in expectation, to be published.
 
     Raises:
         BudgetError: δ ≥ 1/(10 · max_users).
@@ -250,27 +252,27 @@ def require_small_delta(delta: float, max_users: int) -> None:
 
 
 def require_same_population(plan: Plan, total: Budget) -> None:
-    """Refuse to add a plan's loss to a total that counts something else.
+    """Refuse a plan whose loss cannot be added to the total.
 
     Raises:
-        BudgetError: Unit or adjacency differ, or the total's δ is too large for the plan's users.
+        BudgetError: Unit or adjacency differs, or the total's δ is too large for the plan's users.
 
     Privacy: public.
     """
     if (plan.budget.unit, plan.budget.adjacency) != (total.unit, total.adjacency):
         raise BudgetError(
             f"the plan protects a {plan.budget.unit} under {plan.budget.adjacency}, the ledger a "
-            f"{total.unit} under {total.adjacency}; such losses do not add: make both the same"
+            f"{total.unit} under {total.adjacency}; such losses do not add; make both the same"
         )
     require_small_delta(total.delta, plan.max_users)
 
 
 def require_releasable(plan: Plan, caveat: str) -> None:
-    """Refuse what only reproduces published figures, unless the release says that it is not private.
+    """Refuse a plan that only reproduces published figures, unless its release says that it is not private.
 
     Raises:
-        BudgetError: There is no caveat, and a measurement has spherical noise, which is drawn in floating
-            point, or the plan is ``only_seeded``.
+        BudgetError: There is no caveat, and the plan is ``only_seeded`` or has spherical noise, which is
+            drawn in floating point.
 
     Privacy: public.
     """
@@ -294,11 +296,11 @@ def _canonical(value: object) -> str:
 
 
 def version() -> str:
-    """Of the code, which a plan's noise depends on.
+    """Version of hushrec; a plan's noise depends on it.
 
     Privacy: public.
     """
     try:
         return metadata.version("hushrec")
-    except metadata.PackageNotFoundError:  # run from a source tree that was never installed
+    except metadata.PackageNotFoundError:  # a source tree that is not installed
         return "source"

@@ -1,15 +1,15 @@
-"""What a Gaussian measurement of a random sample of people costs, by Rényi divergences.
+"""Cost of a Gaussian measurement of a random sample of people, by Rényi divergences.
 
-Everybody takes part with probability q, decided for each alone and told to nobody, and the sum over
-those who do gets Gaussian noise of z = σ/Δ. For neighbours that differ by one person, in either direction,
-its Rényi divergence of integer order α is at most ln(A_α)/(α − 1) with
+Each person takes part with probability q, independently and in secret. The sum over those who do gets
+Gaussian noise of z = σ/Δ. For neighbours that differ by one person, in either direction, its Rényi divergence
+of integer order α is at most ln(A_α)/(α − 1) with
 
     A_α = Σ_k C(α, k) (1 − q)^(α−k) q^k e^(k(k−1)/(2z²)),   k = 0 … α
 
-(Mironov, Talwar & Zhang 2019, §3.3). There is no corresponding claim for replacement: it is add-remove only.
-Divergences of measurements add order by order, also where later ones are chosen after seeing earlier ones
-(Mironov 2017, Proposition 1), and every order that is settled beforehand gives an ε at δ that holds. A plan's
-measurements are settled together, so a plan has the best of them; a ledger keeps to one (see ``routes``).
+(Mironov, Talwar & Zhang 2019, §3.3). The bound holds for adjacency add-remove only, not for replacement.
+Divergences of measurements add order by order, also if later ones are chosen after seeing earlier ones
+(Mironov 2017, Proposition 1). Every order that is fixed beforehand gives a valid ε at δ. A plan's
+measurements are fixed together, so a plan uses the best order; a ledger uses a single one (see ``routes``).
 """
 
 import math
@@ -23,16 +23,16 @@ from hushrec.arrays import Floats, Ints
 from hushrec.privacy.accounting import fixed_point
 
 ORDERS = (*range(2, 65), 72, 80, 96, 112, 128, 160, 192, 256, 320, 384, 512, 768, 1024)
-"""Orders α at which divergences are kept. They are part of the ledger's format: change none."""
+"""Orders α at which divergences are kept. They are part of the ledger's format; do not change them."""
 
 _LARGEST = 2**20
-"""Ratio Δ/σ from which on a sample is not worth the arithmetic."""
+"""Largest ratio Δ/σ for which sampling is taken into account."""
 
 Curve = tuple[int, ...]
-"""A divergence at each of ``ORDERS``, in units of 1e-12; empty for none."""
+"""The divergence at each of ``ORDERS``, in units of 1e-12; empty without any."""
 
 _ROUNDING = 16 * 2.0**-52
-"""Bound, with room to spare, on the relative error of one step of the formulas in floating point."""
+"""Generous bound on the relative error of one floating-point step of the formulas."""
 
 
 @lru_cache(maxsize=4096)
@@ -40,13 +40,13 @@ def divergences(ratio: Fraction, rate: float) -> Curve:
     """Rényi divergences of one measurement of a sample, rounded up.
 
     Without the terms that do not depend on z, A_α − 1 = Σ_{k ≥ 2} C(α, k) (1 − q)^(α−k) q^k
-    (e^(k(k−1)/(2z²)) − 1): all of it positive, so small losses keep their digits. It is also at most α/(2z²),
-    what the measurement costs where everybody takes part.
+    (e^(k(k−1)/(2z²)) − 1). All terms are positive, so small losses keep their digits. The divergence is also
+    at most α/(2z²), the cost if everybody takes part.
 
     Rounded up once: the logarithm of every term is raised by 32u (1 + α + the sizes of its parts), u = 2^-53.
-    Less than 8u times the same is lost in the parts, their sum, its exponential, the sum of α − 1 of these
-    and its logarithm x. The rest is more than the few u of itself that ln(1 + e^x) is off by: it grows by at
-    least half of what x does, over max(1, x), and x is at most ln α and the (weighted) sizes of the parts.
+    The parts, their sum, its exponential, the sum of α − 1 of these and its logarithm x lose less than 8u
+    times the same. The rest exceeds the relative error of a few u in ln(1 + e^x), which grows by at least
+    half of what x does, over max(1, x), and x is at most ln α plus the (weighted) sizes of the parts.
 
     Args:
         ratio: 1/z = Δ/σ.
@@ -71,7 +71,7 @@ def divergences(ratio: Fraction, rate: float) -> Curve:
     sums = np.add.reduceat(np.exp(logs - np.repeat(largest, np.diff(starts, append=logs.size))), starts)
     moments = np.logaddexp(0.0, largest + np.log(sums))  # ln A_α from ln(A_α − 1)
     sampled = (
-        max(1, fixed_point.cost(Fraction(moment) / (order - 1)))  # no loss is none, even where it underflows
+        max(1, fixed_point.cost(Fraction(moment) / (order - 1)))  # a loss is never 0, even if it underflows
         for order, moment in zip(ORDERS, moments.tolist(), strict=True)
     )
     return tuple(map(min, sampled, everybody))
@@ -88,7 +88,7 @@ def added(first: Curve, second: Curve) -> Curve:
 
 
 def smallest(curve: Iterable[int], delta: float) -> tuple[int, int]:
-    """The smallest ε at δ that divergences give, in units of 1e-12 and rounded up, and its order.
+    """The smallest ε at δ that the divergences give, in units of 1e-12, rounded up, and its order.
 
     ε = D_α + ln((α − 1)/α) − (ln δ + ln α)/(α − 1)  (Canonne, Kamath & Steinke 2020, Proposition 12).
 
@@ -97,7 +97,7 @@ def smallest(curve: Iterable[int], delta: float) -> tuple[int, int]:
         delta: above 0.
 
     Returns:
-        ε and the α that it follows from.
+        ε and the order α that gives it.
 
     Privacy: public.
     """
@@ -107,7 +107,7 @@ def smallest(curve: Iterable[int], delta: float) -> tuple[int, int]:
 
 @lru_cache(maxsize=4096)
 def conversion(order: int, delta: float) -> int:
-    """What an order adds to its divergence, in units of 1e-12, rounded up; negative where δ is large.
+    """What the conversion at an order adds to the divergence, in units of 1e-12, rounded up; may be negative.
 
     Privacy: public.
     """

@@ -1,9 +1,9 @@
-"""Everybody his own ε: how much of a person counts, so that he loses no more than he asks for.
+"""Personal ε: weights that scale each user's contribution, so that users lose at most the ε they ask for.
 
-A person's weight w multiplies all that he adds, in every measurement of the plan alike, so that for him each
-has the sensitivity w Δ. Under adjacency ``add-remove`` he then loses ε(w) at δ, what the same plan costs with
-sensitivities w Δ, whatever the others asked for (Jorgensen, Yu & Cormode 2015, §3). Weights lie on a grid of
-1/GRID and are rounded down; who asks for 0 has weight 0.
+A user's weight w multiplies everything that they add, in every measurement of the plan. For this user each
+measurement then has sensitivity w Δ. Under adjacency ``add-remove`` they lose ε(w) at δ, the cost of the same
+plan with sensitivities w Δ, whatever others ask for (Jorgensen, Yu & Cormode 2015, §3). Weights are multiples
+of 1/GRID, rounded down. A user who asks for 0 has weight 0.
 """
 
 from collections import Counter
@@ -27,13 +27,13 @@ GRID = 2**16
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """What a class of people is promised.
+    """The promise to one privacy class of users.
 
     Attributes:
-        name: of the class.
+        name: name of the class.
         asked: the ε that its members ask for.
-        weight: how much of each of them counts.
-        promised: the ε that each of them loses at most; not above ``asked``.
+        weight: the weight of each member.
+        promised: bound on the ε that each member loses; at most ``asked``.
 
     Privacy: public.
     """
@@ -46,10 +46,10 @@ class Level:
 
 @lru_cache(maxsize=2**18)
 def weight(events: tuple[Event, ...], delta: float, asked: float) -> float:
-    """The largest weight with which a plan costs a person no more ε at δ than he asks for.
+    """The largest weight at which a plan costs a user at most the ε at δ that they ask for.
 
-    A search is made once for all blocks and passes. So the time of a fit grows with the number of distinct ε
-    that people ask for: a channel in the curator's house only, for no release shows it.
+    The search runs once for all blocks and passes, so the time of a fit grows with the number of distinct ε
+    that users ask for. Only the curator can observe this; no release shows it.
 
     Args:
         events: all measurements of the plan.
@@ -57,9 +57,9 @@ def weight(events: tuple[Event, ...], delta: float, asked: float) -> float:
         asked: ε ≥ 0, as it is written in decimal digits.
 
     Returns:
-        A multiple of 1/GRID in [0, 1]; 1 where he asks for the plan's own ε or more, 0 where he asks for 0.
+        A multiple of 1/GRID in [0, 1]: 1 if they ask for the plan's ε or more, 0 if they ask for 0.
 
-    Privacy: public in, public out; what one person asks for, and so his weight, is private.
+    Privacy: public in, public out; the ε that one user asks for, and so their weight, is private.
     """
     allowed = fixed_point.allowance(asked)
     if not allowed:
@@ -77,17 +77,17 @@ def weight(events: tuple[Event, ...], delta: float, asked: float) -> float:
 
 
 def weights(events: tuple[Event, ...], delta: float, asked: Floats) -> Floats:
-    """``weight`` of everybody, found once for all who ask for the same.
+    """``weight`` of every user, computed once per distinct ε.
 
     Args:
         events: all measurements of the plan.
         delta: the plan's δ.
-        asked: ε ≥ 0 of each person, any shape.
+        asked: ε ≥ 0 of each user, any shape.
 
     Returns:
-        Of the same shape.
+        Weights of the same shape.
 
-    Privacy: private in, private out; each person's depends on what he asks for alone.
+    Privacy: private in, private out; each weight depends only on the ε that this user asks for.
     """
     values, places = np.unique(asked, return_inverse=True)
     found = np.array([weight(events, delta, value) for value in values.tolist()], np.float64)
@@ -95,7 +95,7 @@ def weights(events: tuple[Event, ...], delta: float, asked: Floats) -> Floats:
 
 
 def promised(events: tuple[Event, ...], delta: float, weight: float) -> float:
-    """ε at δ that a plan costs a person of a given weight, rounded up.
+    """ε at δ that a plan costs a user of the given weight, rounded up.
 
     Privacy: public.
     """
@@ -103,19 +103,19 @@ def promised(events: tuple[Event, ...], delta: float, weight: float) -> float:
 
 
 def levels(events: tuple[Event, ...], delta: float, asked: Mapping[str, float] | None) -> tuple[Level, ...]:
-    """What a plan promises each class of people.
+    """What a plan promises each privacy class of users.
 
     Args:
         events: all measurements of the plan.
         delta: the plan's δ.
-        asked: name of each class to the ε that its members ask for.
+        asked: name of each class → the ε that its members ask for.
 
     Privacy: public.
     """
     found = []
     for name, epsilon in (asked or {}).items():
         part = weight(events, delta, epsilon)
-        # What is promised is at most what is asked for; only its decimals, rounded up, could lie above.
+        # The loss is at most the ε asked for; only rounding up its decimals could exceed it.
         found.append(Level(name, float(epsilon), part, min(float(epsilon), promised(events, delta, part))))
     return tuple(found)
 
@@ -127,14 +127,16 @@ def _fits(events: tuple[Event, ...], delta: float, part: int, allowed: int) -> b
 
 @lru_cache(maxsize=2**16)
 def _spent(events: tuple[Event, ...], part: int) -> Spent:
-    """What the measurements cost with sensitivities times part/GRID; those that are alike are priced once."""
+    """Cost of the measurements with sensitivities times part/GRID; equal measurements are priced once."""
     alike = Counter(replace(event, name="", size=1) for event in events)
     return sum((price(_scaled(event, part)) * count for event, count in alike.items()), Spent())
 
 
 def _scaled(event: Event, part: int) -> Event:
     if isinstance(event, Responses | Substitutions):
-        raise BudgetError(f"{event.name}: a row is randomized whole; nobody's part of it can be weighed")
+        raise BudgetError(
+            f"{event.name}: a row is randomized as a whole and cannot be weighted; drop personal ε"
+        )
     if event.sensitivity == float("inf"):
         return event
     return replace(event, sensitivity=fixed_point.float_above(Fraction(event.sensitivity) * part / GRID))
