@@ -1,7 +1,7 @@
-"""The two continuous laws of noise, on the scale 1, and their tail probabilities in exact arithmetic.
+"""The two continuous noise distributions, at scale 1, with tail probabilities in exact arithmetic.
 
-Every bound below is an integer division rounded the right way, of sums all of whose terms are positive: no
-floating point, and nothing to trust but Python's integers.
+Every bound below is an integer division, rounded in the right direction, of sums of positive terms. It relies
+on Python's integers only, not on floating point.
 """
 
 import math
@@ -18,12 +18,13 @@ from hushrec.arrays import Floats
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """The law of a symmetric real variable Z.
+    """Distribution of a symmetric real variable Z.
 
     Attributes:
         peak: density of |Z| at zero.
         slope: a and b of −(ln density)' = a + b z.
-        survival: bound on P(|Z| > x) · 2^bits for rational x ≥ 0; arguments x, bits, and whether from above.
+        survival: bound on P(|Z| > x) · 2^bits for rational x ≥ 0; arguments are x, bits, and whether it is an
+            upper bound.
         quantile: the z with P(|Z| > z) = u, to about floating-point accuracy.
 
     Privacy: public.
@@ -45,7 +46,7 @@ class Law:
 
 def _gaussian_survival(x: Fraction, bits: int, above: bool) -> int:
     # P(|Z| < x) = √(2/π) x Σ x^2n / (2n+1)!! / e^(x²/2): Abramowitz & Stegun 26.2.11.
-    below = not above  # a bound on the complement
+    below = not above  # the bound on the complement
     inside = _divide(
         _root_two_over_pi(bits, below) * _series(x * x, 3, 2, bits, below) * x.numerator,
         _series(x * x / 2, 1, 1, bits, not below) * x.denominator,
@@ -73,7 +74,7 @@ def _series(ratio: Fraction, start: int, step: int, bits: int, up: bool) -> int:
         term = _divide(term * top, bottom * divisor, up)
         total += term
         divisor += step
-    return total + term if up else total  # terms at least halve from here, so the rest is at most the last
+    return total + term if up else total  # terms at least halve from here: the rest is at most the last one
 
 
 @lru_cache(maxsize=64)

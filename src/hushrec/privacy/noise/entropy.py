@@ -1,4 +1,4 @@
-"""Where keys for noise come from."""
+"""Sources of keys for noise."""
 
 import hashlib
 import os
@@ -11,20 +11,20 @@ class Entropy(Protocol):
     """A source of 256-bit keys.
 
     Attributes:
-        private: whether nobody can know the keys; only operating-system entropy can say so.
+        private: whether the keys are secret; only operating-system entropy may claim this.
 
-    Privacy: private; who knows a key knows the noise drawn from it.
+    Privacy: private; a key determines the noise drawn from it.
     """
 
     @property
     def private(self) -> bool: ...
 
     def key(self, name: str = "", purpose: str = "noise") -> bytes:
-        """32 bytes for one measurement and purpose, never the same for two.
+        """32 bytes for one measurement and purpose, never shared by two.
 
         Args:
-            name: of the measurement. Only a checkpoint looks at it: there the same name gives the same key.
-            purpose: what tells two keys of one measurement apart.
+            name: name of the measurement. Only a checkpoint uses it: there the same name gives the same key.
+            purpose: distinguishes several keys of one measurement.
 
         Privacy: private.
         """
@@ -53,7 +53,7 @@ class Seeded:
     Args:
         seed: any integer; the same seed gives the same keys in the same order.
 
-    Privacy: public, and so is every value released with it: who knows the seed subtracts the noise.
+    Privacy: public, and so is every value released with it: anyone with the seed can subtract the noise.
     """
 
     private = False

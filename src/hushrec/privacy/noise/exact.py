@@ -1,4 +1,4 @@
-"""The definition of every draw, in integer arithmetic: slow, and what the fast kernel must agree with."""
+"""The definition of every draw in integer arithmetic: the slow reference that the fast kernel must match."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -13,11 +13,11 @@ _GUARD = 64
 
 @dataclass(slots=True)
 class Uniform:
-    """An infinite binary fraction in [0, 1) of which only the first bits have been read.
+    """An infinite binary fraction in [0, 1), read word by word as needed.
 
     Args:
-        words: its bits, ``width`` at a time, the most significant first.
-        width: bits of a word.
+        words: its bits, ``width`` at a time, most significant first.
+        width: number of bits of a word.
 
     Privacy: private.
     """
@@ -28,33 +28,33 @@ class Uniform:
     bits: int = 0
 
     def read(self) -> None:
-        """Read one word more."""
+        """Read one more word."""
         self.known = self.known << self.width | next(self.words)
         self.bits += self.width
 
     def take_bit(self) -> bool:
-        """Remove the leading bit, which leaves the rest uniform."""
+        """Remove and return the leading bit; the rest stays uniform."""
         self.bits -= 1
         bit, self.known = divmod(self.known, 1 << self.bits)
         return bool(bit)
 
     def guess(self) -> float:
-        """The middle of what it can still be."""
+        """The midpoint of its possible values."""
         return (2 * self.known + 1) / (2 << self.bits)
 
 
 def draw(law: Law, scale: float, cell_bits: int, first: Uniform, second: Uniform) -> int:
-    """The integer K, distributed as round(scale · Z), that two uniform fractions stand for.
+    """The integer K, distributed as round(scale · Z), that two uniform fractions determine.
 
-    ``first`` is a sign bit and then U₁: the cell is the j with S(j) > U₁ ≥ S(j + 1), where S(j) is the chance
-    that |K| is at least j · 2^cell_bits. In it, ``second`` is U₂ and the place m has s(m) > U₂ ≥ s(m + 1),
-    where s(m) is the chance, given the cell, to be at least m integers into it.
+    ``first`` is a sign bit followed by U₁. The cell is the j with S(j) > U₁ ≥ S(j + 1), where S(j) is the
+    probability that |K| is at least j · 2^cell_bits. ``second`` is U₂. The place in the cell is the m with
+    s(m) > U₂ ≥ s(m + 1), where s(m) is the probability, given the cell, of at least place m.
 
     Args:
-        law: of Z.
+        law: distribution of Z.
         scale: in integers.
-        cell_bits: log2 of a cell's number of integers; 0 leaves ``second`` unread.
-        first, second: nothing read yet.
+        cell_bits: log2 of the number of integers in a cell; with 0, ``second`` is not read.
+        first, second: unread fractions.
 
     Returns:
         K.
@@ -89,11 +89,11 @@ def draw(law: Law, scale: float, cell_bits: int, first: Uniform, second: Uniform
 
 
 def count(law: Count, uniform: Uniform) -> tuple[bool, int]:
-    """A sign bit, and of the U that follows it the k with P(G ≥ k) > U ≥ P(G ≥ k + 1).
+    """A sign bit, and the k with P(G ≥ k) > U ≥ P(G ≥ k + 1) for the U that follows the bit.
 
     Args:
-        law: of k.
-        uniform: nothing read yet.
+        law: distribution of k.
+        uniform: an unread fraction.
 
     Returns:
         Whether the sign is negative, and k.
@@ -111,7 +111,7 @@ def count(law: Count, uniform: Uniform) -> tuple[bool, int]:
 
 
 def _locate(uniform: Uniform, reaches: Callable[[int, int], tuple[int, int]], guess: int) -> int:
-    """The k with reaches(k) > U ≥ reaches(k + 1), reading as many words of U as it takes to be certain."""
+    """The k with reaches(k) > U ≥ reaches(k + 1). Reads words of U until k is certain."""
     k = guess
     while True:
         bits = uniform.bits + _GUARD

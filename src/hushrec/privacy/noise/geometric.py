@@ -1,9 +1,9 @@
-"""The two laws of whole numbers that stand for noise on cells that are 0, and their certified constants.
+"""The two geometric distributions that replace noise on empty cells, with certified constants.
 
-Rounded Laplace noise of scale b, in integers, is at least T in size with chance p = e^−(T − ½)/b. So the
-number of empty cells before the next one that reaches T is G ≥ g with chance (1 − p)^g, and how far that one
-is beyond T is J ≥ j with chance e^−j/b: drawing G and J in turn gives the cells that noise on every one
-would.
+Rounded Laplace noise of scale b, in integers, has absolute value at least T with probability
+p = e^−(T − ½)/b. So the number G of empty cells before the next one that reaches T has P(G ≥ g) = (1 − p)^g,
+and the excess J of that cell over T has P(J ≥ j) = e^−j/b. Drawing G and J in turn gives the same
+distribution as noise on every cell.
 """
 
 import math
@@ -18,19 +18,19 @@ from hushrec.errors import SamplerError
 from hushrec.privacy.noise.distributions import LAPLACE
 
 FARTHEST = 300.0
-"""Largest (T − ½)/b: beyond, a cell would reach the threshold once in 1e130."""
+"""Largest (T − ½)/b: beyond it, a cell reaches the threshold less often than once in 1e130."""
 _BATCH = 512
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """The law of min(G, cap), where P(G ≥ k) = q^k; G = ⌊scale · Z⌋ for an exponential Z.
+    """Distribution of min(G, cap), where P(G ≥ k) = q^k; G = ⌊scale · Z⌋ for an exponential Z.
 
     Attributes:
         scale: −1/ln q, in floating point.
-        slack: bound on its relative error.
-        cap: largest number.
-        reaches: bounds on q^k · 2^bits, from below and above; arguments k and bits.
+        slack: bound on the relative error of ``scale``.
+        cap: largest value.
+        reaches: lower and upper bound on q^k · 2^bits; arguments are k and bits.
 
     Privacy: public.
     """
@@ -42,11 +42,11 @@ class Count:
 
 
 def excesses(scale: float, cap: int) -> Count:
-    """How far rounded Laplace noise is beyond a threshold that it reaches: q = e^−1/b.
+    """Excess of rounded Laplace noise over a threshold that it reaches: q = e^−1/b.
 
     Args:
         scale: b, in integers.
-        cap: where to clamp.
+        cap: values above it are clamped to it.
 
     Privacy: public.
     """
@@ -59,15 +59,15 @@ def excesses(scale: float, cap: int) -> Count:
 
 
 def gaps(scale: float, threshold: int, cap: int) -> Count:
-    """How many draws of rounded Laplace noise stay below a threshold before one does not: q = 1 − p.
+    """Number of draws of rounded Laplace noise below a threshold before the first that reaches it: q = 1 − p.
 
     Args:
         scale: b, in integers.
         threshold: T, at least 1.
-        cap: where to clamp.
+        cap: values above it are clamped to it.
 
     Raises:
-        SamplerError: The threshold is beyond any noise that is ever seen, or the machine's arithmetic is off.
+        SamplerError: The threshold is out of reach of the noise, or the machine's arithmetic is inaccurate.
 
     Privacy: public.
     """
@@ -75,27 +75,25 @@ def gaps(scale: float, threshold: int, cap: int) -> Count:
 
 
 def misses(far: Fraction, cap: int) -> Count:
-    """How many independent cells pass before one whose chance is p = e^−far: q = 1 − p.
+    """Number of independent cells before the first event of probability p = e^−far: q = 1 − p.
 
     Args:
         far: −ln p, above 0 and at most ``FARTHEST``.
-        cap: where to clamp.
+        cap: values above it are clamped to it.
 
     Raises:
-        SamplerError: It is not, or the machine's arithmetic is off.
+        SamplerError: ``far`` is out of range, or the machine's arithmetic is inaccurate.
 
     Privacy: public.
     """
     if not 0 < far <= FARTHEST:
-        raise SamplerError(
-            f"a chance of e^-{float(far):.6g} is none that is drawn; choose one of e^-300 to 1"
-        )
+        raise SamplerError(f"a probability of e^-{float(far):.6g} cannot be drawn; choose one of e^-300 to 1")
     x = float(far)
     # ln(1 − e^−x) without loss of digits: Mächler 2012.
     loss = -(math.log(-math.expm1(-x)) if x < math.log(2) else math.log1p(-math.exp(-x)))
     count = Count(1 / loss, (1 + x) * 2.0**-50, cap, lambda k, bits: _misses(far, k, bits))
     if not _certified(count, far):
-        raise SamplerError("this machine's floating-point functions are off; hushrec cannot draw noise on it")
+        raise SamplerError("this machine's floating-point functions are inaccurate; fit on another machine")
     return count
 
 
@@ -105,16 +103,16 @@ def passing(
     sequence: tuple[int, int],
     cells: int,
 ) -> tuple[Ints, int]:
-    """Gaps that together pass so many cells, and how many of these they tell.
+    """Gaps that together cover a number of cells, and how many cells end a gap.
 
     Args:
-        draw: ``sampling.count_draws`` with its key.
-        law: of a gap.
-        sequence: of the key's.
-        cells: how many there are.
+        draw: ``sampler.count_draws`` with its key.
+        law: distribution of a gap.
+        sequence: which sequence of the key.
+        cells: number of cells.
 
     Returns:
-        One gap more, at least, than cells that end one; and the number of these.
+        The gaps, at least one more than cells that end one; and the number of these cells.
 
     Privacy: private.
     """
@@ -123,17 +121,17 @@ def passing(
     drawn = np.empty(0, np.int64)
     while True:
         more = draw(law, sequence, drawn.size, batch)
-        drawn = np.concatenate([drawn, np.maximum(more, ~more)])  # the sign says nothing
+        drawn = np.concatenate([drawn, np.maximum(more, ~more)])  # the sign has no meaning
         found = int(np.searchsorted(np.cumsum(drawn + 1), cells, side="right"))
         if found < drawn.size:
             return drawn, found
 
 
 def require_threshold(scale: float, threshold: int) -> None:
-    """Refuse a threshold that noise would not reach once in any number of cells.
+    """Refuse a threshold that the noise practically never reaches.
 
     Raises:
-        SamplerError: It is more than 300 scales away.
+        SamplerError: It is more than 300 noise scales away.
 
     Privacy: public.
     """
@@ -144,15 +142,15 @@ def _far(scale: float, threshold: int) -> Fraction:
     far = (threshold - Fraction(1, 2)) / Fraction(scale)
     if not 0 < far <= FARTHEST:
         raise SamplerError(
-            f"a threshold of {threshold} steps is out of reach of noise of {scale:.3g}; choose one of at "
-            f"most {FARTHEST * scale:.3g} steps"
+            f"a threshold of {threshold} steps is out of reach for noise of {scale:.3g} steps; choose one of "
+            f"at most {FARTHEST * scale:.3g} steps"
         )
     return far
 
 
 def _misses(far: Fraction, times: int, bits: int) -> tuple[int, int]:
     """Bounds on (1 − e^−far)^times · 2^bits."""
-    more = bits + 64 + times.bit_length()  # every factor adds a rounding or two
+    more = bits + 64 + times.bit_length()  # every factor adds one or two roundings
     one = 1 << more
     low = one - LAPLACE.survival(far, more, True)
     high = one - LAPLACE.survival(far, more, False)
@@ -165,7 +163,7 @@ def _misses(far: Fraction, times: int, bits: int) -> tuple[int, int]:
 
 
 def _certified(count: Count, far: Fraction) -> bool:
-    """Whether 1/scale is −ln(1 − e^−far) to within the slack: e^−y brackets 1 − p."""
+    """Whether 1/scale equals −ln(1 − e^−far) within the slack, by bracketing 1 − p with e^−y."""
     bits = 192 + 2 * math.ceil(far)
     least, most = ((1 + Fraction(sign * count.slack)) / Fraction(count.scale) for sign in (-1, 1))
     low, high = count.reaches(1, bits)

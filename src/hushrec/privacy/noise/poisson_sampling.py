@@ -1,8 +1,8 @@
-"""Who takes part in a measurement: independent draws of exactly the booked probability.
+"""Poisson sampling of users: independent draws with exactly the booked probability.
 
-Person n takes part where the n-th 32-bit word of a key's ChaCha20 stream (RFC 8439) is below rate · 2³². So
-given uniform words the chance is the rate itself, and whether somebody takes part depends on his place alone,
-not on how many others there are.
+User n takes part if the n-th 32-bit word of a key's ChaCha20 stream (RFC 8439) is below rate · 2³². Given
+uniform words, the probability is exactly the rate. Whether a user takes part depends only on their index, not
+on the number of users.
 """
 
 import numpy as np
@@ -14,11 +14,11 @@ from hushrec.privacy.accounting.events import ODDS
 
 
 def participants(n_people: int, rate: float, key: bytes) -> Bools:
-    """A Poisson sample of people.
+    """Draw a Poisson sample of users.
 
     Args:
-        n_people: how many there are.
-        rate: probability of each to take part, a multiple of 1/ODDS in (0, 1).
+        n_people: number of users.
+        rate: probability that each takes part, a multiple of 1/ODDS in (0, 1).
         key: 32 bytes that were never used before.
 
     Returns:
@@ -27,11 +27,11 @@ def participants(n_people: int, rate: float, key: bytes) -> Bools:
     Raises:
         SamplerError: The rate cannot be drawn exactly, or the key has another length.
 
-    Privacy: private; what a sample saves holds against those who do not know who is in it.
+    Privacy: private; amplification by sampling requires that the sample stays secret.
     """
     below = rate * ODDS
     if not (0 < below < ODDS and below.is_integer()) or len(key) != 32:
-        raise SamplerError("a sample has a rate in (0, 1), a multiple of 2^-32, and a key of 32 bytes")
+        raise SamplerError("a sample needs a rate in (0, 1), a multiple of 2^-32, and a key of 32 bytes")
     threshold = np.uint64(int(below))
     taken = np.empty(-(-n_people // (2 * chacha.WORDS)) * 2 * chacha.WORDS, np.bool_)
     key_words, words = np.frombuffer(key, "<u4").astype(np.uint32), np.empty(chacha.WORDS, np.uint64)

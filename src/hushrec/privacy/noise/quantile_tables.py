@@ -1,12 +1,12 @@
-"""The quantile function of a law as a table of short polynomials, each with a proven bound on its error.
+"""The quantile function of a distribution as a table of short polynomials with proven error bounds.
 
 z(u), with P(|Z| > z(u)) = u, has derivatives of alternating sign that shrink as u grows: for a density d with
 −(ln d)' = a + b z,
 
     z⁽ⁿ⁾ = (−1)ⁿ Pₙ₋₁(z) / d(z)ⁿ,   P₀ = 1,   Pₙ = Pₙ₋₁' + n (a + b z) Pₙ₋₁.
 
-So Taylor's remainder is at its largest at a piece's lower edge: the bounds are derived, not sampled. The
-table depends on the law alone; one serves every scale.
+So Taylor's remainder is largest at a piece's lower edge: the bounds are derived, not sampled. The table
+depends only on the distribution and serves every scale.
 """
 
 import math
@@ -30,15 +30,15 @@ def quantiles(law: Law) -> Floats:
     """Taylor pieces of z(u) for u = word / 2⁶³.
 
     The piece of words 2^e (1 + i/64) to 2^e (1 + (i+1)/64) is expanded at its middle, in units of 2^(e − 52).
-    The first and last rows stand for words that have no piece (the far tail, and 2⁶³ by rounding): unbounded
-    error, so always doubtful.
+    The first and last rows stand for words without a piece (the far tail, and 2⁶³ by rounding). Their error
+    bound is infinite, so they always go to exact arithmetic.
 
     Returns:
         Shape (rows, 8): coefficients of degree 0 … 6, and a bound on |computed − true z| that covers Taylor's
-        remainder, floating point, and the word's bits that are dropped or still unread.
+        remainder, floating-point error, and dropped or unread bits of the word.
 
     Raises:
-        SamplerError: The machine's arithmetic is off.
+        SamplerError: The machine's arithmetic is inaccurate.
 
     Privacy: public.
     """
@@ -49,7 +49,7 @@ def quantiles(law: Law) -> Floats:
     half_width = np.ldexp(0.5 / pieces, octave - 63)
     middle = lower + half_width
     z = np.array([law.quantile(u) for u in middle.tolist()])
-    # One Newton step makes the guess right to the last bit.
+    # One Newton step makes the guess accurate to the last bit.
     excess = np.array([_excess(law, *pair) for pair in zip(z.tolist(), middle.tolist(), strict=True)])
     z += excess / law.density(z)
     steepest = np.array([law.quantile(u) for u in lower.tolist()])
@@ -64,7 +64,7 @@ def quantiles(law: Law) -> Floats:
         p = p.deriv() + n * Polynomial(law.slope) * p
     n = _DEGREE + 1
     remainder = p(steepest) * (half_width / law.density(steepest)) ** n / math.factorial(n)
-    # |dz/du| at the middle; 10 and 100 % more than it are above what it grows to within the piece.
+    # |dz/du| at the middle; within the piece it grows by less than the margins of 10 and 100 % below.
     slope = 1 / law.density(z)
     rounding = 2.0**-50 * z + 2.0**-46 * slope * half_width
     unread = 2 * slope * (unit + 2.0**-63)
@@ -74,10 +74,10 @@ def quantiles(law: Law) -> Floats:
 
 
 def _excess(law: Law, z: float, u: float) -> float:
-    """P(|Z| > z) − u, the first of them computed exactly."""
+    """P(|Z| > z) − u, with the probability computed exactly."""
     x = Fraction(z)
     low, high = law.survival(x, _BITS, False), law.survival(x, _BITS, True)
     excess = float(Fraction(low + high, 2 << _BITS) - Fraction(u))
     if high - low > 2**20 or abs(excess) > 2.0**-40 * u:
-        raise SamplerError("this machine's floating-point functions are off; hushrec cannot draw noise on it")
+        raise SamplerError("this machine's floating-point functions are inaccurate; fit on another machine")
     return excess
