@@ -2,7 +2,7 @@
 
 Rows are entities: a matrix of factors is ``(n_items, rank)``. Ratings are stored user by user in
 compressed rows: ``indptr`` of shape ``(n_users + 1,)``, ``items`` and ``steps`` of shape ``(n_ratings,)``.
-A symmetric ``(n, n)`` matrix that is measured under noise is packed as its upper triangle, row by row,
+A symmetric ``(n, n)`` matrix that is measured with noise is packed as its upper triangle, row by row,
 diagonal included: ``n (n + 1) / 2`` entries.
 """
 

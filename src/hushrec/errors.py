@@ -1,4 +1,4 @@
-"""Every error that hushrec raises on purpose. Messages name the fix and never hold a private value.
+"""Every error that hushrec raises on purpose. Messages name the fix and never contain a private value.
 
 ::
 
@@ -6,21 +6,21 @@
     ├── DomainError            the public declaration is wrong
     ├── ConfigError            a model's settings are wrong
     ├── DataError              a file cannot be read as ratings (file, row, fix; never a cell)
-    ├── DownloadError          a data set could not be had, or is not the one that was asked for
+    ├── DownloadError          a data set could not be fetched, or is not the requested one
     ├── BudgetError
-    │   ├── BudgetExceeded     the ledger has less left than was asked for
-    │   └── BudgetUnsupported  this model offers no guarantee in that unit, adjacency or noise
+    │   ├── BudgetExceeded     the ledger has less left than the plan costs
+    │   └── BudgetUnsupported  the model offers no guarantee for that unit, adjacency or noise
     ├── LedgerError
-    │   ├── LedgerMissing      there is no such ledger, or one that existed is gone
+    │   ├── LedgerMissing      the ledger does not exist, or was lost
     │   ├── LedgerDamaged      unreadable, altered, of unknown schema
     │   └── LedgerStale        older than a release that names it
-    ├── CheckpointError        a fit that cannot go on where it was stopped
-    ├── MemoryExceeded         a fit that this machine has too little memory for
-    ├── SamplerError           noise that cannot be drawn exactly here
-    ├── GrantError             a measurement that was not booked, or was booked and is used again
-    └── ReleaseError           an artefact that cannot be trusted
+    ├── CheckpointError        a fit cannot resume from its checkpoint
+    ├── MemoryExceeded         this machine has too little memory for the fit
+    ├── SamplerError           noise cannot be drawn exactly on this machine
+    ├── GrantError             a measurement was not booked, or was already made
+    └── ReleaseError           a release file cannot be trusted
 
-``LedgerWarning`` is a warning: it refuses nothing.
+``LedgerWarning`` is a warning: nothing is refused.
 """
 
 from hushrec.escapes import escaped
@@ -28,7 +28,7 @@ from hushrec.figures import above, below
 
 
 class HushrecError(Exception):
-    """Root of all errors that hushrec raises on purpose. Shown as one line, whatever ids and names hold."""
+    """Base class of all errors that hushrec raises on purpose. Prints as one line, ids and names escaped."""
 
     def __str__(self) -> str:
         return escaped(super().__str__())
@@ -43,25 +43,25 @@ class ConfigError(HushrecError, ValueError):
 
 
 class DataError(HushrecError, ValueError):
-    """A file or table cannot be read as ratings. Names file, row and fix; never a cell's value."""
+    """A file or table cannot be read as ratings. Names file, row and fix, never a cell's value."""
 
 
 class DownloadError(HushrecError, OSError):
-    """A data set could not be fetched, or its SHA-256 is not the published one."""
+    """A data set could not be fetched, or its SHA-256 differs from the published one."""
 
 
 class BudgetError(HushrecError, ValueError):
-    """A budget cannot be used as asked."""
+    """A budget cannot be used as requested."""
 
 
 class BudgetExceeded(BudgetError):
-    """The ledger has less left than a plan asks for.
+    """The ledger has less left than a plan costs.
 
     Attributes:
-        requested: ε that the population would have spent after this charge, at the ledger's δ.
-        remaining: ε that is still unspent, at the ledger's δ.
+        requested: ε that the population would have spent in total after this charge, at the ledger's δ.
+        remaining: unspent ε, at the ledger's δ.
         unit: the privacy unit that the ledger protects.
-        started: whether there is a ledger, and not only the budget that a new one would have.
+        started: whether the ledger exists; if not, ``remaining`` is the budget that a new one would have.
     """
 
     def __init__(self, requested: float, remaining: float, unit: str, *, started: bool = True) -> None:
@@ -69,26 +69,26 @@ class BudgetExceeded(BudgetError):
         total += (
             f"ε = {below(remaining)} of the ledger's total is unspent; lower the plan's budget, or let the "
         )
-        total += "ledger's owner decide on a larger total (hushrec ledger extend)"
+        total += "ledger's owner raise the total (hushrec ledger extend)"
         alone = f"this release costs ε = {above(requested)} per {unit}, more than the budget of "
         alone += (
             f"ε = {below(remaining)}; choose settings that cost less, or a larger budget (for a published "
         )
-        alone += "analysis, start a ledger that can pay its true cost: hushrec ledger create)"
+        alone += "analysis, create a ledger that covers its true cost: hushrec ledger create)"
         super().__init__(total if started else alone)
         self.requested, self.remaining, self.unit = requested, remaining, unit
 
 
 class BudgetUnsupported(BudgetError):
-    """The model states no guarantee in that unit, adjacency or noise."""
+    """The model offers no guarantee for that unit, adjacency or noise."""
 
 
 class LedgerError(HushrecError, RuntimeError):
-    """The ledger cannot be relied on, so nothing is released."""
+    """The ledger is not reliable, so nothing is released."""
 
 
 class LedgerMissing(LedgerError):
-    """There is no ledger of this name, or one that a release names no longer exists."""
+    """The ledger does not exist, or a release names a ledger that is gone."""
 
 
 class LedgerDamaged(LedgerError):
@@ -96,23 +96,23 @@ class LedgerDamaged(LedgerError):
 
 
 class LedgerStale(LedgerError):
-    """The ledger is older than a release that names it: a backup was restored, say."""
+    """The ledger is older than a release that names it, for example because a backup was restored."""
 
 
 class LedgerWarning(UserWarning):
-    """Something beside a ledger that its owner should look at; nothing is refused."""
+    """A file next to a ledger needs its owner's attention; nothing is refused."""
 
 
 class CheckpointError(HushrecError, RuntimeError):
-    """A checkpoint is in use, damaged, or belongs to another fit, so nothing goes on from it."""
+    """A checkpoint is in use, damaged, or belongs to another fit, so the fit does not resume."""
 
 
 class MemoryExceeded(HushrecError, MemoryError):
-    """This machine has too little memory for a fit: before its charge or, where a note says so, after it."""
+    """This machine has too little memory for a fit. Raised before the charge unless a note says otherwise."""
 
 
 class SamplerError(HushrecError, RuntimeError):
-    """The noise that was asked for cannot be drawn exactly on this machine, so nothing is released."""
+    """The requested noise cannot be drawn exactly on this machine, so nothing is released."""
 
 
 class GrantError(HushrecError, RuntimeError):
@@ -120,4 +120,4 @@ class GrantError(HushrecError, RuntimeError):
 
 
 class ReleaseError(HushrecError, ValueError):
-    """A release file is malformed, altered, or otherwise not to be trusted."""
+    """A release file is malformed, altered, or cannot be trusted for another reason."""

@@ -1,6 +1,6 @@
-"""Text from files that others made, shown so that it cannot act on a terminal or pass for other lines.
+"""Safe display of text from other people's files: it cannot control a terminal or imitate other lines.
 
-Ids stay what they are; only what is printed changes.
+Ids themselves do not change, only how they are printed.
 
 Privacy: public in, public out.
 """
@@ -14,13 +14,13 @@ __all__ = ["escaped"]
 
 
 def escaped(text: str) -> str:
-    r"""Control and format characters, line ends and lone surrogates as Python writes them: ``\n``, ``\x1b``.
+    r"""Escape control and format characters, line ends and lone surrogates as Python does: ``\n``, ``\x1b``.
 
     Args:
         text: any text.
 
     Returns:
-        One line without escape sequences, and without signs that change the direction of what follows.
+        One line without escape sequences and without characters that change the text direction.
     """
     return text if text.isprintable() else "".join(map(_sign, text))
 

@@ -1,7 +1,7 @@
-"""How figures of privacy are printed: rounded to the safe side, never to the nearest.
+"""How privacy figures are printed: rounded to the safe side, never to the nearest.
 
-A float stands for the decimal that it is written as, so 0.1 prints as 0.1 and not as something above it: this
-is how budgets are read and how losses are counted (see ``privacy.units``).
+A float stands for the decimal that it is written as, so 0.1 prints as 0.1 and not as the double above it.
+Budgets are read and losses are counted in the same way (see ``privacy.accounting.fixed_point``).
 
 Privacy: public.
 """
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 _EXPONENTIAL = Context(prec=40, Emin=-999_999, Emax=999_999)
-"""Digits of e^ε before it is rounded; its own rounding is far below one of the digits that are printed."""
+"""Digits of e^ε before rounding; the error of this precision is far below the last printed digit."""
 SYMBOLS = {
     "gaussian": ("σ", "ρ"),
     "subsampled gaussian": ("σ", "ρ"),
@@ -21,40 +21,40 @@ SYMBOLS = {
     "randomized response": ("flip", "ε"),
     "item substitution": ("swap", "ε"),
 }
-"""Of a mechanism's noise and of its cost."""
+"""Symbols of a mechanism's noise parameter and of its cost."""
 
 
 def above(figure: float | None, digits: int = 6) -> str:
-    """What costs or may be lost: ε, δ, ρ, a sensitivity. Never below the figure; ∞ for None.
+    """Format a cost or loss (ε, δ, ρ, a sensitivity), never below the figure; ∞ for None.
 
     Args:
-        figure: what is printed.
-        digits: how many significant digits, at most 15.
+        figure: the number to print.
+        digits: number of significant digits, at most 15.
     """
     return _rounded(figure, digits, ROUND_CEILING)
 
 
 def below(figure: float | None, digits: int = 6) -> str:
-    """What protects or is left: noise, an unspent ε. Never above the figure; ∞ for None.
+    """Format what protects or remains (noise, an unspent ε), never above the figure; ∞ for None.
 
     Args:
-        figure: what is printed.
-        digits: how many significant digits, at most 15.
+        figure: the number to print.
+        digits: number of significant digits, at most 15.
     """
     return _rounded(figure, digits, ROUND_FLOOR)
 
 
 def left(figure: float) -> str:
-    """An ε that is unspent, in decimals of 0.0001: never above the figure."""
+    """Format an unspent ε to four decimals, never above the figure."""
     return f"{Decimal(repr(float(figure))).quantize(Decimal('0.0001'), ROUND_FLOOR).normalize():f}"
 
 
 def odds(epsilon: float, digits: int = 3) -> str:
-    """The factor e^ε, rounded up.
+    """Format the factor e^ε, rounded up.
 
     Args:
         epsilon: at least 0.
-        digits: how many significant digits, at most 15.
+        digits: number of significant digits, at most 15.
     """
     if math.isinf(epsilon):
         return "∞"
@@ -91,4 +91,4 @@ def _rounded(figure: float | None, digits: int, rounding: str) -> str:
     if figure is None or math.isinf(figure):
         return "∞"
     kept = Context(prec=digits, rounding=rounding).create_decimal(repr(float(figure)))
-    return f"{float(kept):.{digits}g}"  # of at most 15 digits none is lost
+    return f"{float(kept):.{digits}g}"  # a double keeps up to 15 digits

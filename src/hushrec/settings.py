@@ -1,4 +1,4 @@
-"""Frozen settings, with errors that name those there are."""
+"""Frozen settings whose errors list the valid names."""
 
 from typing import Any
 
@@ -8,13 +8,13 @@ from hushrec.errors import ConfigError
 
 
 class Frozen(BaseModel):
-    """Settings within settings: none is unknown, none changes. Privacy: public."""
+    """Base class of nested settings: immutable, without unknown names. Privacy: public."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Settings(Frozen):
-    """What a model or a method of release is set up with.
+    """Base class of the settings of a model or a release method.
 
     Raises:
         ConfigError: A setting is unknown or wrong.
@@ -31,9 +31,9 @@ class Settings(Frozen):
             parts = (f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
             known = ", ".join(type(self).model_fields)
             raise ConfigError(
-                f"{type(self).__name__} cannot be set up so: {'; '.join(parts)}; its settings are {known}"
+                f"invalid settings for {type(self).__name__}: {'; '.join(parts)}; valid settings are {known}"
             ) from None
 
     def settings(self) -> dict[str, Any]:
-        """All settings that bear on what is released, as JSON values."""
+        """All settings that affect the release, as JSON values."""
         return self.model_dump(mode="json")

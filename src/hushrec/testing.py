@@ -1,4 +1,4 @@
-"""For tests and experiments: repeatable noise. Releases made with it say that they are not private."""
+"""Repeatable noise for tests and experiments. Releases made with it state that they are not private."""
 
 from hushrec.privacy.noise.entropy import Seeded
 

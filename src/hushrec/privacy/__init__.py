@@ -1,1 +1,1 @@
-"""The core: costs, exact noise, the ledger and the grant. It knows nothing of recommenders."""
+"""The core: costs, exact noise, the ledger and the grant. It does not depend on recommenders."""

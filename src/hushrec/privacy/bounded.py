@@ -1,4 +1,4 @@
-"""The two sides of the privacy line: bounded private sums, and the noisy public values made from them."""
+"""Both sides of the privacy boundary: bounded private sums, and the noisy public values made from them."""
 
 import math
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from hushrec.kernels.csr import ascends, cuts
 from hushrec.privacy.accounting.events import EVERY_RATING, Event
 
 Norm = Literal["l1", "l2"]
-_CHUNK = 2**20  # entries converted at once: bounds memory, changes nothing
+_CHUNK = 2**20  # entries converted at once; limits memory only
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,19 +21,19 @@ class Bounded:
     """A private sum of bounded contributions, on an integer grid.
 
     Adding, removing or replacing one privacy unit changes ``values × step`` by at most ``sensitivity``
-    in ``norm``. Whoever makes one vouches for that bound; nothing downstream can check it.
+    in ``norm``. The code that builds one must ensure that bound; later code cannot check it.
 
     Args:
         name: the measurement's name in its plan.
         values: integers of any shape; the quantity is ``values × step``.
-        sensitivity: the bound, in the quantity's own units.
+        sensitivity: the bound, in the quantity's units.
         norm: ``"l2"`` for Gaussian noise, ``"l1"`` for Laplace noise.
-        step: width of the grid, in the quantity's own units.
+        step: width of the grid, in the quantity's units.
 
     Raises:
         ValueError: The values are not int64, or a bound is not a positive number.
 
-    Privacy: bounded (norm ≤ ``sensitivity``). Its values are in no repr and no message.
+    Privacy: bounded (norm ≤ ``sensitivity``). Its values never appear in a repr or a message.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Bounded:
 
     def __post_init__(self) -> None:
         if self.values.dtype != np.int64:
-            raise ValueError(f"{self.name}: bounded values are int64 counts of grid steps")
+            raise ValueError(f"{self.name}: bounded values must be int64 counts of grid steps")
         if not (0 < self.sensitivity < math.inf and 0 < self.step < math.inf):
             raise ValueError(f"{self.name}: sensitivity and step must be positive numbers")
 
@@ -56,17 +56,17 @@ class Bounded:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Noisy:
-    """A released value: everything made from it alone is post-processing.
+    """A released value: whatever is computed from it alone is post-processing.
 
     Args:
         name: the measurement's name in its plan.
         values: float64, grid integers × step, in the shape of the bounded sum.
-        sigma: standard deviation of the noise on each entry (√2 · scale for Laplace noise); 0 where no
+        sigma: standard deviation of the noise on each entry (√2 · scale for Laplace noise); 0 if no
             noise was added and nothing is claimed.
         step: width of the grid.
-        event: what was charged for it; None where no noise was added.
+        event: what was charged for it; None if no noise was added.
 
-    Privacy: public, and charged (``event``); private where ``event`` is None.
+    Privacy: public, and charged (``event``); private if ``event`` is None.
     """
 
     name: str
@@ -78,25 +78,25 @@ class Noisy:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundedMatrix:
-    """A private sparse matrix on an integer grid; every cell that is not listed is 0.
+    """A private sparse matrix on an integer grid; unlisted cells are 0.
 
     Adding, removing or replacing one privacy unit changes ``values × step`` by at most ``sensitivity`` in
-    ``norm``, over all cells of the matrix. Whoever makes one vouches for that bound.
+    ``norm``, over all cells of the matrix. The code that builds one must ensure that bound.
 
     Args:
         name: the measurement's name in its plan.
         shape: rows and columns.
-        indptr: where each row's cells begin and the last one's end, int64, shape (rows + 1,).
-        columns: int32, ascending in a row.
+        indptr: CSR row offsets, int64, shape (rows + 1,).
+        columns: int32, ascending in each row.
         values: int32 or int64; a cell is ``value × step``.
-        sensitivity: the bound, in the cells' own units.
+        sensitivity: the bound, in the cells' units.
         norm: ``"l1"`` for Laplace noise.
-        step: width of the grid, in the cells' own units.
+        step: width of the grid, in the cells' units.
 
     Raises:
-        ValueError: The arrays are no such matrix, or a bound is not a positive number.
+        ValueError: The arrays are not such a matrix, or a bound is not a positive number.
 
-    Privacy: bounded (norm ≤ ``sensitivity``). Its cells are in no repr and no message.
+    Privacy: bounded (norm ≤ ``sensitivity``). Its cells never appear in a repr or a message.
     """
 
     name: str
@@ -111,7 +111,7 @@ class BoundedMatrix:
     def __post_init__(self) -> None:
         rows, columns = self.shape
         if not (rows > 0 and 0 < columns < 2**31):
-            raise ValueError(f"{self.name}: a matrix has rows, and between 1 and 2^31 - 1 columns")
+            raise ValueError(f"{self.name}: a matrix needs at least 1 row, and 1 to 2^31 - 1 columns")
         if not (
             self.indptr.dtype == np.int64
             and self.columns.dtype == np.int32
@@ -120,36 +120,35 @@ class BoundedMatrix:
             and self.values.shape == self.columns.shape == (self.columns.size,)
             and cuts(self.indptr, self.columns.size)
         ):
-            raise ValueError(f"{self.name}: indptr, columns and values are no compressed rows of its shape")
+            raise ValueError(f"{self.name}: indptr, columns and values are not CSR rows of its shape")
         if self.columns.size and not (self.columns.min() >= 0 and self.columns.max() < columns):
-            raise ValueError(f"{self.name}: columns lie outside its shape")
+            raise ValueError(f"{self.name}: columns are outside its shape")
         if not ascends(self.indptr, self.columns):
-            raise ValueError(f"{self.name}: columns must ascend in each row, each once")
+            raise ValueError(f"{self.name}: columns must ascend in each row, without repeats")
         if not (0 < self.sensitivity < math.inf and 0 < self.step < math.inf):
             raise ValueError(f"{self.name}: sensitivity and step must be positive numbers")
 
     @property
     def size(self) -> int:
-        """Number of cells, those that are 0 among them."""
+        """Number of cells, including zeros."""
         return self.shape[0] * self.shape[1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NoisyMatrix:
-    """A released sparse matrix: everything made from it alone is post-processing.
+    """A released sparse matrix: whatever is computed from it alone is post-processing.
 
     Args:
         name: the measurement's name in its plan.
         shape: rows and columns.
         indptr: int64, shape (rows + 1,).
-        columns: int32, ascending in a row.
-        values: int32, in grid steps; a cell is ``value × step``. Cells that are not listed fell below the
-            threshold.
-        sigma: standard deviation of the noise on each cell before the threshold; 0 where none was added.
+        columns: int32, ascending in each row.
+        values: int32, in grid steps; a cell is ``value × step``. Unlisted cells fell below the threshold.
+        sigma: standard deviation of the noise on each cell before the threshold; 0 if none was added.
         step: width of the grid.
-        event: what was charged for it; None where no noise was added.
+        event: what was charged for it; None if no noise was added.
 
-    Privacy: public, and charged (``event``); private where ``event`` is None.
+    Privacy: public, and charged (``event``); private if ``event`` is None.
     """
 
     name: str
@@ -163,10 +162,10 @@ class NoisyMatrix:
 
 
 def require_booked(bounded: Bounded | BoundedMatrix, event: Event) -> None:
-    """Refuse a sum that is not what was booked.
+    """Refuse a sum that differs from what was booked.
 
     Raises:
-        GrantError: Size, grid or norm differ, or its sensitivity is above the booked one.
+        GrantError: Size, grid or norm differs, or the sensitivity exceeds the booked one.
 
     Privacy: public.
     """
@@ -182,11 +181,13 @@ def require_booked(bounded: Bounded | BoundedMatrix, event: Event) -> None:
         ("norm", bounded.norm, event.norm),
     ):
         if given != booked:
-            raise GrantError(f"{bounded.name}: {what} is {given}, booked was {booked}")
+            raise GrantError(
+                f"{bounded.name}: {what} is {given}, booked was {booked}; plan and statistic must agree"
+            )
 
 
 def require_range(name: str, threshold: int, limit: int) -> None:
-    """Refuse bounds of listed cells that have no order.
+    """Refuse bounds of listed cells that are out of order.
 
     Raises:
         GrantError: Not 1 ≤ ``threshold`` ≤ ``limit`` < 2³¹.
@@ -194,19 +195,21 @@ def require_range(name: str, threshold: int, limit: int) -> None:
     Privacy: public.
     """
     if not 1 <= threshold <= limit < 2**31:
-        raise GrantError(f"{name}: threshold and limit are grid steps with 1 ≤ threshold ≤ limit < 2^31")
+        raise GrantError(f"{name}: threshold and limit must be grid steps with 1 ≤ threshold ≤ limit < 2^31")
 
 
 def require_rows(event: Event, values: Floats, scales: Floats) -> None:
-    """Refuse rows of another size than was booked, or without a positive scale for each.
+    """Refuse rows of another size than booked, or without a positive scale for each.
 
     Raises:
-        GrantError: They are no such float64 of shape (n, d) with n scales.
+        GrantError: The size differs, or they are not float64 of shape (n, d) with n positive scales.
 
     Privacy: public.
     """
     if event.size not in (values.size, EVERY_RATING):
-        raise GrantError(f"{event.name}: size is {values.size}, booked was {event.size}")
+        raise GrantError(
+            f"{event.name}: size is {values.size}, booked was {event.size}; plan and statistic must agree"
+        )
     require_scales(event.name, values, scales)
 
 
@@ -214,7 +217,7 @@ def require_scales(name: str, values: Floats, scales: Floats) -> None:
     """Refuse rows without a positive scale for each.
 
     Raises:
-        GrantError: They are no float64 of shape (n, d) with n scales.
+        GrantError: They are not float64 of shape (n, d) with n positive scales.
 
     Privacy: public.
     """
@@ -225,11 +228,11 @@ def require_scales(name: str, values: Floats, scales: Floats) -> None:
         and scales.shape == values.shape[:1]
         and np.all((scales > 0) & (scales < math.inf))
     ):
-        raise GrantError(f"{name}: rows are float64 of shape (n, d), with n positive scales")
+        raise GrantError(f"{name}: rows must be float64 of shape (n, d), with n positive scales")
 
 
 def in_own_units(steps: Ints, step: float) -> Floats:
-    """Turn grid integers into floats in the memory they already hold; exact below 2⁵³ for a step of 2^k.
+    """Convert grid integers to floats in place; exact below 2⁵³ for a step of 2^k.
 
     Privacy: post-processing.
     """

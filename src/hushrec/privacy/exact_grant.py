@@ -1,4 +1,4 @@
-"""The grant of the non-private baseline: through the same door, without noise, and it says so."""
+"""The grant of the non-private baseline: the same interface without noise, marked as not private."""
 
 import numpy as np
 
@@ -17,14 +17,14 @@ from hushrec.privacy.grant import Grant
 
 
 class _Unprotected(Grant):
-    """No budget, no noise, no claim."""
+    """A grant without budget, noise or claim."""
 
     def __init__(self, checkpoint: Checkpoint | None) -> None:
         self.caveat, self.ledger, self.charge, self.key = "not private: no noise was added", {}, 0, ""
         self.checkpoint = checkpoint
 
     def recall(self, name: str) -> None:
-        """Nothing: what is exact is not kept.
+        """None: exact values are not kept.
 
         Privacy: public.
         """
@@ -38,7 +38,7 @@ class _Unprotected(Grant):
         return Noisy(bounded.name, values, 0.0, bounded.step, None)
 
     def release_matrix(self, bounded: BoundedMatrix, *, threshold: int, limit: int) -> NoisyMatrix:
-        """The cells that are there, clamped to ±limit, whether or not they reach the threshold.
+        """The stored cells, clamped to ±limit, even if they are below the threshold.
 
         Privacy: private. ``sigma`` is 0 and ``event`` None.
         """
@@ -56,29 +56,29 @@ class _Unprotected(Grant):
         return Noisy(name, values.copy(), 0.0, 0.0, None)
 
     def sample(self, name: str, n_people: int) -> Bools:
-        """Everybody.
+        """Every user takes part.
 
         Privacy: private.
         """
         return np.ones(n_people, np.bool_)
 
     def sample_key(self, name: str) -> bytes:
-        """A key that everybody knows.
+        """A fixed, public key.
 
         Privacy: public.
         """
         return bytes(32)
 
     def close(self) -> None:
-        """Nothing was booked."""
+        """Do nothing: nothing was booked."""
 
 
 def unprotected(checkpoint: Checkpoint | None = None) -> Grant:
-    """A grant that charges nothing, adds nothing and says so: for the non-private baseline.
+    """Create the grant of the non-private baseline: it charges nothing and adds no noise.
 
     Args:
-        checkpoint: for a model's own states, where the fit is to go on after a kill.
+        checkpoint: keeps a model's own states, so that a killed fit can resume.
 
-    Privacy: private; whatever is made with it carries the caveat "not private".
+    Privacy: private; every release made with it carries the caveat "not private".
     """
     return _Unprotected(checkpoint)

@@ -1,8 +1,8 @@
-"""Places where a crash is rehearsed. A test hook, and the only place that reads its variable.
+"""Named points where tests crash the process. Only this module reads the environment variable.
 
 With HUSHREC_FAILPOINT set to a name, the process kills itself (SIGKILL: no cleanup, as in a power cut) when
-it comes by that name. Names, in the order in which a release passes them: inside-create, before-charge,
-inside-charge, after-charge, after-sample, inside-store, after-store, after-publish. With a checkpoint also
+it reaches that point. The points, in the order in which a release reaches them: inside-create, before-charge,
+inside-charge, after-charge, after-sample, inside-store, after-store, after-publish. A checkpoint adds
 after-key and after-bind before the charge, inside-keep and after-keep after every sample, and after-shred.
 """
 
@@ -13,7 +13,7 @@ VARIABLE = "HUSHREC_FAILPOINT"
 
 
 def failpoint(name: str) -> None:
-    """Die here if the environment says so. Nothing else ever depends on it.
+    """Kill the process here if the environment variable names this point.
 
     Privacy: public.
     """

@@ -1,4 +1,4 @@
-"""The one door from private sums to public values: a grant adds exactly the noise that was booked."""
+"""The only path from private sums to public values: a grant adds exactly the booked noise."""
 
 import functools
 import math
@@ -43,23 +43,23 @@ from hushrec.privacy.noise.geometric import require_threshold
 
 _Released = TypeVar("_Released", Noisy, NoisyMatrix)
 SEAL = object()
-"""The ledger's. It stops accidents: nobody else makes a grant without knowing that he does."""
+"""Passed by the ledger, so that no other code creates a grant by accident."""
 
 
 class Grant:
-    """The right to make each measurement of one charge once. Made by ``Ledger.charge`` alone.
+    """The right to make each measurement of one charge once. Only ``Ledger.charge`` creates one.
 
-    A grant belongs to the process that was charged: a copy, or a forked child's twin, would draw other noise
-    under the same charge, and the difference of the two would be free.
+    A grant belongs to the process that was charged. A copy, or the same grant in a forked child, would draw
+    other noise under the same charge, and the second measurement would be unpaid.
 
     Attributes:
-        private: whether the release may claim its ε.
-        caveat: why it may not, for the statement; empty where it may.
-        ledger: what the release says about its ledger, as JSON values; empty where nothing was charged.
+        private: whether a release made with this grant may claim its ε.
+        caveat: why it may not, for the statement; empty if it may.
+        ledger: what the release says about its ledger, as JSON values; empty if nothing was charged.
         charge: number of the charge in its ledger.
         key: idempotency key of the charge.
-        checkpoint: where the fit goes on from after a kill, with room for a model's own states; None where it
-            does not.
+        checkpoint: from which a killed fit resumes, and where a model keeps its own states; None without
+            one.
 
     Privacy: public itself; ``release`` is charged.
     """
@@ -76,7 +76,7 @@ class Grant:
         seal: object,
     ) -> None:
         if seal is not SEAL:
-            raise GrantError("a grant is paid for: get one from Ledger.charge(plan)")
+            raise GrantError("a grant needs a charge; get one from Ledger.charge(plan)")
         self.caveat, self.ledger, self.charge, self.key = caveat, ledger or {}, charge, key
         self._open: dict[str, Event] = {event.name: event for event in events}
         self._entropy = entropy
@@ -90,13 +90,13 @@ class Grant:
         return not self.caveat
 
     def recall(self, name: str) -> Noisy | None:
-        """The value that was released before the fit was stopped, once: it need not be measured again.
+        """Return, once, the value released before the fit was interrupted. It is not measured again.
 
         Args:
-            name: of a measurement of the charged plan.
+            name: the name of a measurement in the charged plan.
 
         Returns:
-            The public value; None where none was released, or there is no checkpoint, or for a matrix.
+            The public value; None if none was released, without a checkpoint, and for a matrix.
 
         Raises:
             CheckpointError: The checkpoint is damaged.
@@ -108,18 +108,18 @@ class Grant:
     def release(self, bounded: Bounded) -> Noisy:
         """Add the booked noise to a bounded sum, once.
 
-        values + round(noise), on the integer grid; the step is multiplied on at the very end. Needs one array
-        of the size of the values beside them.
+        values + round(noise), on the integer grid, multiplied by the step at the end. Allocates one array of
+        the size of the values.
 
         Args:
-            bounded: the sum, under the name of a measurement of the charged plan.
+            bounded: the sum, named like a measurement in the charged plan.
 
         Returns:
             The public value.
 
         Raises:
-            GrantError: Nothing is booked under that name (any more), or what was booked is another size, grid
-                or norm, or a smaller sensitivity.
+            GrantError: Nothing is booked under that name, it was already made, the booked size, grid or norm
+                differs, or the booked sensitivity is smaller.
 
         Privacy: charged (the event booked under ``bounded.name``).
         """
@@ -135,20 +135,20 @@ class Grant:
     def release_matrix(self, bounded: BoundedMatrix, *, threshold: int, limit: int) -> NoisyMatrix:
         """Add the booked Laplace noise to every cell of a matrix, and list the cells that reach a threshold.
 
-        The law of round-and-drop over all cells, n + round(X) if at least ``threshold`` in size, without ever
-        holding the matrix: time and memory go with what is listed.
+        The result has the distribution of adding noise to every cell, n + round(X), and dropping those below
+        ``threshold`` in size. The dense matrix is never built: time and memory grow with the listed cells.
 
         Args:
-            bounded: the matrix, under the name of a Laplace measurement with an entry for every cell.
-            threshold: smallest size of a cell that is listed, in grid steps, at least 1. Public.
-            limit: cells are clamped to ±limit, in grid steps, at least ``threshold``. Public.
+            bounded: the matrix, named like a Laplace measurement with an entry for every cell.
+            threshold: smallest absolute value of a listed cell, in grid steps, at least 1. Public.
+            limit: cells are clamped to ±``limit`` grid steps; at least ``threshold``. Public.
 
         Returns:
             The cells that reach the threshold.
 
         Raises:
-            GrantError: As ``release``; or threshold and limit have no such order.
-            SamplerError: The threshold is beyond any noise that is ever seen.
+            GrantError: As ``release``; or not 1 ≤ threshold ≤ limit.
+            SamplerError: The threshold is out of reach of the noise.
 
         Privacy: charged (the event booked under ``bounded.name``).
         """
@@ -157,7 +157,7 @@ class Grant:
         require_threshold(_width(event), threshold)
         if (before := self._recalled(event.name, NoisyMatrix)) is not None:
             return before
-        from hushrec.privacy.noise.threshold import reaching  # compiled code, as the sampler
+        from hushrec.privacy.noise.threshold import reaching  # compiled code, like the sampler
 
         self._use(event)
         steps = bounded.values.astype(np.int64)  # a copy
@@ -183,15 +183,15 @@ class Grant:
         Args:
             name: of a spherical measurement of the charged plan.
             values: float64, shape (n, d).
-            scales: s of each row, shape (n,). The booked price holds where no row's Δ/s is above the booked.
+            scales: s of each row, shape (n,). The booked price holds if no row's Δ/s exceeds the booked one.
 
         Returns:
             The noisy rows; ``sigma`` is the root mean square of the standard deviations √(d + 1) · s.
 
         Raises:
-            GrantError: As ``release``; the grant could be private; or the scales are not n positive numbers.
+            GrantError: As ``release``; the grant is private; or the scales are not n positive numbers.
 
-        Privacy: charged (the event booked under ``name``), and not private: its grant says so.
+        Privacy: charged (the event booked under ``name``), and not private, as its grant says.
         """
         event = self._booked(name, Spherical)
         require_rows(event, values, scales)
@@ -210,18 +210,18 @@ class Grant:
         return self._kept(Noisy(event.name, values + noise, deviation, event.step, event))
 
     def randomize(self, rows: Rows, law: ResponseLaw | SubstitutionLaw) -> RandomizedRows:
-        """Randomize every row by itself with the booked law, once.
+        """Randomize every row independently with the booked randomizer, once.
 
         Args:
-            rows: under the name of a local randomizer of the charged plan.
-            law: the randomizer; what it loses is at most what was booked.
+            rows: named like a local randomizer in the charged plan.
+            law: the randomizer; its loss is at most the booked one.
 
         Returns:
             The reported rows, in the same order.
 
         Raises:
-            GrantError: Nothing is booked under that name (any more); or the law loses more than was booked, a
-                row has more cells, or the rows are of another width.
+            GrantError: Nothing is booked under that name, it was already made, the randomizer loses more than
+                was booked, a row has more cells, or the rows have another width.
 
         Privacy: charged (the event booked under ``rows.name``).
         """
@@ -234,24 +234,24 @@ class Grant:
         return RandomizedRows(rows.name, rows.width, *reported, event)
 
     def order(self, n_people: int) -> Ints:
-        """A random permutation of 0 … n_people − 1, so that the place of a published row tells nothing.
+        """A random permutation of 0 … n_people − 1, so that the position of a published row reveals nothing.
 
-        Privacy: private; who knows it knows whose row is whose.
+        Privacy: private; it links each row to its user.
         """
         return np.asarray(sampler().permutation(n_people, self._entropy.key("", "order")))
 
     def sample(self, name: str, n_people: int) -> Bools:
-        """Draw who takes part in a measurement of a sample, once, before it is made.
+        """Draw the users who take part in a subsampled measurement, once, before it is made.
 
         Returns:
             Whether each of ``n_people`` takes part, shape (n_people,).
 
         Raises:
-            GrantError: No sample is booked under that name (any more), or it was drawn before.
+            GrantError: No sample is booked under that name, or it was already drawn or used.
 
-        Privacy: private; published is only what ``release`` makes of those who take part.
+        Privacy: private; only the ``release`` of their sum is public.
         """
-        from hushrec.privacy.noise import poisson_sampling  # compiled code, as the sampler
+        from hushrec.privacy.noise import poisson_sampling  # compiled code, like the sampler
 
         event = self._booked(name, SubsampledGaussian)
         if name in self._drawn:
@@ -261,18 +261,18 @@ class Grant:
         return poisson_sampling.participants(n_people, event.rate, self._entropy.key(name, "sample"))
 
     def sample_key(self, name: str) -> bytes:
-        """The 32 bytes that all randomness of a posterior sample is drawn from, once; it may be published.
+        """Return, once, the 32-byte key from which all randomness of a posterior sample is drawn.
 
         Raises:
-            GrantError: No posterior sample is booked under that name (any more).
+            GrantError: No posterior sample is booked under that name, or it was already made.
 
-        Privacy: private; who knows the key knows where the chain went.
+        Privacy: private; the key determines the path of the chain.
         """
         self._use(self._booked(name, PosteriorSample))
         return self._entropy.key(name, "posterior")
 
     def close(self) -> None:
-        """Give up the measurements that were booked and not made. They stay charged."""
+        """Drop the measurements that were booked but not made. They stay charged."""
         self._open.clear()
 
     def _booking(self, bounded: Bounded | BoundedMatrix) -> Event:
@@ -281,7 +281,7 @@ class Grant:
         require_booked(bounded, event)
         if isinstance(event, SubsampledGaussian) and event.name not in self._drawn:
             raise GrantError(
-                f"{bounded.name}: booked was the sum over a sample of people; draw it with sample() and sum "
+                f"{bounded.name}: the booked sum is over a sample of people; draw it with sample() and sum "
                 "over those who take part"
             )
         return event
@@ -297,7 +297,7 @@ class Grant:
         return event
 
     def _use(self, event: Event) -> None:
-        if self._open.pop(event.name, None) is None:  # another thread was faster
+        if self._open.pop(event.name, None) is None:  # another thread took it
             raise GrantError(f"{event.name}: already made; each booking is used once")
 
     def _recalled(self, name: str, kind: type[_Released]) -> _Released | None:
@@ -311,14 +311,14 @@ class Grant:
         return found
 
     def _kept(self, noisy: _Released) -> _Released:
-        """On disk before anything is made from it: from now on every run is given this value."""
+        """Store the value before anything is computed from it: every later run gets this same value."""
         failpoint("after-sample")
         if self.checkpoint:
             released_values.keep(self.checkpoint, noisy)
         return noisy
 
     def __copy__(self) -> NoReturn:
-        raise GrantError("a grant cannot be copied: the copy would be noise that nobody paid for")
+        raise GrantError("a grant cannot be copied: a copy would draw unpaid noise; charge the ledger again")
 
     def __deepcopy__(self, memo: object) -> NoReturn:
         self.__copy__()
@@ -333,14 +333,14 @@ def sampler() -> ModuleType:
 
     Privacy: public.
     """
-    from hushrec.privacy.noise import sampler  # compiled code, for those who release
+    from hushrec.privacy.noise import sampler  # compiled code, loaded only to release
 
     sampler.self_test()
     return sampler
 
 
 def _width(event: Event) -> float:
-    # Rounding up: never less noise than was booked.
+    # Rounded up: never less noise than was booked.
     return fixed_point.float_above(Fraction(event.noise) / Fraction(event.step))
 
 
