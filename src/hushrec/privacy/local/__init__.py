@@ -1,1 +1,1 @@
-"""One person's row, randomized by itself before anybody else sees it."""
+"""Local randomizers: each person's row is randomized alone, before anyone else sees it."""

@@ -1,9 +1,9 @@
-"""Randomized response on every cell of sparse rows, at the price of the cells that are not answered truly.
+"""Randomized response on every cell of sparse rows, without visiting every cell.
 
-Cells are taken in runs of whole rows, and in each run the *gaps* between those that are not answered truly
-are drawn in turn: independent cells have no other law (see ``counts``). So time and memory go with the marks
-that are there and those that are reported, whatever the number of cells. Runs depend on the shape alone, so
-the answers do not depend on the number of threads.
+Cells are processed in runs of whole rows. In each run the *gaps* between untrue answers are drawn one after
+another, which gives the same distribution as drawing every cell (see ``geometric``). So time and memory grow
+with the stored and the reported marks, not with the number of cells. Runs depend only on the shape, so the
+answers do not depend on the number of threads.
 """
 
 import functools
@@ -22,20 +22,20 @@ from hushrec.privacy.local.rows import Rows
 from hushrec.privacy.noise.geometric import Count, misses, passing
 
 Draw = Callable[[bytes, Count, tuple[int, int], int, int], Ints]
-"""``sampling.count_draws``."""
+"""``sampler.count_draws``."""
 
-_RUN = 2**20  # cells, about
-_WIDEST = 2**31 - 1  # row: column numbers have 31 bits, and no gap in a run is longer
+_RUN = 2**20  # approximate number of cells
+_WIDEST = 2**31 - 1  # cells of a row: column numbers have 31 bits, and no gap is longer
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseLaw:
-    """The law of k-ary randomized response on the cells of a row.
+    """K-ary randomized response on the cells of a row.
 
     Args:
-        symbols: of a cell, one of which stands for nothing.
-        exponent: −ln of the chance that a cell is not answered truly.
-        asked: how many cells of a row are answered, chosen at random; None for all of them.
+        symbols: number of symbols of a cell, one of which means empty.
+        exponent: −ln of the probability of an untrue answer.
+        asked: number of cells of a row that are answered, chosen at random; None for all of them.
 
     Raises:
         BudgetError: As ``cell_loss``.
@@ -51,17 +51,17 @@ class ResponseLaw:
         cell_loss(self.symbols, self.exponent)
 
     def require_booked(self, rows: Rows, event: Responses | Substitutions) -> None:
-        """Refuse to answer what loses more than was booked.
+        """Refuse answers that lose more than was booked.
 
         Raises:
-            GrantError: Another randomizer was booked, or one that loses less a cell, of other rows, or for
-                fewer cells than people may differ in; or a mark is none of the symbols.
+            GrantError: Another randomizer was booked, or one with a smaller loss per cell, for other rows, or
+                for fewer cells than two users may differ in; or a mark is not one of the symbols.
 
-        Privacy: public, but for whether the longest row is what was promised.
+        Privacy: public, except for whether the longest row exceeds the cap.
         """
         if not isinstance(event, Responses):
             raise GrantError(
-                f"{rows.name}: booked was {event.mechanism}; charge a plan of randomized response"
+                f"{rows.name}: booked was {event.mechanism}; charge a plan with randomized response"
             )
         if cell_loss(self.symbols, self.exponent) > event.loss:
             raise GrantError(
@@ -71,7 +71,7 @@ class ResponseLaw:
         answered = rows.width if self.asked is None else self.asked
         if answered != event.size or not 1 <= answered <= rows.width <= _WIDEST:
             raise GrantError(
-                f"{rows.name}: {answered} of {rows.width} cells of a row are to be answered, booked were "
+                f"{rows.name}: {answered} of {rows.width} cells of a row would be answered, booked were "
                 f"{event.size}; plan and rows must have the same items"
             )
         if event.cells < min(answered, 2 * rows.longest):
@@ -80,28 +80,28 @@ class ResponseLaw:
                 "contributions as the plan does"
             )
         if rows.marks.max(initial=0) >= self.symbols - 1:
-            raise GrantError(f"{rows.name}: a mark is none of the {self.symbols - 1} that can be answered")
+            raise GrantError(f"{rows.name}: a mark is not among the {self.symbols - 1} possible ones")
 
     def draw(
         self, rows: Rows, key: Callable[[str], bytes], count_draws: Draw, *, threads: int = 2
     ) -> tuple[Ints, Ints32, Bytes]:
-        """Answer every asked cell: truly, or with chance e^−exponent by one of the other symbols, all alike.
+        """Answer every asked cell: with probability e^−exponent by one of the other symbols, else truly.
 
         Args:
             rows: private, and as booked.
-            key: 32 bytes for a purpose, none of which was ever used before.
-            count_draws: the sampler's.
-            threads: how many threads draw; the answers do not depend on it.
+            key: gives 32 bytes for a purpose, never used before.
+            count_draws: the function of the sampler.
+            threads: number of threads; the answers do not depend on it.
 
         Returns:
-            indptr, columns and marks of the answers other than nothing.
+            indptr, columns and marks of the answers that are not empty.
 
         Raises:
             SamplerError: The exponent cannot be drawn.
 
         Privacy: charged by the caller.
         """
-        from hushrec.kernels.local import symbol_flips  # compiled code: loaded by those who answer
+        from hushrec.kernels.local import symbol_flips  # compiled code, loaded only to answer
 
         law = misses(Fraction(self.exponent), _WIDEST + 1)
         draw = functools.partial(count_draws, key("cells"))
@@ -148,6 +148,6 @@ class ResponseLaw:
         del runs
         indptr = np.zeros(people + 1, np.int64)
         np.cumsum(np.concatenate([np.empty(0, np.int64), *parts.pop(0)]), out=indptr[1:])
-        # One by one, so that no more than one of them is there twice.
+        # One by one, so that at most one of them is in memory twice.
         listed = np.concatenate([np.empty(0, np.int32), *parts.pop(0)])
         return indptr, listed, np.concatenate([np.empty(0, np.uint8), *parts.pop(0)])

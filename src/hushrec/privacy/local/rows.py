@@ -1,4 +1,4 @@
-"""Rows of people's own, before and after a local randomizer: what a device holds, and what it reports."""
+"""Users' rows before and after a local randomizer: what a device holds, and what it reports."""
 
 from dataclasses import dataclass, field
 
@@ -11,19 +11,19 @@ from hushrec.privacy.accounting.local_events import Responses, Substitutions
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """Private rows, one a person: which of ``width`` columns hold which mark, and the others nothing.
+    """Private rows, one per user: which of ``width`` columns hold which mark. All other cells are empty.
 
     Args:
         name: the measurement's name in its plan.
         width: number of columns.
-        indptr: where each row's cells begin and the last one's end, int64, shape (rows + 1,).
-        columns: int32, ascending in a row.
+        indptr: CSR row offsets, int64, shape (rows + 1,).
+        columns: int32, ascending in each row.
         marks: uint8.
 
     Raises:
-        ValueError: The arrays are no such rows.
+        ValueError: The arrays are not such rows.
 
-    Privacy: private. They are in no repr and no message.
+    Privacy: private. They never appear in a repr or a message.
     """
 
     name: str
@@ -43,23 +43,23 @@ class Rows:
             and self.columns.max(initial=0) < self.width
             and ascends(self.indptr, self.columns)
         ):
-            raise ValueError(f"{self.name}: indptr, columns and marks are no rows of {self.width} columns")
+            raise ValueError(f"{self.name}: indptr, columns and marks are not rows of {self.width} columns")
 
     @property
     def longest(self) -> int:
-        """Cells of the longest row. Privacy: private."""
+        """Number of cells of the longest row. Privacy: private."""
         return int(np.diff(self.indptr).max(initial=0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RandomizedRows:
-    """Reported rows: everything made from them alone is post-processing.
+    """Reported rows: whatever is computed from them alone is post-processing.
 
     Args:
         name: the measurement's name in its plan.
         width: number of columns.
-        indptr, columns, marks: as of ``Rows``.
-        event: what was charged for each person's row.
+        indptr, columns, marks: as in ``Rows``.
+        event: what was charged for each user's row.
 
     Privacy: public, and charged (``event``).
     """

@@ -1,12 +1,12 @@
-"""Items of a profile kept or replaced by others, slot by slot (Guerraoui et al. 2015, AlterEgo).
+"""Item substitution: each slot of a profile keeps or replaces its item (Guerraoui et al. 2015, AlterEgo).
 
-A slot that holds item i reports item j with chance
+A slot that holds item i reports item j with probability
 
     P(j | i) = p* [j = i] + (1 − p*)(p [j ∈ G_i]/|G_i| + (1 − p)/m),
 
-and where i's group G_i is empty, p* [j = i] + (1 − p*)/m. Its mark stays with it. All that is told of a
-person is the set of his slots after that, so with other items under the same marks, in as many slots, his
-loss is at most that of a slot times their number.
+and if i's group G_i is empty, p* [j = i] + (1 − p*)/m. The slot keeps its mark. Only the set of a user's
+slots after substitution is reported. So a change to other items, under the same marks and in as many slots,
+loses at most the loss of one slot times the number of slots.
 """
 
 import math
@@ -25,8 +25,8 @@ from hushrec.privacy.accounting.local_events import Responses, Substitutions
 from hushrec.privacy.local.rows import Rows
 
 _SLACK = 1e-12
-"""Above the rounding of a loss in floating point."""
-_CHUNK = 2**16  # slots drawn by one thread at a time, about
+"""Bound on the floating-point rounding error of a loss."""
+_CHUNK = 2**16  # approximate number of slots that a thread draws at a time
 _THREADS = 2
 
 __all__ = ["SubstitutionLaw", "worst_per_slot"]
@@ -37,14 +37,14 @@ class SubstitutionLaw:
     """Selector and profiler of an AlterEgo profile.
 
     Args:
-        keep_probability: p*, of an item to stay as it is.
-        group_probability: p, of a replacement to come from the item's group, and not from all items.
-        indptr, members: group of every item, without itself, ascending; items may have an empty one.
+        keep_probability: p*, probability that an item stays as it is.
+        group_probability: p, probability that a replacement comes from the item's group, not from all items.
+        indptr, members: the group of every item, without the item, ascending; a group may be empty.
 
     Raises:
-        ValueError: The chances are none, or the groups are no such rows.
+        ValueError: A probability is not in [0, 1], or the groups are not such rows.
 
-    Privacy: as the groups: public where they are made from public things, private where from ratings.
+    Privacy: as the groups: public if they are made from public data, private if from ratings.
     """
 
     keep_probability: float
@@ -54,13 +54,13 @@ class SubstitutionLaw:
 
     def __post_init__(self) -> None:
         if not (0 <= self.keep_probability <= 1 and 0 <= self.group_probability <= 1):
-            raise ValueError("keep_probability and group_probability are chances, from 0 to 1")
+            raise ValueError("keep_probability and group_probability must be chances, from 0 to 1")
         object.__setattr__(self, "indptr", frozen(self.indptr, np.int64))
         object.__setattr__(self, "members", frozen(self.members, np.int32))
         check_rows(self.indptr, self.members, self.n_items)
         owners = np.repeat(np.arange(self.n_items, dtype=np.int32), np.diff(self.indptr))
         if not ascends(self.indptr, self.members) or (owners == self.members).any():
-            raise ValueError("a group lists other items than its own, each once and ascending")
+            raise ValueError("a group must list items other than its own, each once and ascending")
 
     @property
     def n_items(self) -> int:
@@ -69,24 +69,25 @@ class SubstitutionLaw:
 
     @property
     def keep(self) -> float:
-        """p* as it is drawn: a multiple of 2⁻³², rounded down. Privacy: public."""
+        """p* as drawn: a multiple of 2⁻³², rounded down. Privacy: public."""
         return _drawn(self.keep_probability)
 
     @property
     def group(self) -> float:
-        """p as it is drawn: a multiple of 2⁻³², rounded down. Privacy: public."""
+        """p as drawn: a multiple of 2⁻³², rounded down. Privacy: public."""
         return _drawn(self.group_probability)
 
     @property
     def per_slot(self) -> float:
-        """ε of a slot, max_j ln(max_i P(j | i)/min_i P(j | i)), rounded up; infinite where a chance is 0.
+        """ε of a slot, max_j ln(max_i P(j | i)/min_i P(j | i)), rounded up; infinite if a probability is 0.
 
-        Column by column: in that of j there are P(j | j), the entries of items whose group holds j, and those
-        of the others, which differ only by whether their groups are empty. Time goes with the groups' sizes.
+        Computed column by column. Column j holds P(j | j), the entries of items whose group contains j, and
+        those of the others, which differ only by whether their groups are empty. Time is proportional to the
+        total size of the groups.
 
         Privacy: as the groups.
         """
-        from hushrec.kernels.local.item_swaps import extremes  # compiled code, as the sampler
+        from hushrec.kernels.local.item_swaps import extremes  # compiled code, like the sampler
 
         m, filled = self.n_items, np.diff(self.indptr) > 0
         shares, fewest = np.zeros(m), np.ones(m)
@@ -107,12 +108,12 @@ class SubstitutionLaw:
 
     @property
     def expected(self) -> float:
-        """Mean privacy loss of a slot: the largest KL(P(· | i) ‖ P(· | i′)), were the groups disjoint.
+        """Mean privacy loss of a slot: the largest KL(P(· | i) ‖ P(· | i′)) for disjoint groups.
 
-        An overlap of G_i ∪ {i} and G_i′ ∪ {i′} brings the two laws nearer to each other: each common item
-        takes (b − c) ln(b′/c′) ≥ 0 off the divergence, where b and c are the chances inside and outside of
-        the group. So this is an upper bound, and the exact mean where a worst pair of groups is disjoint.
-        Rounded up; infinite where a chance is 0.
+        An overlap of G_i ∪ {i} and G_i′ ∪ {i′} lowers the divergence: each common item subtracts
+        (b − c) ln(b′/c′) ≥ 0, where b and c are the probabilities inside and outside the group. So this is an
+        upper bound, and exact if a worst pair of groups is disjoint. Rounded up; infinite if a probability
+        is 0.
 
         Privacy: as the groups.
         """
@@ -122,7 +123,7 @@ class SubstitutionLaw:
         a, c = own[filled], far[filled]
         b = np.where(sizes > 0, near(1 / np.maximum(sizes, 1)), c)
         if c.min() == 0:
-            return self.per_slot  # infinite, but for groups of all other items
+            return self.per_slot  # infinite, unless every group holds all other items
         largest = 0.0
         for n, count, *mine in zip(sizes, counts, a, b, c, strict=True):
             loss = (
@@ -138,15 +139,15 @@ class SubstitutionLaw:
 
     @property
     def distance_epsilon(self) -> float:
-        """D2P's own ε: that of "the item is j or one near it", for the j where that tells most.
+        """The ε of D2P: the loss of learning that "the item is j or near j", for the worst j.
 
         max_j ln(max_i P(out ∈ GRP_j | i)/min_i P(out ∈ GRP_j | i)) with GRP_j = G_j ∪ {j}, rounded up: the
-        (ε, λ) of Guerraoui et al. 2015 for sets of one item. At most ``per_slot``, as whoever sees the item
-        sees whether it is near j. One row of chances is held at a time; time goes with Σ_j |G_j|².
+        (ε, λ) of Guerraoui et al. 2015 for sets of one item. At most ``per_slot``, because the item shows
+        whether it is near j. Holds one row of probabilities at a time; time is proportional to Σ_j |G_j|².
 
         Privacy: as the groups.
         """
-        from hushrec.kernels.local.group_chances import landing  # compiled code, as the sampler
+        from hushrec.kernels.local.group_chances import landing  # compiled code, like the sampler
 
         m = self.n_items
         order = np.argsort(self.members, kind="stable")
@@ -165,18 +166,18 @@ class SubstitutionLaw:
         return min(_loss(most, least), self.per_slot)
 
     def require_booked(self, rows: Rows, event: Responses | Substitutions) -> None:
-        """Refuse to draw what was not booked.
+        """Refuse a substitution that was not booked.
 
         Raises:
-            GrantError: Booked was another randomizer, a slot loses more than was booked, somebody has more
-                slots, or there are more or fewer items.
+            GrantError: Another randomizer was booked, a slot loses more than was booked, a profile has more
+                slots, or the number of items differs.
 
-        Privacy: public; no message tells a number.
+        Privacy: public; no message contains a number.
         """
         if not isinstance(event, Substitutions):
             raise GrantError(f"{rows.name}: booked was {event.mechanism}, not item substitution")
         if not event.size == rows.width == self.n_items:
-            raise GrantError(f"{rows.name}: plan, rows and groups are not of one catalogue")
+            raise GrantError(f"{rows.name}: plan, rows and groups must have the same catalogue")
         if rows.longest > event.cells:
             raise GrantError(f"{rows.name}: a profile has more slots than were booked; cap the ratings")
         if self.per_slot > event.per_slot:
@@ -185,19 +186,19 @@ class SubstitutionLaw:
     def draw(
         self, rows: Rows, key: Callable[[str], bytes], count_draws: object
     ) -> tuple[Ints, Ints32, Bytes]:
-        """Rows after substitution: of slots that land on one item, one is listed, any as likely.
+        """Rows after substitution. If several slots report the same item, one of them is listed at random.
 
         Args:
             rows: profiles; their columns are items.
             key: gives a key that was never used before.
-            count_draws: not needed here.
+            count_draws: not used.
 
         Returns:
-            indptr, items and marks, ascending in a row: exact, and the same with any number of threads.
+            indptr, items and marks, ascending in each row: exact, and the same for any number of threads.
 
         Privacy: charged by the caller.
         """
-        from hushrec.kernels.local.item_swaps import substitute  # compiled code, as the sampler
+        from hushrec.kernels.local.item_swaps import substitute  # compiled code, like the sampler
 
         indptr, columns = frozen(rows.indptr, np.int64), frozen(rows.columns, np.int32)
         marks, words = frozen(rows.marks, np.uint8), np.frombuffer(key("slots"), "<u4").astype(np.uint32)
@@ -231,18 +232,18 @@ class SubstitutionLaw:
         return np.concatenate([[0], np.cumsum(counts)]), listed, kept
 
     def _chances(self) -> tuple[Floats, Callable[[Floats], Floats], Floats]:
-        """P(i | i), and far from i: for empty groups, and for others. Between: of j ∈ G_i, by 1/|G_i|."""
+        """P(i | i); P(j | i) for j ∈ G_i, by 1/|G_i|; P(j | i) for other j. Pairs: for an empty G_i, and not."""
         keep, group = self.keep, self.group
         far = (1 - keep) * np.array([1.0, 1 - group]) / self.n_items
         return keep + far, lambda share: (1 - keep) * group * share + far[1], far
 
 
 def worst_per_slot(keep: float, group: float, n_items: int) -> float:
-    """The largest ε of a slot that any groups could have, rounded up.
+    """The largest ε of a slot over all possible groups, rounded up.
 
-    An item is reported with chance at most p* + (1 − p*)/m, by itself, with an empty group; or
-    (1 − p*)(p + (1 − p)/m), by one whose group it is; and at least (1 − p*)(1 − p)/m. This is what to book
-    where the groups are private: the exact ε would tell of them.
+    An item is reported with probability at most p* + (1 − p*)/m, from itself with an empty group, or
+    (1 − p*)(p + (1 − p)/m), from an item whose only group member it is; and at least (1 − p*)(1 − p)/m. Book
+    this value if the groups are private, because the exact ε would reveal something about them.
 
     Args:
         keep: p*.
@@ -254,7 +255,7 @@ def worst_per_slot(keep: float, group: float, n_items: int) -> float:
     keep, group = _drawn(keep), _drawn(group)
     most = max(keep + (1 - keep) / n_items, (1 - keep) * (group + (1 - group) / n_items))
     least = (1 - keep) * (1 - group) / n_items
-    # Clear of the rounding of the exact one, which it must never be below.
+    # The slack keeps it above the exact value, which is rounded too.
     return _loss(np.array([most]), np.array([least])) + _SLACK
 
 

@@ -1,19 +1,19 @@
-"""Exact noise: integers round(X) with X Gaussian or Laplace, and nothing approximate about their law.
+"""Exact noise: integers round(X) with X Gaussian or Laplace, drawn without approximation.
 
-Every draw is the quantile transform of an infinite binary fraction. Its first bit is the sign; the rest is a
-uniform U, and |K| is the k with P(|X| > k + ½) ≤ U < P(|X| > k − ½). One 64-bit word says which, except where
-its bits leave two integers possible; then further words are read, and the tail probabilities computed in
-exact arithmetic, until one is left. So P(K = k) = F(k + ½) − F(k − ½) for every k, however far in the tail:
-given uniform words the total variation is 0, for nothing is cut off. Scales of 2²⁶ and above draw the cell of
-2ˢ integers first and the place in it second, each from its own fraction.
+Every draw is the quantile transform of an infinite binary fraction. The first bit is the sign. The rest is
+a uniform U, and |K| is the k with P(|X| > k + ½) ≤ U < P(|X| > k − ½). One 64-bit word decides k unless its
+bits leave two integers possible. Then further words are read, and tail probabilities computed in exact
+arithmetic, until one integer is left. So P(K = k) = F(k + ½) − F(k − ½) for every k, however far in the tail.
+Given uniform words the total variation distance is 0, because nothing is truncated. Scales of 2²⁶ and above
+draw first a cell of 2ˢ integers and then the place in it, each from its own fraction.
 
-The words are ChaCha20's (RFC 8439), at positions that depend on the draw's number alone: nonce (0 or 1, h, 0)
-and block counter for the bulk, with h the counter's upper half, and nonce (2 or 3, draw number) for the words
-beyond the first. Draws are therefore the same on any machine and with any number of threads, and the first n
-of N draws are the n draws.
+The words come from ChaCha20 (RFC 8439), at positions that depend only on the draw's number: for first words
+nonce (0 or 1, h, 0) and the block counter, with h the counter's upper half; for further words nonce (2 or 3,
+draw number). So draws are the same on any machine and with any number of threads, and the first n of N draws
+equal n draws.
 
-Counts (see ``counts``) are drawn in sequences, which a key has many of: sequence (0 or 1, run) has the nonce
-(0 or 1, run, 0) for first words and (2 or 3, draw number, run) for the words beyond the first.
+Counts (see ``geometric``) are drawn in sequences, of which a key has many. Sequence (0 or 1, run) has the
+nonce (0 or 1, run, 0) for first words and (2 or 3, draw number, run) for further words.
 """
 
 import hashlib
@@ -34,11 +34,11 @@ from hushrec.privacy.noise.exact import Uniform
 from hushrec.privacy.noise.geometric import Count
 
 FINEST, COARSEST = 0.1, 2.0**50
-"""Scales, in integers, that can be drawn."""
+"""Range of scales, in integers, that can be drawn."""
 
-_ONE_WORD = 26  # scales below 2^26 need one word a draw
+_ONE_WORD = 26  # log2: scales below 2^26 need one word per draw
 _TESTED = 2**15
-_MISFIT = 60.0  # χ² of 10 degrees of freedom is above it once in 3e8 keys
+_MISFIT = 60.0  # χ² with 10 degrees of freedom exceeds it for one key in 3e8
 _ANSWERS = (
     (GAUSSIAN, 0.75, "243ea6b3ef0c149f7ef764df899c95e4bc0b98d41efdce5d93f8f971f5247d2b"),
     (GAUSSIAN, 1000.0, "b8c5e5aff7b42b4c2da7fea7d1705d31316f76558bc28399280db2856681faa8"),
@@ -58,16 +58,16 @@ def rounded_gaussian(size: int, sigma: float, key: bytes, *, threads: int = 2) -
     P(K = k) = Φ((k + ½)/σ) − Φ((k − ½)/σ)
 
     Args:
-        size: how many.
+        size: number of draws.
         sigma: σ in integers (steps of the grid), from 0.1 to 2⁵⁰.
         key: 32 bytes that were never used before.
-        threads: how many threads draw; the draws do not depend on it.
+        threads: number of threads; the draws do not depend on it.
 
     Returns:
         Shape (size,).
 
     Raises:
-        SamplerError: A scale that cannot be drawn, or a key of another length.
+        SamplerError: The scale cannot be drawn, or the key has another length.
 
     Privacy: private until added to something and released.
     """
@@ -89,25 +89,25 @@ def rounded_laplace(size: int, scale: float, key: bytes, *, threads: int = 2) ->
 
 
 def add_gaussian(values: Ints, sigma: float, key: bytes, *, threads: int = 2) -> None:
-    """Add ``rounded_gaussian`` to an array where it lies, needing a megabyte per thread beside it.
+    """Add ``rounded_gaussian`` to an array in place. Needs one more megabyte per thread.
 
     Args:
         values: contiguous, any shape.
         sigma, key, threads: as for ``rounded_gaussian``.
 
     Raises:
-        SamplerError: A scale that cannot be drawn, a key of another length, or an array that is not one
-            writable run of int64.
+        SamplerError: The scale cannot be drawn, the key has another length, or the array is not contiguous,
+            writable int64.
 
-    Privacy: charged by the caller; if it raises, the array holds noise in part and must not be released.
+    Privacy: charged by the caller; if it raises, only part of the array has noise: never release it.
     """
     _add(GAUSSIAN, values, sigma, key, threads)
 
 
 def add_laplace(values: Ints, scale: float, key: bytes, *, threads: int = 2) -> None:
-    """Add ``rounded_laplace`` to an array where it lies; all else is as of ``add_gaussian``.
+    """Add ``rounded_laplace`` to an array in place; otherwise as ``add_gaussian``.
 
-    Privacy: charged by the caller; if it raises, the array holds noise in part and must not be released.
+    Privacy: charged by the caller; if it raises, only part of the array has noise: never release it.
     """
     _add(LAPLACE, values, scale, key, threads)
 
@@ -116,10 +116,10 @@ def _add(law: Law, values: Ints, scale: float, key: bytes, threads: int) -> None
     if not FINEST <= scale <= COARSEST:
         raise SamplerError(f"noise of {scale:.3g} grid steps cannot be drawn; choose a grid with 0.1 to 2^50")
     if len(key) != 32:
-        raise SamplerError("a key has 32 bytes; take it from entropy.OperatingSystem().key()")
+        raise SamplerError("a key must have 32 bytes; take it from entropy.OperatingSystem().key()")
     if values.dtype != np.int64 or not values.flags.carray:
         raise SamplerError(
-            "noise is added to one contiguous, writable run of int64; pass np.ascontiguousarray(values)"
+            "noise needs a contiguous, writable array of int64; pass np.ascontiguousarray(values)"
         )
     flat, key_words = values.reshape(-1), _key_words(key)
     table, cell_bits = quantile_tables.quantiles(law), _cell_bits(scale)
@@ -137,10 +137,10 @@ def _add(law: Law, values: Ints, scale: float, key: bytes, threads: int) -> None
 
 
 def exact_draw(law: Law, scale: float, key: bytes, number: int) -> int:
-    """One draw of the key's sequence by exact arithmetic alone: what the fast ones must agree with.
+    """One draw of the key's sequence in exact arithmetic only: the reference for the fast draws.
 
     Args:
-        law: ``laws.GAUSSIAN`` or ``laws.LAPLACE``.
+        law: ``distributions.GAUSSIAN`` or ``distributions.LAPLACE``.
         scale: in integers.
         key: 32 bytes.
         number: which draw, from 0.
@@ -162,14 +162,14 @@ def exact_draw(law: Law, scale: float, key: bytes, number: int) -> int:
 
 
 def count_draws(key: bytes, law: Count, sequence: tuple[int, int], start: int, size: int) -> Ints:
-    """Draws of a number and a sign: n if it is positive and ~n if not.
+    """Draws of a count n and a sign: n if positive, ~n if negative.
 
     Args:
-        key: 32 bytes that were never used before, but for other draws of counts.
-        law: of the number.
+        key: 32 bytes that were never used before, except for other draws of counts.
+        law: distribution of the count.
         sequence: 0 or 1, and the run.
         start: number of the first draw, a multiple of 512.
-        size: how many.
+        size: number of draws.
 
     Privacy: private.
     """
@@ -183,7 +183,7 @@ def count_draws(key: bytes, law: Count, sequence: tuple[int, int], start: int, s
 
 
 def exact_count(key: bytes, law: Count, sequence: tuple[int, int], number: int) -> int:
-    """One of ``count_draws`` by exact arithmetic alone.
+    """One of ``count_draws`` in exact arithmetic only.
 
     Privacy: private.
     """
@@ -196,13 +196,13 @@ def exact_count(key: bytes, law: Count, sequence: tuple[int, int], number: int) 
 
 
 def permutation(size: int, key: bytes) -> Ints:
-    """A uniform random order of 0 … size − 1: that of as many 64-bit words.
+    """A random order of 0 … size − 1: the order of as many random 64-bit words.
 
-    All orders are alike unless two words are the same, which happens with chance below size² / 2⁶⁵ (three in
-    a hundred million for a million), and then leaves these two in the order of their numbers.
+    It is uniform unless two words are equal. That has probability below size² / 2⁶⁵ (three in a hundred
+    million for a size of a million) and leaves these two in ascending order.
 
     Args:
-        size: how many, at most 2³².
+        size: at most 2³².
         key: 32 bytes that were never used before.
 
     Returns:
@@ -211,16 +211,16 @@ def permutation(size: int, key: bytes) -> Ints:
     Raises:
         SamplerError: The key has another length.
 
-    Privacy: private; who knows it knows whose place is whose.
+    Privacy: private; it links each position to its user.
     """
     if len(key) != 32:
-        raise SamplerError("a key has 32 bytes; take it from entropy.OperatingSystem().key()")
+        raise SamplerError("a key must have 32 bytes; take it from entropy.OperatingSystem().key()")
     calls = [_keystream(key, n * chacha.BLOCKS, (0, 0, 0)) for n in range(-(-size // chacha.WORDS))]
     return np.argsort(np.concatenate([np.empty(0, np.uint64), *calls])[:size], kind="stable")
 
 
 def unit_rows(shape: tuple[int, int], direction: bytes, length: bytes) -> Floats:
-    """Rows of density ∝ exp(−‖b‖₂), in floating point: for reproductions, never for a private release.
+    """Rows of density ∝ exp(−‖b‖₂), in floating point. Only for reproductions, never for private releases.
 
     Args:
         shape: (n, d).
@@ -239,12 +239,13 @@ def unit_rows(shape: tuple[int, int], direction: bytes, length: bytes) -> Floats
 
 
 def self_test() -> None:
-    """Known answers, agreement with exact arithmetic, and goodness of fit, of draws from a fixed key.
+    """Test draws from a fixed key: known answers, agreement with exact arithmetic, and goodness of fit.
 
-    The key is fixed, so this never fails by chance. The fit is Pearson's χ² of the sizes of 2¹⁵ draws.
+    The key is fixed, so this never fails by chance. The fit is Pearson's χ² of the absolute values of 2¹⁵
+    draws.
 
     Raises:
-        SamplerError: Noise drawn here would not have the law that is claimed for it.
+        SamplerError: Noise drawn on this machine would not have the claimed distribution.
 
     Privacy: public.
     """
@@ -254,23 +255,23 @@ def self_test() -> None:
         _add(law, draws, scale, key, 1)
         if hashlib.sha256(draws.astype("<i8").tobytes()).hexdigest() != answer:
             raise SamplerError(
-                f"draws of scale {scale:.6g} are not the known ones; release nothing from here"
+                f"draws of scale {scale:.6g} are not the known ones; release nothing from this machine"
             )
         if any(draws[i] != exact_draw(law, scale, key, i) for i in range(0, _TESTED, _TESTED // 4)):
             raise SamplerError(
-                f"draws of scale {scale:.6g} are not the exact ones; release nothing from here"
+                f"draws of scale {scale:.6g} are not the exact ones; release nothing from this machine"
             )
     counted = count_draws(key, _COUNTED, (0, 1), 0, _TESTED)
     if hashlib.sha256(counted.astype("<i8").tobytes()).hexdigest() != _COUNTED_ANSWER:
-        raise SamplerError("draws of counts are not the known ones; release nothing from here")
+        raise SamplerError("draws of counts are not the known ones; release nothing from this machine")
     if any(counted[i] != exact_count(key, _COUNTED, (0, 1), i) for i in range(0, _TESTED, _TESTED // 4)):
-        raise SamplerError("draws of counts are not the exact ones; release nothing from here")
+        raise SamplerError("draws of counts are not the exact ones; release nothing from this machine")
     if _misfit(rounded_gaussian(_TESTED, 3.0, key, threads=1), 3.0) > _MISFIT:
-        raise SamplerError("draws do not fit their law; release nothing from here")
+        raise SamplerError("draws do not fit their law; release nothing from this machine")
 
 
 def _misfit(draws: Ints, sigma: float) -> float:
-    """Pearson's χ² of |K| ≤ 9 and beyond."""
+    """Pearson's χ² over the bins |K| = 0 … 9 and above."""
     edges = [Fraction(2 * k + 1, 2) / Fraction(sigma) for k in range(10)]
     tails = [1.0] + [GAUSSIAN.survival(x, 64, False) / 2**64 for x in edges] + [0.0]
     expected = -draws.size * np.diff(tails)

@@ -1,8 +1,9 @@
-"""Noise on every cell of a sparse matrix, at the price of the cells that reach a threshold.
+"""Noise on every cell of a sparse matrix, without visiting empty cells that stay below a threshold.
 
-A cell that is there gets its own noise. The empty ones are taken in runs of whole rows, and in each run the
-*gaps* between those whose noise reaches the threshold are drawn in turn: independent cells have no other law
-(see ``counts``). Runs depend on the shape alone, so the cells do not depend on the number of threads.
+Each stored cell gets its own noise. Empty cells are processed in runs of whole rows. In each run the *gaps*
+between cells whose noise reaches the threshold are drawn one after another, which gives the same distribution
+as noise on every cell (see ``geometric``). Runs depend only on the shape, so the result does not depend on
+the number of threads.
 """
 
 from collections.abc import Callable
@@ -15,10 +16,10 @@ from hushrec.kernels.noise.sparse_cells import merge
 from hushrec.privacy.noise.geometric import Count, excesses, gaps, passing
 
 Draw = Callable[[Count, tuple[int, int], int, int], Ints]
-"""``sampling.count_draws`` with its key."""
+"""``sampler.count_draws`` with its key."""
 
-_RUN = 2**18  # cells, about
-_LONGEST = 2**31  # gap: no run has more cells
+_RUN = 2**18  # approximate number of cells
+_LONGEST = 2**31  # longest gap: no run has more cells
 _GAPS, _EXCESSES = 0, 1
 
 
@@ -34,23 +35,24 @@ def reaching(
     draw: Draw,
     threads: int = 2,
 ) -> tuple[Ints, Ints32, Ints32]:
-    """The cells of a matrix, rounded Laplace noise on all of them, that reach a threshold; clamped to ±limit.
+    """Add rounded Laplace noise to all cells of a matrix; return those that reach a threshold, clamped.
 
     Args:
         shape: rows and columns.
-        indptr, columns: the cells that are there, in compressed rows.
-        values: theirs, their noise included; the other cells are 0, and their noise is drawn here.
-        threshold: smallest size that is listed, at least 1.
-        limit: at least ``threshold``.
+        indptr, columns: the stored cells, as CSR rows.
+        values: values of the stored cells with their noise; the noise of all other cells, which are 0, is
+            drawn here.
+        threshold: smallest absolute value of a listed cell, at least 1.
+        limit: cells are clamped to ±limit; at least ``threshold``.
         scale: b in integers, from 0.1 to 2⁵⁰.
-        draw: of a key that was never used before.
-        threads: how many threads draw.
+        draw: draws from a key that was never used before.
+        threads: number of threads.
 
     Returns:
         indptr, columns and values of the listed cells.
 
     Raises:
-        SamplerError: The threshold is beyond any noise that is ever seen.
+        SamplerError: The threshold is out of reach of the noise.
 
     Privacy: charged by the caller.
     """
@@ -87,6 +89,6 @@ def reaching(
     del runs
     starts = np.zeros(rows + 1, np.int64)
     np.cumsum(np.concatenate(parts.pop(0)), out=starts[1:])
-    # One by one, so that no more than one of them is there twice.
+    # One by one, so that at most one of them is in memory twice.
     listed = np.concatenate(parts.pop(0))
     return starts, listed, np.concatenate(parts.pop(0))
