@@ -223,7 +223,7 @@ def test_a_charge_that_was_given_up_stays_so(path: Path, folder: Path, make_plan
     ledger.charge(make_plan(0.5), 0)  # somebody else needs the slot: the first charge is burnt
     spent = ledger.spent
     for slot in (None, 0, 1):
-        with bound(folder, ledger) as checkpoint, pytest.raises(CheckpointError, match="given up"):
+        with bound(folder, ledger) as checkpoint, pytest.raises(CheckpointError, match="is burnt"):
             ledger.charge(make_plan(0.5), slot, checkpoint)
     assert ledger.spent == spent
 

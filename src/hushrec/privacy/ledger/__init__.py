@@ -1,1 +1,1 @@
-"""What was spent, on disk before anything is drawn."""
+"""The record of what was spent, on disk before any noise is drawn."""

@@ -1,4 +1,4 @@
-"""What a release says that it cannot promise, or only on a condition: for what it is, and for its ledger."""
+"""Caveats: what a release does not promise, or only under a condition, because of itself or its ledger."""
 
 from collections.abc import Iterable, Sequence
 
@@ -7,19 +7,19 @@ from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.ledger.history import Entry
 
 UNPROTECTED = "not private"
-"""How a caveat begins where nothing is promised."""
+"""Start of a caveat if nothing is promised."""
 CONDITIONAL = "conditional on convergence"
-"""How a caveat begins where all hangs on a chain."""
+"""Start of a caveat if ε holds only for a converged Markov chain."""
 UNCOVERED = "groups not covered"
-"""How a caveat begins where no ε covers the groups that items were replaced by."""
+"""Start of a caveat if no ε covers the groups that replace items."""
 CLAIMED = "author's claim"
-"""How a caveat begins, or goes on after one of the last two, where all hangs on code outside hushrec."""
+"""Start of a caveat, or second part after one of the last two, if ε depends on code outside hushrec."""
 
 
 def inherited(caveat: str, entries: Iterable[Entry]) -> str:
-    """A release's caveat, or that of its ledger where an earlier release was not private.
+    """A release's caveat, or that of its ledger if an earlier release was not private.
 
-    Whoever knows the seed has the exact sums of that release: nothing after it can promise ε.
+    Anyone with the seed can compute the exact sums of that release, so no later release can promise ε.
 
     Privacy: public.
     """
@@ -29,7 +29,7 @@ def inherited(caveat: str, entries: Iterable[Entry]) -> str:
 
 
 def conditional(caveat: str, plan: Plan, entries: Sequence[Entry]) -> str:
-    """A release's caveat, or the condition under which its plan and its ledger's total hold.
+    """A release's caveat, or the condition under which its plan's ε and its ledger's total hold.
 
     Privacy: public.
     """
@@ -49,7 +49,7 @@ def _uncovered(plan: Plan, entries: Sequence[Entry]) -> str:
 
 
 def _claimed(plan: Plan, entries: Sequence[Entry]) -> str:
-    """Whose word it rests on that an earlier release kept to what the ledger counts for it, too."""
+    """The claim of an outside author, for this plan or for an earlier release of the ledger."""
     if plan.foreign:
         return f"{CLAIMED}: {plan.claim}"
     if any(CLAIMED in entry.caveat for entry in entries):

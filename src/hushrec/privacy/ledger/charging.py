@@ -1,4 +1,4 @@
-"""What charging does to a ledger: book a plan, or find the charge that a checkpoint goes on under."""
+"""Charging a ledger: book a plan, or find the charge under which a checkpoint resumes."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from hushrec.privacy.noise.entropy import Entropy
 
 
 def commitment(entropy: Entropy | None, ledger: str) -> str:
-    """What a ledger records of a checkpoint; empty for any other source of noise.
+    """The commitment that a ledger records for a checkpoint; empty for any other source of noise.
 
     Args:
         entropy: where the noise comes from.
@@ -28,12 +28,12 @@ def commitment(entropy: Entropy | None, ledger: str) -> str:
 
 
 def finished(history: History, plan: Plan, slot: int | None, checkpoint: str) -> Charge | None:
-    """The charge whose stored artefact answers for a plan; None if there is none.
+    """The finished charge of a plan, whose artefact is stored; None if there is none.
 
     Args:
-        history: of the ledger.
+        history: history of the ledger.
         plan: what was measured.
-        slot: the release slot; None for the one that a checkpoint was charged in.
+        slot: the release slot; None for the slot of the checkpoint's charge.
         checkpoint: the commitment; empty for none.
 
     Privacy: public.
@@ -44,20 +44,20 @@ def finished(history: History, plan: Plan, slot: int | None, checkpoint: str) ->
 
 
 def resumed(session: Session, plan: Plan, slot: int | None, checkpoint: str) -> Charge | None:
-    """The open charge of a checkpoint: it was paid for, and may be used until its artefact is stored.
+    """The open charge of a checkpoint. It may be used until its artefact is stored.
 
     Args:
         session: a transaction on the ledger.
         plan: what will be measured.
-        slot: the release slot; None for whichever the charge has.
+        slot: the release slot; None for any.
         checkpoint: the commitment; empty for none.
 
     Returns:
-        None where nothing was charged under this checkpoint.
+        The charge, or None if nothing was charged under this checkpoint.
 
     Raises:
-        GrantError: Its artefact is stored.
-        CheckpointError: It was burnt, or is for another plan or slot.
+        GrantError: The charge's artefact is stored already.
+        CheckpointError: The charge was burnt, or is for another plan or slot.
 
     Privacy: public.
     """
@@ -68,30 +68,30 @@ def resumed(session: Session, plan: Plan, slot: int | None, checkpoint: str) -> 
         raise _finished(charge.slot)
     if charge.state == "burnt":
         raise CheckpointError(
-            "the charge of this checkpoint was given up: its slot was charged anew; delete the checkpoint's "
-            "folder, and fit anew"
+            "the charge of this checkpoint is burnt, because its slot was charged again; delete the "
+            "checkpoint's folder, and fit again"
         )
     if slot not in (None, charge.slot) or charge.key != plan.key(session.history.id, charge.slot):
-        raise CheckpointError("this checkpoint was charged for another plan or slot; go on with that one")
+        raise CheckpointError("this checkpoint was charged for another plan or slot; resume with those")
     return charge
 
 
 def entered(
     session: Session, plan: Plan, slot: int | None, caveat: str, checkpoint: str, *, bounded: bool
 ) -> Charge:
-    """Book every measurement of a plan, each as its own entry.
+    """Book every measurement of a plan as an entry of its own.
 
     Args:
         session: a transaction on the ledger.
         plan: what will be measured.
         slot: the release slot; None for the next free one.
-        caveat: why its release claims nothing, if so.
-        checkpoint: commitment of the checkpoint that may go on under it; empty for none.
-        bounded: whether losses without a known bound are left out of what the total must cover: what nobody
-            keeps promises nothing, so a ledger in memory may book them.
+        caveat: why its release claims no ε; empty if it does.
+        checkpoint: commitment of the checkpoint that may resume under this charge; empty for none.
+        bounded: whether the total ignores losses without a known bound. Only a ledger in memory does, because
+            its releases claim nothing.
 
     Raises:
-        BudgetExceeded: The ledger has less left.
+        BudgetExceeded: The ledger has less left than the plan costs.
         BudgetError: The slot is beyond the horizon.
         GrantError: The slot holds a finished release.
 
@@ -112,7 +112,7 @@ def entered(
     if not 0 <= slot < history.horizon:
         raise BudgetError(
             f"slot {slot} is beyond the horizon of {history.horizon} releases; name an unfinished slot "
-            "to charge it anew, or let the ledger's owner extend the horizon"
+            "to charge it again, or let the ledger's owner extend the horizon"
         )
     number, key = history.head.seq + 1, plan.key(history.id, slot)
     charge = Charge(number, slot, key, plan.model, plan.domain_digest, checkpoint=checkpoint)
@@ -123,11 +123,11 @@ def entered(
 
 
 def stamp(session: Session, charge: Charge, file: str | None, size: int) -> dict[str, Any]:
-    """What a release says about its ledger: where it stood when the charge was booked, as JSON values.
+    """What a release says about its ledger: its state when the charge was booked, as JSON values.
 
     Args:
         session: a transaction on the ledger.
-        charge: booked with one record a measurement.
+        charge: a charge that was booked with one record per measurement.
         file: name of the ledger's file; None for one in memory.
         size: number of measurements.
 
@@ -148,6 +148,6 @@ def stamp(session: Session, charge: Charge, file: str | None, size: int) -> dict
 
 def _finished(slot: int) -> GrantError:
     return GrantError(
-        f"slot {slot} holds a finished release; its bytes are in stored(plan, {slot}), and a new release "
-        "takes the next slot"
+        f"slot {slot} holds a finished release; get its bytes with stored(plan, {slot}), or use the next "
+        "slot for a new release"
     )

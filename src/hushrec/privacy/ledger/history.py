@@ -1,7 +1,7 @@
-"""The ledger's history: an append-only chain of records, and what replaying it says.
+"""The ledger's history: an append-only hash chain of records, and the state that replaying it gives.
 
-Each record is canonical JSON and hashed together with the hash before it, so that altering, dropping or
-reordering one changes every hash after it. All that the ledger knows is replayed from here.
+Each record is canonical JSON and is hashed together with the previous hash, so that altering, dropping or
+reordering a record changes every later hash. The whole state of the ledger is replayed from this chain.
 """
 
 import hashlib
@@ -28,12 +28,12 @@ _NEXT: dict[str, tuple[State, ...]] = {
     "published": ("sampled",),
     "burnt": ("charged", "sampled"),
 }
-"""From which states a charge may come into each."""
+"""The states from which a charge may enter each state."""
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Where a ledger's history ends: number and hash (hex) of its last record.
+    """The end of a ledger's history: number and hash (hex) of its last record.
 
     Privacy: public; every release carries one.
     """
@@ -44,17 +44,17 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """One plan that was paid for.
+    """One charged plan.
 
     Args:
         number: ``seq`` of its first entry.
-        slot: the release slot it is for.
+        slot: its release slot.
         key: idempotency key of its plan.
         model: name of its model.
-        state: charged → sampled → published | burnt; a charge is never taken back.
+        state: charged → sampled → published | burnt; a charge is never refunded.
         sha256: digest of the stored artefact, hex; empty before it is sampled.
-        domain: digest of the public domain that it is of.
-        checkpoint: commitment of the checkpoint that may go on under it, hex; empty where there is none.
+        domain: digest of its public domain.
+        checkpoint: commitment of the checkpoint that may resume under it, hex; empty without one.
 
     Privacy: public.
     """
@@ -78,11 +78,10 @@ class Charge:
 class Entry:
     """One booked measurement, as the ledger shows it.
 
-    ``sigma`` is the standard deviation of the noise and ``rate`` the probability of each person to take part;
-    the three costs and the ``curve`` are in units of 1e-12, as in ``Spent``, and ``endless`` is 1 where no
-    finite one is known; ``state`` is that of the charge it belongs to; ``caveat`` says why its release claims
-    nothing, if so (with a known seed the noise can be taken off again: what was released under it is spent
-    whole).
+    ``sigma`` is the standard deviation of the noise; ``rate`` is the probability that each person takes part.
+    The three costs and the ``curve`` are in units of 1e-12, as in ``Spent``; ``endless`` is 1 if no finite
+    cost is known. ``state`` is the state of its charge. ``caveat`` says why its release claims no ε, if so:
+    with a known seed, for example, anyone can subtract the noise.
 
     Privacy: public.
     """
@@ -114,7 +113,7 @@ class Entry:
 
 
 def booking(charge: Charge, caveat: str, event: Event) -> dict[str, Any]:
-    """The record that books one measurement of a charge.
+    """Build the record that books one measurement of a charge.
 
     Privacy: public.
     """
@@ -145,27 +144,27 @@ def booking(charge: Charge, caveat: str, event: Event) -> dict[str, Any]:
 
 
 def opening(total: Budget, horizon: int) -> dict[str, Any]:
-    """The first record of a ledger.
+    """Build the first record of a ledger.
 
     Raises:
-        BudgetError: There is no release in the horizon.
+        BudgetError: The horizon is below 1.
 
     Privacy: public.
     """
     if horizon < 1:
-        raise BudgetError("a horizon is at least one release")
+        raise BudgetError("the horizon must be at least one release")
     return {"kind": "opened", "id": secrets.token_hex(16), "total": total.model_dump(), "horizon": horizon}
 
 
 class History:
-    """A chain of records, replayed as they are appended.
+    """A chain of records. Each is replayed when it is appended or loaded.
 
     Attributes:
         id: the population's identifier; empty before the first record.
         total: the owner's budget.
-        horizon: how many release slots there are.
+        horizon: number of release slots.
         spent: sum of all charges.
-        route: how the total is counted, as the first charge settled it; empty before it.
+        route: how the total is counted, fixed by the first charge; empty before it.
         charges: every charge by number.
 
     Privacy: public.
@@ -185,13 +184,13 @@ class History:
 
     @property
     def spent_epsilon(self) -> int:
-        """ε spent at the ledger's δ, in units of 1e-12, rounded up; of what has a bound (ledgers on disk hold
-        nothing else)."""
+        """ε spent at the ledger's δ, in units of 1e-12, rounded up. Losses without a bound, which only a
+        ledger in memory holds, are left out."""
         return counted(self.spent.bounded, self.route, self.total.delta)
 
     @property
     def remaining(self) -> float:
-        """ε of the total that is unspent, at the ledger's δ, rounded down."""
+        """Unspent ε of the total, at the ledger's δ, rounded down."""
         if self.spent.endless:
             return 0.0
         return fixed_point.float_below(
@@ -200,24 +199,24 @@ class History:
 
     def holds(self, head: Head) -> bool:
         """Whether a head is part of this history."""
-        # Of a file that somebody wrote: 1.0 and True are in the range, and no numbers of a record.
+        # The head comes from a file: 1.0 and True are in the range, but are not record numbers.
         known = type(head.seq) is int and head.seq in range(len(self._hashes))
         return known and self._hashes[head.seq].hex() == head.hash
 
     def covers(self, domain: str) -> bool:
-        """Whether anything was charged for a domain, by its digest."""
+        """Whether anything was charged for the domain with this digest."""
         return any(charge.domain == domain for charge in self.charges.values())
 
     def at(self, seq: int) -> Head:
-        """Where the history ended when it had this record last."""
+        """The end of the history when this record was the last."""
         return Head(seq, self._hashes[seq].hex())
 
     def under(self, checkpoint: str) -> Charge | None:
-        """The charge that a checkpoint goes on under, by its commitment, burnt or not."""
+        """The charge under which a checkpoint resumes, by its commitment; it may be burnt."""
         return next((c for c in self.charges.values() if checkpoint and c.checkpoint == checkpoint), None)
 
     def latest(self, slot: int) -> Charge | None:
-        """The charge that a slot was last used for, burnt ones aside."""
+        """The slot's last charge, ignoring burnt ones."""
         live = [c for c in self.charges.values() if c.slot == slot and c.state != "burnt"]
         return live[-1] if live else None
 
@@ -240,7 +239,7 @@ class History:
         """Add a record and replay it.
 
         Returns:
-            Its number, text and hash, to be stored.
+            Its number, text and hash, for storage.
         """
         body = json.dumps(facts, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
         seq = len(self._hashes)
@@ -252,7 +251,7 @@ class History:
         """Replay a stored record.
 
         Raises:
-            LedgerDamaged: It is not the one that was stored at this place.
+            LedgerDamaged: It differs from the record that was stored at this place.
         """
         place = len(self._hashes)
         if seq != place or not isinstance(body, bytes) or self._link(place, body) != digest:
@@ -293,7 +292,7 @@ def _route(facts: dict[str, Any]) -> str:
     route = str(facts.get("route"))
     if route not in ROUTES:
         raise LedgerDamaged(
-            "the ledger counts its total in a way that this hushrec does not know; upgrade it"
+            "the ledger counts its total in a way that this version does not know; upgrade hushrec"
         )
     return route
 
@@ -302,6 +301,6 @@ def _spent(facts: dict[str, Any]) -> Spent:
     curve = tuple(facts.get("curve", ()))
     if len(curve) not in (0, len(ORDERS)):
         raise LedgerDamaged(
-            "the ledger holds divergences at other orders than this hushrec knows; upgrade it"
+            "the ledger holds divergences at orders that this version does not know; upgrade hushrec"
         )
     return Spent(facts["rho"], facts["pure"], facts["pure_rho"], facts.get("endless", 0), curve)

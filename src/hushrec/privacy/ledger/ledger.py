@@ -1,8 +1,8 @@
-"""The ledger: how much privacy a population may lose, how much it has lost, and to what.
+"""The ledger: how much privacy a population may lose, how much it has lost, and to which releases.
 
-One ledger a population. Models, metrics, tuning and retraining all charge it. A charge is on disk before the
-grant exists that adds the noise, so whatever was published was charged. A missing, damaged or restored ledger
-grants nothing. Nothing here reads a clock.
+Each population has one ledger. Models, metrics, tuning and retraining all charge it. A charge is on disk
+before the grant that adds the noise exists, so every published value was charged. A missing, damaged or
+restored ledger grants nothing. Nothing here reads a clock.
 """
 
 import hashlib
@@ -31,8 +31,7 @@ from hushrec.privacy.noise.entropy import Entropy, OperatingSystem
 class Ledger:
     """An append-only, durable account of one population's privacy budget.
 
-    Start one with ``create``, once; ``open`` it from then on. It may be used from several threads and
-    processes at once.
+    Call ``create`` once, and ``open`` from then on. Several threads and processes may use it at once.
 
     Attributes:
         path: its file; None for one in memory.
@@ -52,27 +51,27 @@ class Ledger:
     def create(
         cls, path: str | os.PathLike[str], total: Budget, horizon: int = 1, *, domain: str | None = None
     ) -> "Ledger":
-        """Start a population's ledger: once, and on purpose, for nothing else does.
+        """Create a population's ledger. Do this once; nothing else creates one.
 
         Args:
             path: a file that does not exist, on a local disk. Only its owner may read it (0600).
             total: what the population may lose over all releases.
-            horizon: how many releases the owner means to make.
-            domain: ``Domain.digest`` of what will be charged. Without it nobody can tell whose the ledgers
-                and releases in the same folder are: they are named in a ``LedgerWarning``, and the first
-                charge is refused if they are of the same people.
+            horizon: largest number of releases.
+            domain: ``Domain.digest`` of what will be charged. Without it hushrec cannot tell whether ledgers
+                and releases in the same folder are of the same people. A ``LedgerWarning`` then names them,
+                and the first charge is refused if they are.
 
         Raises:
-            LedgerError: There is a ledger already, or a ledger or release of the same people beside it.
-            LedgerMissing: A release beside it names a ledger of this file name: it was lost, not never made.
+            LedgerError: It exists already, or a ledger or release in its folder is of the same people.
+            LedgerMissing: A release in the folder names a ledger of this file name, which was lost.
         """
         where = Path(path).resolve()
         first = opening(total, horizon)
         surroundings.require_startable(where, total, domain)
         if domain is None and (beside := surroundings.beside(where)):
             warnings.warn(
-                f"a new ledger {where.name} is started beside {beside}. One population has one ledger: if "
-                "these are of the same people, charge that of theirs, and delete the new one",
+                f"a new ledger {where.name} is created beside {beside}. A population has only one ledger: if "
+                "these are of the same people, charge their ledger and delete the new one",
                 LedgerWarning,
                 stacklevel=2,
             )
@@ -84,10 +83,10 @@ class Ledger:
         """Open a ledger and verify all of it.
 
         Raises:
-            LedgerMissing: There is no file, and none is started; or a release beside it names a ledger that
-                this is not.
+            LedgerMissing: The file does not exist (none is created), or a release in the folder names another
+                ledger of this file name.
             LedgerDamaged: It is unreadable, altered, or of an unknown schema.
-            LedgerStale: A release beside it names a later state: a backup was restored.
+            LedgerStale: A release in the folder names a later state: a backup was restored.
         """
         where = Path(path).resolve()
         if not where.exists():
@@ -99,7 +98,7 @@ class Ledger:
 
     @classmethod
     def ephemeral(cls, total: Budget, horizon: int = 1_000_000) -> "Ledger":
-        """A ledger in memory, for experiments. It is forgotten, so its releases claim nothing."""
+        """A ledger in memory, for experiments. It is not kept, so its releases claim nothing."""
         store = Store(None)
         store.fill(opening(total, horizon))
         return cls(store)
@@ -112,25 +111,25 @@ class Ledger:
 
     @property
     def horizon(self) -> int:
-        """How many release slots there are."""
+        """Number of release slots."""
         with self._reading() as session:
             return session.history.horizon
 
     @property
     def spent(self) -> Spent:
-        """What it has lost so far. Of its bounds the ledger counts the one that ``holds`` names."""
+        """What it has lost so far. ``holds`` names the bound that the ledger counts."""
         with self._reading() as session:
             return session.history.spent
 
     @property
     def remaining(self) -> float:
-        """ε of the total that is unspent, at the ledger's δ and as it counts, rounded down."""
+        """Unspent ε of the total, at the ledger's δ and by its bound, rounded down."""
         with self._reading() as session:
             return session.history.remaining
 
     @property
     def holds(self) -> str:
-        """For which releases the total holds, in words; empty where nothing was charged."""
+        """The releases for which the total holds, in words; empty if nothing was charged."""
         with self._reading() as session:
             return spelled(session.history.spent, session.history.route)
 
@@ -141,29 +140,29 @@ class Ledger:
             return session.history.head
 
     def entries(self) -> tuple[Entry, ...]:
-        """Every measurement that was booked, in order."""
+        """Every booked measurement, in order."""
         with self._reading() as session:
             return tuple(session.history.entries())
 
     def stored(self, plan: Plan, slot: int | None, entropy: Entropy | None = None) -> bytes | None:
-        """The artefact that this plan was charged for in this slot, byte for byte; None if there is none.
+        """The stored artefact of this plan in this slot, byte for byte; None if there is none.
 
         Args:
             plan: what was measured.
-            slot: the release slot; None for the one that a checkpoint was charged in.
-            entropy: the checkpoint, if that is where the noise came from.
+            slot: the release slot; None for the slot of the checkpoint's charge.
+            entropy: the checkpoint, if the noise came from one.
 
         Raises:
-            LedgerDamaged: The bytes are not those that were stored.
+            LedgerDamaged: The bytes differ from those that were stored.
         """
         with self._reading() as session:
             charge = finished(session.history, plan, slot, commitment(entropy, self.id))
             return None if charge is None else session.kept(charge)
 
     def handed_out(self, plan: Plan, slot: int | None, entropy: Entropy | None = None) -> None:
-        """Record that what ``stored`` answered has left the building, if that is not recorded yet.
+        """Record that the artefact that ``stored`` returned was published, unless this is recorded already.
 
-        A fit that was killed after its artefact was stored has not told the ledger what became of it.
+        A fit that was killed after storing its artefact has not recorded this.
 
         Args:
             plan: what was measured.
@@ -171,7 +170,7 @@ class Ledger:
             entropy: as for ``stored``.
 
         Raises:
-            LedgerError: It could not be written.
+            LedgerError: The ledger could not be written.
         """
         mark = commitment(entropy, self.id)
         with self._reading() as session:
@@ -184,32 +183,32 @@ class Ledger:
                 session.append(kind="published", charge=charge.number)
 
     def charge(self, plan: Plan, slot: int | None = None, entropy: Entropy | None = None) -> Grant:
-        """Pay for a plan, durably, and get the right to make its measurements.
+        """Charge a plan durably, and return the right to make its measurements.
 
-        A slot whose charge was never finished (a crash, say) is burnt and paid for again: noise is never
-        drawn twice under one charge. A checkpoint draws the same noise again, so its own unfinished charge is
-        granted again and costs nothing more.
+        If a slot holds an unfinished charge, for example after a crash, that charge is burnt and the slot is
+        charged again: noise is never drawn twice under one charge. A checkpoint draws the same noise again,
+        so its own unfinished charge is granted again at no extra cost.
 
         Args:
             plan: what will be measured.
             slot: the release slot, 0 ≤ slot < horizon; None for the next free one, or the checkpoint's.
-            entropy: where the noise comes from; the operating system unless told otherwise. A checkpoint is
-                bound to its fit and to this ledger before.
+            entropy: source of the noise; by default the operating system. A checkpoint must already be bound
+                to its fit and to this ledger.
 
         Returns:
             The grant, once the charge is on disk.
 
         Raises:
-            BudgetExceeded: The ledger has less left; nothing was charged.
-            BudgetError: Unit, adjacency, δ or slot do not fit this ledger, or the plan's noise is for seeded
-                experiments alone; nothing was charged.
+            BudgetExceeded: The ledger has less left than the plan costs; nothing was charged.
+            BudgetError: Unit, adjacency, δ or slot does not fit this ledger, or the plan is only for seeded
+                experiments; nothing was charged.
             GrantError: The slot holds a finished release; nothing was charged.
-            LedgerError: This would be the ledger's first charge for a domain for which another ledger, or a
-                release of another ledger, in its folder was charged; nothing was charged. Seeded charges,
-                which claim nothing, are not refused.
-            CheckpointError: The checkpoint's charge was given up, or it is bound to another ledger; nothing
-                was charged.
-            LedgerError: The ledger cannot be relied on, or could not be written; nothing is granted.
+            LedgerError: This would be the ledger's first charge for a domain that another ledger in the
+                folder, or a release of another ledger, was charged for; nothing was charged. Seeded charges
+                claim nothing and are not refused.
+            CheckpointError: The checkpoint's charge is burnt, or it is bound to another ledger; nothing was
+                charged.
+            LedgerError: The ledger is not reliable, or could not be written; nothing is granted.
 
         Privacy: charged (every event of the plan).
         """
@@ -243,11 +242,11 @@ class Ledger:
         )
 
     def sampled(self, grant: Grant, artefact: bytes) -> None:
-        """Store what a grant was used for; from now on its slot answers with these bytes.
+        """Store the artefact made with a grant; from now on its slot returns these bytes.
 
         Raises:
             GrantError: The grant is not this ledger's, or was burnt or stored before.
-            LedgerError: It could not be written.
+            LedgerError: The ledger could not be written.
         """
         grant.close()
         with self._writing() as session:
@@ -259,33 +258,33 @@ class Ledger:
         failpoint("after-store")
 
     def published(self, grant: Grant) -> None:
-        """Record that the stored artefact has left the building.
+        """Record that the stored artefact was published.
 
         Raises:
             GrantError: The grant is not this ledger's, or its artefact was never stored.
-            LedgerError: It could not be written.
+            LedgerError: The ledger could not be written.
         """
         with self._writing() as session:
             session.append(kind="published", charge=self._of(grant, session, "sampled").number)
         failpoint("after-publish")
 
     def burn(self, grant: Grant) -> None:
-        """Give a charge up: it stays spent, and its slot may be charged anew.
+        """Burn a charge: it stays spent, and its slot may be charged again.
 
         Raises:
             GrantError: The grant is not this ledger's, or was published or burnt before.
-            LedgerError: It could not be written.
+            LedgerError: The ledger could not be written.
         """
         grant.close()
         with self._writing() as session:
             session.append(kind="burnt", charge=self._of(grant, session, "charged", "sampled").number)
 
     def extend(self, total: Budget, horizon: int | None = None) -> None:
-        """The owner's decision to allow more, recorded like everything else.
+        """Record the owner's decision to raise the total or the horizon.
 
         Raises:
-            BudgetError: Unit, adjacency or δ differ, or the total or the horizon would shrink.
-            LedgerError: It could not be written.
+            BudgetError: Unit, adjacency or δ differs, or the total or the horizon would shrink.
+            LedgerError: The ledger could not be written.
         """
         with self._writing() as session:
             history = session.history
@@ -299,13 +298,13 @@ class Ledger:
     def _of(self, grant: Grant, session: Session, *states: str) -> Charge:
         charge = session.history.charges.get(grant.charge)
         if grant.ledger.get("id") != self.id or charge is None:
-            raise GrantError("this grant was charged to another ledger")
+            raise GrantError("this grant was charged to another ledger; use that one")
         if charge.state not in states:
-            raise GrantError(f"this grant's charge is {charge.state}, and not {' or '.join(states)}")
+            raise GrantError(f"this grant's charge is {charge.state}, not {' or '.join(states)}")
         return charge
 
     def _caveat(self, entropy: Entropy) -> str:
-        if type(entropy) not in (OperatingSystem, Checkpoint):  # no other source can vouch for itself
+        if type(entropy) not in (OperatingSystem, Checkpoint):  # no other source can prove that it is secret
             return "not private: seeded"
         return "" if self.path else "not private: the ledger was not kept"
 
@@ -326,15 +325,15 @@ class Ledger:
         self._seen = session.history.head
 
     def _anchors(self) -> list[witnesses.Anchor]:
-        # Read before the history is: a release that appears in between names a record that will be there.
+        # Read before the history: a release that appears in between names a record that will be there.
         return witnesses.beside(self.path) if self.path else []
 
     def _compare(self, history: History, beside: list[witnesses.Anchor]) -> None:
-        """Refuse a history that has forgotten what a release, or this process, has seen."""
+        """Refuse a history that lacks a record that a release, or this process, has seen."""
         witnesses.require_known(beside, self.path, history)
         if self._seen and not history.holds(self._seen):
             raise LedgerStale(
-                "the ledger was put back to an earlier state while it was open; put the latest copy back"
+                "the ledger was restored to an earlier state while it was open; put the latest copy back"
             )
 
 

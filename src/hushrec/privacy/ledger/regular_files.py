@@ -1,4 +1,4 @@
-"""Reading what somebody may have left in a folder: regular files alone, and without waiting for anything.
+"""Safe reading of files in a shared folder: regular files only, and without blocking.
 
 Privacy: public.
 """
@@ -15,10 +15,10 @@ from hushrec.escapes import escaped
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """A regular file, to be read. A pipe would wait for somebody to write, a device might never end.
+    """Open a regular file for reading. A pipe could block, and a device might never end.
 
     Raises:
-        OSError: It is none, is gone, or may not be read.
+        OSError: It is not a regular file, is gone, or cannot be read.
     """
     if not stat.S_ISREG(path.stat().st_mode):
         raise OSError("not a regular file")
@@ -27,10 +27,10 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def shown(name: object) -> str:
-    """A name out of a folder or a file as it may be printed: one line, no control characters, not long."""
+    """A name from a folder or file, safe to print: one short line without control characters."""
     text = escaped(str(name))
     return text if len(text) <= 80 else f"{text[:77]}…"
 
 
 def _at_once(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # should it have become a pipe meanwhile
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # in case it has become a pipe meanwhile

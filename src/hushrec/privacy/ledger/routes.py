@@ -1,21 +1,22 @@
-"""How a ledger counts its total, settled by its first charge, so that no release can choose it.
+"""How a ledger counts its total: the first charge fixes the route, so that no release can choose it.
 
-Whoever plans a release after seeing earlier ones can choose its noise, and which bound on the total comes out
-smallest. A total that is the smallest of several bounds is then no bound, even if each of them is one. So the
-first charge, which depends on no outcome, settles the one that counts:
+A release that is planned after seeing earlier ones can choose its noise, and so which bound on the total
+is smallest. The smallest of several valid bounds is then not a valid bound. So the first charge, which does
+not depend on any outcome, fixes the bound that counts, the *route*:
 
-- ``exact``: Gaussian noise alone, which composes exactly in ρ, or pure ε's alone, which add. Both hold for
-  later measurements chosen after seeing earlier ones (Smith & Thakurta 2022; Rogers et al. 2016).
-- ``concentrated``: zCDP of everything but samples. Its ε is within the total exactly where ρ is within what
-  the total allows: at the order that is best for that largest ρ, whatever was spent. ρ adds as the next do.
-- an order α, as digits: Rényi divergences of everything at this one order. Up to a bound that is settled
-  beforehand they add also where later measurements are chosen after seeing earlier ones (Feldman & Zrnic
-  2021; Lécuyer 2021).
+- ``exact``: only Gaussian noise, which composes exactly in ρ, or only pure losses, which add. Both also hold
+  if later measurements are chosen after seeing earlier ones (Smith & Thakurta 2022; Rogers et al. 2016).
+- ``concentrated``: zCDP of everything except samples. Its ε is within the total exactly if ρ is at most the
+  largest ρ that the total allows. So in effect a single order counts, the best one for that largest ρ,
+  whatever was spent. ρ adds like the divergences below.
+- an order α, as digits: Rényi divergences of everything at this single order. Up to a bound that is fixed
+  beforehand they also add if later measurements are chosen after seeing earlier ones (Feldman & Zrnic 2021;
+  Lécuyer 2021).
 
-What comes later and does not go with the first charge's route leaves it: samples after Gaussian noise alone,
-say. From then on the total is the smallest bound on what the ledger has come to hold, and it holds for
-releases that were settled without looking at earlier ones. Whether a ledger leaves its route must not be
-chosen by outcomes either: a bound that only some outcomes keep to is none. The ledger says which holds.
+A later charge that does not fit the route leaves it, for example samples after Gaussian noise alone. From
+then on the total is the smallest bound on everything in the ledger, and it holds for releases that were
+planned without looking at earlier ones. Outcomes must not decide whether a ledger leaves its route either: a
+bound that only some outcomes keep to is not a bound. The ledger states which case applies.
 
 Privacy: public.
 """
@@ -31,7 +32,7 @@ ROUTES = (EXACT, CONCENTRATED, *map(str, ORDERS))
 
 
 def chosen(first: Spent, total: Budget) -> str:
-    """The route by which the most charges like the first are within the total.
+    """The route that allows the most charges like the first within the total.
 
     Args:
         first: what the first charge costs.
@@ -51,7 +52,7 @@ def chosen(first: Spent, total: Budget) -> str:
 
 
 def settled(spent: Spent, route: str) -> bool:
-    """Whether the route counts all that was spent, and holds whatever was chosen after seeing what.
+    """Whether the route covers everything spent, so that it also holds for adaptively chosen releases.
 
     Privacy: public.
     """
@@ -61,7 +62,7 @@ def settled(spent: Spent, route: str) -> bool:
 
 
 def counted(spent: Spent, route: str, delta: float) -> int:
-    """ε of a ledger at δ in units of 1e-12, rounded up: by its route, or the smallest bound where it left it.
+    """ε of a ledger at δ in units of 1e-12, rounded up: by its route, or the smallest bound off it.
 
     Raises:
         BudgetError: As ``Spent.epsilon_units``.
@@ -74,7 +75,7 @@ def counted(spent: Spent, route: str, delta: float) -> int:
 
 
 def spelled(spent: Spent, route: str) -> str:
-    """For whom a ledger's total holds, in words; empty where nothing was spent.
+    """The releases for which a ledger's total holds, in words; empty if nothing was spent.
 
     Privacy: public.
     """

@@ -1,7 +1,7 @@
-"""The ledger's file: SQLite in WAL mode, every commit forced to disk, what SQL can enforce said in SQL.
+"""The ledger's file: SQLite in WAL mode, with every commit forced to disk and constraints in SQL.
 
-A connection lives for one transaction. So nothing is shared between threads or across a fork, and at rest the
-ledger is one file, without a log beside it.
+A connection lives for one transaction. So threads and forked processes share nothing, and at rest the ledger
+is a single file without a log.
 """
 
 import functools
@@ -21,7 +21,7 @@ from hushrec.privacy.failpoints import failpoint
 from hushrec.privacy.ledger.history import Charge, History
 
 APPLICATION = 0x68757368
-"""By which a file of SQLite is known for a ledger."""
+"""SQLite application id of a ledger."""
 TAKEN = "there is a ledger already; open it (without --new-ledger)"
 _VERSION = 2
 _PATIENCE = 60.0  # seconds that one process waits for another's transaction
@@ -57,7 +57,7 @@ _PASSING = {
     sqlite3.SQLITE_IOERR: "the disk failed",
     sqlite3.SQLITE_READONLY: "the ledger is read-only; let this process write to it and its folder",
     sqlite3.SQLITE_CANTOPEN: "the ledger cannot be opened; give this process the right to read and write it",
-    sqlite3.SQLITE_CONSTRAINT: "it would exceed the total, or take something back",
+    sqlite3.SQLITE_CONSTRAINT: "it would exceed the total, or undo a record",
     sqlite3.SQLITE_TOOBIG: "the artefact is larger than a ledger can store",
 }
 
@@ -77,10 +77,10 @@ class Session:
             self.history.load(*record)
         if not self.history.id:
             raise LedgerDamaged("the ledger's records are gone; restore it and release nothing until then")
-        # The chain proves itself but for its end: the account says where that is, and what it comes to.
+        # The chain verifies itself except for its end; the account records the end and the sums.
         if database.execute("SELECT * FROM account").fetchall() != [(1, *_totals(self.history))]:
             raise LedgerDamaged(
-                "the ledger's records and its account disagree; restore it, release nothing until then"
+                "the ledger's records and its account disagree; restore it and release nothing until then"
             )
 
     def append(self, **facts: object) -> int:
@@ -90,7 +90,7 @@ class Session:
         return record[0]
 
     def settle(self) -> None:
-        """Bring the account up to date with the records: here the database refuses what exceeds the total."""
+        """Update the account from the records; the database refuses what exceeds the total."""
         self._database.execute(
             "UPDATE account SET (seq, head, rho, pure, pure_rho, spent_epsilon, total_epsilon)"
             " = (?, ?, ?, ?, ?, ?, ?)",
@@ -98,26 +98,28 @@ class Session:
         )
 
     def keep(self, charge: int, artefact: bytes) -> None:
-        """Store the bytes that a charge was spent on."""
+        """Store the artefact of a charge."""
         self._database.execute("INSERT INTO artefact VALUES (?, ?)", (charge, artefact))
 
     def kept(self, charge: Charge) -> bytes:
-        """The bytes that a charge was spent on.
+        """The artefact of a charge.
 
         Raises:
-            LedgerDamaged: They are gone or altered.
+            LedgerDamaged: It is gone or altered.
         """
         rows = self._database.execute(
             "SELECT content FROM artefact WHERE charge = ?", (charge.number,)
         ).fetchall()
         content = rows[0][0] if rows else None
         if not isinstance(content, bytes) or hashlib.sha256(content).hexdigest() != charge.sha256:
-            raise LedgerDamaged("a stored artefact is gone or altered; restore the ledger from a whole copy")
+            raise LedgerDamaged(
+                "a stored artefact is gone or altered; restore the ledger from an intact copy"
+            )
         return content
 
 
 class Store:
-    """A ledger's database, in a file or (``path`` None) in memory.
+    """A ledger's database, in a file, or in memory if ``path`` is None.
 
     Privacy: public.
     """
@@ -130,16 +132,16 @@ class Store:
             weakref.finalize(self, self._memory.close)
 
     def fill(self, first: dict[str, object]) -> None:
-        """Make the tables, and the first record, in an empty database in memory."""
+        """Create the tables and the first record in an empty database in memory."""
         assert self._memory is not None
         _fill(self._memory, first)
 
     @staticmethod
     def create(path: Path, first: dict[str, object]) -> None:
-        """Make a ledger file with its first record, whole or not at all.
+        """Create a ledger file with its first record, atomically.
 
         Raises:
-            LedgerError: There is one already, or none can be made there.
+            LedgerError: The file exists already, or cannot be created there.
         """
         try:
             with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
@@ -164,7 +166,7 @@ class Store:
         """
         with self._connection() as database:
             (width,) = database.execute("PRAGMA page_size").fetchone()
-            # SQLite notices missing pages, but takes a last page cut short for one that ends in zeros.
+            # SQLite notices missing pages, but reads a truncated last page as if it ended in zeros.
             cut = self.path and not self._log() and self.path.stat().st_size % width
             if cut or database.execute("PRAGMA integrity_check").fetchall() != [(b"ok",)]:
                 raise LedgerDamaged("the ledger's file is corrupt; restore it and release nothing until then")
@@ -177,14 +179,14 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[Session]:
-        """An exclusive transaction: on disk when the block ends, undone when it raises."""
+        """An exclusive transaction: on disk when the block ends, rolled back if it raises."""
         before = self._identity()
         with self._connection() as database, _transaction(database, "BEGIN IMMEDIATE"):
             session = Session(database)
             yield session
             session.settle()
         if self._identity() != before:
-            raise LedgerMissing("the ledger's file was moved or replaced while it was written; put it back")
+            raise LedgerMissing("the ledger's file was moved or replaced during a write; put it back")
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
@@ -202,7 +204,7 @@ class Store:
                 database.close()
 
     def _log(self) -> bool:
-        """Whether a crash left committed pages beside the file."""
+        """Whether a crash left committed pages in a log file."""
         log = self.path and self.path.with_name(f"{self.path.name}-wal")
         return bool(log and log.exists() and log.stat().st_size)
 
@@ -216,14 +218,14 @@ class Store:
                 f"{self.path.name}: there is no ledger here; create one, or put it back"
             ) from None
         if not stat.S_ISREG(status.st_mode):
-            raise LedgerError(f"{self.path.name} is not a regular file, and so no ledger; correct the path")
+            raise LedgerError(f"{self.path.name} is not a regular file, so not a ledger; correct the path")
         return status.st_dev, status.st_ino
 
 
 def _connect(where: str) -> sqlite3.Connection:
     uri = where.startswith("file:")
     database = sqlite3.connect(where, _PATIENCE, isolation_level=None, check_same_thread=False, uri=uri)
-    database.text_factory = bytes  # a damaged text must not fail to decode before it fails to verify
+    database.text_factory = bytes  # damaged text must fail verification, not decoding
     try:
         for setting in (
             "synchronous = FULL",
@@ -239,7 +241,7 @@ def _connect(where: str) -> sqlite3.Connection:
 
 
 def _draft(path: Path, first: dict[str, object]) -> None:
-    # Its owner's alone, whatever the umask; SQLite gives the files beside it the same rights.
+    # Only for its owner, whatever the umask; SQLite gives its other files the same rights.
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     path.chmod(0o600)
     with _translated():
@@ -273,11 +275,11 @@ def _recognise(database: sqlite3.Connection) -> None:
     (application,) = database.execute("PRAGMA application_id").fetchone()
     (version,) = database.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION:
-        raise LedgerDamaged("this file is not a ledger of hushrec")
+        raise LedgerDamaged("this file is not a ledger of hushrec; correct the path")
     if version != _VERSION:
         raise LedgerDamaged(
-            f"the ledger's schema is version {version}, this hushrec knows {_VERSION}; use the hushrec that "
-            "wrote it"
+            f"the ledger's schema is version {version}, this hushrec knows {_VERSION}; use the version of "
+            "hushrec that wrote it"
         )
     if _schema(database) != _expected_schema():
         raise LedgerDamaged("the ledger's tables were altered; restore it and release nothing until then")
@@ -311,13 +313,13 @@ def _transaction(database: sqlite3.Connection, begin: str) -> Iterator[None]:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """Say in this project's errors what SQLite says in its own."""
+    """Translate SQLite's errors into hushrec's."""
     try:
         yield
     except (
         sqlite3.Error,
         UnicodeDecodeError,
-    ) as error:  # the latter where SQLite quotes damage in its message
+    ) as error:  # the latter if SQLite quotes damaged bytes in its message
         cause = _PASSING.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
         if cause:
             raise LedgerError(f"nothing was written or granted: {cause}") from error

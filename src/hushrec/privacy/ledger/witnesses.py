@@ -1,9 +1,9 @@
-"""What the releases beside a ledger remember of it: a second memory, against loss and restored backups.
+"""Releases as witnesses of their ledger: they reveal a lost ledger and a restored backup.
 
-A ledger that is deleted, or put back from a backup, has forgotten what was spent since. The releases have
-not: each names the ledger's id, its file, the head of its history, and whom it protects. Only the JSON header
-of a release is read (8 bytes of length, little endian, then JSON: the safetensors format), and of a released
-data set the JSON file beside it. What cannot be read so is skipped, with a warning that names it.
+A ledger that is deleted, or restored from a backup, has lost what was spent since. The releases still show
+it: each names the ledger's id, its file, the head of its history, and its population. Only the JSON header of
+a release is read (8 bytes of length, little endian, then JSON: the safetensors format). For a released data
+set the JSON file next to it is read. An unreadable file is skipped, with a warning that names it.
 """
 
 import json
@@ -19,14 +19,14 @@ from hushrec.privacy.ledger.history import Head, History
 from hushrec.privacy.ledger.regular_files import opened, shown
 
 _LARGEST_HEADER = 100_000_000
-"""Bytes; safetensors reads no longer one."""
+"""Bytes; safetensors does not read a longer header."""
 _MOST_PARTS = 4_000_000
-"""Of a header: its commas, colons and brackets. An id has one; from more a crafted file makes gigabytes."""
+"""Commas, colons and brackets in a header. An id needs one; with more, a crafted file takes gigabytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """What one release says about its ledger.
+    """What one release states about its ledger.
 
     Privacy: public.
     """
@@ -42,7 +42,7 @@ class Anchor:
 def beside(ledger: Path) -> list[Anchor]:
     """Read the anchors of all releases in the folder of a ledger, whichever ledger they name.
 
-    A file that is no release says nothing.
+    Files that are not releases are ignored.
 
     Privacy: public.
     """
@@ -54,10 +54,10 @@ def beside(ledger: Path) -> list[Anchor]:
 
 
 def require_new(ledger: Path) -> None:
-    """Refuse to start a ledger under a name that a release beside it knows.
+    """Refuse to create a ledger under a name that a release in the folder mentions.
 
     Raises:
-        LedgerMissing: There was one: it was lost, not never made.
+        LedgerMissing: A ledger of this name existed and was lost.
 
     Privacy: public.
     """
@@ -65,16 +65,16 @@ def require_new(ledger: Path) -> None:
         if anchor.ledger_file == ledger.name:
             raise LedgerMissing(
                 f"{shown(anchor.release)} was charged to {ledger.name}, so that ledger existed: put it back, "
-                "for a new one would forget what was spent; for another population choose another folder"
+                "because a new one would forget what was spent; for other people choose another folder"
             )
 
 
 def require_known(found: list[Anchor], ledger: Path | None, history: History) -> None:
-    """Refuse a ledger that has forgotten what a release says of it.
+    """Refuse a ledger that contradicts a release.
 
     Raises:
-        LedgerMissing: A release names another ledger of this name.
-        LedgerStale: A release names a record that is not in the history.
+        LedgerMissing: A release names another ledger of this file name.
+        LedgerStale: A release names a record that is missing from the history.
 
     Privacy: public.
     """
@@ -97,9 +97,9 @@ def _anchor(path: Path, read: Callable[[Path], Any]) -> Iterator[Anchor]:
         facts = read(path)
         statement = facts["statement"] if isinstance(facts, Mapping) and "statement" in facts else {}
         ledger = statement["ledger"] if isinstance(statement, Mapping) and "ledger" in statement else {}
-        if not ledger:  # of another kind, or made without a ledger
+        if not ledger:  # another kind of file, or made without a ledger
             return
-        # Strange values are kept: they match no history, and a ledger that they name stays closed.
+        # Malformed values are kept: they match no history, so a ledger that they name stays closed.
         yield Anchor(
             path.name,
             ledger["id"],
@@ -117,15 +117,15 @@ def _anchor(path: Path, read: Callable[[Path], Any]) -> Iterator[Anchor]:
 
 def _skip(path: Path, why: str) -> None:
     warnings.warn(
-        f"{shown(path.name)} lies beside the ledger and cannot be read as a release ({why}): what it says of "
-        "a ledger is not heeded; put it right, or move it away",
+        f"{shown(path.name)} lies beside the ledger and cannot be read as a release ({why}): it cannot show a "
+        "lost or restored ledger; repair it, or move it away",
         LedgerWarning,
         stacklevel=2,
     )
 
 
 class _Large(ValueError):
-    """More than any release has."""
+    """The file is larger than any release."""
 
 
 def _header(path: Path) -> Any:
