@@ -136,7 +136,7 @@ def test_two_processes_are_refused_and_a_dead_one_is_no_obstacle(tmp_path: Path,
     while not ready.exists():
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    with pytest.raises(CheckpointError, match="another process is going on"):
+    with pytest.raises(CheckpointError, match="another process is using"):
         Checkpoint(folder)
     os.kill(child, signal.SIGKILL)
     assert crash.status(child) == crash.killed

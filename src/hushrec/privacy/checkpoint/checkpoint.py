@@ -1,16 +1,16 @@
-"""Checkpoints: a fit that was killed goes on where it stopped, under the same charge and with the same noise.
+"""Checkpoints: a killed fit resumes where it stopped, under the same charge and with the same noise.
 
-Why a fit that went on promises what an uninterrupted one does:
+Why a resumed fit has the same guarantee as an uninterrupted one:
 
-1. Noise keys are HMAC(master key, commitment, measurement): a measurement made again is the same bits, so
+1. Noise keys are HMAC(master key, commitment, measurement). A repeated measurement gives the same bits, so
    there is no second noise to compare with the first.
-2. The commitment binds ratings, plan, ledger, slot and version and is part of every key, so that other
-   ratings never meet the same noise; the ledger's record of the charge holds it too, and no other ledger
-   takes it.
-3. A released value is on disk before anything is made from it, and is from then on what every run is given.
-4. The ledger takes one artefact a charge: of two runs, or of two copies of the folder, one publishes.
-5. The master key never leaves the folder, and is overwritten once the release is published. So all that ever
-   leaves the building has the joint law of one uninterrupted run.
+2. The commitment binds ratings, plan, ledger, slot and version, and is part of every key. So other ratings
+   never get the same noise. The ledger's record of the charge holds the commitment too, and no other ledger
+   accepts it.
+3. A released value is on disk before anything is computed from it, and every later run gets this value.
+4. The ledger accepts one artefact per charge: of two runs, or two copies of the folder, only one publishes.
+5. The master key never leaves the folder, and is overwritten once the release is published. So everything
+   that is published has the joint distribution of one uninterrupted run.
 """
 
 import hashlib
@@ -43,8 +43,8 @@ class State(NamedTuple):
     """What a checkpoint keeps under one name.
 
     Attributes:
-        arrays: by name.
-        facts: numbers and texts beside them.
+        arrays: arrays by name.
+        facts: numbers and texts by name.
 
     Privacy: private.
     """
@@ -54,20 +54,20 @@ class State(NamedTuple):
 
 
 class Checkpoint:
-    """A private folder from which one fit goes on: its noise key, its commitment, its named states.
+    """A private folder from which one fit resumes: its noise key, its commitment and its named states.
 
-    The folder is as private as the ratings: whoever has its key and the release takes the noise off again and
-    has the exact sums. It is readable by its owner alone (0700); keep it out of backups. Deleting it gives
-    the fit up. One process at a time holds it, until that process ends, however it ends.
+    The folder is as private as the ratings: anyone with its key and the release can subtract the noise and
+    get the exact sums. Only its owner can read it (0700); keep it out of backups. Deleting it abandons the
+    fit. One process at a time holds it, until that process ends for any reason.
 
     Args:
-        folder: of its own, new or one that a fit left behind; on a local disk.
+        folder: a dedicated folder on a local disk, new or left by an earlier run of the fit.
 
     Attributes:
-        private: as for the operating system's entropy, from which the master key was drawn.
+        private: True: the master key comes from the operating system's entropy.
 
     Raises:
-        CheckpointError: Another process holds it, it holds something else, or it cannot be made.
+        CheckpointError: Another process holds it, it contains other files, or it cannot be created.
 
     Privacy: private.
     """
@@ -85,24 +85,24 @@ class Checkpoint:
 
     @property
     def commitment(self) -> str:
-        """What the ledger records of it, in hex: an HMAC, which tells nothing to those without the key.
+        """What the ledger records of it, in hex: an HMAC, which reveals nothing without the key.
 
         Raises:
-            CheckpointError: It is not bound yet.
+            CheckpointError: The checkpoint is not bound yet.
 
         Privacy: public.
         """
         return self._bound().hex()
 
     def bind(self, facts: Mapping[str, str], ledger: str = "") -> None:
-        """Say what the fit is of: all that must be the same when it goes on.
+        """Bind the checkpoint to its fit: to everything that must be the same when it resumes.
 
         Args:
-            facts: whatever decides which sums are measured, by the name that an error calls it.
-            ledger: id of the ledger that is charged; bound to none, it is refused by every ledger.
+            facts: everything that determines the measured sums, under the name that an error shows.
+            ledger: id of the ledger that is charged. Without one, every ledger refuses the checkpoint.
 
         Raises:
-            CheckpointError: It was bound to something else.
+            CheckpointError: The checkpoint was bound to something else.
 
         Privacy: public; only HMACs are kept.
         """
@@ -122,16 +122,16 @@ class Checkpoint:
         self._commitment, self._ledger = self._mac("commitment", text), ledger
 
     def commitment_to(self, ledger: str) -> str:
-        """The commitment, for the ledger that it was bound to and for no other.
+        """The commitment, given only to the ledger that the checkpoint is bound to.
 
-        The commitment, and so every key, depends on the ledger's id: charged to a second ledger, the same
-        noise could meet other sums.
+        The commitment, and so every key, depends on the ledger's id. Under a second ledger, the same noise
+        could be added to other sums.
 
         Args:
-            ledger: id of the ledger that is to be charged.
+            ledger: id of the ledger that will be charged.
 
         Raises:
-            CheckpointError: It is bound to another ledger, or to none.
+            CheckpointError: The checkpoint is bound to another ledger, or to none.
 
         Privacy: public.
         """
@@ -139,7 +139,7 @@ class Checkpoint:
         if not ledger or ledger != self._ledger:
             raise CheckpointError(
                 f"{self._folder.path.name}: this checkpoint is bound to another ledger, or to none; charge "
-                "the one that it was started with, or delete the folder, which gives its charge up"
+                "the one that it was started with, or delete the folder, which abandons its charge"
             )
         return commitment
 
@@ -147,35 +147,35 @@ class Checkpoint:
         """32 bytes, always the same for the same fit, name and purpose.
 
         Args:
-            name: of a measurement; nothing is drawn without one here.
-            purpose: what tells two keys of one measurement apart.
+            name: name of the measurement; required here.
+            purpose: distinguishes several keys of one measurement.
 
         Raises:
-            CheckpointError: It is not bound yet, or no name was given.
+            CheckpointError: The checkpoint is not bound yet, or no name was given.
 
         Privacy: private.
         """
         if not name:
-            raise CheckpointError("ask a checkpoint for a key by the name of what is drawn from it")
+            raise CheckpointError("a key of a checkpoint needs a name; give the name of the measurement")
         return self._mac("key", self._bound(), purpose, name)
 
     def key_for(self, name: str) -> bytes:
-        """32 bytes for a model's own draws, independent of all that noise is drawn from.
+        """32 bytes for a model's own draws, independent of all noise keys.
 
         Privacy: private.
         """
         return self.key(name, "model")
 
     def keep(self, name: str, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Fact]) -> None:
-        """Put a state on disk, whole or not at all, in place of the one of that name.
+        """Store a state on disk atomically, replacing the one of that name.
 
         Args:
-            name: any; it is in no file's name.
-            arrays: of numbers or booleans.
+            name: any text; it does not appear in file names.
+            arrays: arrays of numbers or booleans.
             facts: finite numbers and texts.
 
         Raises:
-            CheckpointError: It could not be written; the one before is still there.
+            CheckpointError: The state could not be written; the previous one is still there.
 
         Privacy: private.
         """
@@ -191,10 +191,10 @@ class Checkpoint:
         failpoint("after-keep")
 
     def recall(self, name: str) -> State | None:
-        """The state that was kept under a name; None if there is none.
+        """The state stored under a name; None if there is none.
 
         Raises:
-            CheckpointError: It was altered or cut short.
+            CheckpointError: The state was altered or truncated.
 
         Privacy: private.
         """
@@ -214,14 +214,14 @@ class Checkpoint:
         return State(arrays, json.loads(text))
 
     def drop(self, name: str) -> None:
-        """Remove a state that no run will ask for again, if there is one.
+        """Remove a state that no run needs any more, if it exists.
 
         Privacy: public.
         """
         (self._folder.path / _file(name)).unlink(missing_ok=True)
 
     def forget(self) -> None:
-        """Overwrite and remove the key, then all the rest: the release is published, or the fit given up.
+        """Overwrite and remove the key, then everything else: the release is published, or the fit abandoned.
 
         Privacy: public.
         """
@@ -231,7 +231,7 @@ class Checkpoint:
         self._master = self._commitment = b""
 
     def close(self) -> None:
-        """Let another process go on from here."""
+        """Release the folder, so that another process can resume from it."""
         self._folder.close()
 
     def __enter__(self) -> Self:
@@ -241,7 +241,7 @@ class Checkpoint:
         self.close()
 
     def _key(self) -> bytes:
-        """The master key; where there is none, a new one: ``forget`` removes it before all else."""
+        """The master key, new if there is none. ``forget`` removes it before everything else."""
         with self._folder.translated():
             if _KEY not in self._folder.files():
                 self._folder.clear()
@@ -254,7 +254,9 @@ class Checkpoint:
 
     def _bound(self) -> bytes:
         if not (self._commitment and self._folder.open):
-            raise CheckpointError("open a checkpoint and bind it to its fit before anything else")
+            raise CheckpointError(
+                "this checkpoint is not open and bound; open it and bind it to its fit first"
+            )
         return self._commitment
 
     def _mac(self, *parts: str | bytes) -> bytes:
@@ -278,13 +280,13 @@ class Checkpoint:
             return self._damaged()
         return CheckpointError(
             f"{self._folder.path.name}: this checkpoint belongs to a fit with other {' and '.join(names)}; "
-            "fit with what it was started with, or delete the folder, which gives its charge up"
+            "fit with what it was started with, or delete the folder, which abandons its charge"
         )
 
     def _damaged(self) -> CheckpointError:
         return CheckpointError(
-            f"{self._folder.path.name}: the checkpoint is damaged; delete the folder, which gives its charge "
-            "up, and fit anew"
+            f"{self._folder.path.name}: the checkpoint is damaged; delete the folder, which abandons its "
+            "charge, and fit again"
         )
 
 

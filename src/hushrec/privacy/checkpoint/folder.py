@@ -1,4 +1,4 @@
-"""A private folder that one process holds at a time, whose files are each there whole or not at all."""
+"""A private folder that one process holds at a time and whose files are written atomically."""
 
 import contextlib
 import os
@@ -16,14 +16,14 @@ _LOCK, _DRAFTS = "lock", "drafts"
 
 
 class Folder:
-    """A folder for its owner alone (0700), locked until it is closed or the process ends, however it ends.
+    """A folder that only its owner can read (0700), locked until it is closed or the process ends.
 
     Args:
-        path: a folder of its own, new or one that was left behind; its parent exists.
-        known: full match of the names of the files that are kept in it.
+        path: a dedicated folder, new or left by an earlier run; its parent exists.
+        known: pattern that matches the names of its files in full.
 
     Raises:
-        CheckpointError: Another process holds it, it holds something else, or it cannot be made.
+        CheckpointError: Another process holds it, it contains other files, or it cannot be created.
 
     Privacy: private.
     """
@@ -44,26 +44,26 @@ class Folder:
 
     @property
     def open(self) -> bool:
-        """Whether it is still held."""
+        """Whether this process still holds it."""
         return self._lock is not None
 
     def files(self) -> frozenset[str]:
-        """Names of the files that are kept in it."""
+        """Names of its files."""
         return frozenset(file.name for file in self.path.iterdir() if self._known.fullmatch(file.name))
 
     def draft(self, name: str) -> Path:
-        """Where a file is written before it is published."""
+        """Path where a file is written before it is published."""
         return self.path / _DRAFTS / name
 
     def publish(self, name: str) -> None:
-        """Put a draft in the place of the file of that name, durably."""
+        """Move a draft to its final place, durably."""
         draft = self.draft(name)
         _sync(draft)
         draft.replace(self.path / name)
         _sync(self.path)
 
     def write(self, name: str, content: bytes) -> None:
-        """Put a small file in its place, durably."""
+        """Write a small file, durably."""
         handle = os.open(self.draft(name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(handle, "wb") as draft:
             draft.write(content)
@@ -72,9 +72,9 @@ class Folder:
     def shred(self, name: str) -> None:
         """Overwrite a file, then remove it, durably.
 
-        What a file system or a disk keeps of overwritten blocks is beyond its reach.
+        Copies of overwritten blocks that a file system or disk keeps are out of reach.
         """
-        # Out of its place first: a file that is half overwritten must not be taken for what it was.
+        # Move it away first: a half overwritten file must not be mistaken for an intact one.
         doomed = self.path / _DRAFTS / name
         (self.path / name).rename(doomed)
         with doomed.open("r+b") as file:
@@ -91,36 +91,36 @@ class Folder:
             (self.path / name).unlink()
 
     def remove(self) -> None:
-        """Remove every file and the folder itself, and give it back."""
+        """Remove every file and the folder itself, and release the lock."""
         self.clear()
         shutil.rmtree(self.path / _DRAFTS)
         (self.path / _LOCK).unlink()
-        with contextlib.suppress(OSError):  # somebody put a file of his own there
+        with contextlib.suppress(OSError):  # somebody put another file there
             self.path.rmdir()
         _sync(self.path.parent)
         self.close()
 
     def close(self) -> None:
-        """Let another process have it."""
+        """Release the lock, so that another process can hold the folder."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
     @contextlib.contextmanager
     def translated(self) -> Iterator[None]:
-        """Say in this project's errors what the operating system says in its own."""
+        """Translate the operating system's errors into hushrec's."""
         try:
             yield
         except (OSError, safetensors.SafetensorError) as error:
             cause = getattr(error, "strerror", None) or "it could not be written"
             raise CheckpointError(
                 f"{self.path.name}: no checkpoint can be kept here ({cause}); make room, or choose a folder "
-                "of your own on a local disk, and call again"
+                "of your own on a local disk, and try again"
             ) from error
 
     def _claimed(self) -> int:
-        """Make the folder, or take the one that was left behind, and hold its lock."""
-        import fcntl  # only where checkpoints are used: not every system has it
+        """Create the folder, or take over an existing one, and lock it."""
+        import fcntl  # imported here because not every system has it
 
         while True:
             self.path.mkdir(mode=0o700, exist_ok=True)
@@ -135,19 +135,18 @@ class Folder:
             except BlockingIOError:
                 os.close(lock)
                 raise CheckpointError(
-                    f"{self.path.name}: another process is going on from this checkpoint; wait for it, or "
-                    "end it"
+                    f"{self.path.name}: another process is using this checkpoint; wait for it, or end it"
                 ) from None
-            os.close(lock)  # of a folder that was removed in the meantime
+            os.close(lock)  # the folder was removed in the meantime
 
     def _require_own(self) -> None:
-        """Refuse a folder with anything else in it: it is removed in the end."""
+        """Refuse a folder with other files in it, because it will be removed."""
         held = {file.name for file in self.path.iterdir()}
         strange = {name for name in held - {_LOCK, _DRAFTS} if not self._known.fullmatch(name)}
         if strange or (held and _LOCK not in held):
             raise CheckpointError(
-                f"{self.path.name}: there is something else in this folder; a checkpoint needs one of its "
-                "own, for it is removed when the release is published"
+                f"{self.path.name}: this folder contains other files; choose an empty one for the "
+                "checkpoint, because it is removed when the release is published"
             )
 
 

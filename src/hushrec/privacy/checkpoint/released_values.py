@@ -1,4 +1,4 @@
-"""Released values in a checkpoint: on disk before anything is made from them, and the same on every run."""
+"""Released values in a checkpoint: on disk before anything is computed from them, equal in every run."""
 
 from typing import Any, cast
 
@@ -8,13 +8,13 @@ from hushrec.privacy.accounting.events import Event
 from hushrec.privacy.bounded import Noisy, NoisyMatrix
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint, Fact
 
-_PREFIX = "released: "  # apart from the names of a model's own states
+_PREFIX = "released: "  # keeps them apart from a model's own states
 
 
 def keep(checkpoint: Checkpoint, noisy: Noisy | NoisyMatrix) -> None:
-    """Put a released value on disk.
+    """Store a released value on disk.
 
-    Privacy: public value; the folder it is in is private.
+    Privacy: the value is public; its folder is private.
     """
     arrays: dict[str, NDArray[Any]] = {"values": noisy.values}
     facts: dict[str, Fact] = {"sigma": noisy.sigma, "step": noisy.step}
@@ -26,7 +26,7 @@ def keep(checkpoint: Checkpoint, noisy: Noisy | NoisyMatrix) -> None:
 
 
 def recall(checkpoint: Checkpoint, event: Event) -> Noisy | NoisyMatrix | None:
-    """The value that was released for an event, if it is on disk.
+    """The value that was released for an event, or None if it is not on disk.
 
     Privacy: charged (``event``).
     """

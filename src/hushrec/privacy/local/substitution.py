@@ -232,7 +232,7 @@ class SubstitutionLaw:
         return np.concatenate([[0], np.cumsum(counts)]), listed, kept
 
     def _chances(self) -> tuple[Floats, Callable[[Floats], Floats], Floats]:
-        """P(i | i); P(j | i) for j ∈ G_i, by 1/|G_i|; P(j | i) for other j. Pairs: for an empty G_i, and not."""
+        """P(i | i); P(j | i) for j ∈ G_i, by 1/|G_i|; P(j | i) for other j. Pairs: G_i is empty, or not."""
         keep, group = self.keep, self.group
         far = (1 - keep) * np.array([1.0, 1 - group]) / self.n_items
         return keep + far, lambda share: (1 - keep) * group * share + far[1], far
