@@ -79,7 +79,7 @@ def test_what_failed_is_listed_and_tried_again(grid, hushrec):
 
 def test_refusals(grid, refused, monkeypatch):
     Path("grid.toml").write_text(GRID.replace("rank", "rnk"))
-    assert "grid.toml: run[1]: CovarianceSVD cannot be set up so: rnk" in refused("experiment grid.toml")
+    assert "grid.toml: run[1]: invalid settings for CovarianceSVD: rnk" in refused("experiment grid.toml")
     assert "cannot be read as a grid" in refused("experiment none.toml")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert "pip install 'hushrec[report]'" in refused("experiment grid.toml --figure curve.svg")

@@ -128,7 +128,7 @@ def test_made_up_people_are_known(grid):
         ("epsilon = 2", "epsilon = nan", "run[2].epsilon[1]: Input should be greater than 0"),
         ('unit = "rating"', 'unit = "film"', "run[2].unit[1]: Input should be 'rating' or 'user'"),
         ('"GlobalEffects"', '"GlobalAffects"', "run[1].model: there is no model 'GlobalAffects'; there are"),
-        ("rank = 3", "rnk = 3", "run[2]: CovarianceSVD cannot be set up so: rnk"),
+        ("rank = 3", "rnk = 3", "run[2]: invalid settings for CovarianceSVD: rnk"),
         ("rank = 3", 'analysis = "published"', "run[2]: analysis stands beside settings"),
         ("delta = 1e-6\nseeds", "delta = 1\nseeds", "run[1]: delta must be at least 0 and below"),
         ('"item average"', '"item averages"', "reference[1].name: there is no reference 'item averages'"),

@@ -88,22 +88,22 @@ def test_a_total_that_no_ledger_counts_is_refused_in_plain_words(path: Path) -> 
 
 @pytest.mark.parametrize("bound", [0.5, 3.0])
 def test_neighbours_posteriors_differ_by_no_more(bound: float) -> None:
-    """B where somebody comes or goes, 2 B where he is replaced, and not less: worst cases on a grid."""
+    """B under add-remove, 2 B under replace, and not less: worst cases on a grid."""
     generator = np.random.default_rng(1)
     temperature, worst = 2.0, {"add-remove": 0.0, "replace": 0.0}
     for trial in range(300):
         others = generator.uniform(0, 9, 40)
-        his, another = generator.uniform(0, bound, (2, 40))
+        own, another = generator.uniform(0, bound, (2, 40))
         if trial % 3 == 0:  # the extremes: one point spared, all else at the bound, and the reverse
-            his, another = np.full(40, bound), np.zeros(40)
-            his[0], another[0] = 0.0, bound
+            own, another = np.full(40, bound), np.zeros(40)
+            own[0], another[0] = 0.0, bound
             others = np.where(np.arange(40) == 0, 30.0 if trial % 2 else 0.0, 0.0 if trial % 2 else 30.0)
-        with_him, without, with_another = (
+        with_own, without, with_another = (
             -(others + loss) / temperature - np.logaddexp.reduce(-(others + loss) / temperature)
-            for loss in (his, np.zeros(40), another)
+            for loss in (own, np.zeros(40), another)
         )
-        worst["add-remove"] = max(worst["add-remove"], np.abs(with_him - without).max())
-        worst["replace"] = max(worst["replace"], np.abs(with_him - with_another).max())
+        worst["add-remove"] = max(worst["add-remove"], np.abs(with_own - without).max())
+        worst["replace"] = max(worst["replace"], np.abs(with_own - with_another).max())
     for adjacency, change in (("add-remove", bound), ("replace", 2 * bound)):
         stated = price(PosteriorSample("v", change, temperature, 1.0, 1)).epsilon(0.0)
         assert 0.95 * stated < worst[adjacency] <= stated

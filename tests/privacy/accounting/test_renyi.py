@@ -120,7 +120,7 @@ def by_definition(order: int, z: float, rate: float, *, removed: bool) -> float:
 
     def integrand(x: float) -> float:
         alone = -x * x / (2 * z * z) - math.log(z * math.sqrt(2 * math.pi))
-        # ln(1 − q + q e^((2x − 1)/(2z²))): how much likelier x is with him than without.
+        # ln(1 − q + q e^((2x − 1)/(2z²))): how much likelier x is with this person than without.
         shift = (2 * x - 1) / (2 * z * z)
         ratio = max(0.0, shift) + math.log(
             (1 - rate) * math.exp(-max(0.0, shift)) + rate * math.exp(min(0.0, shift))

@@ -1,4 +1,4 @@
-"""Everybody his own ε: never more than he asks for, and hardly less."""
+"""Personal ε: never more than a user asks for, and hardly less."""
 
 import itertools
 import math

@@ -124,7 +124,7 @@ def test_all_256_marks_are_answered() -> None:
         (LAW, Responses("answers", 6, EVENT.exponent, 7, 7), "40 of 40 cells"),
         (ResponseLaw(6, EVENT.exponent, 41), Responses("answers", 6, EVENT.exponent, 41, 41), "41 of 40"),
         (ResponseLaw(6, EVENT.exponent, 7), Responses("answers", 6, EVENT.exponent, 6, 7), "6 cells"),
-        (ResponseLaw(5, EVENT.exponent), EVENT, "a mark is none of the 4"),
+        (ResponseLaw(5, EVENT.exponent), EVENT, "a mark is not among the 4"),
     ],
 )
 def test_what_was_not_booked_is_refused_and_spends_nothing(

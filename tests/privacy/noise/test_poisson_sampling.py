@@ -1,4 +1,4 @@
-"""Samples of people: exactly the booked chance, everybody for himself, and once."""
+"""Samples of people: exactly the booked chance, independently for each person, and once."""
 
 import hashlib
 import math

@@ -70,7 +70,7 @@ class Ledger:
         surroundings.require_startable(where, total, domain)
         if domain is None and (beside := surroundings.beside(where)):
             warnings.warn(
-                f"a new ledger {where.name} is created beside {beside}. A population has only one ledger: if "
+                f"a new ledger {where.name} is started beside {beside}. One population has one ledger: if "
                 "these are of the same people, charge their ledger and delete the new one",
                 LedgerWarning,
                 stacklevel=2,

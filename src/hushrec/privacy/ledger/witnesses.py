@@ -117,8 +117,8 @@ def _anchor(path: Path, read: Callable[[Path], Any]) -> Iterator[Anchor]:
 
 def _skip(path: Path, why: str) -> None:
     warnings.warn(
-        f"{shown(path.name)} lies beside the ledger and cannot be read as a release ({why}): it cannot show a "
-        "lost or restored ledger; repair it, or move it away",
+        f"{shown(path.name)} lies beside the ledger and cannot be read as a release ({why}): it cannot show "
+        "a lost or restored ledger; repair it, or move it away",
         LedgerWarning,
         stacklevel=2,
     )
