@@ -121,7 +121,7 @@ def test_groups_of_a_release_and_groups_of_the_ratings(here, hushrec, release):
         "--set groups=ratings --ledger two.db -o open.parquet"
     ).out
     assert shown.startswith("GROUPS NOT COVERED: ")
-    assert "holds only against somebody who learns nothing from the groups" in " ".join(shown.split())
+    assert "holds only against readers who learn nothing from the groups" in " ".join(shown.split())
     assert not ReleasedData.open("open.parquet").statement.private
 
 
@@ -233,7 +233,7 @@ def test_show_tells_people_cells_items_and_the_statement(here, hushrec, form):
         "scale 1 to 5 by 1\n"
     )
     assert "randomized response" in shown
-    assert "A cell that is answered is not answered truly with chance" in shown
+    assert "An answered cell differs from the truth with probability" in shown
 
 
 def test_a_huge_epsilon_is_not_dressed_up(here, hushrec):

@@ -62,8 +62,8 @@ def test_a_posterior_sample_says_what_its_epsilon_does_not_cover(tmp_path: Path,
     assert head.startswith("CONDITIONAL ON CONVERGENCE: a posterior sample")
     assert "(R̂, effective sample size) were computed from the ratings and are covered by no ε" in head
     assert refuted.startswith("The condition of this ε looks false")
-    assert ("rests on the chain having converged" in third) == (analysis == "published")
-    assert "which the noise here keeps" not in str(statement)
+    assert ("assumes that the chain had converged" in third) == (analysis == "published")
+    assert "which holds for the noise here" not in str(statement)
     assert any("floating point, unrounded; its ε does not cover" in line for line in statement.assumes)
 
 

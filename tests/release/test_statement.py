@@ -25,7 +25,7 @@ def test_a_private_release_promises_in_one_plain_sentence_and_warns_of_nothing(s
     promises = [line for line in text.splitlines() if line.startswith(PROMISE)]
     assert promises == [
         f"{PROMISE} may learn something about whether your ratings were used at all: it makes anything "
-        "they may conclude about you at most 3.5 times as likely or as unlikely, but for an event of "
+        "they may conclude about you at most 3.5 times as likely or as unlikely, except for an event of "
         "probability 1e-06. Even odds may become 3.5 to 1."
     ]
     assert 3.49 < math.exp(1.25) < 3.5
@@ -39,10 +39,10 @@ def test_the_promise_names_what_is_protected(statement):
         return next(line for line in str(statement(**changes)).splitlines() if line.startswith(PROMISE))
 
     assert "one particular rating of yours" in promise(unit="rating")
-    assert "about all your ratings together it may tell far more" in promise(unit="rating")
+    assert "it may tell far more about all your ratings together" in promise(unit="rating")
     replaced = promise(unit="rating", adjacency="replace")
     assert replaced.endswith(
-        "Protected is how many stars one rating had; which items you rated may be known."
+        "This protects how many stars one rating had; it may be known which items you rated."
     )
     assert "event of probability" not in promise(delta=0.0)
 

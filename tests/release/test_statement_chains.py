@@ -44,7 +44,7 @@ def test_classes_and_chains_are_shown(statement):
     ]
     assert text[where + 4] == (
         "Each person loses at most the ε that they asked for, at the same δ, and never more than the ε "
-        "above, by this release; several releases add. People who asked for 0 left no trace."
+        "above, from this release; several releases add up. People who asked for 0 left no trace."
     )
     chain = text.index("The chain:")
     assert text[chain + 1 : chain + 3] == ["  · R̂: 1.235", "  · chains: 4"]
@@ -158,7 +158,7 @@ def test_a_condition_that_looks_false_is_called_so_at_the_head(statement, caveat
     made = statement(measurements=(POSTERIOR,), caveat=caveat, diagnostics=REFUTED)
     assert str(made).splitlines()[:2] == [
         caveat,
-        "The condition of this ε looks false: by its diagnostics the chain had NOT CONVERGED; do not count "
+        "The condition of this ε looks false: by its diagnostics the chain had NOT CONVERGED; do not rely "
         "on the ε below.",
     ]
     for diagnostics in ({}, {"verdict": "converged as far as can be seen"}):
@@ -168,12 +168,12 @@ def test_a_condition_that_looks_false_is_called_so_at_the_head(statement, caveat
 def test_a_published_claim_on_a_posterior_sample_rests_on_convergence(statement):
     facts = {"measurements": (POSTERIOR,), "caveat": CONDITIONAL, "analysis": "published"}
     kept = str(statement(**facts, claimed_epsilon=5.0)).splitlines()[1]
-    assert "claims ε = 5, which rests on the chain having converged" in kept
+    assert "claims ε = 5, which assumes that the chain had converged" in kept
     assert "The ε below is the true cost if the chain had converged." in kept
-    assert "which the noise here keeps" not in kept
+    assert "which holds for the noise here" not in kept
     assert "proof does not hold" in str(statement(**facts, claimed_epsilon=1.0))
     noise = statement(analysis="published", claimed_epsilon=5.0)
-    assert "which the noise here keeps" in first(noise)
+    assert "which holds for the noise here" in first(noise)
 
 
 @pytest.mark.parametrize(

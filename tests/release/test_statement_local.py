@@ -66,14 +66,14 @@ def test_a_small_table_shows_them(cells, slots):
     assert shown[at + 1 : at + 4] == [
         "one cell 0.05 0.00125 0.02",
         "one user, 40 cells 2 0.05 0.8",
-        "A cell that is answered is not answered truly with chance 0.8.",
+        "An answered cell differs from the truth with probability 0.8.",
     ]
     shown = lines(slots())
     at = shown.index("exact ε expected loss, at most")
     assert shown[at + 1 : at + 4] == [
         "one slot 11.5 9.25",
         "one user, 3 slots 34.5 27.75",
-        "A slot's item is drawn anew with chance 0.1; it may be drawn again.",
+        "A slot's item is drawn at random with probability 0.1; the draw may return the same item.",
     ]
     assert "profiles item substitution 3 swap = 0.1 60 1.000 ε = 34.5" in shown
     assert "responses randomized response 40 flip = 0.8 60 1.000 ε = 2" in lines(cells())
@@ -86,12 +86,12 @@ def test_the_promise_names_what_may_be_known(cells, slots):
     (promise,) = [line for line in lines(cells()) if ASSURING in line]
     assert "may learn something about what your ratings were: " in promise
     assert "7.39 times" in promise  # of 7.389
-    assert promise.endswith("Protected is what your ratings were; that you took part may be known.")
+    assert promise.endswith("This protects what your ratings were; it may be known that you took part.")
     small = slots(epsilon=1.5, local=replace(SLOT, epsilon=0.5, expected=0.1))
     (promise,) = [line for line in lines(small) if ASSURING in line]
     assert promise.endswith(
-        "Protected is which items your ratings are of; how many they are, their stars, and that you took "
-        "part may be known."
+        "This protects which items your ratings are of; it may be known how many they are, their stars, and "
+        "that you took part."
     )
 
 
@@ -118,14 +118,14 @@ def test_groups_that_nobody_paid_for_take_the_promise_away(statement, slots):
     first, second, *_ = str(made).splitlines()
     assert first == UNCOVERED
     assert second.startswith(
-        "The ε per slot below holds only against somebody who learns nothing from the groups, which can be "
-        "seen in what was published"
+        "The ε per slot below holds only against readers who learn nothing from the groups; against "
+        "anybody else nothing is promised."
     )
     assert ASSURING not in str(made)
     assert "Next to nothing" not in str(made)
     later = statement(caveat=UNCOVERED, adjacency="replace-items")  # another release of the same ledger
     assert Statement.from_json(later.to_json()) == later
-    assert "The ε below holds only against somebody" in str(later)
+    assert "The ε below holds only against readers" in str(later)
 
 
 # -- JSON -------------------------------------------------------------------------------------------------

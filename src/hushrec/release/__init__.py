@@ -1,1 +1,1 @@
-"""What leaves the building: one file and those who read it. NumPy and safetensors alone."""
+"""What is published: the release file, its statement, and its readers. Needs only NumPy and safetensors."""

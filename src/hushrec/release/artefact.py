@@ -1,4 +1,4 @@
-"""A release: one safetensors file with its statement of privacy, checked before anybody uses it."""
+"""A release: one safetensors file with its statement of privacy, checked before use."""
 
 import hashlib
 import json
@@ -20,11 +20,11 @@ FORMAT = 1
 LARGEST_FILE = 4 * 2**30
 LARGEST_RANK = 2048
 LARGEST_ID = 256
-"""Bytes of an id, as in a domain."""
+"""Bytes in an id, as in a domain."""
 LARGEST_COUNT = 10**6
-"""Of neighbours among people or items."""
+"""Largest number of neighbours among users or items."""
 DISTANCES = ("squared", "cosine", "pearson")
-"""How far apart people are, ‖a − b‖², 1 − cos(a, b) or the same after centring; constant ``distance``."""
+"""Distance between users: ‖a − b‖², 1 − cos(a, b), or the latter after centring; constant ``distance``."""
 _FACTORS = {"user_mean": (-1e30, 1e30), "user_variance": (1e-30, 1e30)}
 _NEIGHBOURS = {**_FACTORS, "level_noise": (1e-30, 1e30), "neighbours": (1.0, 1000.0)}
 _COUNT = {"neighbours": (1.0, float(LARGEST_COUNT))}
@@ -36,7 +36,7 @@ CONSTANTS: Mapping[str, Mapping[str, tuple[float, float]]] = {
     "people's rows": {**_COUNT, "distance": (0.0, len(DISTANCES) - 1.0)},
     "item neighbours": _COUNT,
 }
-"""Kind of predictor → the constants that it needs, each with its least and largest value."""
+"""Kind of predictor → the constants that it needs, each with its smallest and largest value."""
 KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "factors": {"item_effects": ("items",), "item_noise": ("items",), "item_factors": ("items", "rank")},
     "factors and people": {
@@ -63,27 +63,27 @@ KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 }
 """Kind of predictor → its tensors with their dimensions; ``pairs`` is a packed upper triangle."""
 DTYPES: Mapping[str, DTypeLike] = {"row_starts": np.int64, "row_items": np.int32, "row_steps": np.uint8}
-"""Types of the tensors that are not float32: compressed rows of ratings, each a number of steps above lo."""
+"""Types of the tensors that are not float32. They are a CSR matrix of ratings, in steps above lo."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Release:
-    """Everything that a person needs to predict at home, and what it promises to those it was made from.
+    """Everything that a user needs to predict on their own device, with the statement of privacy.
 
     Attributes:
         model: name of the model.
         config: the model's settings.
-        kind: how it predicts, a key of ``KINDS``.
+        kind: the kind of predictor, a key of ``KINDS``.
         items: item ids, in the order of the tensors' rows.
         scale: (lo, hi, step) of the ratings.
         constants: public numbers that the predictor needs.
         tensors: name → array, float32 unless ``DTYPES`` says otherwise.
         statement: the statement of privacy.
-        users: ids of the people whose effects and factors are among the tensors, in the order of the rows;
-            empty for kinds without people.
+        users: ids of the users whose effects and factors are among the tensors, in the order of the rows;
+            empty for kinds that list nobody.
 
     Raises:
-        ReleaseError: The parts do not fit together or are not finite.
+        ReleaseError: The parts do not match or are not finite.
 
     Privacy: public; post-processing of what the statement lists.
     """
@@ -101,17 +101,19 @@ class Release:
     def __post_init__(self) -> None:
         expected = KINDS.get(self.kind)
         if expected is None or set(self.tensors) != set(expected):
-            raise ReleaseError(f"a release of kind {self.kind!r} is not known, or its tensors are others")
+            raise ReleaseError(f"kind {self.kind!r} is unknown, or its tensors are not those of this kind")
         n = len(self.items)
         sizes = {"items": n, "pairs": n * (n + 1) // 2, "people": len(self.users)}
         if bool(self.users) != any("people" in dimensions for dimensions in expected.values()):
-            raise ReleaseError(f"a release of kind {self.kind!r} lists people where it should not, or none")
+            raise ReleaseError(
+                f"a release of kind {self.kind!r} lists people but must not, or must but does not"
+            )
         for name, dimensions in expected.items():
             tensor = self.tensors[name]
             shape = tuple(sizes.setdefault(d, m) for d, m in zip(dimensions, tensor.shape, strict=False))
             dtype = DTYPES.get(name, np.float32)
             if tensor.dtype != dtype or tensor.shape != shape or len(shape) != len(dimensions):
-                raise ReleaseError(f"tensor {name} has not the type or shape that it should have")
+                raise ReleaseError(f"tensor {name} has the wrong type or shape")
             if not np.isfinite(tensor).all():
                 raise ReleaseError(f"tensor {name} holds numbers that are not finite")
         if "item_noise" in expected and (self.tensors["item_noise"] <= 0).any():
@@ -119,22 +121,22 @@ class Release:
         lo, hi, step = self.scale
         rank = max(sizes.get("rank", 0), sizes.get("similarity rank", 0))
         if not lo < hi or not step > 0 or rank > min(LARGEST_RANK, max(n, 1)):
-            raise ReleaseError("the scale is empty, or there are more factors than any release has")
+            raise ReleaseError("the scale is empty, or there are more factors than a release may have")
         for name, (least, most) in CONSTANTS[self.kind].items():
             if not least <= self.constants.get(name, math.nan) <= most:
-                raise ReleaseError(f"the constant {name} is missing, or is none that a release has")
+                raise ReleaseError(f"the constant {name} is missing or out of range")
         if "row_starts" in expected and not _are_rows(self.tensors, n, (hi - lo) / step):
-            raise ReleaseError("the rows do not fit together, or hold an item or a rating that there is not")
+            raise ReleaseError("the rows are malformed, or hold an unknown item or a rating off the scale")
         if "distance" in CONSTANTS[self.kind] and self.constants["distance"] % 1:
-            raise ReleaseError("the constant distance is none that a release has")
+            raise ReleaseError("the constant distance is not a whole number")
         if not self.model.isprintable() or not all(map(_is_id, (*self.items, *self.users))):
-            raise ReleaseError("the model's name or an id holds what is no character, or an id is too long")
+            raise ReleaseError("the model's name or an id is not printable text, or an id is too long")
         if (
             len(set(self.items)) != n
             or len(set(self.users)) != len(self.users)
             or not np.isfinite([*self.scale, *self.constants.values()]).all()
         ):
-            raise ReleaseError("ids repeat, or the scale or a constant is not finite")
+            raise ReleaseError("an id is repeated, or the scale or a constant is not finite")
 
     def to_bytes(self) -> bytes:
         """The file's bytes; the same release gives the same bytes."""
@@ -169,7 +171,9 @@ class Release:
         """
         path = Path(path)
         if path.suffix != ".safetensors":
-            raise ReleaseError(f"name it {path.name}.safetensors: by that ending its ledger finds it again")
+            raise ReleaseError(
+                f"name it {path.name}.safetensors: the ledger finds its releases by that ending"
+            )
         part = path.with_name(path.name + ".part")
         part.write_bytes(self.to_bytes())
         part.replace(path)
@@ -180,15 +184,13 @@ class Release:
         """The release that these bytes hold.
 
         Raises:
-            ReleaseError: They are no release, were altered, or are of another format.
+            ReleaseError: The bytes are not a release, were altered, or have another format.
         """
         try:
             size = int.from_bytes(data[:8], "little")
             facts = _facts(data[8 : 8 + size] if size <= facts_of.LARGEST else b"")
             if facts["format"] != FORMAT:
-                raise ReleaseError(
-                    f"this is a release of format {facts['format']!r}; upgrade hushrec to read it"
-                )
+                raise ReleaseError(f"this release has format {facts['format']!r}; upgrade hushrec to read it")
             tensors = safetensors.numpy.load(data)
             release = cls(
                 model=str(facts["model"]),
@@ -204,13 +206,13 @@ class Release:
             intact = facts.pop("sha256") == _digest(facts, tensors)
         except ReleaseError:
             raise
-        except Exception:  # whatever a crafted file makes the parsers say, the answer is the same
+        except Exception:  # a crafted file can make the parsers raise anything; the answer is the same
             if data[:4] == b"PAR1":
                 raise ReleaseError(
-                    "this is a table, and no release; if it is a released data set, fit a model on it first "
+                    "this is a table, not a release; if it is a released data set, fit a model on it first "
                     "(hushrec fit)"
                 ) from None
-            raise ReleaseError("this is not a hushrec release, or it was damaged; fetch it again") from None
+            raise ReleaseError("this is not a hushrec release, or it is damaged; fetch it again") from None
         if not intact:
             raise ReleaseError("the release was altered after it was written; fetch it again")
         return release
@@ -220,13 +222,13 @@ class Release:
         """Read and check a release.
 
         Raises:
-            ReleaseError: The file is missing, too large, no release, or altered.
+            ReleaseError: The file is missing, too large, altered, or not a release.
         """
         path = Path(path)
         try:
             size = path.stat().st_size
             if not (path.is_file() or path.is_dir()):
-                raise ReleaseError(f"{path} is not a file, and may never end; name the release itself")
+                raise ReleaseError(f"{path} is not a file; name the release file itself")
             if size > LARGEST_FILE:
                 raise ReleaseError(f"{path} is larger than any release may be")
             return cls.from_bytes(path.read_bytes())
@@ -241,17 +243,17 @@ class Release:
 
 
 def _facts(header: bytes) -> Any:
-    """What the header of a safetensors file holds under our name; beside it there are a few tensors."""
+    """Our metadata in the header of a safetensors file; the rest describes a few tensors."""
     outer = facts_of.parse(header.decode(), strings=0, others=1 << 14)
     return facts_of.parse(outer["__metadata__"]["hushrec"])
 
 
 def _are_rows(tensors: Mapping[str, NDArray[Any]], n_items: int, most: float) -> bool:
-    """Whether these are compressed rows of items, ascending in each, with ratings on the scale."""
+    """Whether this is a CSR matrix whose items ascend in every row, with ratings on the scale."""
     starts, items, steps = (tensors[name] for name in ("row_starts", "row_items", "row_steps"))
     if not len(starts) or starts[0] != 0 or starts[-1] != len(items) or starts.min() < 0:
         return False
-    falls = np.flatnonzero(items[1:] <= items[:-1]) + 1  # any step that does not ascend leads to a new row
+    falls = np.flatnonzero(items[1:] <= items[:-1]) + 1  # items may only fall where a new row starts
     return bool(
         (np.diff(starts) >= 0).all()
         and items.min(initial=0) >= 0
@@ -269,7 +271,7 @@ def _is_id(name: str) -> bool:
 
 
 def _digest(facts: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> str:
-    """SHA-256 over everything in the file: finds damage and careless edits, not a forger, who updates it."""
+    """SHA-256 over the whole file: detects damage and careless edits, not forgers, who can update it."""
     digest = hashlib.sha256(json.dumps(facts, sort_keys=True, ensure_ascii=True).encode())
     for name in sorted(tensors):
         digest.update(f"{name}{tensors[name].shape}".encode())

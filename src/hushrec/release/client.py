@@ -1,4 +1,4 @@
-"""Recommendations on a person's own device, from a release and ratings that never leave it."""
+"""Recommendations on a user's own device, from a release and ratings that never leave the device."""
 
 import math
 import unicodedata
@@ -22,7 +22,7 @@ class Recommendation(NamedTuple):
         score: its predicted rating, on the scale.
         rank: 1 for the best.
 
-    Privacy: post-processing; it tells of the person who asked, and of nobody else.
+    Privacy: post-processing; it depends on the release and on the ratings of the user who asks.
     """
 
     item_id: str
@@ -31,10 +31,10 @@ class Recommendation(NamedTuple):
 
 
 class Client:
-    """Predicts for anybody, also for those who were never in the data.
+    """Predicts for anybody, including users who were never in the data.
 
-    Whom a release lists, such as one of kind "factors and people", can ask by id instead. He may as well give
-    his own ratings, which is often better: at home they need no noise.
+    A user whom a release lists (kind "factors and people") can ask by id instead. Their own ratings often
+    give better predictions, because on their own device they need no noise.
 
     Args:
         release: a release, or the path of its file.
@@ -42,7 +42,7 @@ class Client:
     Raises:
         ReleaseError: The file cannot be trusted.
 
-    Privacy: post-processing; what is put in stays on this device.
+    Privacy: post-processing; all input stays on this device.
     """
 
     def __init__(self, release: Release | str | Path) -> None:
@@ -58,20 +58,20 @@ class Client:
         *,
         user: str | None = None,
     ) -> dict[str, float]:
-        """Predict what a person would rate, from his own ratings or, if the release lists him, by his id.
+        """Predict a user's ratings, from their own ratings or, if the release lists them, by their id.
 
         Args:
-            ratings: item id → his rating. Items out of the catalogue and ratings that are not finite are left
-                out; ratings out of the scale are clamped to it.
+            ratings: item id → rating. Items that are not in the catalogue and ratings that are not finite
+                are ignored; ratings off the scale are clamped to it.
             items: item ids to predict; the whole catalogue by default.
-            user: id of a person on the release's list, instead of ``ratings``.
+            user: id of a user whom the release lists, instead of ``ratings``.
 
         Returns:
             Item id → predicted rating, clamped to the scale, in the order of ``items``.
 
         Raises:
-            ReleaseError: One of ``items`` is not in the release's catalogue, a rating is no number, not
-                exactly one of own ratings and a listed user's id is given, or its numbers are absurd.
+            ReleaseError: One of ``items`` is not in the release's catalogue, a rating is not a number, both
+                or neither of ``ratings`` and ``user`` are given, or the release's numbers are unusable.
         """
         names = tuple(self.release.items if items is None else map(_normal, items))
         unknown = [name for name in names if name not in self._positions]
@@ -90,20 +90,20 @@ class Client:
     def recommend(
         self, ratings: Mapping[str, float] | None = None, n: int = 10, *, user: str | None = None
     ) -> list[Recommendation]:
-        """The ``n`` items of highest predicted rating, without those among the person's own ratings.
+        """The ``n`` items with the highest predicted ratings, without those in ``ratings``.
 
         Args:
-            ratings: item id → his rating, as in ``predict``.
+            ratings: item id → rating, as in ``predict``.
             n: length of the list.
-            user: id of a person on the release's list, instead of ``ratings``. A release does not tell what
-                he has rated, so that is on the list too.
+            user: id of a user whom the release lists, instead of ``ratings``. A release does not say what
+                they have rated, so those items may be recommended too.
 
         Returns:
             Best first; ties in the catalogue's order.
 
         Raises:
-            ReleaseError: A rating is no number, not exactly one of own ratings and a listed user's id is
-                given, or the release's numbers are absurd.
+            ReleaseError: A rating is not a number, both or neither of ``ratings`` and ``user`` are given, or
+                the release's numbers are unusable.
         """
         targets = np.arange(len(self._positions))
         lo, hi, _ = self.release.scale
@@ -124,11 +124,11 @@ class Client:
             return self._predictor.predict(rated, values, targets)
         except np.linalg.LinAlgError:
             pass
-        raise ReleaseError("this release holds numbers that nothing can be predicted from; fetch it again")
+        raise ReleaseError("nothing can be predicted from this release's numbers; fetch it again")
 
     def _of_listed(self, user: str, ratings: Mapping[str, float] | None, targets: Ints) -> Floats:
         if ratings is not None:
-            raise ReleaseError("give own ratings or user=, not both: with ratings nobody's id is needed")
+            raise ReleaseError("give either own ratings or user=, not both")
         if self._people is None:
             raise ReleaseError("this release lists no people; give own ratings instead of user=")
         (person,) = self._people.find([_normal(user)])
@@ -141,14 +141,14 @@ class Client:
 
     def _own(self, ratings: Mapping[str, float] | None) -> tuple[Ints, Floats]:
         if ratings is None:
-            raise ReleaseError("give own ratings, {} if there are none, or user=, the id of a listed person")
+            raise ReleaseError("give own ratings, {} if there are none, or user=, the id of a listed user")
         lo, hi, _ = self.release.scale
         own: dict[int, float] = {}
         for item, rating in ratings.items():
             try:
                 value = float(rating)
             except (TypeError, ValueError, OverflowError):
-                raise ReleaseError("own ratings are numbers by item id, such as {'Alien': 5}") from None
+                raise ReleaseError("own ratings must map item ids to numbers, as in {'Alien': 5}") from None
             position = self._positions.get(_normal(item))
             if position is not None and math.isfinite(value):
                 own[position] = min(max(value, lo), hi)
@@ -156,5 +156,5 @@ class Client:
 
 
 def _normal(name: object) -> str:
-    """An id as domains hold it: Unicode in normal form C."""
+    """An id in the form that domains use: Unicode normal form C."""
     return unicodedata.normalize("NFC", str(name))

@@ -1,11 +1,11 @@
-"""Prediction for one person from a release: from his own ratings, at home, or from his vector that it holds.
+"""Prediction for one user from a release: from their own ratings, or from a vector that the release holds.
 
-Own ratings go nowhere. The predictors from them share one model of a rating, r_i = μ_i + b + z_i + noise: the
-released item effect μ_i, the person's own level b ~ N(user_mean, user_variance), his taste z ~ N(0, C) with
+Own ratings never leave the device. The predictors that use them share one model, r_i = μ_i + b + z_i + noise:
+the released item effect μ_i, the user's level b ~ N(user_mean, user_variance), their taste z ~ N(0, C) with
 the released item covariance C, and independent noise of variance τ_i². They differ in how they hold C: as
-factors (C = F Fᵀ), or, for nearest neighbours, as factors or dense together with a similarity. A release of
-kind "factors and people" also holds a level and factors of every person on its list. Those of plain nearest
-neighbours, which have no such model, are in ``hushrec.release.neighbour_predictors``.
+factors (C = F Fᵀ), or, for nearest neighbours, as factors or dense, together with a similarity. A release of
+kind "factors and people" also holds a level and factors for every listed user. Plain nearest neighbours do
+not use this model; their predictors are in ``hushrec.release.neighbour_predictors``.
 """
 
 from collections.abc import Iterable
@@ -18,13 +18,13 @@ from hushrec.errors import ReleaseError
 from hushrec.release.artefact import Release
 from hushrec.release.neighbour_predictors import NearestPeople, SimilarItems
 
-_PAIRS = 1 << 14  # pairs predicted at once: bounds the memory, changes nothing
+_PAIRS = 1 << 14  # pairs predicted at once: bounds the memory, does not change the result
 
 
 class Predictor(Protocol):
-    """Predicts ratings of some items from a person's ratings of others.
+    """Predicts a user's ratings of some items from their ratings of others.
 
-    Privacy: post-processing of a release and the person's own ratings.
+    Privacy: post-processing of a release and the user's own ratings.
     """
 
     def predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
@@ -33,13 +33,13 @@ class Predictor(Protocol):
 
 
 class FactorPredictor:
-    """Ridge regression of a person's ratings on the item factors (McSherry & Mironov 2009, §5, "SVD").
+    """Ridge regression of a user's ratings on the item factors (McSherry & Mironov 2009, §5, "SVD").
 
-    With each item's row extended by a constant for the person's level, x = (√user_variance, f_i), the
-    posterior mean of his vector is p = (I + Σ x xᵀ/τ_i²)⁻¹ Σ x (r_i − μ_i − user_mean)/τ_i², and the
-    prediction is μ_i + user_mean + x·p.
+    Each item's row is extended by a constant for the user's level, x = (√user_variance, f_i). The posterior
+    mean of the user's vector is p = (I + Σ x xᵀ/τ_i²)⁻¹ Σ x (r_i − μ_i − user_mean)/τ_i², and the prediction
+    is μ_i + user_mean + x·p.
 
-    Privacy: post-processing of a release and the person's own ratings.
+    Privacy: post-processing of a release and the user's own ratings.
     """
 
     def __init__(self, release: Release) -> None:
@@ -50,7 +50,7 @@ class FactorPredictor:
         self._precision = 1 / tensors["item_noise"].astype(np.float64)
 
     def fold_in(self, rated: Ints, ratings: Floats) -> Floats:
-        """The person's vector, shape (1 + rank,): his level first, then his factors."""
+        """The user's vector, shape (1 + rank,): first the level, then the factors."""
         rows = self._rows[rated]
         weighted = rows * self._precision[rated, None]
         normal = weighted.T @ rows
@@ -66,11 +66,11 @@ class FactorPredictor:
 class NeighbourPredictor:
     """k nearest neighbours with jointly derived weights (Bell & Koren 2007, §3; McSherry & Mironov 2009, §5).
 
-    For each target i the k rated items of largest similarity Wgt_ij are its neighbours N; the weights solve
+    The neighbours N of a target i are the k rated items with the largest similarity Wgt_ij. The weights solve
     (C_NN + diag τ_N²) w = C_Ni, and the prediction is μ_i + b + Σ_j w_j (r_j − μ_j − b), where b is the
-    person's shrunk mean.
+    user's shrunk mean.
 
-    Privacy: post-processing of a release and the person's own ratings.
+    Privacy: post-processing of a release and the user's own ratings.
     """
 
     def __init__(self, release: Release) -> None:
@@ -102,7 +102,7 @@ class NeighbourPredictor:
 
 
 class _Symmetric:
-    """A symmetric item × item matrix, held as factors or as a packed upper triangle."""
+    """A symmetric item × item matrix, stored as factors or as a packed upper triangle."""
 
     def __init__(self, release: Release, factors: str, packed: str) -> None:
         self._factors = release.tensors.get(factors)
@@ -119,11 +119,11 @@ class _Symmetric:
 
 
 class ListedPeople:
-    """Prediction for the people whom a release lists, from the vectors that it holds of them.
+    """Prediction for the users whom a release lists, from the vectors that it holds.
 
-    μ_i + user_mean + b_u + f_i · p_u, with the released effect b_u and factors p_u of person u (Friedman et
-    al. 2016, §4.1). A listed person may as well fold in his own ratings at home with ``predictor``, which is
-    often better: at home they need no noise.
+    μ_i + user_mean + b_u + f_i · p_u, with the released effect b_u and factors p_u of user u (Friedman et
+    al. 2016, §4.1). Listed users can also fold in their own ratings with ``predictor``. That is often better,
+    because on their own device the ratings need no noise.
 
     Args:
         release: of kind "factors and people".
@@ -145,11 +145,11 @@ class ListedPeople:
         self._user_factors = tensors["user_factors"].astype(np.float64)
 
     def find(self, users: Iterable[str]) -> Ints:
-        """Position of each of these ids on the list, −1 for who is not on it."""
+        """Position of each id on the list, −1 for ids that are not on it."""
         return np.array([self._positions.get(user, -1) for user in users], dtype=np.int64)
 
     def predict(self, people: Ints, items: Ints) -> Floats:
-        """The rating of each item by the person beside it, not clamped to the scale.
+        """The predicted rating of each (user, item) pair, not clamped to the scale.
 
         Args:
             people: positions on the list, shape (n_pairs,).
@@ -167,7 +167,7 @@ class ListedPeople:
 
 
 def predictor(release: Release) -> Predictor:
-    """The predictor from own ratings for a release's kind.
+    """The predictor for a release's kind, from a user's own ratings.
 
     Raises:
         ReleaseError: The release lacks a constant that the predictor needs.

@@ -1,6 +1,6 @@
-"""Prediction at home from nearest neighbours: among public rows of ratings, or among items.
+"""Prediction for one user from nearest neighbours: among public rows of ratings, or among items.
 
-The same arithmetic as ``hushrec.kernels.neighbours.knn``, which is for many people at once.
+Uses the same arithmetic as ``hushrec.kernels.neighbours.knn``, which predicts for many users at once.
 """
 
 from collections.abc import Callable
@@ -12,19 +12,18 @@ from numpy.typing import NDArray
 from hushrec.arrays import Floats, Ints, Ints32
 from hushrec.release.artefact import DISTANCES, Release
 
-_NEGLIGIBLE = 1e-10  # part of Σ r² below which what is left after centring is rounding: the row is constant
-_GRID = 1 << 23  # of similarities: the order of a sum does not break a tie
+_NEGLIGIBLE = 1e-10  # a centred row with less than this part of Σ r² is constant up to rounding
+_GRID = 1 << 23  # grid of similarities, so that the order of a sum does not break ties
 
 
 class NearestPeople:
-    """Mean rating of the K nearest people among those who rated the item (Du, Leighton & Patel 2019, §IV.B).
+    """Mean rating by the K nearest users who rated the item (Du, Leighton & Patel 2019, §IV.B).
 
-    A person is the vector of his ratings, 0 where he rated nothing, and the item that is asked about is left
-    out of all vectors. People at the same distance count in the order of their rows. Who has no ratings is
-    near to nobody: his neighbours are all who rated the item. An item that nobody rated is predicted by the
-    person's own mean, or, if he has no ratings either, by the mean of all.
+    A user is the vector of their ratings, 0 where they rated nothing; all vectors leave out the target item.
+    Ties in distance are broken by row order. For a user without ratings, everyone who rated the item is a
+    neighbour. An item that nobody rated gets the user's own mean, or the overall mean if they rated nothing.
 
-    Privacy: post-processing of a release and the person's own ratings.
+    Privacy: post-processing of a release and the user's own ratings.
     """
 
     def __init__(self, release: Release) -> None:
@@ -71,14 +70,14 @@ class NearestPeople:
         return predicted
 
     def _apart(self, square: float, products: Floats, totals: Floats, rows: Ints32, values: Floats) -> Floats:
-        """How far these rows are from the person, their rating of the target left out of them.
+        """Distances of these rows from the user, without their ratings of the target.
 
         Args:
-            square: Σ q² of the person's ratings, centred if the distance asks for it.
+            square: Σ q² of the user's ratings, centred if the distance requires it.
             products: Σ q r over the items that both rated.
-            totals: Σ q over the same.
-            rows: which.
-            values: their ratings of the target.
+            totals: Σ q over the same items.
+            rows: indices of the rows.
+            values: the rows' ratings of the target.
         """
         squares = self._squares[rows] - values**2
         if self._distance == "squared":
@@ -98,11 +97,11 @@ class NearestPeople:
 
 
 class SimilarItems:
-    """Ratings of the K most similar items that the person rated (Sarwar et al. 2001, §3.2.1).
+    """Ratings of the K most similar items that the user rated (Sarwar et al. 2001, §3.2.1).
 
-    mean_i + Σ_j s_ij (r_j − mean_j) / Σ_j s_ij over those with s_ij > 0; mean_i where there are none.
+    mean_i + Σ_j s_ij (r_j − mean_j) / Σ_j s_ij over the items with s_ij > 0; mean_i if there are none.
 
-    Privacy: post-processing of a release and the person's own ratings.
+    Privacy: post-processing of a release and the user's own ratings.
     """
 
     def __init__(self, release: Release) -> None:
@@ -129,7 +128,7 @@ class SimilarItems:
 def _without_targets(
     predict: Callable[[Ints, Floats, Ints], Floats], rated: Ints, ratings: Floats, targets: Ints
 ) -> Floats:
-    """Predict all targets that are not rated at once, and each other one without the rating of it."""
+    """Predict all unrated targets at once, and each rated one without its own rating."""
     predicted = np.empty(len(targets))
     known = np.isin(targets, rated)
     predicted[~known] = predict(rated, ratings, targets[~known])

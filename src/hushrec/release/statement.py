@@ -13,14 +13,14 @@ from hushrec.release.statement_lines import RANDOMIZERS, Local, Measured, Promis
 __all__ = ["Local", "Measured", "Promised", "Statement"]
 
 _OPTIONAL = frozenset({"beside", "diagnostics", "levels", "local", "personal"})
-"""Fields that files have only where they say something."""
+"""Fields that files omit when empty."""
 _UNPROTECTED, _CONDITIONAL = "NOT PRIVATE:", "CONDITIONAL ON CONVERGENCE:"
 _UNCOVERED, _CLAIMED = "GROUPS NOT COVERED:", "AUTHOR'S CLAIM:"
-"""How caveats begin."""
+"""The first words of caveats."""
 _REFUTED = "NOT CONVERGED"
-"""Verdict of diagnostics that speak against convergence."""
+"""The verdict of diagnostics that contradict convergence."""
 _LARGEST = 2**63
-"""Above every number of a ledger's record or slot."""
+"""Exceeds every number of a ledger's entry or slot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,25 +29,25 @@ class Statement:
 
     Attributes:
         caveat: why nothing is promised (``NOT PRIVATE: …``), or only on a condition (``CONDITIONAL ON
-            CONVERGENCE: …``), or only against somebody who learns nothing from groups that were made from
-            exact ratings (``GROUPS NOT COVERED: …``), or only on the word of somebody whose code is not
-            part of hushrec (``AUTHOR'S CLAIM: …``, also after one of the last two); empty where the promise
+            CONVERGENCE: …``), or only against readers who learn nothing from groups that were made from
+            exact ratings (``GROUPS NOT COVERED: …``), or only on the word of an author whose code is not
+            part of hushrec (``AUTHOR'S CLAIM: …``, also after one of the last two); empty if the promise
             holds.
         unit: ``user`` or ``rating``.
         adjacency: ``add-remove``, ``replace`` or ``replace-items``.
-        epsilon: true ε at ``delta`` of this release by itself; infinite where no finite one is known.
+        epsilon: true ε at ``delta`` of this release by itself; infinite if no finite ε is known.
         delta: δ.
         analysis: ``corrected`` or ``published``.
         claimed_epsilon: what the paper claims for the same noise; None for the corrected analysis.
         measurements: everything that was measured.
         assumes: what the promise rests on.
         ledger: id, file, entry number and head of the ledger that was charged.
-        diagnostics: of a chain, such as R̂ and effective sample size, by name; numbers are finite.
-        levels: what each class of people is promised.
-        personal: whether people asked for an ε of their own.
-        local: what one answer tells, where people's own rows were randomized; else None.
-        beside: the release that groups of items were made from, which can be told from this one; empty where
-            there is none. All that is stated holds beyond what it tells.
+        diagnostics: of the Markov chains, such as R̂ and effective sample size, by name; numbers are finite.
+        levels: what each class of users is promised.
+        personal: whether users asked for their own ε.
+        local: what one answer reveals, if users' rows were randomized; else None.
+        beside: the release that groups of items were made from, which this one reveals; empty if there is
+            none. The statement covers what this release reveals beyond that one.
 
     Privacy: public.
     """
@@ -75,26 +75,26 @@ class Statement:
 
     @property
     def epsilon_per_cell(self) -> float | None:
-        """Exact ε of one cell of a person's row; None where no cells were randomized."""
+        """Exact ε of one cell of a user's row; None if no cells were randomized."""
         return self._of_one("cell")
 
     @property
     def epsilon_per_slot(self) -> float | None:
-        """Exact ε of one slot of a person's profile; None where no slots were randomized."""
+        """Exact ε of one slot of a user's profile; None if no slots were randomized."""
         return self._of_one("slot")
 
     @property
     def epsilon_per_user(self) -> float | None:
-        """``epsilon`` where it is that of all of one person's answers or contributions; None for ratings."""
+        """``epsilon`` if it covers all that one user gave; None for unit ``rating``."""
         return self.epsilon if self.unit == "user" else None
 
     @property
     def expected_per_user(self) -> float | None:
-        """Mean privacy loss of all answers of one person that may differ; None where there are none."""
+        """Mean privacy loss of all answers of one user that may differ; None if there are none."""
         return None if self.local is None else self.local.expected_together
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values; what is infinite is null."""
+        """As JSON values; infinite numbers become null."""
         values = asdict(self)
         values["ledger"] = dict(self.ledger)
         values["epsilon"] = _finite(self.epsilon)
@@ -110,7 +110,7 @@ class Statement:
         """The statement that ``to_json`` described.
 
         Raises:
-            ReleaseError: The values are no statement.
+            ReleaseError: The values are not a statement.
         """
         try:
             known = {entry.name for entry in fields(cls)}
@@ -132,7 +132,7 @@ class Statement:
             raise ReleaseError("the statement of privacy is malformed") from None
 
     def _check(self) -> None:
-        """Refuse a statement that promises without grounds, or speaks of what does not exist."""
+        """Refuse a statement that promises without grounds, or that holds unknown values."""
         known = (
             isinstance(self.caveat, str)
             and (
@@ -165,7 +165,7 @@ class Statement:
             raise ReleaseError("the statement of privacy promises something without grounds")
 
     def _grounded(self) -> bool:
-        """Whether there is noise of a known price, and the condition is named where all hangs on one."""
+        """Whether there is noise of a known cost, and any condition of the promise is stated."""
         return (
             math.isfinite(self.epsilon)
             and any(m.mechanism != "exact" for m in self.measurements)
@@ -173,7 +173,7 @@ class Statement:
         )
 
     def _answers(self, local: Local) -> bool:
-        """Whether these are figures of what was measured, and the release's ε is that of all answers."""
+        """Whether the figures match what was measured, and the release's ε covers all answers."""
         return (
             local.sensible
             and self.unit == "user"
@@ -185,19 +185,19 @@ class Statement:
         return self.local.epsilon if self.local is not None and self.local.what == what else None
 
     def _keeps(self, level: Promised) -> bool:
-        """Whether a class is promised what goes with its weight: the release's own ε for who counts in full,
-        as everybody does who asks for that much."""
+        """Whether a class is promised what its weight implies: the release's own ε at full weight, which
+        everyone has who asks for at least that ε."""
         full = level.weight == 1
-        enough = level.asked >= max(self.epsilon, 1e-12)  # less is counted as nothing
+        enough = level.asked >= max(self.epsilon, 1e-12)  # smaller values count as 0
         least = self.epsilon * (1 - 1e-9) if full else 0.0
         return least <= level.promised <= self.epsilon and (full or not enough)
 
     def _sampled(self) -> bool:
-        """Whether it measures a posterior sample."""
+        """Whether a posterior sample was measured."""
         return any(m.mechanism == "posterior sample" for m in self.measurements)
 
     def _for_people(self) -> bool:
-        """Whether it says what holds only where whole people come and go."""
+        """Whether any field is valid only for unit ``user`` under add-remove."""
         return self.personal or bool(self.levels) or any(m.rate < 1 for m in self.measurements)
 
     def _texts(self) -> Iterator[str]:
@@ -213,7 +213,7 @@ class Statement:
         if self._sampled() and self.diagnostics.get("verdict") == _REFUTED:
             lines += [
                 "The condition of this ε looks false: by its diagnostics the chain had NOT CONVERGED; do not "
-                "count on the ε below."
+                "rely on the ε below."
             ]
         if self.caveat.startswith(_UNCOVERED):
             lines += [statement_text.uncovered(self.local)]
@@ -263,11 +263,11 @@ def _or_infinite(value: Any) -> Any:
 
 
 def placeholder_statement(diagnostics: Mapping[str, float | str] | None = None) -> Statement:
-    """What a release says before its statement is written: that it promises nothing.
+    """The statement of a release before the real one is written: it promises nothing.
 
     Args:
-        diagnostics: of the chain, which the statement will show. They are published: none may be made from
-            more than what the grant released.
+        diagnostics: of the chains, which the statement will show. They are published, so they may depend
+            only on what the grant released.
 
     Privacy: public.
     """

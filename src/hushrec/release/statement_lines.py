@@ -1,5 +1,5 @@
-"""The lines of a statement of privacy: what was measured, what each class of people is promised, and what
-one answer of a person's own tells."""
+"""The lines of a statement of privacy: what was measured, what each class of users is promised, and what
+one randomized answer reveals."""
 
 import math
 import sys
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hushrec.figures import SYMBOLS, above, noise_and_cost, promise
 
 RANDOMIZERS = {"cell": "randomized response", "slot": "item substitution"}
-"""What one answer is of, and the mechanism that gives it."""
+"""What one answer covers → the mechanism that gives the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,16 +19,16 @@ class Measured:
         name: what was measured.
         mechanism: ``gaussian``, ``subsampled gaussian``, ``laplace``, ``spherical``, ``posterior sample``,
             ``randomized response``, ``item substitution``, or ``exact`` where neighbouring data agree on it.
-        sensitivity: Δ in the quantity's own units, L1 for Laplace noise and L2 for other, of the loss for a
-            posterior sample, in cells or slots for what people randomize themselves; infinite where no bound
-            is known (spherical only).
-        noise: σ (Gaussian), b (Laplace), s (spherical), the temperature T (posterior sample), or the chance
-            that a cell or a slot is not simply kept.
-        entries: number of values; 0 for one for every rating.
-        share: its part of the budget.
-        cost: ρ (Gaussian; of a sample, its divergence D_α/α at the order that decides the release's ε) or ε
-            (others); infinite where the sensitivity is.
-        rate: probability of each person to take part.
+        sensitivity: Δ in the quantity's own units: L1 for Laplace noise, L2 for other noise, of the loss for
+            a posterior sample, in cells or slots for local randomizers; infinite where no bound is known
+            (spherical only).
+        noise: σ (Gaussian), b (Laplace), s (spherical), the temperature T (posterior sample), or the
+            probability that a cell or a slot is not simply kept.
+        entries: number of values; 0 means one for every rating.
+        share: its share of the budget.
+        cost: ρ (Gaussian; for a sample of users, D_α/α at the order that decides the release's ε) or ε
+            (others); infinite where the sensitivity is infinite.
+        rate: probability that each person takes part.
 
     Privacy: public.
     """
@@ -43,7 +43,7 @@ class Measured:
     rate: float = 1.0
 
     def cells(self) -> tuple[str, str, str, str, str, str, str]:
-        """As a line of a table: name, mechanism, Δ, noise, entries, share, cost."""
+        """The cells of a table row: name, mechanism, Δ, noise, entries, share, cost."""
         entries = f"{self.entries:,}" if self.entries else "each rating"
         if self.mechanism == "exact":
             return self.name, "exact", "0", "none needed", entries, "", ""
@@ -53,7 +53,7 @@ class Measured:
 
     @property
     def sensible(self) -> bool:
-        """Whether such a measurement can be."""
+        """Whether such a measurement is possible."""
         numbers = [self.noise, self.entries, self.share, self.sensitivity, self.cost]
         if self.mechanism == "spherical" and self.sensitivity == self.cost == math.inf:
             numbers = numbers[:3]
@@ -72,13 +72,13 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Promised:
-    """What a class of people is promised.
+    """What a class of users is promised.
 
     Attributes:
-        name: of the class.
+        name: name of the class.
         asked: the ε that its members ask for.
-        weight: how much of each of them counts, from 0 to 1.
-        promised: the ε that each of them loses at most; not above ``asked``.
+        weight: the weight of each member's data, from 0 to 1.
+        promised: the ε that each member loses at most; not above ``asked``.
 
     Privacy: public.
     """
@@ -89,12 +89,12 @@ class Promised:
     promised: float
 
     def cells(self) -> tuple[str, str, str, str]:
-        """As a line of a table."""
+        """The cells of a table row."""
         return promise(self.name, self.asked, self.promised, self.weight)
 
     @property
     def sensible(self) -> bool:
-        """Whether such a promise can be, whatever the release's ε: who asks for nothing does not count."""
+        """Whether such a promise is possible under some ε; users who ask for 0 have weight 0."""
         return (
             isinstance(self.name, str)
             and self.name.isprintable()
@@ -108,18 +108,18 @@ class Promised:
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """What one randomized answer in a person's row or profile tells about the true one.
+    """What one randomized answer in a user's row or profile reveals about the true one.
 
     Attributes:
-        what: ``cell`` of a row, which has one for every item, or ``slot`` of a profile, which has one for
-            every rating.
-        epsilon: exact ε of one.
-        expected: mean privacy loss of one: the Kullback–Leibler divergence of the answers to two truths.
-        claimed: what the paper claims for one; None where it claims nothing.
-        count: in how many two people's may differ.
-        changed: chance that one is not the true one.
-        drawn: part of ``count`` that is among the answered cells on average, where those are drawn at random;
-            1 where they are not.
+        what: ``cell`` (a row has one for every item) or ``slot`` (a profile has one for every rating).
+        epsilon: exact ε of one answer.
+        expected: mean privacy loss of one answer: the Kullback–Leibler divergence between the answers to two
+            truths.
+        claimed: what the paper claims for one answer; None if it claims nothing.
+        count: in how many answers two users may differ.
+        changed: probability that an answer is not the true one.
+        drawn: the share of ``count`` that is answered on average, if the answered cells are drawn at random;
+            else 1.
 
     Privacy: public.
     """
@@ -134,15 +134,15 @@ class Local:
 
     @property
     def expected_together(self) -> float:
-        """Mean loss of all answers of one person, where as many of theirs differ as may.
+        """Mean loss of all answers of one user, if as many of them differ as possible.
 
-        At worst all cells that are drawn are among those that differ; on average a share of them is.
+        In the worst case all drawn cells are among those that differ; on average only a share is.
         """
         return self.count * self.expected * self.drawn
 
     @property
     def sensible(self) -> bool:
-        """Whether such figures can be, whatever the release's ε."""
+        """Whether such figures are possible under some ε."""
         return (
             self.what in RANDOMIZERS
             and all(map(finite, (self.epsilon, self.expected, self.count, self.changed, self.claimed or 0)))
@@ -156,14 +156,14 @@ class Local:
         )
 
     def costs(self, epsilon: float, delta: float) -> bool:
-        """Whether an ε at δ is that of a person's answers together: their sum, or less for some δ."""
+        """Whether an ε at δ is that of all answers of one user: their sum, or less if δ > 0."""
         total = self.count * self.epsilon
         error = 1e-9 * (1 + total)
         return epsilon <= total + error and (delta > 0 or epsilon >= total - error)
 
 
 def finite(value: object) -> bool:
-    """Whether it is a number from 0 to the largest float; JSON knows larger integers.
+    """Whether a value is a number from 0 to the largest float; JSON allows larger integers.
 
     Privacy: public.
     """

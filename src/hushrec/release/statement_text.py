@@ -1,4 +1,4 @@
-"""How a statement of privacy says in words and tables what its figures mean.
+"""The words and tables in which a statement of privacy explains its figures.
 
 Privacy: public.
 """
@@ -11,7 +11,7 @@ from hushrec.figures import above, aligned, below, odds
 from hushrec.release.statement_lines import Local, Measured, Promised
 
 _HARDLY, _SOMETHING = 3, 20
-"""Below which factor e^ε a reader can hardly tell, and below which they learn no more than something."""
+"""The factors e^ε below which a reader can hardly tell, and below which they may learn something."""
 _LARGEST_ODDS = 1e6
 """Above these odds a bound protects nobody, and no sentence may sound as if it did."""
 _HIDDEN = {
@@ -22,7 +22,7 @@ _HIDDEN = {
     ("rating", "replace"): "how many stars one particular rating of yours had",
 }
 ADJACENCIES = tuple(_HIDDEN)
-"""Every unit with every adjacency that it goes with."""
+"""Every valid pair of unit and adjacency."""
 _SUBJECT = {
     ("user", "add-remove"): "you",
     ("user", "replace"): "your ratings",
@@ -30,16 +30,16 @@ _SUBJECT = {
     ("rating", "add-remove"): "that rating",
     ("rating", "replace"): "those stars",
 }
-"""What the factor is about: no more than what is protected."""
+"""What the factor applies to: never more than what is protected."""
 _PROTECTED = {
-    ("user", "replace"): ("what your ratings were", "that you took part may be known"),
+    ("user", "replace"): ("what your ratings were", "it may be known that you took part"),
     ("user", "replace-items"): (
         "which items your ratings are of",
-        "how many they are, their stars, and that you took part may be known",
+        "it may be known how many they are, their stars, and that you took part",
     ),
-    ("rating", "replace"): ("how many stars one rating had", "which items you rated may be known"),
+    ("rating", "replace"): ("how many stars one rating had", "it may be known which items you rated"),
 }
-"""What an adjacency protects, and what it leaves open."""
+"""What an adjacency protects, and what it does not."""
 _CONCLUDED = {
     ("user", "add-remove"): "whether your ratings were used, and what they were",
     ("user", "replace"): "what your ratings were",
@@ -50,7 +50,7 @@ _CONCLUDED = {
 
 
 def promise(unit: str, adjacency: str, epsilon: float, delta: float) -> str:
-    """What ε and δ mean to a person, in plain words."""
+    """What ε and δ mean to a user, in plain words."""
     sort = unit, adjacency
     if epsilon > math.log(_LARGEST_ODDS):
         return (
@@ -58,21 +58,21 @@ def promise(unit: str, adjacency: str, epsilon: float, delta: float) -> str:
             f"being practically certain {_CONCLUDED[sort]}.{_anyhow(sort)}"
         )
     about = _SUBJECT[sort]
-    more = " (about all your ratings together it may tell far more)" if unit == "rating" else ""
+    more = " (it may tell far more about all your ratings together)" if unit == "rating" else ""
     factor = odds(epsilon)
     text = (
         f"Anyone who reads this file, whatever else they know, {_learns(epsilon)} {_HIDDEN[sort]}: it makes "
         f"anything they may conclude about {about} at most {factor} times as likely or as unlikely{more}"
     )
     if delta:
-        text += f", but for an event of probability {above(delta)}"
+        text += f", except for an event of probability {above(delta)}"
     if math.exp(epsilon) >= _HARDLY:
         text += f". Even odds may become {factor} to 1"
     return f"{text}. {covered(*sort)}".rstrip()
 
 
 def _learns(epsilon: float) -> str:
-    """How much a reader learns at most, of what is hidden."""
+    """How much a reader learns at most about what is hidden."""
     if math.exp(epsilon) < _HARDLY:
         return "can hardly tell"
     much = "something" if math.exp(epsilon) < _SOMETHING else "a lot"
@@ -80,49 +80,49 @@ def _learns(epsilon: float) -> str:
 
 
 def covered(unit: str, adjacency: str) -> str:
-    """What an adjacency protects, and what it leaves open; empty where it leaves nothing open."""
+    """What an adjacency protects, and what it does not; empty if it protects everything."""
     what, left = _PROTECTED.get((unit, adjacency), ("", ""))
-    return what and f"Protected is {what}; {left}."
+    return what and f"This protects {what}; {left}."
 
 
 def _anyhow(sort: tuple[str, str]) -> str:
-    """What is left open whatever ε is."""
+    """What is not protected at any ε."""
     left = _PROTECTED.get(sort, ("", ""))[1]
     return left and f" Whatever ε is, {left}."
 
 
 def beyond(beside: str) -> str:
-    """Of which other release a file shows something."""
+    """The note on another release that a file reveals."""
     return (
-        f"The groups of items were made from {beside}, and can be told from this file. What follows holds "
-        "beyond what that release tells, which has an ε of its own."
+        f"The groups of items were made from {beside}, and can be inferred from this file. The figures below "
+        "bound what this file tells beyond that release, which has its own ε."
     )
 
 
 def uncovered(answer: Local | None) -> str:
-    """What an ε is worth where groups of items that no ε covers can be seen in what was published."""
+    """What an ε means if the published data show groups of items that no ε covers."""
     what = f"ε per {answer.what}" if answer else "ε"
     return (
-        f"The {what} below holds only against somebody who learns nothing from the groups, which can be seen "
-        "in what was published and which no ε covers: against anybody else nothing is promised. How many "
-        "ratings a person gave, and their stars, are published as they are."
+        f"The {what} below holds only against readers who learn nothing from the groups; against anybody "
+        "else nothing is promised. The groups can be seen in what was published, and no ε covers them. How "
+        "many ratings a person gave, and their stars, are published as they are."
     )
 
 
 _CHANGED = {
-    "cell": "A cell that is answered is not answered truly with chance {chance}.",
-    "slot": "A slot's item is drawn anew with chance {chance}; it may be drawn again.",
+    "cell": "An answered cell differs from the truth with probability {chance}.",
+    "slot": "A slot's item is drawn at random with probability {chance}; the draw may return the same item.",
 }
 _CLAIMS = {"cell": "the paper claims", "slot": "as D2P counts, (ε, λ)"}
 
 
 def local(answer: Local, epsilon: float, claimed: float | None) -> list[str]:
-    """What one answer tells, and what all answers of one person tell.
+    """What one answer reveals, and what all answers of one user reveal.
 
     Args:
-        answer: of one cell or slot.
-        epsilon: of one person.
-        claimed: what the paper claims for one person.
+        answer: figures of one cell or slot.
+        epsilon: ε of one user.
+        claimed: what the paper claims for one user.
     """
     claims = answer.claimed, claimed
     mean = {"cell": "expected loss", "slot": "expected loss, at most"}[answer.what]
@@ -143,7 +143,7 @@ def local(answer: Local, epsilon: float, claimed: float | None) -> list[str]:
 
 
 def personal(levels: Sequence[Promised], *, sure: bool) -> list[str]:
-    """What is promised to people who asked for an ε of their own."""
+    """What is promised to users who asked for their own ε."""
     lines = []
     if levels:
         heads = "class", "asks for", "is promised" if sure else "would be promised", "weight"
@@ -153,7 +153,7 @@ def personal(levels: Sequence[Promised], *, sure: bool) -> list[str]:
     return [
         *lines,
         "Each person loses at most the ε that they asked for, at the same δ, and never more than the ε "
-        "above, by this release; several releases add. People who asked for 0 left no trace.",
+        "above, from this release; several releases add up. People who asked for 0 left no trace.",
         "",
     ]
 
@@ -170,9 +170,11 @@ def claim(claimed: float | None, epsilon: float, *, sampled: bool) -> str:
     text = f"Not a valid guarantee: the published analysis claims ε = {above(claimed)}, "
     kept = epsilon <= claimed * (1 + 1e-9)
     if kept and sampled:
-        text += "which rests on the chain having converged, and even so fails under some settings as printed "
+        text += (
+            "which assumes that the chain had converged, and even then fails under some settings as printed "
+        )
     elif kept:
-        text += "which the noise here keeps, but does not keep under every setting as printed "
+        text += "which holds for the noise here, but as printed does not hold under every setting "
     else:
         text += "but its proof does not hold as printed "
     text += "(see the model's page in the documentation). "
@@ -183,13 +185,13 @@ def claim(claimed: float | None, epsilon: float, *, sampled: bool) -> str:
 
 
 def measurements(listed: Sequence[Measured]) -> list[str]:
-    """Everything that was measured, as a table."""
+    """All measurements, as a table."""
     heads = "measurement", "mechanism", "Δ", "noise", "entries", "share", "cost"
     return aligned([heads, *(m.cells() for m in listed)])
 
 
 def charged(ledger: Mapping[str, Any]) -> list[str]:
-    """Which ledger paid, and which of its releases this is."""
+    """Which ledger was charged, and which of its releases this is."""
     file = ledger.get("file") or "a ledger in memory"
     return [
         f"Charged to {file}: release {ledger.get('slot', 0) + 1} of at most {ledger.get('horizon', 1)}, "

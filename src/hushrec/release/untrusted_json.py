@@ -1,7 +1,7 @@
-"""JSON facts of files that others made, looked over before they are parsed.
+"""JSON from files that others made, checked before it is parsed.
 
-Parsed JSON takes up to thirty times the memory of its text, where it is nothing but brackets. What hushrec
-writes is nearly all ids: their number goes with the size of the text, and little stands outside of quotes.
+Parsed JSON can take up to thirty times the memory of its text, if it is nothing but brackets. hushrec writes
+mostly ids: their number is proportional to the size of the text, and little stands outside quotes.
 
 Privacy: public.
 """
@@ -12,25 +12,25 @@ import re
 from typing import Any
 
 LARGEST = 100_000_000
-"""Bytes of the facts of a release or data set: safetensors' limit for a header, some five million ids."""
-_STRINGS = 1 << 18  # in addition to one for every eight signs: shorter ids are not that many
-_OTHERS = 1 << 20  # signs outside of quotes, in addition to two for every string
-# One that never ends goes to the end of the text: tried anew at every quote in it, it would take forever.
+"""Largest metadata of a release or data set in bytes: safetensors' header limit, about 5 million ids."""
+_STRINGS = 1 << 18  # in addition to one for every eight characters: there are few shorter ids
+_OTHERS = 1 << 20  # characters outside quotes, in addition to two for every string
+# An unclosed string matches to the end of the text; else the pattern would be retried at every quote in it.
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 
 __all__ = ["LARGEST", "parse"]
 
 
 def parse(text: str, *, strings: int = _STRINGS, others: int = _OTHERS) -> Any:
-    """The value of a JSON text, with memory bounded by a small multiple of the text's.
+    """The value of a JSON text, in memory bounded by a small multiple of the text's size.
 
     Args:
-        text: as it stands in the file.
-        strings: how many strings it may have, in addition to one for every eight signs.
-        others: how many signs may stand outside of quotes, in addition to two for every string.
+        text: the text in the file.
+        strings: how many strings it may hold, in addition to one for every eight characters.
+        others: how many characters may stand outside quotes, in addition to two for every string.
 
     Raises:
-        ValueError: It is no JSON, holds more than facts do, a field twice, or a number that is not finite.
+        ValueError: The text is not JSON, is too large, repeats a field, or holds a number that is not finite.
     """
     count = outside = end = 0
     most = strings + len(text) // 8
@@ -46,7 +46,7 @@ def parse(text: str, *, strings: int = _STRINGS, others: int = _OTHERS) -> Any:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a field is there twice")
+        raise ValueError("a field is repeated")
     return found
 
 
