@@ -49,7 +49,7 @@ def test_ids_of_ones_own_are_shown_and_do_not_act(hostile, tmp_path):
         app, ["recommend", str(hostile[0]), "--ratings", str(own)], env={"COLUMNS": "300"}
     )
     assert harmless(shown.output)
-    assert "Left out" in shown.stderr
+    assert "Ignored" in shown.stderr
     assert len(shown.stderr.splitlines()) == 1
     assert len(shown.stdout.splitlines()) == 2 + 3  # the id itself is found, as it stands
 

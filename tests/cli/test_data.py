@@ -56,5 +56,5 @@ def test_pack_makes_a_folder_that_fit_reads(here, hushrec, refused):
     assert "exists" in refused("data pack train.csv --domain domain.json --to packed")
     budget = "--epsilon 1 --delta 1e-6 --unit user --adjacency add-remove --ledger l.db --new-ledger"
     line = f"fit packed --domain domain.json {budget} -o r.safetensors"
-    assert "leave --column" in refused(f"{line} --column user_id=who")
+    assert "leave out --column" in refused(f"{line} --column user_id=who")
     assert not (here / "l.db").exists()

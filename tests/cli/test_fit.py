@@ -10,7 +10,7 @@ import hushrec as hr
 from hushrec.curator import memory
 from support.commands import fit
 
-HEADING = "Confidential, for the curator alone"
+HEADING = "Confidential, for the curator only"
 
 
 def test_a_release_its_statement_and_what_is_left(here, hushrec, budget):
@@ -51,7 +51,7 @@ def test_without_memory_no_ledger_is_started_and_what_was_released_is_there(
 def test_nothing_is_charged_for_what_could_not_be_written(release, refused, budget):
     before = hr.Ledger.open("ledger.db").head
     assert "exists; choose another file" in refused(fit(budget))
-    assert "no folder that can be written to" in refused(fit(budget, out="no/films.safetensors"))
+    assert "is not a writable folder" in refused(fit(budget, out="no/films.safetensors"))
     assert hr.Ledger.open("ledger.db").head == before
 
 

@@ -58,7 +58,7 @@ def test_a_strange_file_beside_a_ledger_is_named(release, hushrec):
 def test_a_ledger_that_others_may_read_says_so(release, hushrec):
     path = release.parent / "ledger.db"
     assert path.stat().st_mode & 0o777 == 0o600
-    assert "Others than its owner" not in hushrec("ledger show ledger.db").out
+    assert "Users other than the owner" not in hushrec("ledger show ledger.db").out
     path.chmod(0o640)
-    told = "Others than its owner may use ledger.db (mode 640): chmod 600, unless they should"
+    told = "Users other than the owner can access ledger.db (mode 640): chmod 600, unless intended"
     assert told in hushrec("ledger show ledger.db").out

@@ -67,4 +67,4 @@ def test_a_published_form_without_finite_epsilon_says_so(here, hushrec):
     wanted = "--epsilon 1 --delta 0 --unit rating --adjacency add-remove --model private-als"
     shown = hushrec(f"plan --domain roster.json {wanted} --analysis published").out
     assert "true ε = ∞" in shown
-    assert "No finite ε is known for its noise, so no ledger takes it" in shown
+    assert "No finite ε is known for its noise, so no ledger accepts it" in shown

@@ -48,6 +48,6 @@ def test_a_listed_person_gives_his_id(listing, hushrec, refused):
     assert rows == [[str(rank), item, f"{score:.2f}"] for item, score, rank in expected]
     assert "not among the" in refused("recommend people.safetensors --user nobody")
     assert "lists no people" in refused("recommend films.safetensors --user nobody")
-    assert "--user goes without ratings" in refused(
+    assert "give either --user or ratings" in refused(
         f"recommend people.safetensors --user {user} --rating i00001=5"
     )

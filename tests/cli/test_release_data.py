@@ -156,23 +156,23 @@ def test_a_plan_opens_no_ratings(here, hushrec, features, line, expected):
         (command(more=BUDGET.replace("replace", "replace-items")), "under replace"),
         (command(more=f"{BUDGET} --set nosuch=1"), "nosuch"),
         (command(more=f"{BUDGET} --set sample=31"), "more than the 30 items"),
-        (command(more=f"{BUDGET} --features catalogue.csv"), "go with --method distance-based"),
+        (command(more=f"{BUDGET} --features catalogue.csv"), "need --method distance-based"),
         (
             command("distance-based", more=f"{NEAR} --features a --groups-from b"),
-            "say what items are grouped by",
+            "choose what items are grouped by",
         ),
-        (command("distance-based", more=NEAR), "say what items are grouped by"),
+        (command("distance-based", more=NEAR), "choose what items are grouped by"),
         (command("distance-based", more=f"{NEAR} --analysis published"), "leave --analysis out"),
         (command("distance-based", more=f"{NEAR} --groups-from no.safetensors"), "cannot be read"),
         (command("distance-based", more=f"{NEAR} --features no.csv"), "no.csv"),
         (command("distance-based", more="--set groups=ratings"), "keep_probability"),
         (command(out="released.txt"), "released.txt.parquet or released.txt.csv"),
-        (command(out="no/released.csv"), "no folder that can be written to"),
+        (command(out="no/released.csv"), "is not a writable folder"),
         (command(out="train.csv"), "exists; choose another file"),
         (command(source="missing.csv"), "missing.csv does not exist"),
         (
             f"release-data train.csv --domain domain.json --method randomized-response {BUDGET}",
-            "--plan alone",
+            "give --plan instead",
         ),
     ],
 )
@@ -255,14 +255,14 @@ def test_a_data_set_is_fitted_free_of_charge(here, hushrec, refused):
     result = hushrec("fit released.parquet --model item-knn -o model.safetensors")
     assert "Next: hushrec recommend model.safetensors" in result.out
     assert hr.Release.open("model.safetensors").statement == ReleasedData.open("released.parquet").statement
-    assert "needs no other options" in refused(
+    assert "take no options but" in refused(
         f"fit released.parquet --model item-knn -o m.safetensors {BUDGET}"
     )
     for more in ("--epsilon 1", "--noise laplace", "--analysis published", "--new-ledger"):
-        assert "needs no other options" in refused(f"fit released.parquet -o m.safetensors {more}")
+        assert "take no options but" in refused(f"fit released.parquet -o m.safetensors {more}")
     assert "hushrec fit" in refused("recommend released.parquet")
     Path("cut.parquet").write_bytes(Path("released.parquet").read_bytes()[:-9])
-    assert "or damaged: hushrec show tells" in refused("fit cut.parquet -o m.safetensors")
+    assert "or is damaged: try hushrec show" in refused("fit cut.parquet -o m.safetensors")
 
 
 def test_ctrl_c_says_what_became_of_the_charge(here, hushrec, monkeypatch):

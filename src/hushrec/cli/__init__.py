@@ -1,4 +1,4 @@
-"""The command line: one file a command, which parses, calls the library, and prints."""
+"""The command line: one file per command, which parses, calls the library, and prints."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The ledger that a command charges: one that is there, or with ``--new-ledger`` one that is started."""
+"""The ledger that a command charges: an existing one, or a new one with ``--new-ledger``."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,16 +15,16 @@ NewLedger = Annotated[
     bool,
     typer.Option(
         "--new-ledger",
-        help="Start the ledger, with this release's budget as its whole total. Once for a population.",
+        help="Create the ledger, with this release's budget as its total. Once per population.",
     ),
 ]
 
 
 def require(ledger: Path, planned: "Plan", new: bool) -> None:
-    """Refuse before the ratings are read what would be refused after.
+    """Refuse before the ratings are read what would be refused afterwards.
 
     Raises:
-        LedgerError: There is no such ledger, or it cannot be relied on; or one cannot be started there.
+        LedgerError: The ledger does not exist or cannot be trusted, or a new one cannot be created there.
         BudgetError: A new ledger could not pay for the plan.
     """
     from hushrec.curator.accounts import require_startable
@@ -37,7 +37,7 @@ def require(ledger: Path, planned: "Plan", new: bool) -> None:
 
 
 def opened(ledger: Path, planned: "Plan", new: bool) -> "Ledger":
-    """The ledger, started first if that was asked for; then one line says so."""
+    """The ledger; a new one is created first, and one line says so."""
     from hushrec.curator.accounts import start
     from hushrec.privacy.ledger.ledger import Ledger
 

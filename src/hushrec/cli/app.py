@@ -1,6 +1,6 @@
-"""The commands together, and what their errors look like.
+"""All commands, and how their errors are printed.
 
-Nothing heavy is imported before a command runs: ``hushrec --help`` is there at once.
+Nothing heavy is imported before a command runs, so ``hushrec --help`` answers at once.
 """
 
 import sys
@@ -26,7 +26,7 @@ from hushrec.cli.show import show
 from hushrec.errors import HushrecError, LedgerWarning
 
 REFUSED, STOPPED = 2, 130
-"""Exit codes for wrong usage and for errors whose message names the fix, and for Ctrl-C; others give 1 and a
+"""Exit codes for wrong usage and errors whose message names the fix, and for Ctrl-C. Others exit with 1 and a
 traceback."""
 
 
@@ -48,10 +48,10 @@ COMMANDS = (
 
 
 class Commands(TyperGroup):
-    """The commands in the order in which they are used; errors raised on purpose become one line."""
+    """Lists the commands in the order of use; prints hushrec's own errors as one line."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Names in order."""
+        """Command names in the order of use."""
         return list(COMMANDS)
 
     def invoke(self, ctx: Any) -> Any:
@@ -77,17 +77,17 @@ def _warn(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """A warning as a line of its own, without a line of source."""
+    """Print a warning as one line, without its line of source."""
     print(f"hushrec: warning: {message}", file=sys.stderr)
 
 
 def _notes(error: BaseException) -> list[str]:
-    """What became of a charge."""
+    """The notes of an error, which say what became of a charge."""
     return list(getattr(error, "__notes__", []))
 
 
-# Rich's boxes would take longer to import than everything else. Tracebacks stay Python's own, which show no
-# local variables: those may be private.
+# Rich's boxes would take longer to import than everything else. Python's own tracebacks show no local
+# variables, which may be private.
 app = typer.Typer(
     cls=Commands,
     rich_markup_mode=None,

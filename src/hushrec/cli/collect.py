@@ -1,4 +1,4 @@
-"""``hushrec collect``: reports of devices in, one data set out."""
+"""``hushrec collect``: combine the reports of devices into one data set."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,10 +10,12 @@ from hushrec.errors import ReleaseError
 
 
 def collect(
-    reports: Annotated[list[Path], typer.Argument(help="Data sets of hushrec release-data, made alike.")],
+    reports: Annotated[
+        list[Path], typer.Argument(help="Data sets of hushrec release-data, made with the same settings.")
+    ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The data set to write, .parquet or .csv.")],
 ) -> None:
-    """Put data sets of many devices together. Charges nothing."""
+    """Combine the data sets of many devices into one. Charges nothing."""
     from hushrec.local.released import ReleasedData
 
     options.require_writable(out)

@@ -1,7 +1,7 @@
-"""Printing: results on standard output; progress, warnings and what is confidential on standard error.
+"""Printing: results to standard output; progress, warnings and confidential facts to standard error.
 
-Ids and names come from files that others made. Whatever is printed here is shown and never acts: no control
-character reaches the terminal, and a cell of a table is one line.
+Ids and names come from files that others made. Everything printed here is escaped: no control character
+reaches the terminal, and a table cell is one line.
 """
 
 import os
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def out() -> "Console":
-    """Standard output: no markup, no emoji, and nothing that acts."""
+    """Standard output: no markup, no emoji, control characters escaped."""
     return _printers()[0]()
 
 
@@ -34,7 +34,7 @@ def err() -> "Console":
 
 
 def working(on: str) -> AbstractContextManager[object]:
-    """A spinner beside a public description; nothing where standard error is no terminal."""
+    """A spinner next to a public description; nothing if standard error is not a terminal."""
     return err().status(on)
 
 
@@ -52,7 +52,7 @@ def table(*columns: str, left: int = 1) -> "Table":
 
 @cache
 def _printers() -> "tuple[type[Console], type[Table]]":
-    """Rich's, of which every text is shown escaped; made when first needed: Rich is slow to import."""
+    """Rich's classes with all text escaped. Made on first use, because Rich is slow to import."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -72,7 +72,7 @@ def _printers() -> "tuple[type[Console], type[Table]]":
 
 
 def measurements(listed: "tuple[Measured, ...]") -> "Table":
-    """What is measured, with how much noise, and what that costs."""
+    """The measurements with their noise and cost."""
     made = table("measurement", "mechanism", "Δ", "noise", "entries", "share", "cost", left=2)
     for m in listed:
         made.add_row(*m.cells())
@@ -80,7 +80,7 @@ def measurements(listed: "tuple[Measured, ...]") -> "Table":
 
 
 def print_statement(statement: "Statement") -> None:
-    """The statement as it stands in the release, its table laid out for this terminal."""
+    """Print a release's statement, with its table laid out for this terminal."""
     console = out()
     for block in str(statement).split("\n\n"):
         if block.startswith("measurement "):
@@ -93,7 +93,7 @@ def print_statement(statement: "Statement") -> None:
 
 
 def print_ledger(ledger: "Ledger") -> None:
-    """What a ledger allows, and what is left of it."""
+    """Print what a ledger allows, and what is left."""
     from hushrec.figures import left
 
     total, made = ledger.total, len({entry.charge for entry in ledger.entries()})
@@ -105,26 +105,28 @@ def print_ledger(ledger: "Ledger") -> None:
         console.print(ledger.holds, soft_wrap=True)
     mode = ledger.path.stat().st_mode & 0o777 if ledger.path and os.name == "posix" else 0
     if mode & 0o077:
-        console.print(f"Others than its owner may use {name} (mode {mode:o}): chmod 600, unless they should")
+        console.print(
+            f"Users other than the owner can access {name} (mode {mode:o}): chmod 600, unless intended"
+        )
 
 
 def print_confidential(name: str, ratings: "Ratings | Blocks") -> None:
-    """What loading dropped or changed: on standard error, for the curator alone."""
+    """Print what loading dropped or changed, to standard error, for the curator only."""
     from dataclasses import asdict
 
     console, name = err(), escaped(name)
-    console.print("Confidential, for the curator alone: do not publish, do not log", style="bold")
+    console.print("Confidential, for the curator only: do not publish, do not log", style="bold")
     counts = ", ".join(f"{reason} {count}" for reason, count in asdict(ratings.dropped).items())
     console.print(f"  {name}: records dropped or changed, by reason: {counts}")
     if ratings.exceeds_declared_users:
         console.print(
-            f"  {name}: more users than the domain declares; the guarantee's δ is meant for at most that "
+            f"  {name}: more users than the domain declares; the guarantee's δ is chosen for at most that "
             "many: declare a larger bound from public knowledge"
         )
 
 
 def progress() -> "Progress":
-    """A progress bar over public steps, gone when they are done."""
+    """A progress bar over public steps; it disappears at the end."""
     from rich.progress import Progress
 
     return Progress(console=err(), transient=True)

@@ -1,4 +1,4 @@
-"""``hushrec data``: public data sets, fetched once and verified; ratings that exceed memory, packed."""
+"""``hushrec data``: fetch and verify public data sets; pack ratings that exceed memory."""
 
 from pathlib import Path
 from typing import Annotated
@@ -30,9 +30,9 @@ def list_() -> None:
 
 @app.command()
 def get(
-    name: Annotated[str, typer.Argument(help="Of the data set, as hushrec data list shows it.")],
+    name: Annotated[str, typer.Argument(help="Name of the data set, as hushrec data list shows it.")],
     source: Annotated[
-        Path | None, typer.Option("--from", help="An archive fetched by other means, verified all the same.")
+        Path | None, typer.Option("--from", help="An archive that you fetched yourself; it is verified too.")
     ] = None,
     directory: Annotated[
         Path | None, typer.Option("--to", help="Where data sets are kept; the cache folder by default.")
@@ -63,16 +63,16 @@ def pack(
         ),
     ],
     domain: options.DomainFile,
-    to: Annotated[Path, typer.Option("--to", help="The folder to make, for its owner's eyes alone.")],
+    to: Annotated[Path, typer.Option("--to", help="The folder to create; only its owner can read it.")],
     column: options.Columns = None,
     format: options.Format = None,
     separator: options.Separator = None,
     decimal: options.Decimal = ".",
     max_bytes: Annotated[
-        int | None, typer.Option(help="Refuse a file that unpacks to more; 16 GiB by default.")
+        int | None, typer.Option(help="Refuse a file that unpacks to more bytes; 16 GiB by default.")
     ] = None,
 ) -> None:
-    """Pack ratings that exceed memory into a folder, from which fit reads them block by block."""
+    """Pack ratings that exceed memory into a folder; fit reads them block by block."""
     from hushrec.data.domain import Domain
     from hushrec.data.load import MAX_BYTES
     from hushrec.data.packed.pack import load_blocks

@@ -1,4 +1,4 @@
-"""``hushrec demo``: the whole way once, on made-up ratings."""
+"""``hushrec demo``: the whole workflow once, on made-up ratings."""
 
 from pathlib import Path
 from shlex import quote
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="The folder to write; an earlier demo's is cleared.")] = Path(
+    out: Annotated[Path, typer.Option(help="The folder to write; an earlier demo in it is deleted.")] = Path(
         "demo"
     ),
     quick: Annotated[bool, typer.Option("--quick", help="A tenth of the size, to see that it runs.")] = False,
 ) -> None:
     """See what privacy costs, on made-up ratings.
 
-    Fits one model under several ε, writes a report, and makes one real release. Offline, under a minute.
+    Fits one model at several ε, writes a report, and makes one real release. Offline, in under a minute.
     """
     from hushrec.experiments.demo import demonstration, sweep
     from hushrec.models.covariance_svd import CovarianceSVD
@@ -83,8 +83,8 @@ def _print_table(rows: "Sequence[Row]", ratings: "Ratings") -> None:
         listed.add_row(row.epsilon, f"{row.rmse} {row.deviation}", row.loss, row.rare, row.seconds)
     screen.print(listed)
     screen.print()
-    screen.print("Rare items: RMSE on the least rated fifth of the catalogue. Seconds: of one fit.")
-    screen.print("NOT PRIVATE: these runs' noise is seeded, their errors are of held-out ratings.")
+    screen.print("Rare items: RMSE on the least rated fifth of the catalogue. Seconds: time of one fit.")
+    screen.print("NOT PRIVATE: the noise of these runs is seeded, and the errors use held-out ratings.")
     screen.print()
 
 

@@ -1,4 +1,4 @@
-"""``hushrec doctor``: is everything here that releases need?"""
+"""``hushrec doctor``: check that this machine has everything that releases need."""
 
 import os
 import platform
@@ -21,7 +21,7 @@ _EXTRAS = {"report": ("matplotlib", "jinja2")}
 def doctor() -> None:
     """Check this installation.
 
-    Versions, noise sampler, processors, memory, cache, SQLite, extras. Exits with 1 if none can be made.
+    Versions, noise sampler, processors, memory, cache, SQLite, extras. Exits with 1 if no release can be made.
     """
     listed = console.table("", "", left=2)
     listed.show_header = False
@@ -70,11 +70,11 @@ def _cache() -> str:
 
     folder = user_cache_path("hushrec")
     home = next(parent for parent in (folder, *folder.parents) if parent.exists())
-    return f"{folder} ({'writable' if os.access(home, os.W_OK) else 'cannot be written to'})"
+    return f"{folder} ({'writable' if os.access(home, os.W_OK) else 'not writable'})"
 
 
 def _sqlite() -> str:
-    """Ledgers need STRICT tables (SQLite 3.37) and write-ahead logs."""
+    """Ledgers need STRICT tables (SQLite 3.37) and a write-ahead log."""
     if sqlite3.sqlite_version_info < (3, 37):
         return f"FAILED: {sqlite3.sqlite_version} is older than 3.37; install a newer Python"
     with tempfile.TemporaryDirectory() as folder:

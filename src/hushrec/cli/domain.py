@@ -19,25 +19,27 @@ def domain(
     ],
     max_users: Annotated[int, typer.Option(help="A public upper bound on the number of users.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")] = Path("domain.json"),
-    cap: Annotated[int, typer.Option(help="How many ratings of one user count at most (unit user).")] = 500,
+    cap: Annotated[
+        int, typer.Option(help="The largest number of ratings of one user that count (unit user).")
+    ] = 500,
     column: Annotated[str | None, typer.Option(help="Column of the ids; the first one by default.")] = None,
     users: Annotated[
         Path | None,
-        typer.Option(help="The public list of accounts, if there is one: csv, users.dat, u.user, or a list."),
+        typer.Option(help="The public list of accounts, if any: csv, users.dat, u.user, or a list."),
     ] = None,
     user_column: Annotated[str | None, typer.Option(help="Column of the ids in --users.")] = None,
     level: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=EPSILON",
-            help="A class of privacy that people may choose, such as strict=0.5; may be repeated.",
+            help="A privacy class that users may choose, such as strict=0.5; may be repeated.",
         ),
     ] = None,
 ) -> None:
     """Declare what is public: items, scale, cap, number of users.
 
-    All of it comes from public knowledge, never from the ratings. Only models that publish a vector for
-    every person need --users.
+    Take all of it from public knowledge, never from the ratings. Only models that publish a vector for every
+    user need --users.
     """
     from hushrec.data.domain import Domain
     from hushrec.errors import DomainError

@@ -1,4 +1,4 @@
-"""``hushrec evaluate``: errors on held-out ratings, which are not private."""
+"""``hushrec evaluate``: measure errors on held-out ratings; the result is not private."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,12 +11,12 @@ from hushrec.escapes import escaped
 
 def evaluate(
     release: Annotated[Path, typer.Argument(help="A release.")],
-    train: Annotated[Path, typer.Option(help="Ratings that people fold in.")],
-    test: Annotated[Path, typer.Option(help="Ratings to predict; none of them in --train.")],
+    train: Annotated[Path, typer.Option(help="Ratings that users fold in.")],
+    test: Annotated[Path, typer.Option(help="Ratings to predict; none of them may be in --train.")],
     domain: options.DomainFile,
     against: Annotated[Path | None, typer.Option(help="Another release, to compare with.")] = None,
     at_home: Annotated[
-        bool, typer.Option("--at-home", help="People whom a release lists fold in their own ratings as well.")
+        bool, typer.Option("--at-home", help="Users whom the release lists fold in their own ratings too.")
     ] = False,
     column: options.Columns = None,
     format: options.Format = None,
@@ -25,7 +25,7 @@ def evaluate(
 ) -> None:
     """Measure errors on held-out ratings. NOT private.
 
-    No guarantee covers the result: it is not for publication.
+    No guarantee covers the result: do not publish it.
     """
     from hushrec.data.domain import Domain
     from hushrec.evaluation import baselines
@@ -61,8 +61,8 @@ def evaluate(
     screen.print()
     screen.print(listed)
     screen.print()
-    screen.print("Rare items: the least rated fifth of the catalogue, by number of ratings in --train.")
+    screen.print("Rare items: the fifth of the catalogue with the fewest ratings in --train.")
     if len(guesses) == 2:
         screen.print(
-            escaped(f"RMSE of {release} less that of {against}: {rmse_difference(held_out, *guesses)}")
+            escaped(f"RMSE of {release} minus that of {against}: {rmse_difference(held_out, *guesses)}")
         )

@@ -1,4 +1,4 @@
-"""``hushrec experiment``: run a grid of fits, which are not private."""
+"""``hushrec experiment``: run a grid of fits; the results are not private."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 def experiment(
     grid: Annotated[Path, typer.Argument(help="The grid, TOML.")],
     out: Annotated[
-        Path | None, typer.Option(help="The table to write, Parquet; by default named as the grid.")
+        Path | None, typer.Option(help="The table to write, Parquet; by default it takes the grid's name.")
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="How many runs at once, each in its process.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, help="How many runs at once, each in its own process.")] = 1,
     figure: Annotated[Path | None, typer.Option(help="Also draw the curves, SVG.")] = None,
 ) -> None:
     """Run a grid of models, budgets and splits. NOT private.
 
-    Goes on where an earlier start stopped.
+    Continues where an earlier run of the same grid stopped.
     """
     from hushrec.evaluation.protocol import WARNING
     from hushrec.experiments.grid import Grid
@@ -58,14 +58,14 @@ def experiment(
     if figure:
         _draw(rows, figure)
         screen.print(f"Wrote {figure}", soft_wrap=True)
-    screen.print(f"Wrote {table}: {total:,} runs, {missing:,} of them now, {failed:,} failed", soft_wrap=True)
+    screen.print(f"Wrote {table}: {total:,} runs, {missing:,} of them new, {failed:,} failed", soft_wrap=True)
     if failed:
-        screen.print("Start again to try the failed runs again.")
+        screen.print("Run the same command to retry the failed runs.")
         raise typer.Exit(1)
 
 
 def _progress() -> "Progress":
-    """Done of all runs, and the time that is left. Runs are public; their errors are not shown."""
+    """A bar of finished runs and remaining time. Runs are public; their errors are not shown."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())

@@ -1,4 +1,4 @@
-"""``hushrec fit``: private ratings, or a released data set, in; one public release out."""
+"""``hushrec fit``: make a public release from private ratings or from a released data set."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -29,11 +29,11 @@ def fit(
     ] = None,
     unit: Annotated[
         Literal["user", "rating"] | None,
-        typer.Option(help="What is protected: all that a person gave, or one rating."),
+        typer.Option(help="What is protected: everything that one user gave, or one rating."),
     ] = None,
     adjacency: Annotated[
         Literal["add-remove", "replace"] | None,
-        typer.Option(help="add-remove hides whether it is there at all, replace only its content."),
+        typer.Option(help="add-remove hides whether the unit is present; replace hides only its content."),
     ] = None,
     ledger: Annotated[
         Path | None,
@@ -43,14 +43,14 @@ def fit(
     slot: Annotated[
         int | None,
         typer.Option(
-            help="Release slot. One that was released gives the same release again, free of charge."
+            help="Release slot. A slot that was released before gives the same release, free of charge."
         ),
     ] = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(
-            help="A folder from which the same command goes on if it is stopped, under the same charge; as "
-            "private as the ratings, and removed at the end."
+            help="A folder from which the same command resumes if it is stopped, under the same charge; as "
+            "private as the ratings, and deleted at the end."
         ),
     ] = None,
     model: options.ModelOption = "covariance-svd",
@@ -62,7 +62,7 @@ def fit(
     separator: options.Separator = None,
     decimal: options.Decimal = ".",
 ) -> None:
-    """Make a release of private ratings, or of released data."""
+    """Make a release from private ratings, or from released data."""
     from hushrec.local.dataset_files import recognised
 
     config = options.model(model, analysis, noise, settings)
@@ -71,8 +71,8 @@ def fit(
         given = (domain, *paid, ledger, slot, checkpoint, noise, column, format, separator)
         if any(value is not None for value in given) or analysis != "corrected" or new_ledger:
             raise ConfigError(
-                f"{ratings} is a released data set: what is made from it costs nothing and needs no other "
-                "options than --model, --set and -o"
+                f"{ratings} is a released data set: models of it cost nothing and take no options but "
+                "--model, --set and -o"
             )
         _train(ratings, config, out)
         return
@@ -80,7 +80,7 @@ def fit(
     if domain is None or budget is None or ledger is None:
         raise ConfigError(
             "private ratings need --domain, --epsilon, --delta, --unit, --adjacency and --ledger; a released "
-            f"data set needs none of them, but {ratings.name} is none, or damaged: hushrec show tells"
+            f"data set needs none of them, but {ratings.name} is not one, or is damaged: try hushrec show"
         )
     from hushrec.curator.fit import fit
     from hushrec.curator.memory import require_memory
@@ -93,7 +93,7 @@ def fit(
     with console.working("reading ratings"):
         private = options.packed_or_loaded(ratings, declared, column, format, separator, decimal)
     console.print_confidential(ratings.name, private)
-    if new_ledger:  # which would stay, without a charge, where the fit is refused
+    if new_ledger:  # before the ledger exists: it would remain, without a charge, if the fit were refused
         require_memory(planned.model, config.footprint(declared, budget), private)
     charged = account.opened(ledger, planned, new_ledger)
     with console.working("measuring under noise"):
@@ -105,14 +105,14 @@ def fit(
 
 
 def _train(source: Path, config: "Model", out: Path) -> None:
-    """A release of a data set that was paid for."""
+    """A release made from a released data set, which is paid for already."""
     from hushrec.curator.fit import fit
     from hushrec.local.released import ReleasedData
 
     options.require_writable(out)
     with console.working("reading the data set"):
         data = ReleasedData.open(source)
-    with console.working("learning from it"):
+    with console.working("fitting the model"):
         release = fit(data, config)
     try:
         release.save(out)

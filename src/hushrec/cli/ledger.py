@@ -1,4 +1,4 @@
-"""``hushrec ledger``: a population's account of privacy."""
+"""``hushrec ledger``: a population's privacy ledger."""
 
 from itertools import groupby
 from pathlib import Path
@@ -10,12 +10,12 @@ from hushrec.cli import console, options
 
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Show, create or extend a ledger.")
 _File = Annotated[Path, typer.Argument(help="The ledger.")]
-_Horizon = Annotated[int, typer.Option(min=1, help="How many releases its owner means to make.")]
+_Horizon = Annotated[int, typer.Option(min=1, help="How many releases the owner plans to make.")]
 
 
 @app.command()
 def show(path: _File) -> None:
-    """Show what a population may lose, what it has lost, and to which releases."""
+    """Show a population's total ε, what is spent, and on which releases."""
     from hushrec.figures import above
     from hushrec.privacy.accounting.accountant import Spent
     from hushrec.privacy.ledger.ledger import Ledger
@@ -46,10 +46,10 @@ def create(
     horizon: _Horizon = 1,
     domain: Annotated[
         Path | None,
-        typer.Option(help="The domain that will be charged: a second ledger for its people is refused."),
+        typer.Option(help="The domain that will be charged; a second ledger for its users is refused."),
     ] = None,
 ) -> None:
-    """Start a population's ledger with its owner's total over all releases."""
+    """Create a population's ledger, with the owner's total over all releases."""
     from hushrec.data.domain import Domain
     from hushrec.privacy.accounting.budget import Budget
     from hushrec.privacy.ledger.ledger import Ledger

@@ -1,4 +1,4 @@
-"""Options that several commands share, with the same words as the library's."""
+"""Options that several commands share, named as in the library."""
 
 import json
 import os
@@ -33,17 +33,19 @@ MethodOption = Annotated[
     MethodName,
     typer.Option(
         "--method",
-        help="randomized-response answers every cell of a user's row by chance; distance-based replaces "
+        help="randomized-response randomizes every cell of a user's row; distance-based replaces "
         "items by others, mostly near ones.",
     ),
 ]
 Analysis = Annotated[
     Literal["corrected", "published"],
-    typer.Option(help="corrected claims what holds; published reproduces the paper, whose claim may not."),
+    typer.Option(
+        help="corrected claims what holds; published reproduces the paper, whose claim may not hold."
+    ),
 ]
 Noise = Annotated[
     Literal["gaussian", "laplace"] | None,
-    typer.Option(help="The law of the noise; what the model calls for by default."),
+    typer.Option(help="The noise distribution; by default the model's own."),
 ]
 Settings = Annotated[
     list[str] | None,
@@ -57,13 +59,13 @@ Epsilon = Annotated[float, typer.Option(help="ε, the largest privacy loss.")]
 Delta = Annotated[float, typer.Option(help="δ, below 1/(10 · users); 0 with Laplace noise.")]
 Unit = Annotated[
     Literal["user", "rating"],
-    typer.Option(help="What is protected: all that a person gave, or one rating."),
+    typer.Option(help="What is protected: everything that one user gave, or one rating."),
 ]
 Adjacency = Annotated[
     Literal["add-remove", "replace", "replace-items"],
     typer.Option(
-        help="add-remove hides whether it is there at all, replace only its content, replace-items only "
-        "which items the ratings are of."
+        help="add-remove hides whether the unit is present; replace hides only its content; replace-items "
+        "hides only which items the ratings are of."
     ),
 ]
 Columns = Annotated[
@@ -71,12 +73,12 @@ Columns = Annotated[
     typer.Option(
         "--column",
         metavar="NAME=COLUMN",
-        help="Where user_id, item_id, rating, timestamp or epsilon (each person's own) stands: a name, or a "
+        help="The column of user_id, item_id, rating, timestamp or epsilon (each user's own): a name, or a "
         "position from 0.",
     ),
 ]
-Format = Annotated[str | None, typer.Option(help="Of the file, if its name does not tell: csv, dat, …")]
-Separator = Annotated[str | None, typer.Option(help="Of csv and tsv, one character.")]
+Format = Annotated[str | None, typer.Option(help="File format, if the name does not tell: csv, dat, …")]
+Separator = Annotated[str | None, typer.Option(help="Separator of csv and tsv, one character.")]
 Decimal = Annotated[str, typer.Option(help="Decimal sign of csv and tsv, . or ,")]
 
 
@@ -99,28 +101,28 @@ def method(
     feature: list[str] | None,
     groups_from: Path | None,
 ) -> "Method":
-    """The way to release a data set that the options describe.
+    """The method of releasing a data set that the options describe.
 
     Raises:
         ConfigError: A setting is unknown or wrong, or belongs to the other method.
-        DomainError: The file of features cannot be read.
-        ReleaseError: The file of the release cannot be read.
+        DomainError: The features file cannot be read.
+        ReleaseError: The release file cannot be read.
     """
     if name == "randomized-response":
         if features or feature or groups_from:
-            raise ConfigError("--features and --groups-from go with --method distance-based")
+            raise ConfigError("--features and --groups-from need --method distance-based; leave them out")
         from hushrec.local.randomized_response import RandomizedResponse
 
         return RandomizedResponse(**_chosen(settings, analysis=analysis))
     if analysis != "corrected":
-        raise ConfigError("distance-based has one analysis, which is exact; leave --analysis out")
+        raise ConfigError("distance-based has only one analysis, an exact one; leave --analysis out")
     from hushrec.local.distance_based import DistanceBased
 
     chosen = _chosen(settings)
     named = chosen.get("groups")
     if (named == "ratings") + bool(features) + bool(groups_from) != 1 or named not in (None, "ratings"):
         raise ConfigError(
-            "say what items are grouped by: --features FILE (public), --groups-from RELEASE (which was "
+            "choose what items are grouped by: --features FILE (public), --groups-from RELEASE (already "
             "charged), or --set groups=ratings (as published; no ε covers the groups then)"
         )
     if features:
@@ -137,10 +139,10 @@ def method(
 def budget(
     epsilon: float | None, delta: float | None, unit: str | None, adjacency: str | None
 ) -> "Budget | None":
-    """The budget, all of it, or None where nothing of it is named.
+    """The budget, or None if no option names any part of it.
 
     Raises:
-        ConfigError: Only a part of it is named.
+        ConfigError: Only a part of the budget is named.
     """
     named = {"epsilon": epsilon, "delta": delta, "unit": unit, "adjacency": adjacency}
     missing = [f"--{name}" for name, value in named.items() if value is None]
@@ -154,7 +156,7 @@ def budget(
 
 
 def require_writable(out: Path) -> None:
-    """Refuse before anything is charged what would only fail afterwards.
+    """Refuse an output file before the charge, if writing it would fail afterwards.
 
     Raises:
         ReleaseError: The file exists, or its folder cannot be written to.
@@ -162,11 +164,11 @@ def require_writable(out: Path) -> None:
     if out.exists():
         raise ReleaseError(f"{out} exists; choose another file with -o")
     if not (out.parent.is_dir() and os.access(out.parent, os.W_OK)):
-        raise ReleaseError(f"{out.parent} is no folder that can be written to; choose another file with -o")
+        raise ReleaseError(f"{out.parent} is not a writable folder; choose another file with -o")
 
 
 def _chosen(settings: list[str] | None, **chosen: Any) -> dict[str, Any]:
-    """Settings of ``--set``, one inside another, beside those that options of their own give."""
+    """The nested settings of ``--set``, added to those that have options of their own."""
     for setting in settings or []:
         path, value = _pair(setting, "--set")
         *outer, last = path.split(".")
@@ -174,7 +176,7 @@ def _chosen(settings: list[str] | None, **chosen: Any) -> dict[str, Any]:
         for part in outer:
             place = place.setdefault(part, {})
             if not isinstance(place, dict):
-                raise ConfigError(f"--set {path}: {part} holds one value and no settings of its own")
+                raise ConfigError(f"--set {path}: {part} is a single value, it has no settings of its own")
         place[last] = _value(value)
     return chosen
 
@@ -187,7 +189,7 @@ def load(
     separator: str | None,
     decimal: str,
 ) -> "Ratings":
-    """Ratings of a file.
+    """The ratings in a file.
 
     Raises:
         DataError: An option is wrong, or the file cannot be read.
@@ -205,10 +207,10 @@ def load(
 
 
 def named_columns(given: list[str] | None) -> dict[str, str | int] | None:
-    """Where each part of a rating stands, by name or position.
+    """The column of each part of a rating, by name or position.
 
     Raises:
-        DataError: An option is no NAME=COLUMN.
+        DataError: An option is not NAME=COLUMN.
     """
     pairs = (_pair(column, "--column") for column in given or [])
     return {name: int(at) if at.isdecimal() else at for name, at in pairs} or None
@@ -222,7 +224,7 @@ def packed_or_loaded(
     separator: str | None,
     decimal: str,
 ) -> "Ratings | Blocks":
-    """Ratings of a file, or of a folder as hushrec data pack makes it.
+    """The ratings in a file, or in a folder made by hushrec data pack.
 
     Raises:
         DataError: An option is wrong, or the file or folder cannot be read.
@@ -233,25 +235,27 @@ def packed_or_loaded(
         return load(source, domain, columns, format, separator, decimal)
     if columns or format or separator or decimal != ".":
         raise DataError(
-            f"{source} holds packed ratings, whose form is known: leave --column and --format out"
+            f"{source} holds packed ratings, whose format is known: leave out --column and --format"
         )
     return Blocks.open(source, domain)
 
 
 def levels(given: list[str] | None) -> dict[str, float] | None:
-    """Classes of privacy, name to ε.
+    """Privacy classes, name to ε.
 
     Raises:
-        DomainError: An option is no NAME=EPSILON, or names a class again.
+        DomainError: An option is not NAME=EPSILON, or repeats a class.
     """
     named: dict[str, float] = {}
     for name, value in (_pair(level, "--level") for level in given or []):
         if name in named:
-            raise DomainError(f"--level {name} is given more than once; give every class one ε")
+            raise DomainError(f"--level {name} is given more than once; give each class one ε")
         try:
             named[name] = float(value)
         except ValueError:
-            raise DomainError(f"--level {name}: the ε of a class is a number, as in strict=0.5") from None
+            raise DomainError(
+                f"--level {name}: the ε of a class must be a number, as in strict=0.5"
+            ) from None
     return named or None
 
 
@@ -268,7 +272,7 @@ _EXAMPLES = {"--set": "rank=20", "--column": "user_id=customer", "--level": "str
 
 
 def _value(text: str) -> Any:
-    """A number, true, false, null or a list as JSON has it; anything else is text."""
+    """A number, true, false, null or a list as in JSON; anything else is text."""
     try:
         return json.loads(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""``hushrec plan``: what a fit will measure and cost, before any rating is opened."""
+"""``hushrec plan``: what a fit will measure and cost, before any rating is read."""
 
 import math
 
@@ -16,7 +16,7 @@ def plan(
     noise: options.Noise = None,
     settings: options.Settings = None,
 ) -> None:
-    """Show the noise and the price of a fit. Opens no ratings."""
+    """Show the noise and the cost of a fit. Reads no ratings."""
     from hushrec.curator.statements import measured
     from hushrec.data.domain import Domain
     from hushrec.figures import above
@@ -34,7 +34,7 @@ def plan(
     screen.print(f"Total: true ε = {above(planned.epsilon)} at δ = {above(delta)} per {unit}, {adjacency}")
     screen.print(f"A fit {planned.needs}.", soft_wrap=True)
     if planned.only_seeded:
-        screen.print(f"For seeded experiments alone: {planned.only_seeded}.", soft_wrap=True)
+        screen.print(f"For seeded experiments only: {planned.only_seeded}.", soft_wrap=True)
     if planned.condition:
         screen.print(planned.condition, soft_wrap=True)
     if planned.levels:
@@ -43,10 +43,12 @@ def plan(
         for level in planned.levels:
             listed.add_row(level.name, f"ε = {above(level.asked)}", f"ε = {above(level.promised)}")
         screen.print(listed)
-        screen.print("Promised where the ratings say who asks for what, in a column epsilon.", soft_wrap=True)
+        screen.print(
+            "This is promised if the ratings have a column epsilon with each user's ε.", soft_wrap=True
+        )
     if planned.claimed_epsilon is not None:
         charged = "The ledger is charged the true cost."
         if math.isinf(planned.epsilon):
-            charged = "No finite ε is known for its noise, so no ledger takes it: seeded experiments only."
+            charged = "No finite ε is known for its noise, so no ledger accepts it: seeded experiments only."
         claim = f"The published analysis claims ε = {above(planned.claimed_epsilon)}: not a valid guarantee."
         screen.print(f"{claim} {charged}", soft_wrap=True)

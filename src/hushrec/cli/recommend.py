@@ -1,4 +1,4 @@
-"""``hushrec recommend``: a person's own recommendations, on his own device."""
+"""``hushrec recommend``: a user's own recommendations, on their own device."""
 
 import json
 from pathlib import Path
@@ -20,14 +20,14 @@ def recommend(
         Path | None, typer.Option(help="Your ratings as JSON, {item: stars, …}.", exists=True, dir_okay=False)
     ] = None,
     user: Annotated[
-        str | None, typer.Option(metavar="ID", help="A person whom the release lists, instead of ratings.")
+        str | None, typer.Option(metavar="ID", help="A user whom the release lists, instead of ratings.")
     ] = None,
     n: Annotated[int, typer.Option("-n", min=1, help="Length of the list.")] = 10,
 ) -> None:
     """Recommend from a release and your own ratings.
 
-    Nothing leaves this machine. Whom the release lists may give his id instead; ratings of his own are often
-    better.
+    Nothing leaves this machine. If the release lists you, you can give your id instead; your own ratings are
+    often better.
     """
     from hushrec.release.client import Client
 
@@ -35,10 +35,10 @@ def recommend(
     own = _own(ratings) if ratings else {}
     own |= dict(map(_pair, rating or []))
     if user is not None and (ratings or rating):
-        raise DataError("--user goes without ratings of your own; leave one of them out")
+        raise DataError("give either --user or ratings of your own, not both")
     unknown = sorted(set(own) - set(client.release.items))
     if unknown:
-        console.err().print(f"Left out, not in this release's catalogue: {escaped(', '.join(unknown))}")
+        console.err().print(f"Ignored, not in this release's catalogue: {escaped(', '.join(unknown))}")
     listed = console.table("rank", "item", "score", left=0)
     listed.columns[1].justify = "left"
     for item, score, rank in client.recommend(own if user is None else None, n, user=user):
@@ -55,7 +55,7 @@ def _own(path: Path) -> dict[str, float]:
 
 
 def _pair(text: str) -> tuple[str, float]:
-    item, _, stars = text.rpartition("=")  # item ids may hold =, stars do not
+    item, _, stars = text.rpartition("=")  # item ids may contain =, stars do not
     try:
         return item, float(stars)
     except ValueError:

@@ -1,4 +1,4 @@
-"""``hushrec release-data``: private ratings in, a data set of randomized ones out, charged to a ledger."""
+"""``hushrec release-data``: release a data set of randomized ratings, charged to a ledger."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -26,14 +26,14 @@ def release_data(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The data set to write, .parquet or .csv.")
     ] = None,
-    epsilon: Annotated[float | None, typer.Option(help="ε, the largest privacy loss of a person.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="ε, the largest privacy loss of a user.")] = None,
     delta: Annotated[float | None, typer.Option(help="δ; 0 for a pure ε.")] = None,
     unit: Annotated[
-        Literal["user", "rating"] | None, typer.Option(help="What is protected: user, a person's row.")
+        Literal["user", "rating"] | None, typer.Option(help="What is protected: user, a user's whole row.")
     ] = None,
     adjacency: Annotated[
         Literal["add-remove", "replace", "replace-items"] | None,
-        typer.Option(help="replace hides all of a row; replace-items (distance-based) which items it is of."),
+        typer.Option(help="replace hides a whole row; replace-items (distance-based) hides only its items."),
     ] = None,
     analysis: options.Analysis = "corrected",
     settings: Annotated[
@@ -52,7 +52,7 @@ def release_data(
     feature: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="COLUMN", help="A column of --features to take; all but ids and title without it."
+            metavar="COLUMN", help="A column of --features to use; by default all except ids and title."
         ),
     ] = None,
     groups_from: Annotated[
@@ -60,11 +60,11 @@ def release_data(
     ] = None,
     slot: Annotated[
         int | None,
-        typer.Option(help="Release slot. One that was released gives the same data again, free of charge."),
+        typer.Option(
+            help="Release slot. A slot that was released before gives the same data, free of charge."
+        ),
     ] = None,
-    plan: Annotated[
-        bool, typer.Option("--plan", help="Show what it will cost, and open no ratings.")
-    ] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Show the cost, and read no ratings.")] = False,
     column: options.Columns = None,
     format: options.Format = None,
     separator: options.Separator = None,
@@ -90,17 +90,19 @@ def release_data(
         return
     if not (ratings and ledger and out):
         raise ConfigError(
-            "a release needs RATINGS, --ledger and -o; with --plan alone it shows what it costs"
+            "a release needs RATINGS, --ledger and -o; to see only the cost, give --plan instead"
         )
     if out.suffix not in (".parquet", ".csv"):
-        raise ReleaseError(f"name it {out.name}.parquet or {out.name}.csv: a data set is one of these")
+        raise ReleaseError(
+            f"name it {out.name}.parquet or {out.name}.csv: a data set has one of these formats"
+        )
     options.require_writable(out)
     require_lines(out, declared.items)
     account.require(ledger, planned, new_ledger)
     with console.working("reading ratings"):
         private = options.load(ratings, declared, column, format, separator, decimal)
     console.print_confidential(ratings.name, private)
-    if new_ledger:  # which would stay, without a charge, where the release is refused
+    if new_ledger:  # before the ledger exists: it would remain, without a charge, if the release were refused
         require_memory(planned.model, config.footprint(planned, declared), private)
     charged = account.opened(ledger, planned, new_ledger)
     with console.working("randomizing rows"):
@@ -109,7 +111,7 @@ def release_data(
     console.print_statement(data.statement)
     console.print_ledger(charged)
     console.out().print(
-        f"Wrote {out}, and its statement beside it. Next: hushrec fit {out} --model item-knn "
+        f"Wrote {out}, with its statement next to it. Next: hushrec fit {out} --model item-knn "
         "-o model.safetensors",
         soft_wrap=True,
     )
@@ -143,6 +145,6 @@ def _save(data: "ReleasedData", out: Path) -> None:
             f"--slot {data.statement.ledger['slot']} and another file (without --new-ledger)"
             if kept
             else "It is too large for the ledger to keep, so it is lost and its charge stays spent: make "
-            "room, and release another one"
+            "room, and make another release"
         )
         raise ReleaseError(f"{out} cannot be written: {error.strerror}. {fix}") from None
