@@ -45,6 +45,6 @@ def test_classes_of_privacy(here, hushrec, refused):
     assert "classes strict ε = 0.5, default ε = 2" in " ".join(shown.split())
     assert hr.Domain.open("d.json").levels == {"strict": 0.5, "default": 2.0}
     assert "--level strict=0.5" in refused(f"{line} --level strict")
-    assert "is a number" in refused(f"{line} --level strict=much")
+    assert "must be a number" in refused(f"{line} --level strict=much")
     assert "more than once" in refused(f"{line} --level a=1 --level a=2")
     assert "0 or more" in refused(f"{line} --level a=-1")

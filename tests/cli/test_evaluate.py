@@ -23,7 +23,7 @@ def test_against_another_release(release, hushrec, budget):
     hushrec("ledger extend ledger.db --epsilon 2 --horizon 2")
     hushrec(f"fit train.csv --domain domain.json {budget} {more}")
     shown = hushrec(f"evaluate films.safetensors --against other.safetensors {PARTS}").out
-    assert "RMSE of films.safetensors less that of other.safetensors: " in shown
+    assert "RMSE of films.safetensors minus that of other.safetensors: " in shown
     same = hushrec(f"evaluate films.safetensors --against films.safetensors {PARTS}").out
     assert "+0.0000 (95 %: +0.0000 to +0.0000)" in same
 

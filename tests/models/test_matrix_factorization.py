@@ -15,7 +15,7 @@ def test_it_takes_no_budget_and_names_those_that_do(listed, budget):
         lambda: hr.plan(hr.MatrixFactorization(), listed[0].domain, budget()),
         lambda: hr.fit(listed[0], hr.MatrixFactorization(), budget(), entropy=hr.testing.Seeded(1)),
     ):
-        with pytest.raises(BudgetUnsupported, match="take InputPerturbationMF, PrivateSGD or PrivateALS"):
+        with pytest.raises(BudgetUnsupported, match="use InputPerturbationMF, PrivateSGD or PrivateALS"):
             call()
     release = hr.fit(listed[0], hr.MatrixFactorization(rank=3))
     assert str(release.statement).startswith("NOT PRIVATE: no noise was added")

@@ -316,7 +316,7 @@ def test_which_settings_go_together(blocks):
         hr.fit(blocks, hr.MatrixFactorization(rank=3))
     with pytest.raises(ConfigError, match="more than the 80 items"):
         hr.fit(blocks, hr.MatrixFactorization(rank=81, solver="sgd"))
-    with pytest.raises(ConfigError, match="a rank of up to 120"):
+    with pytest.raises(ConfigError, match="a rank of at most 120"):
         hr.MatrixFactorization(rank=121)
     assert hr.MatrixFactorization(rank=2048, solver="sgd").rank == 2048
     with pytest.raises(ConfigError, match="rank"):

@@ -21,7 +21,7 @@ _EXTRAS = {"report": ("matplotlib", "jinja2")}
 def doctor() -> None:
     """Check this installation.
 
-    Versions, noise sampler, processors, memory, cache, SQLite, extras. Exits with 1 if no release can be made.
+    Versions, noise sampler, processors, memory, cache, SQLite, extras. Exits with 1 if a check fails.
     """
     listed = console.table("", "", left=2)
     listed.show_header = False

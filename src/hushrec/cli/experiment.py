@@ -58,7 +58,7 @@ def experiment(
     if figure:
         _draw(rows, figure)
         screen.print(f"Wrote {figure}", soft_wrap=True)
-    screen.print(f"Wrote {table}: {total:,} runs, {missing:,} of them new, {failed:,} failed", soft_wrap=True)
+    screen.print(f"Wrote {table}: {total:,} runs, {missing:,} of them now, {failed:,} failed", soft_wrap=True)
     if failed:
         screen.print("Run the same command to retry the failed runs.")
         raise typer.Exit(1)

@@ -176,7 +176,7 @@ def _chosen(settings: list[str] | None, **chosen: Any) -> dict[str, Any]:
         for part in outer:
             place = place.setdefault(part, {})
             if not isinstance(place, dict):
-                raise ConfigError(f"--set {path}: {part} is a single value, it has no settings of its own")
+                raise ConfigError(f"--set {path}: {part} holds one value and has no settings of its own")
         place[last] = _value(value)
     return chosen
 

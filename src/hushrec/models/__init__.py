@@ -1,1 +1,1 @@
-"""One recommender a file: what it measures, what that costs, and how it becomes a release."""
+"""One recommender per file: what it measures, what that costs, and how it makes a release."""

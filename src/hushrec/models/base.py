@@ -1,4 +1,4 @@
-"""What every model has in common: a frozen configuration, a plan made from public facts, and a fit."""
+"""What all models share: a frozen configuration, a plan made from public facts, and a release."""
 
 import math
 from abc import abstractmethod
@@ -39,9 +39,9 @@ class Model(Settings):
     Args:
         analysis: ``corrected`` states what holds; ``published`` reproduces the paper's noise, whose claim may
             not hold.
-        noise: ``gaussian`` (needs δ > 0) or ``laplace``; what the model's algorithm calls for by default.
+        noise: ``gaussian`` (needs δ > 0) or ``laplace``; by default the model's own.
         shares: parts of the budget by name of measurement, in place of the model's own; they are scaled to
-            add to one.
+            sum to one.
 
     Privacy: public.
     """
@@ -52,32 +52,32 @@ class Model(Settings):
 
     supports: ClassVar[frozenset[tuple[str, str]]] = frozenset()
     personal: ClassVar[bool] = False
-    """Whether it weighs people so that each loses no more ε than he asks for."""
+    """Whether the model weights users so that each loses at most the ε that they ask for."""
     blockwise: ClassVar[bool] = False
-    """Whether it goes over ratings block by block, so that they may exceed memory."""
+    """Whether the model reads ratings block by block, so that they may exceed memory."""
 
     @property
     def law(self) -> Noise:
-        """The law of the noise that is used."""
+        """The noise distribution that is used."""
         return self.noise or "gaussian"
 
     @property
     def only_seeded(self) -> str:
-        """Why only seeded experiments may run these settings, and what to set instead; empty by default."""
+        """Why only seeded experiments may use these settings, and what to set instead; empty by default."""
         return ""
 
     @property
     def published(self) -> bool:
-        """Whether the paper's form is asked for."""
+        """Whether the analysis is ``published``."""
         return self.analysis == "published"
 
     @property
     def norm(self) -> Norm:
-        """The norm that the noise asks for."""
+        """The norm in which the noise requires sensitivities."""
         return "l1" if self.law == "laplace" else "l2"
 
     def settings(self) -> dict[str, Any]:
-        """All settings that bear on the release, as JSON values."""
+        """All settings that affect the release, as JSON values."""
         return self.model_dump(mode="json", exclude={"covariance": {"threads"}})
 
     @abstractmethod
@@ -86,22 +86,22 @@ class Model(Settings):
 
     @abstractmethod
     def own_shares(self, budget: Budget) -> Mapping[str, float]:
-        """Parts of the budget by name of measurement, as far as ``shares`` does not say otherwise."""
+        """Parts of the budget by name of measurement, where ``shares`` does not override them."""
 
     @abstractmethod
     def release(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
-        """Measure through the grant and make the release; its statement is still to be written."""
+        """Measure through the grant and make the release; the curator writes its statement later."""
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
-        """Memory and time that a fit takes, from public facts alone; what all queries take by default."""
+        """Memory and time of a fit, from public facts alone; by default, what all queries take."""
         return Footprint.of(query for query, _ in self.queries(domain, budget))
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:
-        """Everything that a fit will measure, with its noise and its price, from public facts alone.
+        """Everything that a fit will measure, with its noise and cost, from public facts alone.
 
         Raises:
-            BudgetUnsupported: The model states no guarantee in this unit, adjacency or noise.
-            BudgetError: δ is too large for the domain, or a share too small.
+            BudgetUnsupported: The model does not support this unit, adjacency or noise.
+            BudgetError: δ is too large for the domain, or a share is too small.
 
         Privacy: public.
         """
@@ -125,7 +125,7 @@ class Model(Settings):
         )
 
     def split(self, domain: Domain, budget: Budget) -> dict[str, float]:
-        """Part of the budget of every measurement that costs anything; they add to one."""
+        """The share of the budget of each measurement that costs anything; shares sum to one."""
         parts = {query.name: part for query, part in self.queries(domain, budget) if not query.agreed}
         total = sum(parts.values())
         return {name: part / total for name, part in parts.items()}
@@ -134,33 +134,32 @@ class Model(Settings):
         """Each query with its part of the budget.
 
         Raises:
-            ConfigError: ``shares`` names a measurement that is not made.
+            ConfigError: ``shares`` names an unknown measurement, or a part is not positive.
         """
         asked = list(queries)
         if unknown := set(self.shares) - {query.name for query in asked}:
             names = ", ".join(query.name for query in asked)
-            raise ConfigError(f"shares: {sorted(unknown)[0]!r} is not measured here; there are {names}")
+            raise ConfigError(f"shares: {sorted(unknown)[0]!r} is not measured here; name one of {names}")
         parts = {**self.own_shares(budget), **self.shares}
         if not all(0 < part < math.inf for part in parts.values()):
-            raise ConfigError("shares: every part of the budget is a positive number")
+            raise ConfigError("shares: every part of the budget must be a positive, finite number")
         return [(query, parts[query.name]) for query in asked]
 
     def require_heed(self, budget: Budget | None, *, asks: bool) -> None:
-        """Refuse ratings whose people ask for an ε of their own, where each would get the same.
+        """Refuse ratings with per-user ε if the model, unit or adjacency does not support them.
 
         Args:
             budget: what may be spent; None for the non-private baseline.
-            asks: whether they ask.
+            asks: whether the ratings carry per-user ε.
 
         Raises:
-            BudgetUnsupported: The model weighs nobody, or not under this unit and adjacency.
+            BudgetUnsupported: The model has no per-user ε, or not under this unit and adjacency.
         """
         kind = None if budget is None else (budget.unit, budget.adjacency)
         if asks and not (self.personal and kind in (None, ("user", "add-remove"))):
             raise BudgetUnsupported(
-                f"people ask for an ε of their own in these ratings, which {type(self).__name__} cannot give "
-                'them so; choose a model that can, under unit "user" and adjacency "add-remove", or leave '
-                "out the column epsilon"
+                f"these ratings carry per-user ε, which {type(self).__name__} does not support; use "
+                'PosteriorMF with unit "user" and adjacency "add-remove", or drop the column epsilon'
             )
 
     def _require(self, budget: Budget) -> None:
@@ -171,16 +170,16 @@ class Model(Settings):
             )
         if self.noise not in (None, self.law):
             raise BudgetUnsupported(
-                f"{type(self).__name__} draws {self.law} noise in its {self.analysis} form; leave noise out"
+                f"{type(self).__name__} uses {self.law} noise in its {self.analysis} form; leave out noise"
             )
         if self.law == "gaussian" and budget.delta == 0:
             free = self.model_copy(update={"noise": "laplace"}).law == "laplace"
             other = ', or set noise="laplace"' if free else ""
-            raise BudgetUnsupported(f"Gaussian noise needs delta > 0; give one{other}")
+            raise BudgetUnsupported(f"Gaussian noise needs delta > 0; set delta{other}")
 
 
 def _corrected(queries: list[Query], shares: dict[str, float], budget: Budget, noise: Noise) -> list[Event]:
-    """Noise from the exact composition of all measurements; posterior samples get their part of ε itself."""
+    """Noise from the exact composition of all measurements; a posterior sample gets its share of ε itself."""
     samples = {
         q.name: posterior_sample(
             q.name,
@@ -223,10 +222,10 @@ def _noisy(queries: list[Query], shares: dict[str, float], budget: Budget, noise
 
 
 def _published(queries: list[Query], shares: dict[str, float], budget: Budget, noise: Noise) -> list[Event]:
-    """Noise as the papers print it: ε's and δ's add, b = Δ/ε, σ = Δ √(2 ln(2/δ))/ε.
+    """Noise as the papers print it: ε and δ add up, b = Δ/ε, σ = Δ √(2 ln(2/δ))/ε.
 
     McSherry & Mironov 2009, Theorems 1 and 3; Friedman, Berkovsky & Kaafar 2016, Theorems 1 and 2. The events
-    carry the true sensitivities, so that what is booked is what the noise is worth.
+    carry the true sensitivities, so the ledger is charged the true cost of the noise.
     """
     events: list[Event] = []
     whole = sum(map(Fraction, shares.values()))

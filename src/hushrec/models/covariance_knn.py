@@ -24,11 +24,11 @@ _LARGEST_DENSE = 10_000
 
 
 class CovarianceKNN(Model):
-    """Item effects and covariance under noise; each person weighs his own ratings of similar items.
+    """Noisy item effects and covariance; each user weights their own ratings of similar items.
 
     Args:
-        neighbours: k, how many of a person's ratings a prediction rests on; those of largest Wgt.
-        rank: of the cleaned covariance.
+        neighbours: k, number of a user's ratings that a prediction uses: those with the largest Wgt.
+        rank: rank of the cleaned covariance.
         effects: how the item effects are measured.
         covariance: how the covariance is measured and cleaned.
 
@@ -46,27 +46,27 @@ class CovarianceKNN(Model):
         """Item sums and counts, covariance, co-rating weights.
 
         Raises:
-            ConfigError: The matrices are to be released as they are, and the catalogue is too large for that.
+            ConfigError: The catalogue is too large to release its matrices without cleaning.
         """
         if self._dense and domain.n_items > _LARGEST_DENSE:
             raise ConfigError(
-                f"without cleaning at most {_LARGEST_DENSE:,} items fit a release; set a cleaning"
+                f"without cleaning, a release holds at most {_LARGEST_DENSE:,} items; set a cleaning"
             )
         effects, covariance = self._sums(domain, budget)
         return self.with_shares([*effects.queries(), *covariance.queries()], budget)
 
     def own_shares(self, budget: Budget) -> Mapping[str, float]:
-        """As ``CovarianceSettings`` has them."""
+        """As in ``CovarianceSettings``."""
         return self.covariance.shares(budget, published=self.published)
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
-        """That of the item effects, then of the covariance."""
+        """The item effects, then the covariance."""
         effects = effects_footprint(domain, budget, published=self.published)
         rank = 0 if self._dense else self.rank
         return effects.then(self.covariance.footprint(domain, rank, published=self.published))
 
     def release(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
-        """Measure item effects (§4.2), centre at home (§4.3), measure covariance (§4.4), clean (§4.6).
+        """Measure item effects (§4.2), centre by user (§4.3), measure covariance (§4.4), clean (§4.6).
 
         Privacy: charged (the events of ``queries``).
         """

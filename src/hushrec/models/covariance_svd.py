@@ -21,7 +21,7 @@ from hushrec.statistics.query import Query
 
 
 class CovarianceSVD(Model):
-    """Item effects and covariance under noise; each person regresses his own ratings on the item factors.
+    """Noisy item effects and covariance; each user regresses their own ratings on the item factors.
 
     Args:
         rank: k, number of factors.
@@ -43,16 +43,16 @@ class CovarianceSVD(Model):
         return self.with_shares([*effects.queries(), *covariance.queries()], budget)
 
     def own_shares(self, budget: Budget) -> Mapping[str, float]:
-        """As ``CovarianceSettings`` has them."""
+        """As in ``CovarianceSettings``."""
         return self.covariance.shares(budget, published=self.published)
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
-        """That of the item effects, then of the covariance."""
+        """The item effects, then the covariance."""
         effects = effects_footprint(domain, budget, published=self.published)
         return effects.then(self.covariance.footprint(domain, self.rank, published=self.published))
 
     def release(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
-        """Measure item effects (§4.2), centre at home (§4.3), measure covariance (§4.4), clean (§4.6).
+        """Measure item effects (§4.2), centre by user (§4.3), measure covariance (§4.4), clean (§4.6).
 
         Privacy: charged (the events of ``queries``).
         """

@@ -1,4 +1,4 @@
-"""Global effects: a mean for every item, a level for every person (McSherry & Mironov 2009, §4.2–4.3)."""
+"""Global effects: a mean for every item, a level for every user (McSherry & Mironov 2009, §4.2–4.3)."""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
@@ -21,15 +21,15 @@ from hushrec.statistics.query import Query
 
 
 class GlobalEffects(Model):
-    """Item effects under noise; each person adds his own level at home, or reads it in the release.
+    """Noisy item effects; each user adds their own level on their device, or takes it from the release.
 
-    Prediction: μ_i + b_u, with b_u the posterior mean of the person's level given his ratings.
+    Prediction: μ_i + b_u, where b_u is the posterior mean of the user's level given their ratings.
 
     Args:
-        levels: ``home``, or ``released`` for a level of every person on the roster, which costs a part of the
+        levels: ``home``, or ``released`` for a level of every user on the roster, which costs a part of the
             budget (Friedman, Berkovsky & Kaafar 2016, §4.1, "private global effects").
-        effects: how the item effects are measured, with levels at home.
-        averages: how both are measured, with levels released.
+        effects: how the item effects are measured (``home``).
+        averages: how item effects and levels are measured (``released``).
 
     Privacy: unit ``rating`` under both adjacencies; unit ``user`` under add-remove, with levels at home.
     """
@@ -42,22 +42,22 @@ class GlobalEffects(Model):
 
     @property
     def law(self) -> Noise:
-        """Laplace by default where levels are released: two small sums a rating, for which it is smaller."""
+        """Laplace by default if levels are released: it is smaller for two small sums per rating."""
         return self.noise or ("laplace" if self.levels == "released" else "gaussian")
 
     def queries(self, domain: Domain, budget: Budget) -> Sequence[tuple[Query, float]]:
-        """Sums and counts by item; then by person, or for unit ``user`` the people's overall level."""
+        """Sums and counts by item; then by user, or for unit ``user`` the overall level of all users."""
         if self.levels == "home":
             return self.with_shares(self._sums(domain, budget).queries(), budget)
         if budget.unit == "user":
-            raise BudgetUnsupported('unit user keeps people\'s levels with them; set levels="home"')
+            raise BudgetUnsupported('unit user does not support released levels; set levels="home"')
         averages = self.averages.queries(domain, budget, self.norm, published=self.published)
         return self.with_shares(averages, budget)
 
     def own_shares(self, budget: Budget) -> Mapping[str, float]:
         """Mostly sums; as published, 0.02 for the global mean and the rest in halves.
 
-        With levels released: as published 0.02, 0.54 and 0.44; else people get more than items.
+        With released levels: as published 0.02, 0.54 and 0.44; else users get more than items.
         """
         if self.levels == "released":
             items, users = (0.54, 0.44) if self.published else (0.3, 0.7)
@@ -67,7 +67,7 @@ class GlobalEffects(Model):
         return {"global sum": 0.01, "global count": 0.01, "item sums": 0.83, "item counts": 0.15}
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
-        """That of the averages."""
+        """The averages."""
         of = averages_footprint if self.levels == "released" else effects_footprint
         return of(domain, budget, published=self.published)
 

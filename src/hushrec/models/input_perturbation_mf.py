@@ -30,24 +30,23 @@ from hushrec.statistics.cells import Cells
 from hushrec.statistics.footprint import DRAWS, Footprint
 from hushrec.statistics.query import Query
 
-_FARTHEST = 299.0  # scales of the noise that a threshold may be away from 0
-_WIDEST = 4.0  # clips that a noisy cell may be away from 0 and still tell how plausible it is
+_FARTHEST = 299.0  # largest threshold, in scales of the noise
+_WIDEST = 4.0  # noisy cells are clamped to this many clips if their plausibility is estimated
 
 
 class InputPerturbationMF(Model):
-    """Noise on every rating, then any factoriser.
+    """Noise on every rating, then any matrix factorisation.
 
     Args:
         rank: d, number of factors.
         solver: ``als``, or ``sgd`` (the paper's ISGD); by default the one of the analysis.
-        epochs: of the solver.
+        epochs: number of passes of the solver.
         clip: B, bound on a residual, as a fraction of the scale's width.
-        threshold: α, noisy cells that are smaller are dropped, as a fraction of the scale's width
-            (add-remove).
+        threshold: α, as a fraction of the scale's width; smaller noisy cells are dropped (add-remove).
         averages: how the averages are measured.
         learning_rate, reg: γ and λ of ``sgd``; ``als`` takes its penalty from the noise.
 
-    Privacy: unit ``rating`` under both adjacencies. Publishes a vector for every person on the roster.
+    Privacy: unit ``rating`` under both adjacencies. Publishes a vector for every user on the roster.
     """
 
     supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace")})
@@ -63,33 +62,33 @@ class InputPerturbationMF(Model):
 
     @property
     def law(self) -> Noise:
-        """Laplace noise: for a single number it is smaller than Gaussian noise of the same ε."""
+        """Laplace noise: for a single number it is smaller than Gaussian noise at the same ε."""
         return "laplace"
 
     def queries(self, domain: Domain, budget: Budget) -> Sequence[tuple[Query, float]]:
-        """Averages, then all ratings or all cells."""
+        """The averages, then all ratings or all cells."""
         require_rank(self.rank, domain)
         averages = self.averages.queries(domain, budget, self.norm, published=self.published)
         return self.with_shares([*averages, self._cells(domain, budget).query()], budget)
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:
-        """As ``Model.plan``; also refuses a threshold that no noise would reach.
+        """As ``Model.plan``; also refuses a threshold that the noise cannot reach.
 
         Raises:
-            ConfigError: ε is so large, or the threshold, that no empty cell would ever be kept.
+            ConfigError: ε or the threshold is so large that no empty cell would ever be kept.
         """
         planned = super().plan(domain, budget)
         cells = self._cells(domain, budget)
         scale = {event.name: event.noise for event in planned.events}[cells.query().name]
         if budget.adjacency == "add-remove" and cells.threshold > _FARTHEST * scale:
             raise ConfigError(
-                f"threshold: {cells.threshold:.3g} is out of reach of noise of {scale:.3g}; set less, or a "
-                "smaller ε"
+                f"threshold: {cells.threshold:.3g} is out of reach of noise of scale {scale:.3g}; lower the "
+                "threshold or ε"
             )
         return planned
 
     def own_shares(self, budget: Budget) -> Mapping[str, float]:
-        """As published 0.3 for the averages, else the less the larger ε is."""
+        """The averages get 0.3 as published, else less at larger ε."""
         levels = average_part(budget.epsilon)
         parts = (0.14, 0.14, 0.7) if self.published else (0.33 * levels, 0.67 * levels, 1 - levels)
         items, users, rest = parts
@@ -97,7 +96,7 @@ class InputPerturbationMF(Model):
         return shares | dict.fromkeys(("ratings", "cells"), rest)
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
-        """Of the averages; then of all cells that are kept, which without a rating noise alone decides."""
+        """The averages, then all cells that are kept; empty cells are kept by noise alone."""
         averages = averages_footprint(domain, budget, published=self.published)
         cells, everywhere = self._cells(domain, budget), float(domain.n_users * domain.n_items)
         kept = 0.0
@@ -105,7 +104,7 @@ class InputPerturbationMF(Model):
             query = cells.query()
             exponent = cells.threshold * budget.epsilon * self.split(domain, budget)[query.name]
             kept = everywhere * math.exp(-exponent / query.sensitivity)
-        pace = (self.epochs or 10) * self.rank / 200  # seconds for a million ratings or kept cells
+        pace = (self.epochs or 10) * self.rank / 200  # seconds per million ratings or kept cells
         return averages.then(
             Footprint(
                 averages.memory + 60 * kept, 60 if kept else 40, 32, kept / DRAWS + pace * kept / 1e6, pace
@@ -135,7 +134,7 @@ class InputPerturbationMF(Model):
             noisy, weights = plausible(
                 noisy, averages.user_counts, averages.item_counts, cells.clip, cells.domain.scale.span
             )
-        unit = cells.domain.scale.unit  # the settings are for one to five stars
+        unit = cells.domain.scale.unit  # the settings assume one to five stars
         values = noisy.values / np.float32(unit)
         known = Sparse(noisy.indptr, noisy.columns, values, cells.domain.n_items, weights)
         solver = self.solver or ("sgd" if self.published else "als")
@@ -143,7 +142,7 @@ class InputPerturbationMF(Model):
         if solver == "sgd":
             found = gradient_descent(known, self.rank, epochs, rate=self.learning_rate, reg=self.reg)
             return found.times(unit)
-        # The noisier the ratings, the more of them a factor needs to be believed.
+        # The noisier the ratings, the stronger the ridge.
         variance = float(np.mean(values.astype(np.float64) ** 2)) if len(values) else 1.0
         ridge = 25.0 if weights is None else 10.0
         found = least_squares(

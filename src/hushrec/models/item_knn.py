@@ -1,4 +1,4 @@
-"""Similar items, without noise: for data that was randomized when it was released, and as a baseline."""
+"""Similar items, without noise: for released data that was randomized before, and as a baseline."""
 
 from typing import Literal
 
@@ -18,15 +18,15 @@ _LARGEST = 40_000  # 3.2 GB of similarities
 
 
 class ItemKNN(Noiseless):
-    """Ratings of the K most similar items that a person rated (Sarwar et al. 2001, §3.2.1).
+    """Ratings of the K most similar items that a user rated (Sarwar et al. 2001, §3.2.1).
 
-    mean_i + Σ_j s_ij (r_j − mean_j) / Σ_j s_ij over those with s_ij > 0. An item is the vector of its
-    ratings, 0 where a person did not rate it.
+    mean_i + Σ_j s_ij (r_j − mean_j) / Σ_j s_ij over the items with s_ij > 0. An item is the vector of its
+    ratings, 0 where a user did not rate it.
 
     Args:
         neighbours: K.
-        distance: s_ij is for ``squared`` 1/(1 + ‖a − b‖²), for ``cosine`` the cosine of the angle, for
-            ``pearson`` the same after subtracting from an item's ratings their mean, missing ones staying 0.
+        distance: s_ij is 1/(1 + ‖a − b‖²) for ``squared``, the cosine of the angle for ``cosine``, and for
+            ``pearson`` the cosine after an item's mean is subtracted from its ratings (missing ones stay 0).
 
     Privacy: private. Of a data set that was released before, post-processing.
     """
@@ -35,10 +35,10 @@ class ItemKNN(Noiseless):
     distance: Literal["squared", "cosine", "pearson"] = "pearson"
 
     def release(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
-        """Every item's mean, the mean of all where there is none, and all similarities.
+        """The mean of every item (the overall mean for unrated items), and all similarities.
 
         Raises:
-            ConfigError: The catalogue is too large for a similarity of every two items.
+            ConfigError: The catalogue is too large for a matrix of similarities.
 
         Privacy: private, unless the ratings are public.
         """

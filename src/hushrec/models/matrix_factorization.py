@@ -1,4 +1,4 @@
-"""Matrix factorisation without privacy: what the private models are measured against."""
+"""Matrix factorisation without privacy: the baseline of the private models."""
 
 from typing import ClassVar, Literal, Self
 
@@ -22,7 +22,7 @@ from hushrec.solvers.descent import Factored, Schedule, Source, gradient_descent
 from hushrec.solvers.factorizers import Factors, Sparse, least_squares
 
 _ALS_RANK = 120
-_ROWS = 1 << 16  # people squared at once: bounds the memory
+_ROWS = 1 << 16  # users processed at once: bounds the memory
 
 
 class MatrixFactorization(Noiseless):
@@ -31,25 +31,25 @@ class MatrixFactorization(Noiseless):
     Koren, Bell & Volinsky 2009; for ALS, weighted-λ-regularisation after Zhou et al. 2008 with any power of
     the counts. Friedman, Berkovsky & Kaafar's "clean MF" is ``effects=False, power=1``.
 
-    ``sgd`` takes ratings in blocks, too, and goes on from a checkpoint's last snapshot.
+    ``sgd`` also takes ratings in blocks, and resumes from a checkpoint's last snapshot.
 
     Args:
-        rank: number of factors; of ``als`` up to 120.
+        rank: number of factors; at most 120 for ``als``.
         solver: ``als`` or ``sgd``.
-        epochs: how often the solver goes over the ratings.
+        epochs: number of passes over the ratings.
         reg: λ.
-        power: γ; a person or item with n ratings is penalised by λ n^γ.
-        effects: whether people and items have effects beside their factors.
-        learning_rate: of the first epoch of ``sgd``; it falls by ``decay`` from one to the next.
-        decay: see there.
-        reg_decay: the same of λ.
+        power: γ; a user or item with n ratings is penalised by λ n^γ.
+        effects: whether users and items have effects in addition to their factors.
+        learning_rate: learning rate of the first epoch of ``sgd``.
+        decay: factor by which the learning rate falls from one epoch to the next.
+        reg_decay: the same for λ.
         schedule: how they fall, ``geometric`` or ``inverse``: see ``hushrec.solvers.descent.scheduled``.
-        threads: how many learn with ``sgd``; with more than one, no two runs agree.
+        threads: number of threads of ``sgd``; with more than one, runs are not reproducible.
 
     Privacy: private. It takes no budget, adds no noise, and its statement says so.
     """
 
-    instead: ClassVar = "with one, take InputPerturbationMF, PrivateSGD or PrivateALS"
+    instead: ClassVar = "with a budget, use InputPerturbationMF, PrivateSGD or PrivateALS"
     blockwise: ClassVar = True
 
     rank: int = Field(default=16, ge=1, le=LARGEST_RANK)
@@ -67,18 +67,17 @@ class MatrixFactorization(Noiseless):
     @model_validator(mode="after")
     def _solvable(self) -> Self:
         if self.solver == "als" and self.rank > _ALS_RANK:
-            raise ValueError(f'solver="als" takes a rank of up to {_ALS_RANK}; set solver="sgd"')
+            raise ValueError(f'solver="als" takes a rank of at most {_ALS_RANK}; set solver="sgd"')
         return self
 
     def release(self, ratings: Ratings | Blocks, budget: Budget, grant: Grant) -> Release:
-        """The mean, then factors and effects of what is left.
+        """The mean, then factors and effects of the residuals.
 
-        Lists the people of the domain's roster, or those who rated; of ratings in blocks without a roster
-        nobody is listed, and everybody folds in.
+        Lists the users on the domain's roster, or else those who rated. For ratings in blocks without a
+        roster it lists nobody, and everybody folds in.
 
         Raises:
-            ConfigError: Ratings in blocks are given to the solver that needs all of them at once, or there
-                are fewer items than factors.
+            ConfigError: ``als`` is given ratings in blocks, or there are fewer items than factors.
 
         Privacy: private.
         """
@@ -117,7 +116,7 @@ class MatrixFactorization(Noiseless):
     def _unlisted(
         self, domain: Domain, level: float, unit: float, source: Source, found: Factored
     ) -> Release:
-        """Items alone, turned as ``people_release`` turns them; people are too many to be copied."""
+        """Only items, rotated as in ``people_release``; there are too many users to copy their factors."""
         weights = source.person_counts + 1e-9
         effects = found.person_effects if self.effects else np.zeros(len(weights))
         user_mean = unit * float(np.average(effects, weights=weights)) if len(weights) else 0.0

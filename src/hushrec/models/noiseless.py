@@ -1,4 +1,4 @@
-"""What models that add no noise have in common: no plan, no measurements, no budget."""
+"""What models without noise share: no plan, no measurements, no budget."""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
@@ -12,7 +12,7 @@ from hushrec.statistics.query import Query
 
 
 class Noiseless(Model):
-    """A model for data that was released before, and a baseline on data that was not.
+    """A model for released data, and a non-private baseline on other data.
 
     Privacy: private. Of a data set that was released before, post-processing.
     """
@@ -22,10 +22,10 @@ class Noiseless(Model):
         "release the data first (release_data, hushrec release-data) and fit on that, or choose a private "
         "model, such as CovarianceKNN"
     )
-    """What to do where there is a budget."""
+    """What to do if there is a budget."""
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:
-        """There is none.
+        """Not supported.
 
         Raises:
             BudgetUnsupported: Always.

@@ -1,4 +1,4 @@
-"""Posterior sampling of item factors, people's own at home (Liu, Wang & Smola 2015)."""
+"""Posterior sampling of item factors; user factors stay on devices (Liu, Wang & Smola 2015)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -34,44 +34,44 @@ from hushrec.statistics.population import FULL, Population
 from hushrec.statistics.query import Query
 
 _LEFT = 0.27
-"""Part of the prior variance that is taken to be left to go in the last round; it falls geometrically."""
+"""Assumed share of the prior variance that remains before the last round; it falls geometrically."""
 _AVERAGED = 0.3
 """Share of the rounds whose states are averaged."""
 _BASELINE = Budget(epsilon=100.0, delta=1e-9, unit="user", adjacency="add-remove")
-"""Stands in where nothing is charged and no noise added: clips are then wide."""
+"""Stand-in budget for the non-private baseline: it makes clips wide."""
 _CERTIFIED = {"rounds", "sample_rate", "clip", "contribution", "taste", "effects"}
 _POSTERIOR = {"loss_bound", "margin", "out_of_range", "chain"}
-"""Settings of one method alone."""
+"""Settings that only one method has."""
 _SAMPLE = "posterior sample"
 _SAMPLED_NOISE = 0.11
 """Variance of a rating around what a sample predicts, in squared widths of the scale."""
 
 
 class PosteriorMF(Model):
-    """Langevin dynamics on the posterior of item factors, every step a measurement of clipped gradients.
+    """Langevin dynamics on the posterior of item factors; each step measures clipped gradients.
 
-    Or, with ``method="posterior"``, one sample of that posterior (Alg. 1), whose ε holds only if the chain
-    that drew it had converged.
+    With ``method="posterior"``, one sample of that posterior (Alg. 1), whose ε holds only if the chain that
+    drew it had converged.
 
     Args:
         method: ``certified``, whose ε holds, or ``posterior``.
         rank: number of factors; by default 5 (``certified``) or the paper's 16.
-        rounds: T, how many steps are taken (``certified``).
-        sample_rate: probability with which a person takes part in a step (``certified``).
+        rounds: T, number of steps (``certified``).
+        sample_rate: probability that a user takes part in a step (``certified``).
         clip: bound on a rating's error, as a fraction of the scale's width (``certified``).
-        contribution: bound on the norm of a person's whole gradient, in widths of the scale; by default it
+        contribution: bound on the norm of a user's whole gradient, in widths of the scale; by default it
             grows with ε (``certified``).
         taste: prior variance of p·q, in squared widths of the scale (``certified``).
         effects: how the item effects are measured (``certified``).
-        loss_bound: B, in squared widths of the scale, what a person's weighted loss comes to at most; by
-            default that of a person with ``domain.cap`` ratings (``posterior``).
-        margin: κ, by how much predictions may leave the scale, as a fraction of its width (``posterior``).
-        out_of_range: predictions beyond that are clamped in the loss (``clamp``), or the chain goes on until
-            those of all people and items lie within, as printed (``reject``) (``posterior``).
-        chain: how long the chains are, and their priors (``posterior``).
+        loss_bound: B, the largest weighted loss of a user, in squared widths of the scale; by default that of
+            a user with ``domain.cap`` ratings (``posterior``).
+        margin: κ, how far predictions may leave the scale, as a fraction of its width (``posterior``).
+        out_of_range: predictions beyond that are clamped in the loss (``clamp``), or, as printed, the chain
+            runs on until all predictions are within (``reject``) (``posterior``).
+        chain: the length of the chains, and their priors (``posterior``).
 
-    Privacy: unit ``user`` under add-remove, and of a posterior sample under replace; every person's vector
-    stays at home. Under add-remove everybody may ask for an ε of his own.
+    Privacy: unit ``user`` under add-remove, and of a posterior sample under replace; every user's vector
+    stays on their device. Under add-remove all users may ask for their own ε.
     """
 
     supports: ClassVar = frozenset({("user", "add-remove"), ("user", "replace")})
@@ -95,7 +95,7 @@ class PosteriorMF(Model):
     def _of_one_method(self) -> Self:
         other = _POSTERIOR if self.method == "certified" else _CERTIFIED
         if foreign := sorted(other & self.model_fields_set):
-            raise ValueError(f"{foreign[0]} does nothing with method={self.method!r}; leave it out")
+            raise ValueError(f"{foreign[0]} has no effect with method={self.method!r}; leave it out")
         return self
 
     @property
@@ -105,12 +105,12 @@ class PosteriorMF(Model):
 
     @property
     def law(self) -> Noise:
-        """Gaussian noise, which drives the dynamics; a posterior sample, of pure ε, has no other."""
+        """Gaussian noise drives the dynamics; a posterior sample has pure ε and no other noise."""
         return "gaussian" if self.method == "certified" else "laplace"
 
     @property
     def only_seeded(self) -> str:
-        """Rejection may give up after the charge, and whether it does depends on the ratings."""
+        """Rejection may fail after the charge, and whether it fails depends on the ratings."""
         if self.method != "posterior" or self.out_of_range != "reject":
             return ""
         return 'rejection as printed may end without a release, which no ε covers; set out_of_range="clamp"'
@@ -121,30 +121,30 @@ class PosteriorMF(Model):
         if self.method == "posterior":
             if self.out_of_range == "reject" and not (self.published and budget.adjacency == "replace"):
                 raise BudgetUnsupported(
-                    "rejection reproduces the published analysis under replace; how often a newcomer's "
-                    "predictions are rejected depends on the item factors, which no ε covers: set "
+                    "rejection is only for the published analysis under replace: how often a newcomer's "
+                    "predictions are rejected depends on the item factors, which no ε covers; set "
                     'out_of_range="clamp"'
                 )
             return self.with_shares([self._sample(domain, budget)], budget)
         if self.published or budget.adjacency == "replace":
             raise BudgetUnsupported(
-                "the certified method protects a user under add-remove, in its corrected analysis; set "
-                'method="posterior" for the published one, or for replace'
+                "the certified method supports only user under add-remove in the corrected analysis; set "
+                'method="posterior" for replace or the published analysis'
             )
         effects, gradients = self._effects(domain, budget), self._gradients(domain, budget)
         return self.with_shares([*effects.queries(), *gradients.queries()], budget)
 
     def own_shares(self, budget: Budget) -> Mapping[str, float]:
-        """All rounds alike; together the more, the larger ε is."""
+        """All rounds get equal shares; together they get more at larger ε."""
         if self.method == "posterior":
             return {_SAMPLE: 1.0}
-        rest = 0.93 * budget.epsilon**3 / (budget.epsilon**3 + 5)  # at small ε factors drown in the noise
+        rest = 0.93 * budget.epsilon**3 / (budget.epsilon**3 + 5)  # at small ε noise hides the factors
         effects = {"global sum": 0.02, "global count": 0.02, "item sums": 0.8, "item counts": 0.16}
         shares = {name: part * (1 - rest) for name, part in effects.items()}
         return shares | {f"items, round {t + 1}": rest / self.rounds for t in range(self.rounds)}
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
-        """Of the item effects, then of a round's gradients and of states to be averaged; or of the chains."""
+        """The item effects, then a round's gradients and the states to average; or the chains."""
         n, items = self.factors, domain.n_items
         if self.method == "posterior":
             return self.chain.footprint(items, n)
@@ -171,7 +171,7 @@ class PosteriorMF(Model):
         span, noise = domain.scale.span, gradients.noise
         prior = prior_variance(self.taste, rank, span)
         items = np.sqrt(prior * rank) * normal_factors(domain.n_items, rank)
-        random = np.ones(domain.n_items)  # how much of each row is still where it started
+        random = np.ones(domain.n_items)  # how much of each row is still its random start
         states = []
         for t in range(1, self.rounds + 1):
             query = gradients.query(t)
@@ -188,11 +188,11 @@ class PosteriorMF(Model):
             random *= 1 - part
             if t > self.rounds * (1 - _AVERAGED):
                 states.append(items)
-        # People fold in only on what was learned.
+        # Users fold in only on what was learned.
         return factor_release(self, domain, baseline, np.mean(states, axis=0) * np.sqrt(1 - random)[:, None])
 
     def _sampled(self, ratings: Ratings | Blocks, budget: Budget, grant: Grant) -> Release:
-        """Algorithm 1: U and V ∝ exp(−s Σ_u w_u Σ_i (r − r̂)²) · prior; only V and the item effects leave."""
+        """Algorithm 1: U, V ∝ exp(−s Σ_u w_u Σ_i (r − r̂)²) · prior; only V and item effects are released."""
         domain, span, weigh = ratings.domain, ratings.domain.scale.span, self._weigher(ratings.domain, budget)
         target = Target(
             scale=self._scale(domain, budget),
@@ -212,16 +212,16 @@ class PosteriorMF(Model):
         lo, hi, _ = domain.scale
         effects = np.clip(drawn.item_effects, lo, hi)
         doubt = np.full(domain.n_items, (_SAMPLED_NOISE - FACTOR_NOISE) * span**2)
-        factors = drawn.item_factors / np.sqrt(drawn.user_precision)  # people have unit variance, then
+        factors = drawn.item_factors / np.sqrt(drawn.user_precision)  # users then have unit variance
         release = factor_release(
             self, domain, Baseline(effects, doubt, np.zeros(domain.n_items), 0.0), factors
         )
         return replace(release, statement=placeholder_statement(drawn.diagnostics.stated()))
 
     def _sample(self, domain: Domain, budget: Budget) -> Query:
-        """The loss of one person is in [0, B]: it moves by B where he comes or goes, by 2B where he changes.
+        """A user's loss is in [0, B]: the total moves by B under add-remove, and by 2B under replace.
 
-        As published, ε/4B; the chain's temperature divides the loss like s does.
+        As published, ε/4B; the chain's temperature divides the loss, as s does.
         """
         bound = self._bound(domain)
         change = bound * (2 if budget.adjacency == "replace" else 1)
@@ -230,7 +230,7 @@ class PosteriorMF(Model):
         return Query(_SAMPLE, change, "l1", 1.0, size, claimed, posterior=True)
 
     def _scale(self, domain: Domain, budget: Budget) -> float:
-        """s, such that s/T is what is booked; without privacy that of ratings with their own variance."""
+        """s such that s/T is what is booked; without privacy, s of ratings with their own variance."""
         if budget is _BASELINE:
             return 1 / (2 * factor_steps.RESIDUAL * domain.scale.span**2)
         event = self.plan(domain, budget).events[0]
@@ -241,7 +241,7 @@ class PosteriorMF(Model):
         return (self.loss_bound or widths) * domain.scale.span**2
 
     def _weigher(self, domain: Domain, budget: Budget) -> Callable[[Floats], Ints]:
-        """Weights for the ε that people ask for; without noise, nobody but who asks for 0 has less."""
+        """Weights for the ε that users ask for; without noise, only users who ask for 0 weigh less."""
         if budget is _BASELINE:
             return lambda asked: np.where(asked > 0, FULL, 0)
         events = self.plan(domain, budget).events
@@ -265,7 +265,7 @@ class PosteriorMF(Model):
 
 
 def _present(people: Population, query: Query, grant: Grant) -> Iterator[tuple[Ratings, Ints]]:
-    """Who takes part in a round: everybody, or the sample that the grant draws."""
+    """The users who take part in a round: all, or the sample that the grant draws."""
     if query.rate == 1:
         return people.blocks()
     return people.sampled(grant.sample(query.name, people.n_people))

@@ -33,7 +33,7 @@ from hushrec.statistics.residuals import Residuals
 
 
 class PrivateALS(Model):
-    """Least squares for every person, then for every item, from right-hand sides under noise.
+    """Least squares for every user, then for every item, from noisy right-hand sides.
 
     Args:
         rank: d, number of factors.
@@ -43,10 +43,10 @@ class PrivateALS(Model):
         reg: λ (published analysis).
         user_norm, item_norm: p_max and q_max, where p·q is in quarters of the scale's width (published
             analysis).
-        exchanged_bounds: p_max and q_max as lines 4 and 8 of Algorithm 6 have them, against Theorem 6
+        exchanged_bounds: use p_max and q_max as in lines 4 and 8 of Algorithm 6, which contradict Theorem 6
             (published analysis).
 
-    Privacy: unit ``rating`` under both adjacencies. Publishes a vector for every person on the roster.
+    Privacy: unit ``rating`` under both adjacencies. Publishes a vector for every user on the roster.
     """
 
     supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace")})
@@ -62,19 +62,19 @@ class PrivateALS(Model):
 
     @property
     def law(self) -> Noise:
-        """Laplace noise as published; Gaussian noise, whose costs compose exactly, in the corrected form."""
+        """Laplace noise in the published form; Gaussian noise, which composes exactly, otherwise."""
         return "laplace" if self.published else "gaussian"
 
     def queries(self, domain: Domain, budget: Budget) -> Sequence[tuple[Query, float]]:
-        """Averages, then both sides of every epoch."""
+        """The averages, then both sides of every epoch."""
         require_rank(self.rank, domain)
         averages = self.averages.queries(domain, budget, self.norm, published=self.published)
         rounds = self._solved(domain, budget) if self.published else self._sums(domain, budget).queries()
         return self.with_shares([*averages, *rounds], budget)
 
     def own_shares(self, budget: Budget) -> Mapping[str, float]:
-        """As published 0.3 for the averages, else the less the larger ε is; all epochs alike."""
-        # A changed value moves a sum by twice as much as a new one.
+        """The averages get 0.3 as published, else less at larger ε; all epochs get equal shares."""
+        # A changed value moves a sum twice as far as a new one.
         levels = average_part(budget.epsilon / (2 if budget.adjacency == "replace" else 1))
         parts = (0.14, 0.14, 0.7) if self.published else (0.3 * levels, 0.7 * levels, 1 - levels)
         items, users, rest = parts
@@ -83,7 +83,7 @@ class PrivateALS(Model):
         return average_shares(budget, published=self.published, items=items, users=users) | rounds
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
-        """Of the averages; then of the sides, the larger one's systems of equations at once."""
+        """The averages, then both sides; all equations of the larger side are held at once."""
         n, people, items = self.rank, domain.n_users, domain.n_items
         rows, side = people + items, max(people, items)
         systems = 8.0 * 3.4 * side * n**2
@@ -105,7 +105,7 @@ class PrivateALS(Model):
     def _corrected(
         self, ratings: Ratings, averages: Averages, budget: Budget, grant: Grant
     ) -> tuple[Floats, Floats]:
-        """b_u = Σ_i x_ui q_i + noise for every person; solve; the same for every item with his p_u."""
+        """b_u = Σ_i x_ui q_i + noise for every user; solve; then the same for every item, with p_u."""
         domain, span = ratings.domain, ratings.domain.scale.span
         sums = self._sums(domain, budget)
         residuals = sums.residuals.entries(ratings, averages.item_effects, averages.user_effects)
@@ -130,7 +130,10 @@ class PrivateALS(Model):
         self, ratings: Ratings, averages: Averages, budget: Budget, grant: Grant
     ) -> tuple[Floats, Floats]:
         """Algorithm 6: solve, add noise of density ∝ exp(−‖b‖/s) to each vector, bound its norm."""
-        domain, unit = ratings.domain, ratings.domain.scale.unit  # its settings are for one to five stars
+        domain, unit = (
+            ratings.domain,
+            ratings.domain.scale.unit,
+        )  # the paper's settings assume one to five stars
         residuals = Residuals(domain, budget.adjacency, self.clip * domain.scale.span)
         entries = residuals.entries(ratings, averages.item_effects, averages.user_effects)
         by_user = Sparse.of(entries, domain.n_items, residuals.grid.step / unit)
@@ -156,7 +159,7 @@ class PrivateALS(Model):
         return other * (change + self.user_norm * self.item_norm) + self.reg * own
 
     def _solved(self, domain: Domain, budget: Budget) -> Iterator[Query]:
-        """The noise of Algorithm 6, and what it is truly worth in units of its claim (Theorem 6)."""
+        """The noise of Algorithm 6, with its true cost in units of its claim (Theorem 6)."""
         ratio = self.item_norm / self.user_norm if self.exchanged_bounds else 1.0
         replace = budget.adjacency == "replace"
         for epoch in range(1, self.epochs + 1):

@@ -37,7 +37,7 @@ from hushrec.statistics.residuals import Residuals
 
 
 class PrivateSGD(Model):
-    """Gradients of every person's and every item's factors at the released ones, under noise.
+    """Noisy gradients of all user and item factors, taken at the released factors.
 
     Args:
         rank: d, number of factors.
@@ -46,15 +46,15 @@ class PrivateSGD(Model):
         radius: bound on the factors' norms; p·q is in widths of the scale.
         averages: how the averages are measured (unit ``rating``).
         effects: how the item effects are measured (unit ``user``).
-        contribution: bound on the norm of a person's whole gradient, errors times own vector, in widths times
+        contribution: bound on the norm of a user's whole gradient (errors times own vector), in widths times
             quarters of the width of the scale (unit ``user``).
         learning_rate, reg: γ and λ (published analysis).
         error_bound: e_max of Algorithm 4, as a fraction of the scale's width (published analysis).
         user_norm, item_norm: p_max and q_max, where p·q is in quarters of the scale's width (published
             analysis).
 
-    Privacy: unit ``rating`` under both adjacencies, with a vector for every person on the roster; unit
-    ``user`` under add-remove, where every person's vector stays at home.
+    Privacy: unit ``rating`` under both adjacencies, with a vector for every user on the roster; unit ``user``
+    under add-remove, where every user's vector stays on their device.
     """
 
     supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")})
@@ -74,15 +74,15 @@ class PrivateSGD(Model):
 
     @property
     def law(self) -> Noise:
-        """Laplace noise as published; Gaussian noise, whose costs compose exactly, in the corrected form."""
+        """Laplace noise in the published form; Gaussian noise, which composes exactly, otherwise."""
         return "laplace" if self.published else "gaussian"
 
     def queries(self, domain: Domain, budget: Budget) -> Sequence[tuple[Query, float]]:
-        """Averages, then the gradients of every epoch."""
+        """The averages, then the gradients of every epoch."""
         require_rank(self.rank, domain)
         if budget.unit == "user":
             if self.published:
-                raise BudgetUnsupported('the paper has no form for unit user; set analysis="corrected"')
+                raise BudgetUnsupported('the paper does not cover unit user; set analysis="corrected"')
             effects = self.effects.sums(domain, budget, self.norm, published=False)
             return self.with_shares([*effects.queries(), *self._home(domain).queries()], budget)
         averages = self.averages.queries(domain, budget, self.norm, published=self.published)
@@ -90,13 +90,13 @@ class PrivateSGD(Model):
         return self.with_shares([*averages, *rounds], budget)
 
     def own_shares(self, budget: Budget) -> Mapping[str, float]:
-        """As published 0.3 for the averages, else the less the larger ε is; all epochs alike."""
-        # A changed value moves a sum by twice as much as a new one.
+        """The averages get 0.3 as published, else less at larger ε; all epochs get equal shares."""
+        # A changed value moves a sum twice as far as a new one.
         levels = average_part(budget.epsilon / (2 if budget.adjacency == "replace" else 1))
         parts = (0.14, 0.14, 0.7) if self.published else (0.3 * levels, 0.7 * levels, 1 - levels)
         items, users, rest = parts
         if budget.unit == "user":
-            rest = min(0.7, budget.epsilon / 8)  # at small ε only the item effects can be told from noise
+            rest = min(0.7, budget.epsilon / 8)  # at small ε only the item effects rise above the noise
             effects = {"global sum": 0.02, "global count": 0.02, "item sums": 0.8, "item counts": 0.16}
             averages = {name: part * (1 - rest) for name, part in effects.items()}
         else:
@@ -108,7 +108,7 @@ class PrivateSGD(Model):
         return averages | rounds
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
-        """Of the averages or item effects; then of the sides, the larger one's gradients at once."""
+        """The averages or item effects, then both sides; the larger side's gradients are held at once."""
         n, people, items = self.rank, domain.n_users, domain.n_items
         if budget.unit == "user":
             first, people = effects_footprint(domain, budget, published=False), 0
@@ -135,7 +135,7 @@ class PrivateSGD(Model):
     def _corrected(
         self, ratings: Ratings, averages: Averages, budget: Budget, grant: Grant
     ) -> tuple[Floats, Floats]:
-        """Clipped gradients at the released factors: a rating is in one row of one person and of one item."""
+        """Clipped gradients at the released factors: a rating affects one user's row and one item's row."""
         domain, span = ratings.domain, ratings.domain.scale.span
         sums = self._sums(domain, budget)
         residuals = sums.residuals.entries(ratings, averages.item_effects, averages.user_effects)
@@ -153,7 +153,7 @@ class PrivateSGD(Model):
     def _algorithm_4(
         self, ratings: Ratings, averages: Averages, budget: Budget, grant: Grant
     ) -> tuple[Floats, Floats]:
-        """As published for ``replace``: step 4's noise on an error is noise on the rating in it."""
+        """As published for ``replace``: the noise on an error in step 4 is noise on its rating."""
         domain, residuals = ratings.domain, self._residuals(ratings.domain, budget)
         entries = residuals.entries(ratings, averages.item_effects, averages.user_effects)
         unit = domain.scale.unit  # the paper's settings are for one to five stars
@@ -194,12 +194,12 @@ class PrivateSGD(Model):
         return people, in_ball(uniform_factors(domain.n_items, self.rank), self.item_norm)
 
     def _at_home(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
-        """Unit ``user``: everybody fits a vector at home and gives his gradient of the items, clipped."""
+        """Unit ``user``: each user fits their own vector and contributes a clipped gradient of the items."""
         domain, home = ratings.domain, self._home(ratings.domain)
         effects = self.effects.sums(domain, budget, self.norm, published=False)
         baseline = self.effects.measure(effects, effects.measure(ratings), grant)
         items, span = in_ball(normal_factors(domain.n_items, self.rank), 1.0), domain.scale.span
-        random = np.ones(domain.n_items)  # how much of each row is still where it started
+        random = np.ones(domain.n_items)  # how much of each row is still its random start
         for epoch in range(1, self.epochs + 1):
             ridge = factor_steps.home_ridge(items, baseline.counts)
             sums = home.measure(ratings, baseline.item_effects, items, ridge)
@@ -207,7 +207,7 @@ class PrivateSGD(Model):
             noisy = home.query(epoch).release(grant, sums)
             items, part = factor_steps.home_step(items, noisy, baseline.counts, **pace)
             items, random = in_ball(items, 1.0), random * (1 - part)
-        # People fold in with a prior of unit variance, and only on what was learned.
+        # Users fold in with a prior of unit variance, and only on what was learned.
         scale = span * np.sqrt(factor_steps.RESIDUAL / factor_steps.home_ridge(items, baseline.counts))
         return factor_release(self, domain, baseline, items * scale * np.sqrt(1 - random)[:, None])
 
@@ -224,7 +224,7 @@ class PrivateSGD(Model):
         return HomeGradients(domain, self.rank, self.epochs, clip, contribution)
 
     def _printed(self, domain: Domain, budget: Budget) -> Iterator[Query]:
-        """The noise of Algorithms 4 and 5. For the latter no bound on the loss is known."""
+        """The noise of Algorithms 4 and 5. No bound on the privacy loss of Algorithm 5 is known."""
         residuals = self._residuals(domain, budget)
         for epoch in range(1, self.epochs + 1):
             if budget.adjacency == "replace":
@@ -236,5 +236,5 @@ class PrivateSGD(Model):
 
 
 def _copy(residuals: Residuals, epoch: int) -> Query:
-    """All ratings, with fresh noise: what one epoch of Algorithm 4 sees."""
+    """All ratings with fresh noise, as one epoch of Algorithm 4 uses them."""
     return Query(f"ratings, round {epoch}", residuals.change, "l1", residuals.grid.step, EVERY_RATING)

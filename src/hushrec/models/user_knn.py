@@ -1,4 +1,4 @@
-"""Nearest people, without noise: for data that was randomized when it was released, and as a baseline."""
+"""Nearest users, without noise: for released data that was randomized before, and as a baseline."""
 
 from typing import Literal
 
@@ -13,15 +13,15 @@ from hushrec.release.statement import placeholder_statement
 
 
 class UserKNN(Noiseless):
-    """Mean rating of the K nearest people among those who rated the item (Du, Leighton & Patel 2019, §IV.B).
+    """Mean rating by the K nearest users who rated the item (Du, Leighton & Patel 2019, §IV.B).
 
-    A person is the vector of his ratings, 0 where he rated nothing; the item that is asked about is left out.
-    The release holds the ratings themselves, so it can be published only where they can.
+    A user is the vector of their ratings, 0 where they rated nothing; the target item is left out. The
+    release holds the ratings themselves, so publish it only if you may publish the ratings.
 
     Args:
         neighbours: K.
-        distance: ``squared`` for ‖a − b‖², ``cosine`` for the cosine of the angle, ``pearson`` for the same
-            after subtracting from a person's ratings their mean, unrated ones staying 0.
+        distance: ``squared`` for ‖a − b‖², ``cosine`` for the cosine of the angle, ``pearson`` for the cosine
+            after a user's mean is subtracted from their ratings (unrated items stay 0).
 
     Privacy: private. Of a data set that was released before, post-processing.
     """
@@ -30,7 +30,7 @@ class UserKNN(Noiseless):
     distance: Literal["squared", "cosine", "pearson"] = "squared"
 
     def release(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
-        """The ratings, as nameless rows.
+        """The ratings, as rows without names.
 
         Privacy: private, unless the ratings are public.
         """

@@ -1,1 +1,1 @@
-"""Phases that several models share: a private sum, its measurement, and the estimate made from it."""
+"""Phases that several models share: each measures private sums and estimates parameters from them."""

@@ -1,4 +1,4 @@
-"""Released averages of items and of people, the first phase of models that publish a vector for everybody."""
+"""Released averages of items and users: the first phase of models that publish a vector for every user."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -28,10 +28,10 @@ class Averages(NamedTuple):
     Attributes:
         item_effects: mean rating of each item, shape (n_items,).
         item_variance: posterior variance of each.
-        item_counts: number of ratings of each, as far as it is known.
-        user_effects: each listed person's level, shape (n_users,).
+        item_counts: estimated number of ratings of each.
+        user_effects: each listed user's level, shape (n_users,).
         user_variance: posterior variance of each.
-        user_counts: number of ratings of each, as far as it is known.
+        user_counts: estimated number of ratings of each.
 
     Privacy: post-processing.
     """
@@ -48,7 +48,7 @@ class AverageSettings(Frozen):
     """How averages are measured. Widths are fractions of the scale's width: one star of five is 0.25.
 
     Args:
-        clip: bound on a rating less its item's mean.
+        clip: bound on a rating minus its item's mean.
         item_strength: β_m, fictitious ratings at the global mean (published analysis).
         user_strength: β_u, fictitious residuals at their global mean (published analysis).
 
@@ -60,7 +60,7 @@ class AverageSettings(Frozen):
     user_strength: float = Field(default=20.0, ge=0, allow_inf_nan=False)
 
     def queries(self, domain: Domain, budget: Budget, norm: Norm, *, published: bool) -> Iterator[Query]:
-        """Sums and counts by item, then by person.
+        """Sums and counts by item, then by user.
 
         Raises:
             DomainError: The domain has no roster.
@@ -114,10 +114,10 @@ class AverageSettings(Frozen):
 
 
 def require_rank(rank: int, domain: Domain) -> None:
-    """Refuse more factors than there are items, which no release holds.
+    """Refuse a rank above the number of items, which no release may have.
 
     Raises:
-        ConfigError: There are.
+        ConfigError: The rank is above the number of items.
 
     Privacy: public.
     """
@@ -126,7 +126,7 @@ def require_rank(rank: int, domain: Domain) -> None:
 
 
 def average_part(epsilon: float) -> float:
-    """Part of a corrected factorisation's budget that the averages get: most of it where factors drown.
+    """Share of a corrected factorisation's budget for the averages: most of it if noise hides the factors.
 
     Privacy: public.
     """
@@ -134,7 +134,7 @@ def average_part(epsilon: float) -> float:
 
 
 def averages_footprint(domain: Domain, budget: Budget, *, published: bool) -> Footprint:
-    """What measuring and shrinking both averages takes: everything below only adds to it. Privacy: public."""
+    """Footprint of measuring and shrinking both averages; later phases add to it. Privacy: public."""
     people, items = domain.n_users, domain.n_items
     memory = seconds = 0.0
     if budget.adjacency == "add-remove" and not published:
@@ -147,13 +147,13 @@ def averages_footprint(domain: Domain, budget: Budget, *, published: bool) -> Fo
 def average_shares(budget: Budget, *, published: bool, items: float, users: float) -> dict[str, float]:
     """Parts of the budget by name of measurement.
 
-    Published: 0.02 for the two global means; sums and counts in halves where counts cost anything. Corrected:
+    Published: 0.02 for the two global means; sums and counts get halves if counts cost anything. Corrected:
     no global means, and a fifth of each part for the counts.
 
     Args:
-        budget: tells whether counts cost anything.
+        budget: decides whether counts cost anything.
         published: which analysis.
-        items, users: parts for the averages of items and of people.
+        items, users: parts for the averages of items and of users.
 
     Privacy: public.
     """

@@ -1,4 +1,4 @@
-"""The second phase that both covariance models share: measure the covariance, and clean it."""
+"""The second phase of both covariance models: measure the covariance, and clean it."""
 
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
@@ -33,17 +33,17 @@ class Matrices(NamedTuple):
 
 
 class CovarianceSettings(Frozen):
-    """How the covariance is measured and cleaned. What is None takes its analysis' own default.
+    """How the covariance is measured and cleaned. None means the default of the analysis.
 
     Args:
         clip: B, bound on a centred rating as a fraction of the scale's width: 0.1625, published 0.25.
-        strength: β_p, fictitious ratings in a person's mean: 300, published 20.
+        strength: β_p, fictitious ratings in a user's mean: 300, published 20.
         offset: added to c in the weights 1/√c (unit ``rating``): 5, published 0.
-        contribution: K, the number of ratings up to which a person counts in full (unit ``user``): 30,
+        contribution: K, the number of ratings up to which a user counts in full (unit ``user``): 30,
             published 1.
         cleaning: ``weighted`` (default), ``shrink`` (published) or ``none``.
         shrinkage: β of the diagonal and of the rest, for ``shrink``.
-        threads: for the kernel; changes no bit of the result.
+        threads: number of threads of the kernel; does not change the result.
 
     Privacy: public.
     """
@@ -57,7 +57,7 @@ class CovarianceSettings(Frozen):
     threads: int = Field(default=2, ge=1)
 
     def sums(self, domain: Domain, budget: Budget, norm: Norm, *, published: bool) -> CovarianceSums:
-        """What is measured under a budget."""
+        """The sums that are measured under a budget."""
 
         def chosen(value: float | None, corrected: float, printed: float) -> float:
             return value if value is not None else printed if published else corrected
@@ -79,8 +79,8 @@ class CovarianceSettings(Frozen):
         """Parts of the budget by name of measurement.
 
         As published, 0.02 / 0.19 / 0.79 for global mean, items and covariance (McSherry & Mironov 2009, §5),
-        each in halves. Corrected: the smaller ε, the less of the covariance can be seen, and the more goes to
-        the item effects; one ε per user hides about as much of it as an eighth of it per rating.
+        each in halves. Corrected: at smaller ε noise hides more of the covariance, so the item effects get
+        more; ε per user hides about as much of it as ε/8 per rating.
         """
         if published:
             return {
@@ -108,7 +108,7 @@ class CovarianceSettings(Frozen):
         return self.cleaning or ("shrink" if published else "weighted")
 
     def measure(self, sums: CovarianceSums, baseline: Baseline, ratings: Ratings, grant: Grant) -> Matrices:
-        """Covariance and weights of what the item effects leave.
+        """Covariance and weights of the residuals of the item effects.
 
         Privacy: charged (the events of ``sums``).
         """
@@ -136,22 +136,22 @@ class CovarianceSettings(Frozen):
             visible = low_rank.spectral_factors(weights, matrices.weights.sigma)
             np.matmul(visible, visible.T, out=weights, casting="same_kind")
         np.maximum(weights, 1e-3, out=weights)
-        # Twice what independent products would give: those of one person are correlated.
+        # Twice the value for independent products, because those of one user are correlated.
         kappa = 2 * variance**2 * min(1.0, weight_sum / max(float(counts.sum()), 1.0))
         sigma = matrices.covariance.sigma / unit**2
         factors = low_rank.weighted_factors(covariance, weights, sigma, kappa, rank)
         return unit * factors * low_rank.unclipped(variance, sums.clip / unit)
 
     def footprint(self, domain: Domain, rank: int, *, published: bool) -> Footprint:
-        """Square matrices of the catalogue, and what cleaning them takes.
+        """Square matrices of the catalogue, and the cost of cleaning them.
 
-        One is a triangle of 64-bit numbers or a square of 32-bit ones. Measuring holds six of them: the
-        covariance, and the weights as they are summed and under noise; cleaning the two that were released
-        and their squares, and as many again that are made of them.
+        One matrix is a triangle of 64-bit numbers or a square of 32-bit ones. Measuring holds six of them:
+        the covariance, and the weights, both as sums and with noise. Cleaning holds the two that were
+        released, their squares, and as many again that are made of them.
 
         Args:
-            domain: the public frame.
-            rank: number of factors; 0 where none are made.
+            domain: the public domain.
+            rank: number of factors; 0 if none are made.
             published: which analysis.
         """
         n, square = domain.n_items, 4.0 * domain.n_items**2
@@ -164,14 +164,14 @@ class CovarianceSettings(Frozen):
         return Footprint(memory + 1e7, 20, 32, n**2 / DRAWS + n**2 * products / FLOPS, 5.0)
 
     def similarity(self, matrices: Matrices, n: int) -> Floats:
-        """Factors of the cleaned co-rating weights, the similarity of nearest neighbours; (n_items, any).
+        """Factors of the cleaned co-rating weights, which serve as similarity; shape (n_items, any).
 
         Privacy: post-processing.
         """
         return low_rank.spectral_factors(low_rank.full(matrices.weights, n), matrices.weights.sigma)
 
     def dense(self, matrices: Matrices, n: int) -> tuple[Floats32, Floats32]:
-        """Cov/Wgt and Wgt as they are, packed. Privacy: post-processing."""
+        """Cov/Wgt and Wgt without cleaning, packed. Privacy: post-processing."""
         weights = matrices.weights.values
         average = matrices.covariance.values / np.maximum(weights, 1.0)
         return average.astype(np.float32), weights.astype(np.float32)

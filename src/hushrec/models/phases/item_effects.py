@@ -1,4 +1,4 @@
-"""The first phase that models share: measure sums and counts, and make item effects of them."""
+"""The first phase of most models: measure sums and counts, and estimate item effects."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -23,11 +23,11 @@ class Baseline(NamedTuple):
     """Released global effects.
 
     Attributes:
-        item_effects: mean rating of each item by a person of average level, less ``user_mean``;
+        item_effects: mean rating of each item by a user of average level, minus ``user_mean``;
             shape (n_items,).
         variance: posterior variance of each.
-        counts: number of ratings of each, as far as it is known.
-        user_mean: average over people of rating less item effect.
+        counts: estimated number of ratings of each.
+        user_mean: average over users of rating minus item effect.
 
     Privacy: post-processing.
     """
@@ -42,10 +42,10 @@ class EffectSettings(Frozen):
     """How item effects are measured. Widths are fractions of the scale's width: one star of five is 0.25.
 
     Args:
-        clip: bound on a rating centred at home (unit ``user``).
-        strength: fictitious ratings at the middle of the scale in a person's own mean (unit ``user``).
-        contribution: K, the number of ratings up to which a person counts in full (unit ``user``); by
-            default it grows with ε, because less noise leaves room for more of each person.
+        clip: bound on a rating minus its user's mean (unit ``user``).
+        strength: fictitious ratings at the middle of the scale in a user's own mean (unit ``user``).
+        contribution: K, the number of ratings up to which a user counts in full (unit ``user``); by default
+            it grows with ε, because less noise leaves room for more of each user's ratings.
         item_strength: β_m, fictitious ratings at the global mean (published analysis).
 
     Privacy: public.
@@ -59,7 +59,7 @@ class EffectSettings(Frozen):
     def sums(
         self, domain: Domain, budget: Budget, norm: Norm, *, published: bool, personal: bool = False
     ) -> EffectSums:
-        """What is measured under a budget."""
+        """The sums that are measured under a budget."""
         contribution = 1.0 if published else self.contribution or max(15 * budget.epsilon**0.9, 1.0)
         return EffectSums(
             domain=domain,
@@ -94,7 +94,7 @@ class EffectSettings(Frozen):
             effects = shrink(item_sums, item_counts, span)
         item_effects = np.clip(effects.mean + origin, lo, hi)
         if "global sum" in noisy and not sums.published:
-            # The item sums were centred at home, so the level comes from the people's own means.
+            # The item sums are centred by user, so the level comes from the users' own means.
             level = origin + _ratio(noisy["global sum"], noisy["global count"])
             user_mean = level - effects.counts @ item_effects / effects.counts.sum()
         else:
@@ -106,11 +106,11 @@ class EffectSettings(Frozen):
 
 
 def effects_footprint(domain: Domain, budget: Budget, *, published: bool) -> Footprint:
-    """What measuring and shrinking item effects takes: everything below only adds to it. Privacy: public."""
+    """Footprint of measuring and shrinking item effects; later phases add to it. Privacy: public."""
     n, user = domain.n_items, budget.unit == "user"
     denoised = not published and (user or budget.adjacency == "add-remove")
     memory, seconds = shrinking(n) if denoised else (0.0, 0.0)
-    each = 40 if user else 20  # a rating's value; of users, what the cap leaves, centred and weighted
+    each = 40 if user else 20  # a rating's value; for unit user, the capped ratings, centred and weighted
     return Footprint(1e7 + memory + 100 * n, each, 32, seconds + 2 * n / DRAWS, 0.1)
 
 

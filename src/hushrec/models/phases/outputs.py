@@ -1,4 +1,4 @@
-"""Puts what a model learned into the form that clients predict from.
+"""Turns what a model learned into a release that clients can predict from.
 
 Privacy: post-processing.
 """
@@ -16,11 +16,11 @@ from hushrec.release.artefact import Release
 from hushrec.release.statement import placeholder_statement
 
 USER_VARIANCE = 0.01
-"""Variance of people's levels, in squared widths of the scale."""
+"""Variance of users' levels, in squared widths of the scale."""
 LEVEL_NOISE = 0.05
-"""Variance of a rating around item effect and level, in squared widths of the scale."""
+"""Variance of a rating around item effect plus level, in squared widths of the scale."""
 FACTOR_NOISE = 0.044
-"""The same where factors explain part of it."""
+"""The same, if factors explain part of it."""
 
 
 def factor_release(model: Model, domain: Domain, baseline: Baseline, factors: Floats) -> Release:
@@ -34,16 +34,16 @@ def factor_release(model: Model, domain: Domain, baseline: Baseline, factors: Fl
 def people_release(
     model: Model, domain: Domain, averages: Averages, people: Floats, items: Floats, users: Sequence[str] = ()
 ) -> Release:
-    """A release that lists people: known ones are predicted by their vectors, others fold in.
+    """A release that lists users: listed users are predicted from their vectors, others fold in.
 
     Args:
-        model: whose release it is.
-        domain: the public frame, with a roster.
-        averages: of items and people.
+        model: the model that makes the release.
+        domain: the public domain, with a roster.
+        averages: released levels of items and users.
         people, items: factors, shapes (n_users, rank) and (n_items, rank), the former in rating units.
-        users: ids of the people, where the domain has no roster.
+        users: ids of the users, if the domain has no roster.
     """
-    # Turned so that people's vectors have unit covariance, which is the prior of those who fold in.
+    # Rotated so that the users' vectors have unit covariance, which is the prior of those who fold in.
     root = second_moment_root(people.T @ people / max(len(people), 1), domain.scale.unit)
     span = domain.scale.span
     weights = averages.user_counts + 1e-9
@@ -64,11 +64,11 @@ def people_release(
 
 
 def second_moment_root(moment: Floats, unit: float) -> Floats:
-    """Cholesky's factor of a second moment of people's factors, of any rank.
+    """Cholesky factor of the second moment of the users' factors, which may be singular.
 
     Args:
         moment: shape (rank, rank), in squared rating units.
-        unit: of the scale.
+        unit: the scale's unit.
     """
     rank = len(moment)
     rounding = 16 * rank * float(np.finfo(np.float64).eps * np.trace(moment))
