@@ -95,8 +95,8 @@ def test_a_strangers_release_says_first_that_its_epsilon_is_a_claim(releases):
     text = str(boast.statement)
     assert text.splitlines()[0] == WORD
     assert "Anyone who reads this file" not in text  # no plain promise beside a claim
-    assert boast.statement.assumes[0] == f"each Δ is as {NAME} declares it, which is its author's claim"
-    assert text.split("Assumed:\n  · ")[1].startswith("each Δ is as")
+    assert boast.statement.assumes[0] == f"each Δ is what {NAME} declares, which is its author's claim"
+    assert text.split("Assumed:\n  · ")[1].startswith("each Δ is what")
     assert [m.sensitivity for m in boast.statement.measurements if m.name == "means"] == [1e-4]
 
 

@@ -154,7 +154,7 @@ def test_what_is_made_from_a_data_set_says_what_the_data_set_says(ratings, tmp_p
         assert opened.statement == data.statement
         predicted = hr.Client(opened).predict({data.ratings.domain.items[0]: 5.0})
         assert all(1 <= value <= 5 for value in predicted.values())
-    with pytest.raises(BudgetUnsupported, match="costs nothing"):
+    with pytest.raises(BudgetUnsupported, match="cost nothing"):
         hr.fit(data, hr.ItemKNN(), budget())
 
 

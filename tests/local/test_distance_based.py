@@ -64,7 +64,7 @@ def test_groups_of_a_charged_release_are_covered_and_of_a_seeded_one_are_not(rat
     assert said.beside == "a release of CovarianceSVD (ε = 4 at δ = 1e-06, unit user, add-remove)"
     assert f"ε = {above(said.epsilon + 8)} at δ = 5.56e-05 together" in str(said)
     assert "tells beyond that release" in str(said)
-    assert any(line.endswith(f"same ledger, but {said.beside}") for line in said.assumes)
+    assert any(line.endswith(f"same ledger, except {said.beside}") for line in said.assumes)
     seeded = hr.fit(ratings, hr.CovarianceSVD(), away, entropy=Seeded(1))
     for free in (seeded, hr.fit(ratings, hr.CovarianceSVD())):
         plan = hr.DistanceBased(**{**ALTER, "groups": free}).plan(ratings.domain)

@@ -187,7 +187,7 @@ def test_the_statement_lists_what_each_class_is_promised(small, tmp_path) -> Non
 def test_people_who_ask_are_refused_where_nobody_is_weighed() -> None:
     rating = BUDGET.model_copy(update={"unit": "rating"})
     for config, budget in ((GlobalEffects(), BUDGET), (GlobalEffects(), None), (Rounds(), rating)):
-        with pytest.raises(BudgetUnsupported, match="leave out the column epsilon"):
+        with pytest.raises(BudgetUnsupported, match="drop the column epsilon"):
             config.require_heed(budget, asks=True)
         config.require_heed(budget, asks=False)
     Rounds().require_heed(BUDGET, asks=True)

@@ -1,1 +1,1 @@
-"""The verbs of whoever holds the ratings: plan, charge, fit, release data, and write the statement."""
+"""The curator's verbs: plan, charge, fit, release data, and write the statement."""

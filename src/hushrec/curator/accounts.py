@@ -1,4 +1,4 @@
-"""The ledger that a release is charged to: the owner's, or one in memory for seeded experiments."""
+"""The ledger that a release is charged to: the owner's, or an in-memory one for seeded experiments."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,15 +14,15 @@ from hushrec.privacy.noise.entropy import Entropy, OperatingSystem
 
 
 def account_of(ledger: Ledger | str | Path | None, planned: Plan, entropy: Entropy | None) -> Ledger:
-    """Open the ledger. A path that leads to none starts none: else a typo would be a fresh budget.
+    """Open the ledger. A missing ledger is not created, because a typo would then give a fresh budget.
 
     Args:
         ledger: the population's ledger, or its path; None only for seeded experiments.
         planned: what will be charged.
-        entropy: where the noise comes from.
+        entropy: the source of the noise.
 
     Raises:
-        LedgerError: There is no ledger, or it cannot be relied on.
+        LedgerError: The ledger does not exist, or cannot be trusted.
 
     Privacy: public.
     """
@@ -32,25 +32,25 @@ def account_of(ledger: Ledger | str | Path | None, planned: Plan, entropy: Entro
         return Ledger.open(ledger)
     if entropy is None or isinstance(entropy, OperatingSystem):
         raise LedgerError(
-            'a private release is charged to a ledger: pass ledger="ledger.db", which '
-            "hushrec.Ledger.create(path, total) starts, once"
+            'a private release is charged to a ledger: pass ledger="ledger.db"; to create it, once, call '
+            "hushrec.Ledger.create(path, total)"
         )
-    # A seeded experiment claims nothing, so a published plan may cost more than its budget here, or more than
-    # anybody can say: then the total covers the rest of it.
+    # A seeded experiment claims nothing, so a published plan may cost more than its budget here, or have no
+    # known cost: then the total covers what is known.
     epsilon = max(planned.budget.epsilon, planned.spent.bounded.epsilon(planned.budget.delta))
     return Ledger.ephemeral(planned.budget.model_copy(update={"epsilon": epsilon}))
 
 
 def start(ledger: str | Path, planned: Plan) -> Ledger:
-    """Start a ledger for a plan and those like it, with the plan's budget as the population's whole total.
+    """Create a ledger with the plan's budget as the population's total.
 
     Args:
-        ledger: a path where there is none.
+        ledger: a path where no file exists.
         planned: what will be charged.
 
     Raises:
-        LedgerError: There is a ledger already, or another one of the same people in the folder.
-        BudgetError: It could not pay for the plan, whose noise may be for seeded experiments alone.
+        LedgerError: The ledger exists, or the folder holds another ledger of the same users.
+        BudgetError: The ledger could not pay for the plan, or the plan is for seeded experiments only.
 
     Privacy: public.
     """
@@ -59,16 +59,16 @@ def start(ledger: str | Path, planned: Plan) -> Ledger:
 
 
 def require_startable(path: str | Path, planned: Plan) -> None:
-    """Refuse before a ledger is started what it would refuse: else it would stay, with this budget in it.
+    """Refuse what a new ledger would refuse, before it is created and would remain with this budget.
 
     Args:
-        path: where it is to be.
+        path: where the ledger would be created.
         planned: what will be charged.
 
     Raises:
-        LedgerError: There is a ledger already, or another one of the same people in the folder.
-        BudgetExceeded: It could not pay for the plan.
-        BudgetError: The plan's noise is for seeded experiments alone.
+        LedgerError: The ledger exists, or the folder holds another ledger of the same users.
+        BudgetExceeded: The ledger could not pay for the plan.
+        BudgetError: The plan's noise is for seeded experiments only.
 
     Privacy: public.
     """
@@ -80,30 +80,30 @@ def require_startable(path: str | Path, planned: Plan) -> None:
 
 @contextmanager
 def spending(account: Ledger, grant: Grant, planned: Plan) -> Iterator[None]:
-    """What is done under a charge: if it fails, the charge is given up, or kept open for its checkpoint.
+    """Context of the work under a charge. On failure the charge is forfeit, or stays open for its checkpoint.
 
     Args:
         account: the ledger.
-        grant: what was charged.
-        planned: and for how much.
+        grant: the grant of the charge.
+        planned: the charged plan.
 
     Raises:
-        MemoryExceeded: There is too little; without NumPy's words, which tell how many ratings there are.
+        MemoryExceeded: Memory ran out. NumPy's message is dropped, because it reveals the number of ratings.
 
     Privacy: public.
     """
     try:
         yield
     except BaseException as error:
-        note = "The charge stays open: the same call with this checkpoint goes on under it."
+        note = "The charge stays open: the same call with this checkpoint resumes under it."
         if not grant.checkpoint:
             account.burn(grant)
             note = "The charge stays spent: noise is never drawn twice under one charge."
         if isinstance(error, MemoryError):
-            error = MemoryExceeded("there is too little memory for this release; make room for it")
+            error = MemoryExceeded("there is too little memory for this release; free some memory")
             if not grant.checkpoint:
                 note += f" It was ε = {above(planned.epsilon)} at δ = {above(planned.budget.delta)}. "
-                note += "A fit with a checkpoint folder would go on under its charge."
+                note += "A fit with a checkpoint folder could resume under its charge."
             error.add_note(note)
             raise error from None
         error.add_note(note)

@@ -1,7 +1,7 @@
-"""Who vouches for what a plan declares: hushrec, or the author of code outside it.
+"""Who vouches for what a plan declares: hushrec, or the author of other code.
 
-Detection is by the module that a class says it was defined in. It is there against accidents: code in
-the same process can say what it likes, and change hushrec itself.
+Detection uses the module that a class says it was defined in. It guards against accidents only: code in the
+same process can claim anything, and can change hushrec itself.
 
 Privacy: public.
 """
@@ -17,15 +17,15 @@ from hushrec.settings import Settings
 
 
 def signed(plan: Plan, config: Settings, domain: Domain) -> Plan:
-    """The plan with the names of the code outside hushrec that it rests on.
+    """The plan with the names of the classes outside hushrec that it depends on.
 
     Args:
         plan: what ``config`` would measure.
-        config: settings of a model, or of a way to release data.
-        domain: the public frame.
+        config: settings of a model, or of a method that releases data.
+        domain: the public domain.
 
     Returns:
-        The plan itself where all of it is hushrec's.
+        The plan, unchanged if it depends on hushrec only.
 
     Privacy: public.
     """
@@ -35,10 +35,10 @@ def signed(plan: Plan, config: Settings, domain: Domain) -> Plan:
 
 
 def outsiders(kind: type) -> Iterator[str]:
-    """Names of the classes that a class of hushrec was changed by from outside; none where it was not.
+    """Names of the outside classes by which a hushrec class was extended, if any.
 
-    What hushrec's own classes inherit from other packages is not counted, nor is what has no class of hushrec
-    above it.
+    Classes that hushrec's own classes inherit from other packages do not count; nor do classes that inherit
+    nothing from hushrec.
 
     Privacy: public.
     """

@@ -1,4 +1,4 @@
-"""The two verbs: plan what a fit will measure, and fit."""
+"""Two verbs: plan what a fit will measure, and fit."""
 
 import json
 from collections.abc import Iterator
@@ -25,15 +25,15 @@ from hushrec.privacy.noise.entropy import Entropy
 from hushrec.release.artefact import Release
 from hushrec.release.statement import Statement
 
-_ANY = -1  # stands for the slot of None: the checkpoint finds its charge by its commitment
+_ANY = -1  # stands for slot None: the checkpoint then finds its charge by its commitment
 
 
 def plan(config: Model, domain: Domain, budget: Budget) -> Plan:
-    """What a fit will measure, with how much noise, and what that costs. Sees no data.
+    """What a fit will measure, with how much noise, at what cost. Reads no data.
 
     Args:
         config: a model's settings.
-        domain: the public frame.
+        domain: the public domain.
         budget: what may be spent.
 
     Privacy: public.
@@ -54,72 +54,71 @@ def fit(
     """Charge the ledger, measure under noise, and make a release.
 
     A fit that is stopped before its release is stored has spent its charge: noise is never drawn twice under
-    one. With a checkpoint the same call goes on where it stopped, under the same charge and with the same
-    noise, whether it was killed, interrupted or ended by an error; only deleting the folder gives it up.
+    one charge. With a checkpoint, the same call resumes where it stopped, under the same charge and with the
+    same noise, whether it was killed, interrupted or ended by an error, unless you delete the folder.
 
     Args:
-        ratings: private ratings, in memory or, for a model that goes over them so, in block files; or a
-            released data set, which was paid for: then without budget and ledger, and the release says what
-            the data set says.
+        ratings: private ratings, in memory or, for models that support it, in block files; or a released
+            data set, which is paid for already: leave out budget and ledger then; the release carries the
+            data set's statement.
         config: a model's settings.
         budget: what may be spent; None gives the non-private baseline, whose statement says so.
-        ledger: the population's ledger, or the path of one that ``Ledger.create`` started. Only seeded
-            experiments and baselines do without.
-        slot: release slot. None always charges for the next free one; a slot that was released before gives
-            back the same bytes and charges nothing.
+        ledger: the population's ledger, or the path of one that ``Ledger.create`` made. Only seeded
+            experiments and baselines do not need one.
+        slot: release slot. None charges for the next free slot; a slot that was released before returns the
+            same bytes and charges nothing.
         entropy: the operating system's by default; ``hushrec.testing.Seeded`` for experiments and tests,
             whose releases are not private.
-        checkpoint: a folder of its own, on a local disk, from which this fit goes on if it is stopped. It is
-            as private as the ratings, and is removed when the release is made. Without one nothing is kept.
+        checkpoint: a separate folder on a local disk, from which this fit resumes if it is stopped. It is as
+            private as the ratings, and is deleted when the release is made. Without one nothing is kept.
 
     Returns:
         The release.
 
     Raises:
         BudgetExceeded: The ledger has less left than the plan costs.
-        MemoryExceeded: This machine has no room for the fit, which ``plan`` says beforehand. Nothing is
-            charged, unless a note to the error says what is.
-        LedgerError: There is no ledger, it cannot be relied on, or it would be a second one of the same
-            people.
-        CheckpointError: The checkpoint is in use, damaged, or of a fit of other ratings, settings or ledger;
-            or there is ``entropy`` beside it; or ``entropy`` is one.
-        BudgetUnsupported: The model states no such guarantee, or cannot give people the ε they ask for; or
-            there is a budget for a released data set.
-        DataError: The model cannot go over ratings in blocks, a block is damaged, or the domain has classes
-            and the ratings do not say who is in which.
+        MemoryExceeded: This machine has too little memory for the fit; ``plan`` says what it needs. Nothing
+            is charged, unless a note on the error says what is.
+        LedgerError: The ledger does not exist, cannot be trusted, or would be a second one of the same users.
+        CheckpointError: The checkpoint is in use, damaged, or belongs to other ratings, settings or another
+            ledger; or ``entropy`` is given too; or ``entropy`` is a checkpoint.
+        BudgetUnsupported: The model does not support the budget or per-user ε; or a budget is given for a
+            released data set.
+        DataError: The model does not support ratings in blocks, a block is damaged, or the domain has privacy
+            classes and the ratings do not say who is in which.
 
     Privacy: charged (every event of the plan).
     """
     if checkpoint is not None and entropy is not None:
-        raise CheckpointError("a checkpoint has a noise key of its own; leave out checkpoint or entropy")
+        raise CheckpointError("a checkpoint has its own noise key; leave out checkpoint or entropy")
     if isinstance(entropy, Checkpoint):
         raise CheckpointError(
-            "a fit binds its checkpoint to its ratings, plan and ledger itself: close this one, and pass its "
-            "folder as checkpoint= in place of entropy="
+            "entropy= does not take a checkpoint, because a fit opens its checkpoint itself: close this one, "
+            "and pass its folder as checkpoint="
         )
     if not isinstance(config, Model):
         raise ConfigError(
-            f"{type(config).__name__} is no model; to release data, call hushrec.release_data with it"
+            f"{type(config).__name__} is not a model; to release data, call hushrec.release_data with it"
         )
     published: Statement | None = None
     if isinstance(ratings, ReleasedData):
         if budget is not None or ledger is not None or slot is not None:
             raise BudgetUnsupported(
-                "a released data set is public, and what is made from it costs nothing: leave out budget, "
-                "ledger and slot"
+                "a released data set is public, and models of it cost nothing: leave out budget, ledger and "
+                "slot"
             )
         published, ratings = ratings.statement, ratings.ratings
     config.require_heed(budget, asks=ratings.asks)
     if ratings.domain.levels and not ratings.asks:
         raise DataError(
-            "the domain declares classes of privacy, but the ratings have no column epsilon that says who is "
-            "in which; name it with columns=, or declare a domain without levels"
+            "the domain declares privacy classes, but the ratings have no column epsilon that says who is in "
+            "which; name the column with columns=, or declare a domain without levels"
         )
     if isinstance(ratings, Blocks) and not config.blockwise:
         raise DataError(f"{type(config).__name__} needs all ratings in memory; load them with hushrec.load")
     if isinstance(ratings, Blocks):
-        ratings.verify()  # before anything is charged that a damaged file would waste
-    ratings = cast(Ratings, ratings)  # those that go over blocks take either
+        ratings.verify()  # before the charge, which a damaged file would waste
+    ratings = cast(Ratings, ratings)  # models that read blocks take either
     if budget is None:
         with _going_on(checkpoint, ratings, _named(config), "") as kept:
             stand_in = Budget(epsilon=1.0, delta=1e-9, unit="rating", adjacency="add-remove")
@@ -140,7 +139,7 @@ def fit(
 def _going_on(
     folder: str | Path | None, ratings: Ratings, settings: str, ledger: str
 ) -> Iterator[Checkpoint | None]:
-    """The checkpoint of this very fit, if it is to have one; forgotten once the release is made."""
+    """The checkpoint of exactly this fit, if it has one; deleted once the release is made."""
     if folder is None:
         yield None
         return

@@ -1,4 +1,4 @@
-"""Whether a fit has room on this machine, asked before its charge."""
+"""Whether this machine has enough memory for a fit; checked before the charge."""
 
 from pathlib import Path
 
@@ -11,21 +11,21 @@ from hushrec.statistics.footprint import Footprint, in_bytes
 
 _ROOT = Path("/sys/fs/cgroup")
 _FILES = {"": ("memory.max", "memory.current"), "memory": ("memory.limit_in_bytes", "memory.usage_in_bytes")}
-"""Limit and use of a control group, of version 2 and of version 1, whose name stands in /proc/self/cgroup."""
+"""Limit and usage files of a control group, version 2 and version 1; /proc/self/cgroup names the group."""
 
 
 def require_memory(model: str, footprint: Footprint, ratings: Ratings | Blocks) -> None:
-    """Refuse a fit that this machine has no room for, while that costs nothing.
+    """Refuse a fit that needs more memory than this machine has, before it costs anything.
 
     Args:
-        model: whose fit it is.
-        footprint: what it takes.
-        ratings: private; those in blocks are held one block at a time.
+        model: name of the model.
+        footprint: what the fit needs.
+        ratings: private; ratings in blocks are held one block at a time.
 
     Raises:
-        MemoryExceeded: There is less. The message tells what the plan tells, and the size of the machine.
+        MemoryExceeded: There is too little. The message tells what the plan tells, and the machine's size.
 
-    Privacy: public, but that there is a refusal: like an error for want of memory, which it comes before.
+    Privacy: public, except for the refusal itself, which tells as much as running out of memory would.
     """
     n_ratings = RATINGS_PER_BLOCK if isinstance(ratings, Blocks) else ratings.n_ratings
     whole, free = machine()
@@ -33,21 +33,21 @@ def require_memory(model: str, footprint: Footprint, ratings: Ratings | Blocks) 
         return
     raise MemoryExceeded(
         f"{model} needs {footprint.room}; this machine has {in_bytes(whole)}, of which too little is free. "
-        "Nothing was charged. Choose another model (hushrec plan tells what each needs), a smaller catalogue "
+        "Nothing was charged. Choose another model (hushrec plan shows what each needs), a smaller catalogue "
         "or rank, or a machine with more memory"
     )
 
 
 def machine(root: Path = _ROOT, own: Path = Path("/proc/self/cgroup")) -> tuple[int, int]:
-    """Bytes of memory that this process may have at most, and that it may still have.
+    """Bytes of memory that this process may use at most, and that are still free for it.
 
-    Those of the machine, or of the control group that the process is in, whichever are less.
+    The smaller of the machine's and the process's control group's.
 
     Args:
         root: where control groups are mounted.
-        own: which ones the process is in.
+        own: the file that names the process's groups.
 
-    Privacy: public; how much is free depends on the ratings that are held, so it is not told.
+    Privacy: public; free memory depends on the ratings in memory, so no message may show it.
     """
     memory = psutil.virtual_memory()
     whole, free = memory.total, memory.available
@@ -63,7 +63,7 @@ def machine(root: Path = _ROOT, own: Path = Path("/proc/self/cgroup")) -> tuple[
 
 
 def _groups(root: Path, own: Path) -> list[Path]:
-    """The folders of this process' groups and of all above them, which limit it, too."""
+    """The folders of this process's groups and of their parents, which also limit it."""
     try:
         lines = own.read_text().splitlines()
     except OSError:  # not Linux
@@ -78,7 +78,7 @@ def _groups(root: Path, own: Path) -> list[Path]:
 
 
 def _cached(group: Path) -> int:
-    """Of what a group uses, files that the kernel gives up when memory is asked for."""
+    """The part of a group's usage that the kernel frees on demand: cached files."""
     lines = (group / "memory.stat").read_text().splitlines()
     stated = dict(line.split() for line in lines)
     return int(stated.get("total_inactive_file", stated.get("inactive_file", "0")))

@@ -1,4 +1,4 @@
-"""The verb for owners who hand over data: charge the ledger, randomize every row, release the table."""
+"""The verb for owners who publish data: charge the ledger, randomize every row, release the table."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,19 +36,17 @@ def release_data(
     slot: int | None = None,
     entropy: Entropy | None = None,
 ) -> ReleasedData:
-    """Charge the ledger, randomize every person's row by itself, and release the rows.
+    """Charge the ledger, randomize every user's row by itself, and release the rows.
 
-    The same call serves a curator, who holds everybody's ratings, and a device, which holds one person's,
-    charges its own ledger and reports. Who collects the reports only post-processes:
-    ``ReleasedData.collect``.
+    The same call serves a curator, who holds all ratings, and a device, which holds one user's ratings,
+    charges its own ledger and reports. Collecting the reports is post-processing: ``ReleasedData.collect``.
 
-    Rows are numbered anew, in a random order. With a roster everybody on it has a row, whether he rated or
-    not.
+    Rows get new numbers, in random order. With a roster, everyone on it has a row, whether they rated or not.
 
     Args:
         ratings: private ratings.
         method: ``RandomizedResponse`` or ``DistanceBased``.
-        budget: what may be spent; ``DistanceBased`` needs none, for its settings say what it costs.
+        budget: what may be spent; ``DistanceBased`` needs none, because its settings decide its cost.
         ledger: the population's ledger, or its path, as for ``fit``.
         slot: release slot, as for ``fit``.
         entropy: as for ``fit``.
@@ -60,9 +58,8 @@ def release_data(
         BudgetExceeded: The ledger has less left than the plan costs.
         MemoryExceeded: As for ``fit``.
         LedgerError: As for ``fit``.
-        BudgetUnsupported: The method states no such guarantee.
-        DataError: People ask for an ε of their own, which no method here can give them; or these are no
-            ratings in memory.
+        BudgetUnsupported: The method does not support the budget.
+        DataError: The ratings carry per-user ε, which no method supports; or they are not in memory.
         CheckpointError: ``entropy`` is a checkpoint.
         ReleaseError: The slot's data set was too large for the ledger to keep.
 
@@ -70,15 +67,15 @@ def release_data(
     """
     if not isinstance(ratings, Ratings) or not isinstance(method, Method):
         raise DataError(
-            "release_data takes ratings in memory, as hushrec.load makes them, and RandomizedResponse or "
+            "release_data takes ratings in memory, from hushrec.load, and RandomizedResponse or "
             "DistanceBased; to train a model, call hushrec.fit"
         )
     if isinstance(entropy, Checkpoint):
-        raise CheckpointError("a released data set has no checkpoint to go on from; leave entropy out")
+        raise CheckpointError("release_data cannot resume from a checkpoint; leave out entropy")
     if ratings.asks or ratings.domain.levels:
         raise DataError(
-            "people ask for an ε of their own in these ratings, which a released data set cannot give them; "
-            "leave out the column epsilon, and declare a domain without levels"
+            "these ratings carry per-user ε, which a released data set does not support; drop the column "
+            "epsilon, and declare a domain without levels"
         )
     planned = signed(method.plan(ratings.domain, budget), method, ratings.domain)
     account = account_of(ledger, planned, entropy)
@@ -87,7 +84,7 @@ def release_data(
         account.handed_out(planned, slot)
         return data
     require_memory(planned.model, method.footprint(planned, ratings.domain), ratings)
-    law = method.law(planned, method.kept(ratings))  # which may fail, for want of memory, too
+    law = method.law(planned, method.kept(ratings))  # which may also run out of memory
     grant = account.charge(planned, slot, entropy)
     with spending(account, grant, planned):
         data = reported(ratings, method, planned, grant, law).data
@@ -98,12 +95,12 @@ def release_data(
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Reported:
-    """A data set, and whose row is whose.
+    """A data set, and which row belongs to whom.
 
     Attributes:
         data: the data set.
-        rows: row of each person of the ratings (of the roster, if there is one) in ``data.ratings``; −1 where
-            his row came out empty. Shape (n_people,).
+        rows: row in ``data.ratings`` of each user of the ratings (of the roster, if there is one); −1 if the
+            row came out empty. Shape (n_people,).
 
     Privacy: ``data`` is public, ``rows`` private.
     """
@@ -119,14 +116,14 @@ def reported(
     grant: Grant,
     law: ResponseLaw | SubstitutionLaw | None = None,
 ) -> Reported:
-    """Randomize every row through a grant, number the rows anew, and write the statement.
+    """Randomize every row through a grant, renumber the rows, and write the statement.
 
     Args:
         ratings: private ratings.
         method: the settings.
         planned: what was charged.
-        grant: the right to it.
-        law: that of the rows, if it was made before.
+        grant: the grant of the charge.
+        law: the law of the rows, if it was made before.
 
     Privacy: charged (the one event of the plan).
     """
@@ -148,7 +145,7 @@ def reported(
 
 
 def _rows(name: str, ratings: Ratings, order: Ints) -> Rows:
-    """Everybody's rows, in another order."""
+    """All rows, in a given order."""
     indptr = ratings.roster_indptr() if ratings.domain.users else ratings.indptr
     counts = np.diff(indptr)[order]
     starts = np.concatenate([[0], np.cumsum(counts)])
@@ -157,7 +154,7 @@ def _rows(name: str, ratings: Ratings, order: Ints) -> Rows:
 
 
 def _numbered(rows: RandomizedRows, listed: np.ndarray, domain: Domain) -> Ratings:
-    """Reported rows as a table of numbered people; empty ones are not in it."""
+    """The reported rows as ratings of numbered users, without empty rows."""
     n = listed.size
     frame = frame_of(domain.items, tuple(domain.scale), n)
     users = numbered(n, np.flatnonzero(listed) + 1)

@@ -1,4 +1,4 @@
-"""Writes a release's statement of privacy from the plan that was charged and the grant that was used.
+"""Writes a release's statement of privacy, from the charged plan and the used grant.
 
 Privacy: public.
 """
@@ -20,15 +20,15 @@ from hushrec.release.statement import Measured, Promised, Statement
 def describe(
     release: Release, config: Model, plan: Plan, grant: Grant, domain: Domain, *, personal: bool = False
 ) -> Release:
-    """The release with the statement that its plan and its grant justify.
+    """The release with the statement that its plan and grant justify.
 
     Args:
-        release: as the model made it; of its statement only the diagnostics are kept.
+        release: the model's release; only the diagnostics of its statement are kept.
         config: the model's settings.
         plan: what was charged.
         grant: what was used.
-        domain: the public frame.
-        personal: whether people asked for an ε of their own.
+        domain: the public domain.
+        personal: whether users asked for their own ε.
 
     Privacy: public.
     """
@@ -50,12 +50,12 @@ def describe_data(method: Method, plan: Plan, grant: Grant, domain: Domain) -> S
         method: how rows were randomized.
         plan: what was charged.
         grant: what was used.
-        domain: the public frame.
+        domain: the public domain.
 
     Privacy: public.
     """
     charged = _charged(plan, grant)
-    # A device's roster is one person, whose id could be tried against the digest of a domain that holds it.
+    # A device's roster is one user, whose id could be guessed from the digest of a domain that holds it.
     untold = {"domain"} if domain.users else set()
     return dataclasses.replace(
         charged,
@@ -68,7 +68,7 @@ def describe_data(method: Method, plan: Plan, grant: Grant, domain: Domain) -> S
 
 
 def not_private(release: Release, config: Model, budget: Budget) -> Release:
-    """The non-private baseline, saying that it is one."""
+    """The non-private baseline, with a statement that says so."""
     statement = Statement(
         caveat="NOT PRIVATE: no noise was added",
         unit=budget.unit,
@@ -81,13 +81,13 @@ def not_private(release: Release, config: Model, budget: Budget) -> Release:
 
 
 def from_data(release: Release, statement: Statement) -> Release:
-    """A release that was made from a released data set, saying what that says.
+    """A release made from a released data set, with that data set's statement.
 
-    People of a data set are numbers, so none of them is listed: somebody's real id could be one of them.
+    It lists nobody: users of a data set are numbers, and a number could be somebody's real id.
 
     Args:
-        release: as the model made it.
-        statement: of the data set.
+        release: the model's release.
+        statement: the data set's statement.
 
     Privacy: post-processing.
     """
@@ -98,7 +98,7 @@ def from_data(release: Release, statement: Statement) -> Release:
 
 
 def _charged(plan: Plan, grant: Grant) -> Statement:
-    """What a statement says whatever was measured."""
+    """The part of a statement that does not depend on what was measured."""
     return Statement(
         caveat=_caveat(grant.caveat),
         unit=plan.budget.unit,
@@ -107,18 +107,18 @@ def _charged(plan: Plan, grant: Grant) -> Statement:
         delta=plan.budget.delta,
         analysis=plan.analysis,
         claimed_epsilon=plan.claimed_epsilon,
-        ledger=grant.ledger if grant.ledger.get("file") else {},  # one in memory nobody can look up
+        ledger=grant.ledger if grant.ledger.get("file") else {},  # nobody can look up a ledger in memory
     )
 
 
 def _caveat(text: str) -> str:
-    """The caveat with the words in capitals that each of its parts begins with."""
+    """The caveat, with the first words of each part in capitals."""
     kind, colon, rest = text.partition(":")
     return kind.upper() + colon + rest.replace(f"; {CLAIMED}:", f"; {CLAIMED.upper()}:")
 
 
 def measured(config: Model, plan: Plan, domain: Domain) -> tuple[Measured, ...]:
-    """Everything that a plan measures, what costs nothing included, as a statement lists it.
+    """Everything that a plan measures, as a statement lists it, including what costs nothing.
 
     Privacy: public.
     """
@@ -151,10 +151,10 @@ def _assumes(plan: Plan, domain: Domain, personal: bool, beside: str = "") -> tu
     lo, hi, step = domain.scale
     lines = [
         f"the catalogue of {domain.n_items:,} items, the scale {lo:g} to {hi:g} by {step:g} and the bound of "
-        f"{domain.max_users:,} users are public knowledge, not read off the ratings",
-        "the settings were chosen without looking at these ratings, or the looking was charged",
+        f"{domain.max_users:,} users are public knowledge, not taken from the ratings",
+        "the settings were chosen without looking at these ratings, or that look was charged",
         "nothing else made from these ratings is published without being charged to the same ledger"
-        + (f", but {beside}" if beside else ""),
+        + (f", except {beside}" if beside else ""),
         "what a person does with recommendations is new data and is not covered",
     ]
     if personal:
@@ -164,14 +164,14 @@ def _assumes(plan: Plan, domain: Domain, personal: bool, beside: str = "") -> tu
     if any(isinstance(event, PosteriorSample) for event in plan.events):
         lines[1:1] = [
             "the chain that a posterior sample was taken from had converged, which nobody can check",
-            "a posterior sample was drawn in floating point, unrounded; its ε does not cover what that shows",
+            "a posterior sample was drawn in floating point, unrounded; its ε does not cover what that tells",
         ]
     if plan.budget.unit == "user":
         lines.insert(1, f"one person is one user id; at most {domain.cap:,} of their ratings are used")
     if plan.budget.unit == "user" and plan.budget.adjacency != "add-remove" and domain.users is None:
         lines.insert(
             1,
-            "everybody who is counted has at least one rating of the catalogue, which is not protected",
+            "everybody who is counted has rated at least one item of the catalogue; this is not protected",
         )
     if domain.users is not None:
         lines.insert(
@@ -182,5 +182,5 @@ def _assumes(plan: Plan, domain: Domain, personal: bool, beside: str = "") -> tu
     if (plan.budget.unit, plan.budget.adjacency) == ("rating", "replace"):
         lines.insert(1, "who rated what is public; only the number of stars is protected")
     if plan.foreign:
-        lines.insert(0, f"each Δ is as {', '.join(plan.foreign)} declares it, which is its author's claim")
+        lines.insert(0, f"each Δ is what {', '.join(plan.foreign)} declares, which is its author's claim")
     return tuple(lines)
