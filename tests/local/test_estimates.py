@@ -178,7 +178,7 @@ def test_other_methods_are_not_counted_so():
     ids=str,
 )
 def test_settings_that_are_none_are_refused(change):
-    with pytest.raises(ReleaseError, match="no randomized response of this scale"):
+    with pytest.raises(ReleaseError, match="not describe randomized response"):
         released(truth(), settings=settings() | change).estimates()
     with pytest.raises(ReleaseError):
         released(truth(), settings={}).estimates()

@@ -1,8 +1,8 @@
 """The files of a released data set: its rows as Parquet or CSV, and its facts as JSON.
 
-Rows are ``user_id, item_id, rating``, one a cell. They are written and read a part at a time, so that a large
-data set is never text in memory. The facts (what the data are, with the statement of privacy) are the
-Parquet file's metadata under ``hushrec``, and stand beside either file as ``NAME.statement.json``, where a
+Rows are ``user_id, item_id, rating``, one per cell. They are written and read in parts, so that a large data
+set is never text in memory. The facts (what the data are, with the statement of privacy) are metadata of the
+Parquet file under ``hushrec``. They are also written next to either file as ``NAME.statement.json``, where a
 ledger in the same folder finds them.
 
 Privacy: public; rows that a grant reported, and facts about them.
@@ -39,18 +39,18 @@ _LARGEST = 1 << 36  # bytes that a file may unpack to
 
 
 def numbered(n_people: int, numbers: Ints | None = None) -> pl.Series:
-    """Ids of people who are known by number alone: "0001", "0002", …, so that bytes ascend as numbers do.
+    """Anonymous ids: "0001", "0002", …, padded so that their bytes sort like the numbers.
 
     Args:
-        n_people: how many there are, which says how wide a number is.
-        numbers: of those whose ids are wanted, from 1; all of them by default.
+        n_people: how many people there are; decides the width of a number.
+        numbers: numbers whose ids are wanted, from 1; all of them by default.
     """
     wanted = np.arange(1, n_people + 1) if numbers is None else numbers
     return pl.Series(wanted, dtype=pl.Int64).cast(pl.String).str.zfill(len(str(n_people)))
 
 
 def digest(facts: Mapping[str, Any], ratings: Ratings) -> str:
-    """SHA-256 over facts and rows: finds damage and careless edits, not a forger, who updates it."""
+    """SHA-256 over facts and rows: detects damage and careless edits, not forgers, who can update it."""
     total = hashlib.sha256(json.dumps(dict(facts), sort_keys=True, allow_nan=False).encode())
     for start in range(0, ratings.n_users, _PEOPLE):
         total.update("\0".join(ratings.users[start : start + _PEOPLE].to_list()).encode() + b"\0")
@@ -60,25 +60,25 @@ def digest(facts: Mapping[str, Any], ratings: Ratings) -> str:
 
 
 def text(facts: Mapping[str, Any]) -> str:
-    """Facts as JSON, the same for the same facts."""
+    """Facts as canonical JSON."""
     return json.dumps(dict(facts), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def beside(path: Path) -> Path:
-    """Where the facts of a file stand."""
+    """The path of a file's facts."""
     return path.with_name(path.name + ".statement.json")
 
 
 def require_lines(path: Path, items: Iterable[str]) -> None:
-    """Refuse to write as CSV what readers of CSV would not give back.
+    """Refuse to write as CSV what CSV readers would change.
 
     Raises:
-        ReleaseError: An id holds a line's end of two characters, of which they make one.
+        ReleaseError: An id holds a line break of two characters, which CSV readers turn into one.
 
     Privacy: public.
     """
     if path.suffix == ".csv" and any("\r\n" in item for item in items):
-        raise ReleaseError(f"an id holds a line's end, which no CSV keeps; name it {path.stem}.parquet")
+        raise ReleaseError(f"an id holds a line break, which CSV does not keep; name it {path.stem}.parquet")
 
 
 def recognised(path: Path) -> bool:
@@ -91,19 +91,21 @@ def recognised(path: Path) -> bool:
     try:
         with quiet():
             return path.suffix == ".parquet" and _KEY in pl.read_parquet_metadata(path)
-    except (Exception, pl.exceptions.PanicException):  # whatever a damaged file makes the reader say
+    except (Exception, pl.exceptions.PanicException):  # a damaged file can make the reader raise anything
         return False
 
 
 def write(path: Path, ratings: Ratings, facts: Mapping[str, Any]) -> None:
-    """Write rows and facts; the facts first, so that there is no data set that its ledger does not know.
+    """Write rows and facts; facts come first, so that a ledger knows every data set next to it.
 
     Raises:
         ReleaseError: The name ends in neither ``.parquet`` nor ``.csv``, or see ``require_lines``.
         OSError: There is no room, or no such folder.
     """
     if path.suffix not in SUFFIXES:
-        raise ReleaseError(f"name it {path.name}.parquet or {path.name}.csv: a data set is one of these")
+        raise ReleaseError(
+            f"name it {path.name}.parquet or {path.name}.csv: a data set has one of these formats"
+        )
     require_lines(path, ratings.domain.items)
     part, note = path.with_name(path.name + ".part"), beside(path)
     note_part = note.with_name(note.name + ".part")
@@ -118,7 +120,7 @@ def write(path: Path, ratings: Ratings, facts: Mapping[str, Any]) -> None:
     except (OSError, pl.exceptions.PolarsError) as error:
         if isinstance(error, OSError) and error.strerror:
             raise
-        raise OSError(errno.EIO, "it was not written to its end; is there room left?") from None
+        raise OSError(errno.EIO, "it could not be written completely; is the disk full?") from None
     finally:
         part.unlink(missing_ok=True)
         note_part.unlink(missing_ok=True)
@@ -132,13 +134,13 @@ def to_parquet(ratings: Ratings, facts: Mapping[str, Any]) -> bytes:
 
 
 def read_facts(path: Path) -> Any:
-    """The facts of a file, unchecked: in a Parquet file itself, beside a CSV file.
+    """The unchecked facts of a file: from a Parquet file itself, or from the file next to a CSV file.
 
     Raises:
-        ReleaseError: There are none.
+        ReleaseError: The facts are missing.
     """
     if path.suffix not in SUFFIXES:
-        raise ReleaseError(f"{path} is no data set: its name ends in neither .parquet nor .csv")
+        raise ReleaseError(f"{path} is not a data set: its name must end in .parquet or .csv")
     if not path.exists():
         raise ReleaseError(f"{path} cannot be read: No such file or directory")
     note = beside(path)
@@ -148,21 +150,23 @@ def read_facts(path: Path) -> Any:
                 found = pl.read_parquet_metadata(path)[_KEY]
             return parse(found)
         if note.stat().st_size > LARGEST:
-            raise ReleaseError(f"{note} is larger than the facts of any data set")
+            raise ReleaseError(f"{note} is larger than the facts of any data set; fetch it again")
         return parse(note.read_text(encoding="utf-8"))
     except ReleaseError:
         raise
     except FileNotFoundError:
-        raise ReleaseError(f"{note} is missing, which tells what {path.name} is: put it beside it") from None
-    except (Exception, pl.exceptions.PanicException):  # whatever a crafted file makes the readers say
-        raise ReleaseError(f"{path} is no data set of hushrec, or was damaged; fetch it again") from None
+        raise ReleaseError(
+            f"{note} is missing, which describes {path.name}: put it in the same folder"
+        ) from None
+    except (Exception, pl.exceptions.PanicException):  # a crafted file can make the readers raise anything
+        raise ReleaseError(f"{path} is not a hushrec data set, or it is damaged; fetch it again") from None
 
 
 def read_rows(path: Path, domain: Domain) -> Ratings:
-    """The rows of a file, which must be of this domain exactly.
+    """The rows of a file, which must belong to exactly this domain.
 
     Raises:
-        ReleaseError: The file is damaged, or holds other items, other ratings, or people out of order.
+        ReleaseError: The file is damaged, or holds other items, other ratings, or users out of order.
     """
     try:
         items = pl.Enum(domain.items)
@@ -183,7 +187,7 @@ def read_rows(path: Path, domain: Domain) -> Ratings:
         users, lengths = _joined(pl.concat(names), np.concatenate(counts))
         indptr = np.concatenate([[0], np.cumsum(lengths)])
         return Ratings(domain, users, indptr, np.concatenate(columns), np.concatenate(marks))
-    except (Exception, pl.exceptions.PanicException):  # messages of readers may hold cells
+    except (Exception, pl.exceptions.PanicException):  # readers' messages may contain cells
         raise ReleaseError(f"{path} was altered or cut short after it was written; fetch it again") from None
 
 
@@ -193,14 +197,14 @@ def _tables(path: Path) -> Iterator[pl.DataFrame]:
 
 
 def _joined(users: pl.Series, lengths: Ints) -> tuple[pl.Series, Ints]:
-    """Runs that a part's end has cut in two are one again."""
+    """Join runs that were split where a part ended."""
     first = users.ne_missing(users.shift()).to_numpy()
     starts = np.flatnonzero(first)
     return users.gather(starts), np.add.reduceat(lengths, starts) if len(starts) else lengths
 
 
 def _sink(ratings: Ratings, facts: Mapping[str, Any], target: Path | BytesIO) -> None:
-    # Row groups and order are fixed, and there are no statistics, so that the bytes depend on the rows alone.
+    # Fixed row groups and order, and no statistics, so that the bytes depend on the rows alone.
     _source(ratings).sink_parquet(
         target, compression="zstd", statistics=False, row_group_size=_ROWS, metadata={_KEY: text(facts)}
     )

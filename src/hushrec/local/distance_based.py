@@ -1,4 +1,4 @@
-"""A data set in which items are kept, or replaced by others, mostly near ones."""
+"""A data set in which each item is kept or replaced by another one, mostly a near one."""
 
 import hashlib
 import math
@@ -31,33 +31,32 @@ from hushrec.statistics.footprint import LISTED, Footprint
 _RAW = "the groups of items were made from everybody's exact ratings, and nothing was charged for them"
 _UNPROTECTED = "the groups of items were made from a release whose promise does not hold by itself"
 _PAIRS = 2e9
-"""Of near items of one item, over all items: with more, D2P's own figure would take minutes."""
+"""Limit on pairs of near items per item, over all items; beyond it D2P's own figure would take minutes."""
 _SO = "; the ε of a slot holds only against those who learn nothing from the groups"
 
 
 class DistanceBased(Method):
     """AlterEgo profiles after D2P (Guerraoui et al. 2015; Du, Leighton & Patel 2019, §III.C).
 
-    Every rating of a person keeps its item i with ``keep_probability`` (p*, the profiler). Otherwise the item
-    is replaced: with ``group_probability`` (p, the selector) by one of its group G_i, the other items within
-    ``threshold`` of it, else by any of all m items; if G_i is empty, by any. So, with g_i items in G_i,
+    Each rating of a user keeps its item i with ``keep_probability`` (p*, the profiler). Otherwise the item is
+    replaced: with ``group_probability`` (p, the selector) by one of its group G_i, the other items within
+    ``threshold``, else by any of all m items; also by any if G_i is empty. So, with g_i items in G_i,
 
         P(j | i) = p* [j = i] + (1 − p*)(p [j ∈ G_i]/g_i + (1 − p)/m),
 
-    and a slot loses ε = max_j ln(max_i P(j | i)/min_i P(j | i)) of which item it holds. The stars stay.
+    and a slot loses ε = max_j ln(max_i P(j | i)/min_i P(j | i)) about which item it holds. The stars stay.
 
     Args:
-        keep_probability: p*, of an item to stay as it is.
-        group_probability: p, of a replacement to come from the item's group.
+        keep_probability: p*, the probability that an item is kept.
+        group_probability: p, the probability that a replacement comes from the item's group.
         distance: ``squared``, ``cosine`` (1 − cos), ``pearson`` (1 − correlation) or ``d2p`` (1/cos − 1).
-        threshold: λ; items nearer than that are in each other's groups.
-        groups: what distances are measured between: public features of items
-            (``hushrec.data.features.read``), a release of a covariance model, which was charged when it was
-            made, or, as published, everybody's ``"ratings"``, for which nothing is charged, so that the
-            statement covers no groups.
+        threshold: λ; items nearer than this are in each other's groups.
+        groups: the source of the distances: public features of items (``hushrec.data.features.read``); a
+            release of a covariance model, which was charged when it was made; or, as published, everybody's
+            ``"ratings"``, for which nothing is charged, so the statement does not cover the groups.
 
     Privacy: charged (one ``Substitutions`` event), unit ``user``, adjacency ``replace-items``: which items a
-    person's ratings are of is protected; how many they are and how many stars they have is published.
+    user's ratings are of is protected; their number and their stars are published.
     """
 
     keep_probability: float = Field(gt=0, lt=1)
@@ -68,21 +67,21 @@ class DistanceBased(Method):
 
     @field_serializer("groups")
     def _named(self, groups: str | ItemFeatures | Release) -> str:
-        """What was grouped by, such that other groups are another setting."""
+        """The source of the groups, so that other groups are another setting."""
         if isinstance(groups, Release):
             return f"release {hashlib.sha256(groups.to_bytes()).hexdigest()}"
         return groups if isinstance(groups, str) else f"features {groups.digest}"
 
     def plan(self, domain: Domain, budget: Budget | None = None) -> Plan:
-        """What the settings cost; a budget, if there is one, is a limit.
+        """The cost of the settings; a budget, if given, is a limit.
 
-        The exact ε of a slot is planned where the groups are public, and the largest that any groups could
-        have where they are made from ratings: there the exact one would tell of them.
+        With public groups the plan has the exact ε of a slot. With groups made from ratings it has the
+        largest ε that any groups could have, because the exact one would reveal something about the ratings.
         """
         if budget is not None and (budget.unit, budget.adjacency) != ("user", "replace-items"):
             raise BudgetUnsupported(
-                "DistanceBased protects which items a user's ratings are of: leave the budget out, or give "
-                'unit "user" and adjacency "replace-items"'
+                "DistanceBased protects which items a user's ratings are of: leave out the budget, or give "
+                'it unit "user" and adjacency "replace-items"'
             )
         if uncovered := self._uncovered():
             per_slot = worst_per_slot(self.keep_probability, self.group_probability, domain.n_items)
@@ -100,26 +99,26 @@ class DistanceBased(Method):
         return self.planned(domain, budget, event, uncovered=uncovered)
 
     def footprint(self, plan: Plan, domain: Domain) -> Footprint:
-        """Of every rating's replacement, and of finding groups, whose size no public fact tells.
+        """Replacing every rating, and finding groups, whose sizes no public fact tells.
 
-        They are made before anything is charged.
+        Groups are made before the charge.
         """
         return Footprint(4e7 + LISTED * domain.n_users, 120, 200, 0.0, 2.0)
 
     def law(self, plan: Plan, ratings: Ratings) -> SubstitutionLaw:
-        """That of the groups, which are made from the ratings if the settings say so."""
+        """The law of the groups, which are made from the ratings if the settings say so."""
         if self.groups == "ratings":
             return self._law(Groups.of_ratings(ratings, self.distance, self.threshold))
         return self._law(self._groups(ratings.domain))
 
     def kept(self, ratings: Ratings) -> Ratings:
-        """At most ``cap`` of each person's, such that the stars of those kept tell nothing of the items."""
+        """At most ``cap`` ratings per user, chosen so that their stars reveal nothing about the items."""
         parts = ratings.users, ratings.indptr, ratings.items, ratings.steps
         mask = chosen_slots(*parts, ratings.domain.cap)
         return ratings if mask is None else ratings.select(mask)
 
     def local(self, plan: Plan, domain: Domain) -> Local:
-        """Of a slot: the mean loss and D2P's own figure are stated where the groups are public."""
+        """Figures of a slot; the mean loss and D2P's own figure are given if the groups are public."""
         (event,) = plan.events
         assert isinstance(event, Substitutions)
         law = None if self._uncovered() else self._law(self._groups(domain))
@@ -134,11 +133,11 @@ class DistanceBased(Method):
         )
 
     def facts(self, plan: Plan, domain: Domain) -> Mapping[str, Any]:
-        """The settings, as they stand."""
+        """The settings."""
         return self.settings()
 
     def assumes(self, plan: Plan) -> tuple[str, ...]:
-        """What the groups rest on, and what they and the rows cost together."""
+        """What the groups depend on, and what they and the rows cost together."""
         near = f"items nearer than {self.threshold:g} ({self.distance} distance of {self._compared()})"
         lines = (*super().assumes(plan), f"{near} are in each other's groups")
         if isinstance(self.groups, ItemFeatures):
@@ -149,7 +148,7 @@ class DistanceBased(Method):
         return lines
 
     def beside(self) -> str:
-        """The release that the groups were made from, if it promises anything."""
+        """The release that the groups were made from, if it makes a promise."""
         if not isinstance(self.groups, Release) or not self.groups.statement.private:
             return ""
         made = self.groups.statement
@@ -162,11 +161,11 @@ class DistanceBased(Method):
         return "everybody's exact ratings" if isinstance(self.groups, str) else "public features"
 
     def groups_in(self, domain: Domain) -> str:
-        """How large the groups are; empty where they would be made from ratings. Privacy: public."""
+        """The sizes of the groups; empty if the groups are made from ratings. Privacy: public."""
         return "" if isinstance(self.groups, str) else self._groups(domain).summary
 
     def _uncovered(self) -> str:
-        """Why nothing covers the groups; empty where they are public or were paid for."""
+        """Why no ε covers the groups; empty if they are public or were charged."""
         if isinstance(self.groups, str):
             return _RAW + _SO
         protected = isinstance(self.groups, ItemFeatures) or self.groups.statement.private
@@ -184,10 +183,10 @@ def _together(made: Statement, epsilon: float) -> str:
     """What the rows and the release that grouped their items cost together."""
     if made.unit == "rating":
         return (
-            "the release that the groups were made from protects single ratings; what it tells of all of a "
-            "person's is bounded by no ε here"
+            "the release that the groups were made from protects single ratings; no ε here bounds what it "
+            "tells about all of a person's ratings"
         )
-    # Ratings of other items are a row that goes and a row that comes.
+    # Changing the items of a row removes one row and adds another.
     twice = made.adjacency == "add-remove"
     delta = made.delta * (1 + math.exp(min(made.epsilon, 700.0))) if twice else made.delta
     total = epsilon + made.epsilon * (2 if twice else 1)
@@ -203,7 +202,7 @@ def _grouped(source: ItemFeatures | Release, domain: Domain, distance: Distance,
     if isinstance(source, Release):
         if source.items != domain.items:
             raise ConfigError(
-                "groups: the release has another catalogue than the domain; make it under this one"
+                "groups: the release has another catalogue than the domain; make it with this domain"
             )
         return Groups.of_release(source, distance, threshold)
     return Groups.of_features(source, domain, distance, threshold)

@@ -1,19 +1,19 @@
-"""Counts and means of items, estimated without bias from answers of randomized response.
+"""Unbiased estimates of items' counts, and of their means, from answers of randomized response.
 
-A cell holds one of k symbols, of which 0 is "nothing" and b ≥ 1 the rating r_b. Each of n people's cells is
-answered with chance q, truly with keep = 1 − e^−x and by each other symbol with other = e^−x/(k − 1). So of
-N_b answers b of an item
+A cell holds one of k symbols: 0 for "not rated", and b ≥ 1 for the rating r_b. Each of n people's cells is
+answered with probability q: truly with keep = 1 − e^−x, and by each other symbol with other = e^−x/(k − 1).
+So, with N_b answers b for an item,
 
     E[N_b] = q·(keep·T_b + other·(n − T_b)),    T_b = (N_b/q − other·n)/(keep − other),
 
-and count = Σ T_b, mean = Σ r_b T_b / count. Given the true cells, answers are independent multinomial draws,
-one a person, whose chances depend on his symbol alone. So for any weights v_b (v_0 = 0)
+and count = Σ T_b, mean = Σ r_b T_b / count. Given the true cells, the answers are independent multinomial
+draws, one per person, whose probabilities depend only on their symbol. So for any weights v_b (v_0 = 0)
 
     Var[Σ v_b N_b] = Σ v_b² E[N_b] − Σ_{c ≥ 0} T_c s_c²,    s_c = q·(other·Σ v_b + (keep − other)·v_c),
 
-into which N_b and the estimated T_c go; errors are its root over q·(keep − other), with v = 1 for the count
-and v = (r − mean)/count for the mean (to first order in the errors). They are those of the answers, the
-people being given.
+which N_b and the estimates of T_c estimate. A standard error is its root over q·(keep − other), with v = 1
+for the count and v = (r − mean)/count for the mean (to first order in the errors). It covers only the
+randomness of the answers, with the people fixed.
 
 Privacy: post-processing.
 """
@@ -32,7 +32,7 @@ from hushrec.errors import ReleaseError
 METHOD = "RandomizedResponse"
 _CELLS = 1 << 24  # counted at once
 _CLEAR = 2.0
-"""Standard errors that a count must be above, for its items' mean to be told."""
+"""A mean is reported only if its count is above this many standard errors."""
 
 
 def estimates(ratings: Ratings, n_people: int, method: str, settings: Mapping[str, Any]) -> pl.DataFrame:
@@ -40,22 +40,22 @@ def estimates(ratings: Ratings, n_people: int, method: str, settings: Mapping[st
 
     Args:
         ratings: the answers.
-        n_people: how many people were asked.
-        method: how they answered.
-        settings: of the law of answers: ``symbols``, ``exponent``, ``asked`` (cells of a row that are
-            answered; None for all) and ``cells`` (of a row).
+        n_people: how many people answered.
+        method: the method by which they answered.
+        settings: the law of the answers: ``symbols``, ``exponent``, ``asked`` (answered cells of a row; None
+            for all) and ``cells`` (of a row).
 
     Returns:
-        ``item_id, count, count_error, mean, mean_error``, an item a row; mean and its error are null where
-        the count is not above two standard errors. A count may be negative: cut off, it would be biased.
+        ``item_id, count, count_error, mean, mean_error``, one row per item; mean and its error are null if
+        the count is not above two standard errors. A count may be negative: clamping would bias it.
 
     Raises:
-        ReleaseError: The data were made by another method, or the settings are none of answers.
+        ReleaseError: The data were made by another method, or the settings do not describe answers.
     """
     if method != METHOD:
         raise ReleaseError(
-            f"counts are estimated from {METHOD} alone; data made by {method} are ratings as they stand: "
-            "read them with .ratings or .table"
+            f"counts are estimated only from {METHOD}; use data made by {method} as they are: read them with "
+            ".ratings or .table"
         )
     scale = ratings.domain.scale
     q, keep, other = _law(settings, scale.levels)
@@ -92,7 +92,9 @@ def _law(settings: Mapping[str, Any], levels: int) -> tuple[float, float, float]
         q = keep = other = math.nan
         symbols = 0
     if not (symbols == levels + 1 and 0 < q <= 1 and 0 < other < keep <= 1):
-        raise ReleaseError("the settings describe no randomized response of this scale; make the data again")
+        raise ReleaseError(
+            "the settings do not describe randomized response on this scale; make the data again"
+        )
     return q, keep, other
 
 

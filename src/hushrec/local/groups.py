@@ -1,8 +1,8 @@
 """Groups of near items, which replace each other in a released data set (Guerraoui et al. 2015, §3).
 
-All four distances follow from inner products ⟨a_i, a_j⟩ of the items' vectors, or a covariance C_ij, of which
-a block of rows is made at a time. Items whose vector is zero, or does not vary where only that counts, are
-near to none.
+All four distances follow from inner products ⟨a_i, a_j⟩ of the items' vectors, or from a covariance C_ij,
+computed one block of rows at a time. Items with a zero vector (for ``pearson``, a constant one) are near no
+other item.
 """
 
 import math
@@ -23,11 +23,11 @@ from hushrec.release.artefact import Release
 
 Distance = Literal["squared", "cosine", "pearson", "d2p"]
 
-_CELLS = 2**21  # of a block
+_CELLS = 2**21  # cells of a block
 _ROUNDING = 1e-9
-"""Nearer to the threshold, as a part of it, a pair counts as at it: no machine's rounding changes groups."""
+"""Relative distance at which a pair still counts as at the threshold: rounding does not change groups."""
 _FILLED, _DENSE = 1 / 8, 2**27
-"""Vectors filled to this part are multiplied faster as dense ones; if they have no more entries than that."""
+"""Vectors this densely filled multiply faster as dense arrays, up to this many entries."""
 
 __all__ = ["Distance", "Groups", "quantile_threshold"]
 
@@ -37,10 +37,10 @@ class Groups:
     """The group of every item, without itself.
 
     Attributes:
-        indptr: where each item's group begins and the last one's ends, shape (n_items + 1,).
-        members: ascending in a group.
+        indptr: start of each item's group, and the end of the last one, shape (n_items + 1,).
+        members: ascending within a group.
 
-    Privacy: public from features, post-processing of a release, private from ratings. In no repr.
+    Privacy: public from features, post-processing of a release, private from ratings. Hidden from ``repr``.
     """
 
     indptr: Ints = field(repr=False)
@@ -50,34 +50,34 @@ class Groups:
     def of_features(
         cls, features: ItemFeatures, domain: Domain, distance: Distance, threshold: float
     ) -> Self:
-        """Items whose features are near.
+        """Groups of items whose features are near.
 
         Args:
-            features: of the items of ``domain``.
-            domain: the catalogue.
+            features: features of the items of ``domain``.
+            domain: gives the catalogue.
             distance: ``squared`` (‖a − b‖²), ``cosine`` (1 − cos), ``pearson`` (1 − correlation: the cosine
-                of vectors less their means) or ``d2p`` (1/cos − 1, infinite where cos ≤ 0).
+                of vectors minus their means) or ``d2p`` (1/cos − 1, infinite if cos ≤ 0).
             threshold: λ; nearer items are in each other's groups.
 
         Raises:
-            ConfigError: The threshold is not positive, or the features are of another catalogue.
+            ConfigError: The threshold is not positive, or the features belong to another catalogue.
 
         Privacy: public.
         """
         if features.matrix.shape[0] != domain.n_items:
-            raise ConfigError("the features are of another catalogue; read them with this domain")
+            raise ConfigError("the features belong to another catalogue; read them with this domain")
         return cls._of(features, distance, threshold)
 
     @classmethod
     def of_release(cls, release: Release, distance: Distance, threshold: float) -> Self:
-        """Items that were rated alike, by the covariance C that a release holds.
+        """Groups of items with similar ratings, by the covariance C that a release holds.
 
         The squared distance is C_ii + C_jj − 2C_ij, in squared stars; cosine and Pearson are the same,
         1 − C_ij/√(C_ii C_jj).
 
         Args:
-            release: with item factors F, for C = F Fᵀ, or with a covariance; of the items to be grouped.
-            distance, threshold: as of ``of_features``.
+            release: holds item factors F, for C = F Fᵀ, or a covariance of the items to be grouped.
+            distance, threshold: as in ``of_features``.
 
         Raises:
             ConfigError: The threshold is not positive.
@@ -88,11 +88,11 @@ class Groups:
 
     @classmethod
     def of_ratings(cls, ratings: Ratings, distance: Distance, threshold: float) -> Self:
-        """Items whose columns of raw ratings are near, 0 where there is none: as published.
+        """Groups of items whose columns of raw ratings (0 where unrated) are near, as published.
 
         Args:
-            ratings: of everybody.
-            distance, threshold: as of ``of_features``.
+            ratings: the ratings of all users.
+            distance, threshold: as in ``of_features``.
 
         Raises:
             ConfigError: The threshold is not positive.
@@ -103,22 +103,22 @@ class Groups:
 
     @property
     def sizes(self) -> Ints:
-        """How many items each group has, shape (n_items,). Privacy: as the groups."""
+        """Number of items in each group, shape (n_items,). Privacy: private or public, as the groups."""
         return np.diff(self.indptr)
 
     @property
     def summary(self) -> str:
-        """How large they are, for people to read. Privacy: as the groups."""
+        """The sizes of the groups in one sentence. Privacy: private or public, as the groups."""
         sizes = self.sizes
         return (
-            f"{sizes.size:,} groups of {sizes.min()} to {sizes.max()} items, {np.median(sizes):g} in the "
-            f"middle, {np.count_nonzero(sizes == 0):,} of them empty"
+            f"{sizes.size:,} groups of {sizes.min()} to {sizes.max()} items, median {np.median(sizes):g}, "
+            f"{np.count_nonzero(sizes == 0):,} of them empty"
         )
 
     @classmethod
     def _of(cls, source: ItemFeatures | Release | Ratings, distance: Distance, threshold: float) -> Self:
         if not threshold > 0:
-            raise ConfigError("threshold is a distance below which items are near: a positive number")
+            raise ConfigError("threshold must be positive: it is the distance below which items are near")
         counts, members = [np.zeros(1, np.int64)], [np.empty(0, np.int32)]
         products = _products(source)
         for block in _blocks(products, distance, np.arange(products.squares.size)):
@@ -131,20 +131,19 @@ class Groups:
 
 
 def quantile_threshold(source: ItemFeatures | Release | Ratings, distance: Distance, share: float) -> float:
-    """The least threshold under which at least this share of all pairs of items lie, for experiments.
+    """The smallest threshold below which at least this share of all pairs of items lies, for experiments.
 
-    Looks at all pairs of a small catalogue, and at those of evenly spaced items with all others of a large
-    one.
+    Uses all pairs of a small catalogue; of a large one, the pairs of evenly spaced items with all others.
 
     Args:
-        source: what the distances are made from.
-        distance: as of ``Groups.of_features``.
-        share: in (0, 1).
+        source: the source of the distances.
+        distance: as in ``Groups.of_features``.
+        share: share of the pairs, in (0, 1).
 
     Returns:
-        The threshold; infinite where so many pairs have no distance.
+        The threshold; infinite if too few pairs have a distance.
 
-    Privacy: as the source: that of ratings is private, and covered by no statement.
+    Privacy: as the source: from ratings it is private, and no statement covers it.
     """
     products = _products(source)
     n = products.squares.size
@@ -155,16 +154,16 @@ def quantile_threshold(source: ItemFeatures | Release | Ratings, distance: Dista
 
 
 class _Products(NamedTuple):
-    """Inner products of the items' vectors; private where these are."""
+    """Inner products of the items' vectors; private if the vectors are."""
 
     squares: Floats
     """⟨a_i, a_i⟩, shape (n,)."""
     rows: Callable[[Ints], Floats]
     """⟨a_i, a_j⟩ of some items i and all j."""
     sums: Floats
-    """Of the vectors, shape (n,); zeros where they have no mean to be taken off."""
+    """Sums of the vectors' entries, shape (n,); zeros if there is no mean to subtract."""
     length: int
-    """Of the vectors."""
+    """Length of the vectors."""
 
 
 def _products(source: ItemFeatures | Release | Ratings) -> _Products:
@@ -191,7 +190,7 @@ def _of_covariance(release: Release) -> _Products:
     packed = release.tensors.get("covariance")
     if packed is None and "item_factors" not in release.tensors:
         raise ConfigError(
-            f"a release of {release.model} holds no covariance of items; take one of CovarianceSVD or "
+            f"a release of {release.model} holds no covariance of items; use one of CovarianceSVD or "
             "CovarianceKNN"
         )
     if packed is None:
@@ -209,21 +208,21 @@ def _of_covariance(release: Release) -> _Products:
 
 
 def _blocks(products: _Products, distance: Distance, items: Ints) -> Iterator[Floats]:
-    """The distances of some items from all, some rows at a time."""
+    """The distances of some items from all, a block of rows at a time."""
     tall = max(1, _CELLS // products.squares.size)
     for start in range(0, items.size, tall):
         yield _distances(products, distance, items[start : start + tall])
 
 
 def _distances(products: _Products, distance: Distance, items: Ints) -> Floats:
-    """Of some items from all; infinite from themselves and where there is none."""
+    """Distances of some items from all; infinite to themselves and where undefined."""
     dots, squares = products.rows(items), products.squares
     known = squares > 0
     if distance == "pearson":
         length = max(products.length, 1)
         dots -= products.sums[items, None] * (products.sums / length)
         squares = squares - products.sums**2 / length
-        known &= squares > 1e-12 * products.squares  # else constant, but for rounding
+        known &= squares > 1e-12 * products.squares  # else constant up to rounding
     if distance == "squared":
         found = squares[items, None] + squares - 2 * dots
     else:

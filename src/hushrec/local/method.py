@@ -1,4 +1,4 @@
-"""What every way to release a data set has in common: settings, a plan from public facts, a law for rows."""
+"""What all methods of releasing a data set share: settings, a plan from public facts, a law for rows."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -17,22 +17,22 @@ from hushrec.settings import Settings
 from hushrec.statistics.footprint import Footprint
 
 CELLS, SLOTS = "cells", "slots"
-"""Names of the one measurement of a data set: every person's row, or profile."""
+"""Names of a data set's one measurement: all users' rows, or profiles."""
 
 
 class Method(Settings):
-    """How every person's row is randomized, by itself, before anybody else sees it.
+    """How each user's row is randomized, by itself, before anybody else sees it.
 
     Privacy: public.
     """
 
     @abstractmethod
     def plan(self, domain: Domain, budget: Budget | None = None) -> Plan:
-        """What a release of a data set costs, from public facts alone.
+        """The plan of a data set, with its cost, from public facts alone.
 
         Raises:
-            BudgetUnsupported: The method states no guarantee in this unit or adjacency.
-            BudgetError: A budget is missing, or none that this method takes.
+            BudgetUnsupported: The method does not support this unit or adjacency.
+            BudgetError: The budget is missing, or this method cannot use it.
 
         Privacy: public.
         """
@@ -49,10 +49,10 @@ class Method(Settings):
         """A plan of one event.
 
         Args:
-            domain: the public frame.
+            domain: the public domain.
             budget: what may be spent.
-            event: what every person's row is randomized by.
-            claimed: the paper's ε, of a published analysis.
+            event: how each user's row is randomized.
+            claimed: the paper's ε, for a published analysis.
             uncovered: what the event does not cover.
 
         Privacy: public.
@@ -72,7 +72,7 @@ class Method(Settings):
 
     @abstractmethod
     def footprint(self, plan: Plan, domain: Domain) -> Footprint:
-        """Memory and time that randomizing takes, from public facts alone. Privacy: public."""
+        """Memory and time of randomizing, from public facts alone. Privacy: public."""
 
     @abstractmethod
     def law(self, plan: Plan, ratings: Ratings) -> ResponseLaw | SubstitutionLaw:
@@ -80,14 +80,14 @@ class Method(Settings):
 
         Args:
             plan: what is charged.
-            ratings: those that count, read only where the method makes groups of items from them.
+            ratings: the ratings that count; read only if the method groups items by them.
 
-        Privacy: public, but for groups made from ratings.
+        Privacy: public, except for groups made from ratings.
         """
 
     @abstractmethod
     def kept(self, ratings: Ratings) -> Ratings:
-        """The ratings that count: at most the domain's cap of each person, and neighbours stay neighbours.
+        """The ratings that count: at most the domain's cap per user; neighbouring data stay neighbours.
 
         Privacy: private.
         """
@@ -98,16 +98,16 @@ class Method(Settings):
 
     @abstractmethod
     def facts(self, plan: Plan, domain: Domain) -> Mapping[str, Any]:
-        """What a reader of the data set needs to know of its law, as JSON values. Privacy: public."""
+        """What a reader of the data set needs to know about its law, as JSON values. Privacy: public."""
 
     def assumes(self, plan: Plan) -> tuple[str, ...]:
-        """What its guarantee rests on beside what every statement says. Privacy: public."""
+        """What the guarantee assumes in addition to what every statement lists. Privacy: public."""
         return ("every row is randomized by itself, with randomness that nobody else knows",)
 
     def groups_in(self, domain: Domain) -> str:
-        """How large the groups of items are, where there are public ones. Privacy: public."""
+        """The sizes of the groups of items, if they are public. Privacy: public."""
         return ""
 
     def beside(self) -> str:
-        """Another release that can be told from this one, and has an ε of its own. Privacy: public."""
+        """Another release that this one reveals, which has its own ε. Privacy: public."""
         return ""

@@ -1,4 +1,4 @@
-"""A data set in which every cell of every row is answered by randomized response."""
+"""A data set in which randomized response answers every cell of every row."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,34 +20,34 @@ from hushrec.statistics.footprint import Footprint
 
 
 class RandomizedResponse(Method):
-    """k-ary randomized response on every cell of a person's row (Du, Leighton & Patel 2019, §III.B).
+    """k-ary randomized response on every cell of a user's row (Du, Leighton & Patel 2019, §III.B).
 
     A cell holds one of k symbols, "not rated" or a rating of the scale, and is answered
 
-        truly with chance e^ε_k/(e^ε_k + k − 1), else by each of the others alike,
+        truly with probability e^ε_k/(e^ε_k + k − 1), else by one of the others, each equally likely,
 
-    which loses exactly ε_k. Two rows of at most ``cap`` ratings in m items differ in at most
+    which loses exactly ε_k. Two rows of at most ``cap`` ratings of m items differ in at most
     d = min(m, 2 · cap) cells, so ε_k = ε/d; at δ > 0 it is larger, by the composition of d losses.
 
-    ``published`` keeps a cell with chance e^ε_k/(1 + e^ε_k), ε_k = ε/m, and spreads the rest over k − 1
-    others, which loses ε_k + ln(k − 1). The statement gives both, and the ledger is charged what is true.
+    ``published`` keeps a cell with probability e^ε_k/(1 + e^ε_k), ε_k = ε/m, and spreads the rest over k − 1
+    others, which loses ε_k + ln(k − 1). The statement gives both, and the ledger is charged the true cost.
 
-    With ``sample`` = s, each person answers for s cells only, drawn without looking, and the others are
-    reported as not rated. All s may be among those that differ, so ε_k = ε/min(s, d).
+    With ``sample`` = s, each user answers only s cells, drawn without looking, and the others are reported as
+    not rated. All s may be among those that differ, so ε_k = ε/min(s, d).
 
     Args:
         analysis: ``corrected`` or ``published``.
         sample: how many cells of each row are answered; None for all of them.
 
-    Privacy: charged (one ``Responses`` event), unit ``user``, adjacency ``replace``: whoever took part is
-    public, and with him the number of rows; what he rated is not.
+    Privacy: charged (one ``Responses`` event), unit ``user``, adjacency ``replace``: who took part is public,
+    and so is the number of rows; what they rated is protected.
     """
 
     analysis: Analysis = "corrected"
     sample: int | None = Field(default=None, ge=1)
 
     def plan(self, domain: Domain, budget: Budget | None = None) -> Plan:
-        """The chance of a true answer that the budget buys."""
+        """The plan, with the probability of a true answer that the budget buys."""
         if budget is None:
             raise BudgetError(
                 'RandomizedResponse needs a budget: Budget(epsilon=…, delta=0, unit="user", '
@@ -55,14 +55,12 @@ class RandomizedResponse(Method):
             )
         if (budget.unit, budget.adjacency) != ("user", "replace"):
             raise BudgetUnsupported(
-                "RandomizedResponse protects user under replace: every person sends a row, so who takes part "
+                "RandomizedResponse protects user under replace: every user sends a row, so who takes part "
                 "is known; change the budget's unit or adjacency"
             )
         asked = self.sample or domain.n_items
         if asked > domain.n_items:
-            raise ConfigError(
-                f"sample = {asked:,} cells are more than the {domain.n_items:,} items; lower it"
-            )
+            raise ConfigError(f"sample = {asked:,} cells is more than the {domain.n_items:,} items; lower it")
         sort = {"symbols": domain.scale.levels + 1, "cells": min(asked, 2 * domain.cap), "size": asked}
         if self.analysis == "published":
             event = published_responses(CELLS, budget.epsilon, **sort)
@@ -70,24 +68,24 @@ class RandomizedResponse(Method):
         return self.planned(domain, budget, responses(CELLS, budget, **sort))
 
     def footprint(self, plan: Plan, domain: Domain) -> Footprint:
-        """Of the cells that are reported as rated, of everybody on the roster or in the ratings."""
+        """The cells that are reported as rated, of all users on the roster or in the ratings."""
         event = _event(plan)
-        invented = event.size * event.noise  # of a person, at most: noise also invents that nothing was rated
+        invented = event.size * event.noise  # per user, at most: some false answers are "not rated"
         people, each = domain.n_users, 20 * invented + 400
         seconds = 4e-8 * event.size
         return Footprint(1e7 + people * each, 40, 0 if people else each, people * seconds, 2.0)
 
     def law(self, plan: Plan, ratings: Ratings) -> ResponseLaw:
-        """That of the planned event."""
+        """The law of the planned event."""
         event = _event(plan)
         return ResponseLaw(event.symbols, event.exponent, self.sample)
 
     def kept(self, ratings: Ratings) -> Ratings:
-        """At most ``cap`` of each person's, chosen by his id and his items alone."""
+        """At most ``cap`` ratings per user, chosen by the user's own id and items alone."""
         return ratings.capped(ratings.domain.cap)
 
     def local(self, plan: Plan, domain: Domain) -> Local:
-        """Of a cell."""
+        """Figures of one cell."""
         event = _event(plan)
         differing = min(domain.n_items, 2 * domain.cap)
         return Local(
@@ -101,7 +99,7 @@ class RandomizedResponse(Method):
         )
 
     def facts(self, plan: Plan, domain: Domain) -> Mapping[str, Any]:
-        """Symbols, exponent, answered cells and width: all that unbiased estimates need."""
+        """Symbols, exponent, answered cells and row width: all that unbiased estimates need."""
         event = _event(plan)
         return {
             **self.settings(),

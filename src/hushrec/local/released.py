@@ -1,4 +1,4 @@
-"""A released data set: ratings that people randomized themselves, with what that promises them."""
+"""A released data set: randomized rows, with their statement of privacy."""
 
 import json
 import tempfile
@@ -22,27 +22,26 @@ from hushrec.release.statement import Statement
 
 LARGEST_STORED = 2**26
 """Cells of the largest data set that a ledger keeps whole."""
-_DAMAGED = "this is no data set of hushrec, or it was damaged; fetch it again"
+_DAMAGED = "this is not a hushrec data set, or it is damaged; fetch it again"
 _GRAVEST = "NOT PRIVATE"
 _MOST = 2**33
-"""More people than there are."""
+"""A bound on the number of people: there are fewer on Earth."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ReleasedData:
-    """A data set in place of private ratings, for anybody and any algorithm.
+    """A data set in place of private ratings, for any reader and any algorithm.
 
     Args:
         method: name of the method that made it.
         settings: the method's settings, as JSON values.
-        ratings: the released rows. People are numbered from "1", with zeros in front, and who comes out
-            without a cell is absent; the domain has no roster, and caps and bounds nothing beyond what there
-            is.
-        n_people: how many people there are, those without a cell included.
+        ratings: the released rows. Users are numbered from "1", padded with zeros; users whose row came out
+            empty are absent. The domain has no roster and caps nothing.
+        n_people: number of users, including those with an empty row.
         statement: the statement of privacy.
 
     Raises:
-        ReleaseError: The parts do not fit together.
+        ReleaseError: The parts do not match.
 
     Privacy: public; post-processing of what the statement lists.
     """
@@ -58,7 +57,7 @@ class ReleasedData:
         try:
             settings = json.loads(json.dumps(dict(self.settings), allow_nan=False))
         except (TypeError, ValueError):
-            raise ReleaseError("the settings of a data set are JSON values, all of them finite") from None
+            raise ReleaseError("the settings of a data set must be finite JSON values") from None
         object.__setattr__(self, "settings", settings)
         if not (
             self.method.isprintable()
@@ -68,42 +67,44 @@ class ReleasedData:
             and _numbers(given.users, self.n_people)
         ):
             raise ReleaseError(
-                "the people of a data set are numbered: take their ids from dataset_files.numbered(n_people),"
-                " in order, and leave times and wishes out"
+                "the users of a data set are numbered: take their ids from dataset_files.numbered(n_people),"
+                " in order, and leave out timestamps and per-user ε"
             )
         if not self._keeps_its_word():
-            raise ReleaseError("the settings tell more of a cell than the statement says")
+            raise ReleaseError(
+                "by its settings a cell loses more than the statement says; fetch the data again"
+            )
         frame = frame_of(given.domain.items, tuple(given.domain.scale), self.n_people)
         if given.domain != frame:
             object.__setattr__(self, "ratings", replace(given, domain=frame))
 
     @property
     def table(self) -> pl.DataFrame:
-        """``user_id, item_id, rating``, one row a cell."""
+        """``user_id, item_id, rating``, one row per cell."""
         return self.ratings.to_polars()
 
     def estimates(self) -> pl.DataFrame:
-        """How many people rated each item, and their mean rating, without the bias of randomized response.
+        """How many users rated each item, and their mean rating, without the bias of randomized response.
 
         Returns:
             ``item_id, count, count_error, mean, mean_error``: see ``hushrec.local.estimates``.
 
         Raises:
-            ReleaseError: The data were made by another method, whose ratings are to be used as they stand.
+            ReleaseError: The data were made by another method; use its ratings as they are.
         """
         return estimates(self.ratings, self.n_people, self.method, self.settings)
 
     def save(self, path: str | Path) -> Path:
-        """Write the data set, and its facts beside it as ``NAME.statement.json``.
+        """Write the data set, and its facts next to it as ``NAME.statement.json``.
 
         Args:
-            path: ending in ``.parquet`` or ``.csv``. A CSV file is read again only with its facts beside it.
+            path: ending in ``.parquet`` or ``.csv``. A CSV file can only be read with its facts next to it.
 
         Returns:
             The path.
 
         Raises:
-            ReleaseError: The name has another ending.
+            ReleaseError: The name does not end in ``.parquet`` or ``.csv``.
         """
         path = Path(path)
         dataset_files.write(path, self.ratings, self._facts())
@@ -114,7 +115,7 @@ class ReleasedData:
         """Read and check a data set.
 
         Raises:
-            ReleaseError: The file is missing, no data set, or altered.
+            ReleaseError: The file is missing, altered, or not a data set.
         """
         path = Path(path)
         try:
@@ -127,7 +128,7 @@ class ReleasedData:
         return dataset_files.to_parquet(self.ratings, self._facts())
 
     def for_ledger(self) -> bytes:
-        """What a ledger keeps: the file, or of a data set of more than 2^26 cells the facts alone."""
+        """What a ledger keeps: the file, or only the facts of a data set of more than 2^26 cells."""
         if self.ratings.n_ratings <= LARGEST_STORED:
             return self.to_bytes()
         return dataset_files.text(self._facts()).encode()
@@ -137,11 +138,11 @@ class ReleasedData:
         """The data set that these bytes hold.
 
         Raises:
-            ReleaseError: They are none, were altered, or are but the facts of a large one.
+            ReleaseError: They are not a data set, were altered, or are only the facts of a large one.
         """
         if data[:1] == b"{":
             raise ReleaseError(
-                "the ledger keeps only the digest of a data set this large: open the file that was saved"
+                "the ledger keeps only the facts of a data set this large: open the file that was saved"
             )
         with tempfile.TemporaryDirectory(prefix="hushrec-") as folder:
             file = Path(folder) / "data.parquet"
@@ -153,19 +154,19 @@ class ReleasedData:
 
     @classmethod
     def collect(cls, reports: Iterable[Self | str | Path]) -> Self:
-        """One data set of the reports of many people, each made on a device of his own.
+        """One data set from the reports of many users, each made on their own device.
 
         Args:
             reports: data sets or their files, with the same catalogue, scale, method and settings, in any
-                order. People are numbered anew, in the order of their reports' digests, which tells nothing
-                of whose they are.
+                order. Users get new numbers in the order of their reports' digests, which does not reveal
+                whose they are.
 
         Returns:
-            All their rows, with the largest ε of any of them.
+            All rows of the reports, with the largest ε of any report.
 
         Raises:
-            ReleaseError: There are none; they do not belong together; two are of one ledger, or the same one
-                twice; one was collected before; or δ is too large for so many people.
+            ReleaseError: There are no reports; they do not match; two have the same ledger, or are the same;
+                one was collected before; or δ is too large for so many users.
         """
         opened = (cls.open(report) if isinstance(report, str | Path) else report for report in reports)
         found = sorted(
@@ -173,31 +174,31 @@ class ReleasedData:
         )
         given = [report for _, report in found]
         if not given:
-            raise ReleaseError("there is no report to collect; give one or more")
+            raise ReleaseError("there is no report to collect; give at least one")
         first = given[0]
         if any(_sort(report) != _sort(first) for report in given):
             raise ReleaseError(
-                "these reports differ in catalogue, scale, method, settings or kind of promise; collect those"
-                " that were made alike"
+                "these reports differ in catalogue, scale, method, settings or guarantee; collect only "
+                "reports that agree in all of them"
             )
         if len(given) > 1 and any(r.statement.private and not r.statement.ledger for r in given):
             raise ReleaseError(
-                "one of these was collected before, and does not say from whom: collect the reports "
-                "themselves, all at once"
+                "one of these was collected before, and no longer names its reports: collect the original "
+                "reports, all at once"
             )
         ledgers = [report.statement.ledger["id"] for report in given if "id" in report.statement.ledger]
         if len(set(ledgers)) < len(ledgers) or len({digest for digest, _ in found}) < len(found):
             raise ReleaseError(
-                "two of these are of one ledger, or one is given twice: the same people would count as "
-                "others, and their losses would not be added; give one report of each ledger"
+                "two of these reports have the same ledger, or one is given twice: the same users would "
+                "count as others, and their losses would not add up; give one report per ledger"
             )
         starts = np.cumsum([0, *(report.n_people for report in given)])
         n_people = int(starts[-1])
         if n_people > _MOST or first.statement.delta * 10 * n_people >= 1:
             raise ReleaseError(
-                f"δ = {above(first.statement.delta)} is too large for {n_people:,} people, or they are too "
-                "many to be true; a device's domain declares max_users of all people, and a δ that "
-                "goes with it"
+                f"δ = {above(first.statement.delta)} is too large for {n_people:,} people, or there cannot be "
+                "so many; on every device declare max_users for all people together, and choose δ below "
+                "1/(10 · max_users)"
             )
         each = [
             report.ratings.users.cast(pl.Int64).to_numpy() - 1 + start
@@ -214,7 +215,7 @@ class ReleasedData:
         return cls(first.method, first.settings, ratings, n_people, _together(given))
 
     def _keeps_its_word(self) -> bool:
-        """Whether a cell's answer, by the settings, loses no more than the statement says."""
+        """Whether, by the settings, a cell loses no more than the statement says."""
         law = [self.settings.get(name) for name in ("symbols", "exponent")]
         local = self.statement.local
         if self.method != "RandomizedResponse" or local is None or None in law:
@@ -244,7 +245,7 @@ class ReleasedData:
             if facts["kind"] != dataset_files.KIND:
                 raise ReleaseError(_DAMAGED)
             if facts["format"] != dataset_files.FORMAT:
-                raise ReleaseError(f"{path} is of format {facts['format']!r}; upgrade hushrec to read it")
+                raise ReleaseError(f"{path} has format {facts['format']!r}; upgrade hushrec to read it")
             n_people = facts["n_people"]
             lo, hi, step = map(float, facts["scale"])
             if not isinstance(n_people, int) or not 0 <= n_people <= _MOST:
@@ -270,12 +271,12 @@ class ReleasedData:
 
 @lru_cache(maxsize=8)
 def frame_of(items: tuple[str, ...], scale: tuple[float, ...], n_people: int) -> Domain:
-    """The domain of a data set, which is public itself: nothing is capped. Privacy: public."""
+    """The domain of a data set, which is public, so that nothing is capped. Privacy: public."""
     return Domain(items, scale=scale, max_users=max(n_people, 1), cap=len(items))
 
 
 def _numbers(users: pl.Series, n_people: int) -> bool:
-    """Whether the ids are numbers from 1 to ``n_people`` as ``numbered`` writes them, ascending."""
+    """Whether the ids are ascending numbers from 1 to ``n_people``, as ``numbered`` writes them."""
     right = users.str.contains(rf"^[0-9]{{{len(str(n_people))}}}$")
     if users.null_count() or not right.all():
         return False
@@ -284,24 +285,24 @@ def _numbers(users: pl.Series, n_people: int) -> bool:
 
 
 def _sort(report: ReleasedData) -> tuple[Any, ...]:
-    """What the reports that are collected must have in common."""
+    """What all collected reports must have in common."""
     domain, said = report.ratings.domain, report.statement
     promise = said.unit, said.adjacency, said.delta, said.analysis
     return report.method, report.settings, domain.items, domain.scale, promise
 
 
 _LISTED = "the list of "
-"""How the assumption begins that a roster is public: here of one person each."""
+"""First words of the assumption that a roster is public; in a report the roster is one user."""
 _ONCE = "each person's report was charged to a ledger of their own, on their device, and reported once"
 
 
 def _grave(caveat: str) -> tuple[bool, bool, str]:
-    """What says that nothing is promised comes first, somebody's claim last."""
+    """Sort key: caveats that promise nothing come first, an author's claim comes last."""
     return not caveat.startswith(_GRAVEST), caveat.startswith("AUTHOR"), caveat
 
 
 def _together(reports: Sequence[ReleasedData]) -> Statement:
-    """What all reports together promise to each of their people."""
+    """What all reports together promise to each user."""
     said = [report.statement for report in reports]
     caveats = sorted({one.caveat for one in said if one.caveat}, key=_grave)
     if caveats and not caveats[0].startswith(_GRAVEST):
