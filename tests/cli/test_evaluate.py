@@ -32,7 +32,7 @@ def test_against_another_release(release, hushrec, budget):
     ("parts", "message"),
     [
         (PARTS.replace("test.csv", "train.csv"), "split the ratings first"),
-        (PARTS.replace("domain.json", "other.json"), "domain that the release was made under"),
+        (PARTS.replace("domain.json", "other.json"), "release's domain"),
         (PARTS.replace("train.csv", "missing.csv"), "does not exist"),
     ],
 )

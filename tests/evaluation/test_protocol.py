@@ -96,7 +96,7 @@ def test_what_cannot_be_evaluated_is_refused_with_the_fix(release, ratings):
     with pytest.raises(DataError, match="load both with the same domain"):
         evaluate(release, train=ratings({}, other), test=some)
     for domain in (other, halves):
-        with pytest.raises(DataError, match="domain that the release was made under"):
+        with pytest.raises(DataError, match="release's domain"):
             evaluate(release, train=ratings({}, domain), test=ratings({"u": {"a": 2}}, domain))
     with pytest.raises(ConfigError, match="ndcg"):
         evaluate(release, train=ratings({}), test=some, metrics=["ndcg"])

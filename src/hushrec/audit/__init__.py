@@ -1,1 +1,1 @@
-"""Attacks on what is published, by somebody who knows the truth: they must succeed where nothing protects."""
+"""Attacks on published data by an auditor who knows the truth; they must succeed on unprotected data."""

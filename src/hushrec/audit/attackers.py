@@ -1,6 +1,6 @@
-"""Two who link published rows to people: one who knows nothing of how they were made, and one who does.
+"""Two attackers that link published rows to people: only one of them knows how the rows were made.
 
-Both turn a fact, an item and its step, into what it is worth for a row that has a given symbol there.
+Both turn a known fact (an item and its step) into a score for a row, given the row's symbol for that item.
 """
 
 import math
@@ -14,28 +14,28 @@ from hushrec.data.ratings import Ratings
 from hushrec.errors import ConfigError
 
 _RHO = 1.5 / 4
-"""ρ0 of Narayanan & Shmatikov 2008, §5, 1.5 stars, as a share of the scale 1 to 5."""
+"""ρ0 of Narayanan & Shmatikov 2008, §5: 1.5 stars, as a share of the scale 1 to 5."""
 _DOUBT = 1e-9
-"""The informed attacker's doubt in everything that he assumes: one odd cell must not rule out a row."""
+"""The informed attacker's doubt in their own model: one unlikely cell must not rule out a row."""
 _KINDS = 64
-"""Groups of rows by length that he tells apart."""
+"""Number of length groups of rows that the informed attacker distinguishes."""
 _REACH = np.linspace(-30, 30, 601)
-"""Activities that he takes rows to have."""
+"""Row activities that the informed attacker considers."""
 
 Tables = Callable[[Ints32, Bytes], Floats]
-"""Items and steps known, shape (targets, known), to the tables of ``kernels.linkage.standings``."""
+"""Maps known items and steps, shape (targets, known), to the tables of ``linkage_scores.standings``."""
 
 __all__ = ["Tables", "informed", "response_law", "scoreboard", "substitution_law"]
 
 
 def scoreboard(released: Ratings) -> tuple[Bytes, Tables]:
-    """Scoreboard-RH without dates (Narayanan & Shmatikov 2008, §5): wt(i) exp(−|ρ_i − ρ′_i|/ρ0), nothing 0.
+    """Scoreboard-RH without dates (Narayanan & Shmatikov 2008, §5): wt(i) exp(−|ρ_i − ρ′_i|/ρ0), else 0.
 
     Args:
         released: the published rows.
 
     Returns:
-        kind of each row, all of one, shape (released.n_users,); tables of what each fact is worth.
+        Kind of each row, the same for all, shape (released.n_users,); tables of the score of each fact.
 
     Privacy: post-processing of ``released``.
     """
@@ -54,21 +54,21 @@ def scoreboard(released: Ratings) -> tuple[Bytes, Tables]:
 
 
 def informed(released: Ratings, law: Floats, wrong: float) -> tuple[Bytes, Tables]:
-    """Log-likelihood ratios of a row to be the target's, ln(((1 − β) law[a, y] + β law[0, y])/π_ir(y)).
+    """Log-likelihood ratios that a row is the target's, ln(((1 − β) law[a, y] + β law[0, y])/π_ir(y)).
 
-    What somebody else's row would hold has the form of Rasch's model: π_ir(y) = σ(ℓ_i + α_r) times the share
-    of y among the item's published ratings, and π_ir(0) = 1 − σ(ℓ_i + α_r). ℓ_i is the logit of the share of
-    rows that hold the item, and α_r is such that Σ_i σ(ℓ_i + α_r) is the row's length: without it long rows
-    would fit everybody. Rows of about the same length are of one kind, and share their mean length's α. One
-    row more, of which each item holds one half and every rating alike, keeps all shares above 0.
+    Somebody else's row follows a Rasch model: π_ir(y) = σ(ℓ_i + α_r) times the share of y among the item's
+    published ratings, and π_ir(0) = 1 − σ(ℓ_i + α_r). ℓ_i is the logit of the share of rows that hold the
+    item. α_r makes Σ_i σ(ℓ_i + α_r) the row's length; without it, long rows would fit everybody. Rows of
+    similar length are one kind and share the α of their mean length. One extra row, with half a rating of
+    each item, spread evenly over the scale, keeps all shares above 0.
 
     Args:
-        released: the published rows, which tell the shares π.
+        released: the published rows, which give the shares π.
         law: P(y | a), shape (levels + 1, levels + 1).
-        wrong: β, share of the facts that are wrong: the target has not rated the item.
+        wrong: β, share of wrong facts, whose items the target has not rated.
 
     Returns:
-        kind of each row, shape (released.n_users,); tables of what each fact is worth.
+        Kind of each row, shape (released.n_users,); tables of the score of each fact.
 
     Privacy: post-processing of ``released``.
     """
@@ -98,24 +98,24 @@ def informed(released: Ratings, law: Floats, wrong: float) -> tuple[Bytes, Table
 
 
 def response_law(levels: int, exponent: float, *, asked: float = 1.0) -> Floats:
-    """What k-ary randomized response makes of a cell, k = levels + 1 with the symbol for nothing.
+    """What k-ary randomized response does to a cell, k = levels + 1 including "not rated".
 
     Args:
-        levels: of the scale.
-        exponent: −ln of the chance that a cell is not answered truly; ∞ for rows published as they are.
-        asked: share of a row's cells that are answered; the others come out as nothing.
+        levels: number of values on the scale.
+        exponent: −ln of the probability that a cell is not answered truly; ∞ for unchanged rows.
+        asked: share of a row's cells that are answered; the others come out as "not rated".
 
     Returns:
-        P(y | a), shape (levels + 1, levels + 1): asked · (1 − e^−exponent) where y is a, asked ·
-        e^−exponent/levels elsewhere, and 1 − asked more for nothing.
+        P(y | a), shape (levels + 1, levels + 1): asked · (1 − e^−exponent) if y is a, else asked ·
+        e^−exponent/levels; plus 1 − asked for "not rated".
 
     Raises:
-        ConfigError: a number is out of range.
+        ConfigError: A number is out of range.
 
     Privacy: public.
     """
     if not (levels >= 1 and exponent >= 0 and 0 <= asked <= 1):
-        raise ConfigError("a response has one level or more, an exponent ≥ 0 and a share from 0 to 1")
+        raise ConfigError("randomized response needs levels ≥ 1, exponent ≥ 0, and asked from 0 to 1")
     flipped = math.exp(-exponent)
     law = np.full((levels + 1, levels + 1), asked * flipped / levels)
     np.fill_diagonal(law, asked * (1 - flipped))
@@ -124,26 +124,26 @@ def response_law(levels: int, exponent: float, *, asked: float = 1.0) -> Floats:
 
 
 def substitution_law(released: Ratings, keep_probability: float) -> Floats:
-    """What becomes of a cell where items are kept or replaced by others (Du, Leighton & Patel 2019, §III.C).
+    """What item substitution does to a cell (Du, Leighton & Patel 2019, §III.C).
 
-    A replaced rating leaves its cell empty, unless another one of the same person lands there: with chance
-    λ = (1 − p*) m̄/n, for m̄ ratings a row and n items, and with stars as they are published. Where a replaced
-    item goes is not used: an attacker who follows it to similar items may find more.
+    A replaced rating leaves its cell empty, unless another rating of the same person lands there: with
+    probability λ = (1 − p*) m̄/n, for m̄ ratings per row and n items, and with stars as in the published data.
+    Where a replaced item goes is not used: an attacker who follows it to similar items may find more.
 
     Args:
         released: the published rows.
-        keep_probability: p*, of an item to stay as it is.
+        keep_probability: p*, the probability that an item is kept.
 
     Returns:
         P(y | a), shape (levels + 1, levels + 1).
 
     Raises:
-        ConfigError: p* is no probability.
+        ConfigError: p* is not a probability.
 
     Privacy: post-processing of ``released``.
     """
     if not 0 <= keep_probability <= 1:
-        raise ConfigError("keep_probability is a probability: from 0 to 1")
+        raise ConfigError("keep_probability must be from 0 to 1")
     levels, gone = released.domain.scale.levels, 1 - keep_probability
     lands = gone * released.n_ratings / max(released.n_users, 1) / released.domain.n_items
     stars = (np.bincount(released.steps, minlength=levels) + 1 / levels) / (released.n_ratings + 1)

@@ -1,18 +1,18 @@
-"""The linkage attack: whose row is it, given some ratings that somebody knows of a person?
+"""The linkage attack: find a person's published row from some ratings that are known of them.
 
 Narayanan & Shmatikov 2008, "Robust De-anonymization of Large Sparse Datasets". The attacker has the published
-rows without names and a few facts of his target, some of them wrong; he scores every row and names the best
-one if it stands out. The auditor holds the truth, so he can say how often that is right.
+rows without names and a few facts about the target, some of them wrong. The attacker scores every row, and
+names the best one if it stands out. The auditor knows the truth, and reports how often that is right.
 
-Two attackers have the same facts of the same people. *Scoreboard-RH* is the one of the paper. The *informed*
-one also knows how the rows were randomized, and adds up log-likelihood ratios. No attack proves that there is
-no better one.
+Two attackers have the same facts about the same people. *Scoreboard-RH* is the paper's. The *informed* one
+also knows how the rows were randomized, and sums log-likelihood ratios. No attack proves that there is no
+better one.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.random import default_rng  # noqa: TID251  (whom the auditor attacks, no release noise)
+from numpy.random import default_rng  # noqa: TID251  (chooses targets and facts, not release noise)
 
 from hushrec.arrays import Bytes, Floats, Ints, Ints32
 from hushrec.audit.attackers import informed, scoreboard
@@ -26,20 +26,20 @@ WARNING = "NOT PRIVATE, not for publication: measured on private ratings, which 
 ECCENTRICITY = 1.5
 """φ of Narayanan & Shmatikov 2008, §5."""
 _AT_ONCE = 1 << 22
-"""Numbers in the tables of as many targets as are attacked at once."""
+"""Size of the tables of all targets that are attacked at once."""
 
 __all__ = ["ECCENTRICITY", "Attack", "Linkage", "linkage"]
 
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """How one attacker fared.
+    """The success of one attacker.
 
     Attributes:
-        name: of the attacker.
-        first: share of the targets whose own row scores highest; 1/t where t rows share that score.
-        named: share of the targets whom he names, and rightly, for the best row stands out far enough.
-        misnamed: share of the targets for whom he names somebody else's row.
+        name: name of the attacker.
+        first: share of the targets whose own row scores highest; 1/t if t rows share that score.
+        named: share of the targets whose own row the attacker names, because it stands out far enough.
+        misnamed: share of the targets for whom the attacker names somebody else's row.
 
     Privacy: private.
     """
@@ -56,8 +56,8 @@ class Linkage:
 
     Attributes:
         targets: number of people attacked.
-        known: facts known of each.
-        wrong: how many of these are wrong.
+        known: number of facts known of each.
+        wrong: how many of the facts are wrong.
         rows: number of published rows.
         attacks: Scoreboard-RH, and the informed attacker if there is one.
 
@@ -72,7 +72,7 @@ class Linkage:
 
     @property
     def worst(self) -> Attack:
-        """The attack that puts most people's own rows first."""
+        """The attack that ranks the most people's own rows first."""
         return max(self.attacks, key=lambda attack: attack.first)
 
     @property
@@ -92,7 +92,7 @@ class Linkage:
 
     @property
     def first_by_chance(self) -> float:
-        """What ``first`` would be of somebody who picks a row blindly."""
+        """``first`` of an attacker who picks a row at random."""
         return 1 / self.rows
 
     def __str__(self) -> str:
@@ -118,61 +118,63 @@ def linkage(
     wrong: int = 2,
     seed: int = 0,
 ) -> Linkage:
-    """Attack published rows as somebody would who knows some ratings of each person, dates apart.
+    """Attack published rows, knowing some ratings of each target but no dates.
 
     Narayanan & Shmatikov 2008, Scoreboard-RH, §4, with the score of §5 without dates: over the known items i
     that row r′ holds,
 
         Score(aux, r′) = Σ_i wt(i) exp(−|ρ_i − ρ′_i|/ρ0),    wt(i) = 1/ln |supp(i)|,
 
-    with ρ0 = 1.5 stars, or as much of another scale, and the published ratings |supp(i)|, taken as 2 where
-    there are fewer. The best row is named if (max − max₂)/σ of all scores is ``ECCENTRICITY`` or more.
+    with ρ0 = 1.5 stars (scaled to other scales), and |supp(i)| published ratings, but at least 2. The best
+    row is named if (max − max₂)/σ of all scores is ``ECCENTRICITY`` or more.
 
-    The informed attacker scores by log-likelihood ratio: for a known rating of symbol a and the symbol y that
-    row r′ has there, with the share β = wrong/known of wrong facts,
+    The informed attacker scores by log-likelihood ratio: for a known rating with symbol a and the symbol y of
+    row r′ at that item, with the share β = wrong/known of wrong facts,
 
         Σ_i ln(((1 − β) law[a, y] + β law[0, y])/π_ir′(y)),
 
-    where π_ir′(y) is how often somebody else's row would hold y, given how popular the item is and how long
-    the row, both as they are published. He names the best row if it is the target's with a chance above one
-    half, were all rows as likely beforehand.
+    where π_ir′(y) is how often somebody else's row would hold y, given the published popularity of the item
+    and length of the row. This attacker names the best row if it is the target's with probability above one
+    half, under a uniform prior over rows.
 
-    A right fact is a rating of the person as he gave it. A wrong one is an item, drawn evenly from those that
-    he has not rated, with a rating drawn evenly from the scale. Time goes as targets × (rows + published
-    ratings of the known items); memory is 9 bytes a published rating, or 17 with the informed attacker, some
-    20 a row and 50 MB.
+    A right fact is a rating as the person gave it. A wrong fact is an item drawn uniformly from those that
+    the person has not rated, with a rating drawn uniformly from the scale. Time is proportional to targets ×
+    (rows + published ratings of the known items). Memory is 9 bytes per published rating, or 17 with the
+    informed attacker, about 20 per row, and 50 MB.
 
     Args:
-        released: the published rows, by whatever names.
-        truth: the private ratings, as people gave them: before any cap.
-        rows: row in ``released`` of each user of ``truth``, −1 where it came out empty and is absent; int,
-            shape (truth.n_users,). Who has none cannot be found, and counts as not found.
-        law: P(y | a), what becomes of a cell with symbol a: 0 for nothing, s + 1 for step s; shape
-            (levels + 1, levels + 1). None leaves the informed attacker out.
-        targets: how many people to attack, drawn evenly from those with ``known`` ratings or more; all of
-            them where there are fewer.
-        known: how many ratings of each are known.
-        wrong: how many of these are wrong.
-        seed: of targets and facts, which depend on nothing else but ``truth``, ``known`` and ``wrong``.
+        released: the published rows, under any names.
+        truth: the private ratings as people gave them, before any cap.
+        rows: row in ``released`` of each user of ``truth``, −1 if it came out empty and is absent; int,
+            shape (truth.n_users,). Users without a row count as not found.
+        law: P(y | a), what happens to a cell with symbol a (0 for "not rated", s + 1 for step s); shape
+            (levels + 1, levels + 1). None leaves out the informed attacker.
+        targets: how many people to attack, drawn uniformly from those with ``known`` or more ratings; all of
+            them if there are fewer.
+        known: how many facts are known of each.
+        wrong: how many of the facts are wrong.
+        seed: seed of targets and facts, which depend otherwise only on ``truth``, ``known`` and ``wrong``.
 
     Returns:
-        how both attackers fared.
+        The success of both attackers.
 
     Raises:
-        ConfigError: a number is out of range, or the law is none.
-        DataError: the ratings have different catalogues or scales, ``rows`` does not fit, there are not two
-            published rows, or nobody has so many ratings.
+        ConfigError: A number is out of range, or the law is malformed.
+        DataError: The ratings have different catalogues or scales, ``rows`` does not match, there are fewer
+            than two published rows, or nobody has enough ratings.
 
     Privacy: private.
     """
     if not (targets >= 1 and 0 <= wrong < known):
-        raise ConfigError("attack one person or more, and know more ratings than are wrong")
+        raise ConfigError("set targets to at least 1, and wrong from 0 to less than known")
     rows = _fitting(released, truth, np.asarray(rows))
     k = released.domain.scale.levels + 1
     if law is not None and not (
         law.shape == (k, k) and bool((law >= 0).all()) and np.allclose(law.sum(axis=1), 1)
     ):
-        raise ConfigError("a law has a row of chances for nothing and for each step of the scale, in order")
+        raise ConfigError(
+            "law needs a row of probabilities for not rated and for each step of the scale, in order"
+        )
     people, items, steps = _facts(truth, targets, known, wrong, seed)
     attackers = {"Scoreboard-RH": scoreboard(released)}
     if law is not None:
@@ -196,27 +198,27 @@ def linkage(
 
 
 def _fitting(released: Ratings, truth: Ratings, rows: Ints) -> Ints:
-    """The rows as int64, if they lead from one set of ratings to the other."""
+    """The rows as int64, if they match both sets of ratings."""
     if released.domain.items != truth.domain.items or released.domain.scale != truth.domain.scale:
-        raise DataError("the published and the private ratings have different catalogues or scales")
+        raise DataError("published and private ratings have different catalogues or scales; use one domain")
     if released.n_users < 2:
-        raise DataError("with fewer than two published rows there is nobody to be mistaken for")
+        raise DataError("there are fewer than two published rows; an attack needs at least two")
     if rows.shape != (truth.n_users,) or not np.issubdtype(rows.dtype, np.integer):
-        raise DataError("rows holds a whole number for each user of the private ratings")
+        raise DataError("rows must hold one integer for each user of the private ratings")
     present = rows[rows >= 0]
     if rows.min(initial=-1) < -1 or rows.max(initial=-1) >= released.n_users:
-        raise DataError("rows names rows that are not there; −1 stands for none")
+        raise DataError("rows names rows that do not exist; use −1 for users without a row")
     if len(np.unique(present)) != len(present):
-        raise DataError("rows gives one published row to several people")
+        raise DataError("rows gives one published row to several people; give each row to one person")
     return rows.astype(np.int64)
 
 
 def _facts(truth: Ratings, targets: int, known: int, wrong: int, seed: int) -> tuple[Ints, Ints32, Bytes]:
-    """Whom to attack, and the items and steps known of each, the wrong ones last."""
+    """The targets, and the items and steps known of each, with wrong facts last."""
     rng, n_items = default_rng(seed), truth.domain.n_items
     able = np.flatnonzero((truth.counts >= known) & (n_items - truth.counts >= wrong))
     if not len(able):
-        raise DataError("nobody has so many ratings as the attacker is to know; lower known")
+        raise DataError("nobody has as many ratings as the attacker must know; lower known")
     people = rng.permutation(able)[:targets]
     items = np.empty((len(people), known), np.int32)
     steps = rng.integers(truth.domain.scale.levels, size=items.shape, dtype=np.uint8)

@@ -1,4 +1,4 @@
-"""An attack on a release before it is made: on a seeded one of the same ratings, which nobody ever sees."""
+"""Simulates an attack before a release is made, on a seeded release of the same ratings that nobody sees."""
 
 import numpy as np
 
@@ -27,24 +27,25 @@ def rehearse(
     wrong: int = 2,
     seed: int = 0,
 ) -> Linkage:
-    """How many people would be found again in a data set that is released so.
+    """How many people would be found in a data set released by this method.
 
-    A published data set tells nobody whose row is whose, its owner included. So this makes another one by the
-    same law, with known randomness, attacks it with ``linkage`` by both attackers, and throws it away.
+    Nobody, not even the curator, can match the rows of a published data set to people. So this simulates the
+    attack: it makes a seeded data set by the same law, attacks it with both attackers of ``linkage``, and
+    discards it.
 
     Args:
         ratings: the private ratings.
-        method: how they would be released; None for as they are.
+        method: how they would be released; None for unchanged ratings.
         budget: as for ``hushrec.release_data``.
         targets, known, wrong: as for ``linkage``.
-        seed: of the release, and of targets and facts.
+        seed: seed of the release, and of targets and facts.
 
     Returns:
-        Shares of people who were found.
+        The shares of people who were found.
 
     Raises:
-        BudgetUnsupported: The method states no such guarantee.
-        ConfigError, DataError: As ``linkage``.
+        BudgetUnsupported: The method does not support the budget.
+        ConfigError, DataError: As in ``linkage``.
 
     Privacy: private. Nothing is charged, and nothing of it may be published.
     """
@@ -56,14 +57,14 @@ def rehearse(
     total = planned.budget.model_copy(update={"epsilon": max(planned.epsilon, planned.budget.epsilon)})
     made = reported(ratings, method, planned, Ledger.ephemeral(total).charge(planned, entropy=Seeded(seed)))
     rows, whose = made.data.ratings, made.rows
-    if ratings.domain.users:  # the truth has those alone who rated
+    if ratings.domain.users:  # the truth holds only users who rated
         listed = ratings.domain.user_positions
         whose = whose[[listed[user] for user in ratings.users.to_list()]]
     return linkage(rows, ratings, whose, law=_law(method, planned.events[0], rows), **attack)
 
 
 _NEARLY = 0.999
-"""Chance that what is known of raw rows is there: others would be ruled out by one wrong fact."""
+"""Assumed probability that a known fact is in a raw row; at 1, one wrong fact would rule out the row."""
 
 
 def _law(method: Method, event: object, rows: Ratings) -> Floats:

@@ -1,1 +1,1 @@
-"""How good a release is, measured on held-out ratings, which is not private."""
+"""Measures how good a release is. Everything here reads held-out ratings, so no result is private."""

@@ -1,4 +1,4 @@
-"""Predictions from averages alone: reference rows beside a model, exact and not private."""
+"""Predictions from averages alone: exact, non-private references to compare a model with."""
 
 import numpy as np
 
@@ -6,14 +6,15 @@ from hushrec.arrays import Floats, Ints32
 from hushrec.data.ratings import Ratings
 
 ITEM_STRENGTH = 10.0
-"""Fictitious ratings at the global average in each item's average, β_m.
+"""β_m, fictitious ratings at the global average in each item's average.
 
-Friedman et al. 2016 do not print their β_m and β_u. Under ten-fold cross-validation on MovieLens 100K and 1M,
-10 and 100 give the RMSE of their Table 3 for global effects, 0.9571 and 0.9161, within 0.0003, and for item
-averages, 1.0278 and 0.9795, within 0.004 and 0.0001. β_m = 3 and β_u = 5 would give less, 0.9405 and 0.9077.
+Friedman et al. 2016 do not print their β_m and β_u. In ten-fold cross-validation on MovieLens 100K and 1M,
+10 and 100 reproduce the RMSE of their Table 3: for global effects 0.9571 and 0.9161, within 0.0003, and for
+item averages 1.0278 and 0.9795, within 0.004 and 0.0001. β_m = 3 and β_u = 5 would give lower errors, 0.9405
+and 0.9077.
 """
 USER_STRENGTH = 100.0
-"""Fictitious ratings at the mean residual in each person's average, β_u; chosen as ``ITEM_STRENGTH``."""
+"""β_u, fictitious ratings at the mean residual in each user's average; chosen like ``ITEM_STRENGTH``."""
 
 
 def global_average(train: Ratings, test: Ratings) -> Floats:
@@ -30,12 +31,12 @@ def global_average(train: Ratings, test: Ratings) -> Floats:
 def item_average(train: Ratings, test: Ratings, *, item_strength: float = ITEM_STRENGTH) -> Floats:
     """The item's mean training rating, (Σ_u r_ui + β_m G)/(c_i + β_m), with the global average G.
 
-    Friedman et al. 2016, Alg. 1, without noise. Without β_m an item with one training rating would be
-    predicted by that rating.
+    Friedman et al. 2016, Alg. 1, without noise. Without β_m, the prediction for an item with one training
+    rating would be that rating.
 
     Args:
         train: gives the averages.
-        test: what is predicted.
+        test: the ratings to predict.
         item_strength: β_m ≥ 0.
 
     Returns:
@@ -53,15 +54,15 @@ def global_effects(
     item_strength: float = ITEM_STRENGTH,
     user_strength: float = USER_STRENGTH,
 ) -> Floats:
-    """Item average and person's average residual, IAvg(i) + UAvg(u), clamped to the scale.
+    """Item average plus the user's average residual, IAvg(i) + UAvg(u), clamped to the scale.
 
     Friedman et al. 2016, Alg. 1 and 2, without noise: with the mean G′ of all residuals r_ui − IAvg(i),
     UAvg(u) = (Σ_i (r_ui − IAvg(i)) + β_u G′)/(c_u + β_u), clamped to half the scale's width on either side of
-    0. Who has no training rating is predicted with G′.
+    0. Users without training ratings get G′.
 
     Args:
         train: gives the averages.
-        test: what is predicted.
+        test: the ratings to predict.
         item_strength: β_m ≥ 0.
         user_strength: β_u ≥ 0.
 
@@ -90,7 +91,7 @@ def _item_averages(train: Ratings, strength: float) -> Floats:
 
 
 def _averages(groups: Ints32, values: Floats, n: int, strength: float, centre: float) -> Floats:
-    """Each group's average with ``strength`` more values at ``centre``, which stands where there are none."""
+    """Each group's average with ``strength`` extra values at ``centre``; ``centre`` for empty groups."""
     sums = np.bincount(groups, values, minlength=n) + strength * centre
     counts = np.bincount(groups, minlength=n) + strength
     averages = np.full(n, centre)

@@ -1,4 +1,4 @@
-"""Nearest neighbours of many people at once: what their predictors say one by one, from compiled loops."""
+"""Nearest-neighbour predictions for many users at once: same results as one by one, from compiled loops."""
 
 import numpy as np
 
@@ -11,24 +11,24 @@ __all__ = ["predict_many"]
 
 
 def predict_many(release: Release, train: Ratings, test: Ratings, rows: Ints) -> Floats | None:
-    """Every test rating as a release of neighbours predicts it for its person.
+    """Predictions of all test ratings from a release of neighbours.
 
     Args:
         release: any release.
-        train: what each person folds in.
-        test: what is predicted; no rating may be in both.
-        rows: row in ``train`` of every user of ``test``, −1 where he is absent.
+        train: what each user folds in.
+        test: the ratings to predict; no rating may be in both.
+        rows: row in ``train`` of every user of ``test``, −1 if absent.
 
     Returns:
-        Not clamped to the scale, shape (test.n_ratings,); None for releases of other kinds, whose predictors
-        go person by person.
+        Not clamped to the scale, shape (test.n_ratings,); None for releases of other kinds, which predict one
+        user at a time.
 
     Privacy: private.
     """
     if release.kind not in ("people's rows", "item neighbours"):
         return None
     tensors, k = release.tensors, np.array([int(release.constants["neighbours"])])
-    indptr = np.append(train.indptr, train.n_ratings)  # with an empty row, for those who are absent
+    indptr = np.append(train.indptr, train.n_ratings)  # with an empty row for absent users
     who = np.where(rows >= 0, rows, train.n_users)[test.user_index()]
     values, targets = train.values(), test.items.astype(np.int64)
     queries = indptr, train.items, values.astype(np.float32)

@@ -1,4 +1,4 @@
-"""Is one release really better than another on the same people, or is it chance?"""
+"""Tests whether one release is better than another on the same users, or whether it is chance."""
 
 import math
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ _NORMAL_975 = 1.959963984540054
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """RMSE of one prediction less that of another.
+    """RMSE of one prediction minus that of another.
 
     Attributes:
-        difference: negative where the first is better.
+        difference: negative if the first is better.
         low: lower end of its 95 % confidence interval.
         high: upper end.
 
@@ -32,12 +32,12 @@ class Difference:
 
 
 def rmse_difference(test: Ratings, first: Floats, second: Floats) -> Difference:
-    """The difference of two RMSEs on the same test ratings, with people as the sampled units.
+    """The difference of two RMSEs on the same test ratings, with users as the sampled units.
 
-    One person's ratings are not independent, so the interval is that of the mean over people. By the delta
-    method, person u with n_u of the n test ratings and squared errors s_u moves RMSE = √(Σ s_u/n) by
+    One user's ratings are not independent, so the interval is that of the mean over users. By the delta
+    method, user u with n_u of the n test ratings and squared errors s_u moves RMSE = √(Σ s_u/n) by
     ψ_u = (s_u − n_u RMSE²)/(2 n RMSE); the variance of the difference is Σ_u (ψ_u − ψ′_u)². A paired
-    bootstrap over people converges to the same, but needs random numbers.
+    bootstrap over users converges to the same result, but needs random numbers.
 
     Args:
         test: the true ratings.
@@ -56,7 +56,7 @@ def rmse_difference(test: Ratings, first: Floats, second: Floats) -> Difference:
 
 
 def _moves(test: Ratings, predicted: Floats) -> tuple[float, Floats]:
-    """RMSE, and how far each person moves it; shape (n_users,)."""
+    """RMSE, and how far each user moves it; shape (n_users,)."""
     squares = np.add.reduceat((test.values() - predicted) ** 2, test.indptr[:-1])
     error = math.sqrt(float(squares.sum()) / test.n_ratings)
     if error == 0:

@@ -46,5 +46,5 @@ def named(names: Iterable[str]) -> dict[str, Metric]:
     """
     chosen = tuple(names)
     if unknown := [name for name in chosen if name not in METRICS]:
-        raise ConfigError(f"no metric {unknown[0]!r} is known; the known ones are {', '.join(METRICS)}")
+        raise ConfigError(f"unknown metric {unknown[0]!r}; choose from {', '.join(METRICS)}")
     return {name: METRICS[name] for name in chosen}

@@ -1,4 +1,4 @@
-"""The protocol of every evaluation: what a release predicts for people, against their held-out ratings."""
+"""The protocol of every evaluation: compare a release's predictions with users' held-out ratings."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Evaluation(Mapping[str, float]):
     Attributes:
         model: name of the release's model.
         metrics: metric → value.
-        n_users: number of people with a test rating.
+        n_users: number of users with a test rating.
         n_ratings: number of test ratings.
 
     Privacy: private. ``str`` says so.
@@ -68,8 +68,8 @@ def evaluate(
 
     Args:
         release: any release, private or not.
-        train: what each person has rated before and folds in; who is absent folds in nothing.
-        test: what is predicted. No rating may be in both.
+        train: the ratings that each user folds in; absent users fold in nothing.
+        test: the ratings to predict. No rating may be in both.
         metrics: names of ``hushrec.evaluation.metrics.METRICS``.
         at_home: as in ``predictions``.
 
@@ -81,8 +81,8 @@ def evaluate(
         DataError: The parts have another catalogue or scale than the release, share ratings, or there is
             nothing to predict.
 
-    Privacy: private. The errors are functions of the test ratings that no guarantee covers: tune by them only
-    on other people's data, and do not publish them.
+    Privacy: private. No guarantee covers the errors, which are functions of the test ratings: tune with them
+    only on other people's data, and do not publish them.
     """
     measures = named(metrics)
     predicted = predictions(release, train=train, test=test, at_home=at_home)
@@ -92,16 +92,16 @@ def evaluate(
 
 
 def predictions(release: Release, *, train: Ratings, test: Ratings, at_home: bool = False) -> Floats:
-    """Every test rating as the release predicts it for its person.
+    """The release's predictions of all test ratings.
 
-    Whom the release lists is predicted by the vector that it holds of him; everybody else folds in his
-    training ratings, as his own device would.
+    Listed users are predicted from the vectors that the release holds; all others fold in their training
+    ratings, as on their own devices.
 
     Args:
         release: any release.
-        train: what each person folds in.
-        test: what is predicted.
-        at_home: those on the release's list fold in their own ratings as well.
+        train: what each user folds in.
+        test: the ratings to predict.
+        at_home: listed users fold in their own ratings too.
 
     Returns:
         Predicted ratings, clamped to the scale, in the order of ``test``; shape (test.n_ratings,).
@@ -115,7 +115,7 @@ def predictions(release: Release, *, train: Ratings, test: Ratings, at_home: boo
     if release.items != test.domain.items or release.scale != tuple(test.domain.scale):
         raise DataError(
             "the release and the ratings have different catalogues or scales; load the ratings with the "
-            "domain that the release was made under"
+            "release's domain"
         )
     lo, hi, _ = release.scale
     rows = _rows(train, test)
@@ -150,7 +150,9 @@ def require_apart(train: Ratings, test: Ratings) -> None:
     if train.domain.items != test.domain.items or train.domain.scale != test.domain.scale:
         raise DataError("train and test have different catalogues or scales; load both with the same domain")
     if test.n_ratings == 0:
-        raise DataError("the test part holds no rating of a known item, so there is no error to measure")
+        raise DataError(
+            "the test part holds no rating of an item in the catalogue; give a test part that does"
+        )
     rows, n_items = _rows(train, test), test.domain.n_items
     known = np.full(train.n_users, -1, dtype=np.int64)
     known[rows[rows >= 0]] = np.flatnonzero(rows >= 0)
@@ -158,12 +160,12 @@ def require_apart(train: Ratings, test: Ratings) -> None:
     codes = of_train[of_train >= 0] * n_items + train.items[of_train >= 0]
     if np.isin(codes, test.user_index().astype(np.int64) * n_items + test.items).any():
         raise DataError(
-            "train and test share ratings, so the answers would be known beforehand; split the ratings first "
-            "(hushrec.data.split)"
+            "train and test share ratings, so test ratings would be known in training; split the ratings "
+            "first (hushrec.data.split)"
         )
 
 
 def _rows(train: Ratings, test: Ratings) -> Ints:
-    """Row in ``train`` of every user of ``test``, −1 where he is absent."""
+    """Row in ``train`` of every user of ``test``, −1 if absent."""
     where = {user: row for row, user in enumerate(train.users.to_list())}
     return np.array([where.get(user, -1) for user in test.users.to_list()], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Errors by popularity: noise hurts most where ratings are few, and an average over all ratings hides it."""
+"""Errors by popularity: noise hurts rare items most, and an average over all ratings hides that."""
 
 import numpy as np
 
@@ -8,10 +8,10 @@ from hushrec.evaluation.metrics import Metric
 
 
 def popularity_fifths(train: Ratings) -> Ints:
-    """The catalogue in five parts of equally many items, by number of *training* ratings.
+    """Split the catalogue into five parts of equal size, by number of *training* ratings.
 
     Returns:
-        Part of every item, shape (n_items,): 0 for the least rated fifth, 4 for the most rated; ties in the
+        Part of every item, shape (n_items,): 0 for the least rated fifth, 4 for the most rated; ties keep the
         catalogue's order.
 
     Privacy: private.

@@ -72,7 +72,7 @@ class ReleasedData:
             )
         if not self._keeps_its_word():
             raise ReleaseError(
-                "by its settings a cell loses more than the statement says; fetch the data again"
+                "by the settings a cell loses more than the statement says; fetch the data again"
             )
         frame = frame_of(given.domain.items, tuple(given.domain.scale), self.n_people)
         if given.domain != frame:
@@ -196,8 +196,8 @@ class ReleasedData:
         n_people = int(starts[-1])
         if n_people > _MOST or first.statement.delta * 10 * n_people >= 1:
             raise ReleaseError(
-                f"δ = {above(first.statement.delta)} is too large for {n_people:,} people, or there cannot be "
-                "so many; on every device declare max_users for all people together, and choose δ below "
+                f"δ = {above(first.statement.delta)} is too large for {n_people:,} people, or there cannot "
+                "be so many; on every device declare max_users for all people together, and choose δ below "
                 "1/(10 · max_users)"
             )
         each = [
