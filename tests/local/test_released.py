@@ -178,7 +178,7 @@ def test_ratings_that_are_no_released_ones_are_refused():
     with pytest.raises(ReleaseError, match="numbered"):
         data(n_people=1200, ratings=good.ratings)  # as many digits as the number of people has
     asked = good.ratings.with_asked(np.ones(good.ratings.n_users))
-    with pytest.raises(ReleaseError, match="wishes"):
+    with pytest.raises(ReleaseError, match="per-user ε"):
         data(ratings=asked)
     with pytest.raises(ReleaseError, match="JSON values"):
         data(settings={"exponent": float("inf")})
