@@ -22,5 +22,5 @@ def test_hand_computed():
 
 def test_named_keeps_the_order_and_refuses_the_unknown():
     assert list(named(["mae", "rmse"])) == ["mae", "rmse"]
-    with pytest.raises(ConfigError, match=r"'ndcg' is known; the known ones are rmse, mae"):
+    with pytest.raises(ConfigError, match=r"unknown metric 'ndcg'; choose from rmse, mae"):
         named([*METRICS, "ndcg"])

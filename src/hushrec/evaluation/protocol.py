@@ -150,9 +150,7 @@ def require_apart(train: Ratings, test: Ratings) -> None:
     if train.domain.items != test.domain.items or train.domain.scale != test.domain.scale:
         raise DataError("train and test have different catalogues or scales; load both with the same domain")
     if test.n_ratings == 0:
-        raise DataError(
-            "the test part holds no rating of an item in the catalogue; give a test part that does"
-        )
+        raise DataError("the test part holds no rating of a known item; choose another test part")
     rows, n_items = _rows(train, test), test.domain.n_items
     known = np.full(train.n_users, -1, dtype=np.int64)
     known[rows[rows >= 0]] = np.flatnonzero(rows >= 0)
