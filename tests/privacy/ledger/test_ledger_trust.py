@@ -1,4 +1,4 @@
-"""Lost, restored, altered: a ledger that cannot be relied on grants nothing."""
+"""Lost, or restored from a backup: a ledger that cannot be relied on grants nothing."""
 
 import json
 import sqlite3
@@ -31,7 +31,6 @@ def write_release(folder: Path, name: str, ledger: dict[str, object]) -> None:
     (folder / f"{name}.safetensors").write_bytes(struct.pack("<Q", len(header)) + header)
 
 
-# -- opening ----------------------------------------------------------------------------------------------
 
 
 def test_a_ledger_is_started_once(path: Path, make_plan: MakePlan) -> None:
@@ -131,9 +130,6 @@ def ledger_head(path: Path) -> str:
         (head,) = database.execute("SELECT hash FROM log ORDER BY seq DESC LIMIT 1").fetchone()
     database.close()
     return str(head.hex())
-
-
-# -- tampering --------------------------------------------------------------------------------------------
 
 
 def test_messages_name_no_folder(path: Path) -> None:

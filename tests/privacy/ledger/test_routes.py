@@ -203,9 +203,6 @@ def test_what_does_not_go_together_is_not_called_settled(sigma, then):
     assert "no release measures a sample" in spelled(spent_of(laplace(2.0)), routes.CONCENTRATED)
 
 
-# -- on disk ----------------------------------------------------------------------------------------------
-
-
 def test_a_ledger_that_took_the_smallest_bound_would_be_caught(tmp_path, monkeypatch):
     """The planted fault is the rule of before."""
     monkeypatch.setattr(charging, "counted", lambda spent, route, delta: spent.epsilon_units(delta))
