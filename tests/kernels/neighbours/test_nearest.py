@@ -20,13 +20,14 @@ FINE = {
 }
 
 
+@pytest.mark.parametrize("mixed", [True, False])
 @pytest.mark.parametrize("k", [1, 2, 3, 7, 40, 500])
-def test_offers_keep_the_smallest_codes_with_ties_by_position(k, monkeypatch):
+def test_offers_keep_the_smallest_codes_with_ties_by_position(k, mixed, monkeypatch):
     """The loop itself, in Python."""
     monkeypatch.setattr(nearest, "_sift", nearest._sift.py_func)
     rng, heap, size = default_rng(k), np.zeros(k, np.uint64), 0
-    codes = rng.choice([*range(9), 2**32 - 1], 200)
-    for position in rng.permutation(200):
+    codes = rng.choice([0, 1, 2, 2**32 - 1], 200) if mixed else np.full(200, 7)
+    for position in rng.permutation(200) if mixed else range(200):
         size = nearest.offer.py_func(heap, size, codes[position], position)
     assert size == min(k, 200)
     kept = sorted((int(word >> np.uint64(32)), int(word) & nearest.LOW) for word in heap[:size])

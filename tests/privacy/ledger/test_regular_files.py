@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,21 @@ def test_a_file_is_read_also_through_a_link(tmp_path: Path) -> None:
             assert file.read() == b"content"
 
 
+@pytest.fixture
+def impatient() -> Iterator[None]:
+    """A reader of a pipe waits for good: not here."""
+
+    def give_up(*_: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(10)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("kind", ["pipe", "folder", "device", "gone"])
 def test_what_is_no_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
     path = tmp_path / kind
@@ -27,25 +43,18 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
         path.mkdir()
     elif kind == "device":
         path.symlink_to("/dev/zero")
-    signal.alarm(20)  # a reader of a pipe waits for good
-    try:
-        with pytest.raises(OSError, match=r"not a regular file|No such file"), opened(path):
-            pass
-    finally:
-        signal.alarm(0)
+    with pytest.raises(OSError, match=r"not a regular file|No such file"), opened(path):
+        pass
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_file_that_becomes_a_pipe_meanwhile_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     os.mkfifo(tmp_path / "pipe")
     monkeypatch.setattr(regular_files.stat, "S_ISREG", lambda mode: True)
-    signal.alarm(20)
-    try:
-        with opened(tmp_path / "pipe") as pipe:
-            assert not pipe.read()
-    finally:
-        signal.alarm(0)
+    with opened(tmp_path / "pipe") as pipe:
+        assert not pipe.read()
 
 
 def test_names_are_short_and_act_on_no_terminal() -> None:
