@@ -38,7 +38,7 @@ def test_reports_are_put_together(reports, hushrec, refused):
 
 
 def test_what_is_no_report_is_refused(reports, hushrec, refused):
-    assert "no data set" in refused(f"collect {reports} domain.json -o all.parquet")
+    assert "not a data set" in refused(f"collect {reports} domain.json -o all.parquet")
     hushrec(
         "release-data train.csv --domain domain.json --method randomized-response "
         "--epsilon 20 --delta 0 --unit user --adjacency replace --ledger other.db --new-ledger "

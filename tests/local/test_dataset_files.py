@@ -74,7 +74,7 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path, form, monkeypatch):
 @pytest.mark.parametrize("form", FORMS)
 def test_a_full_disk_is_named(tmp_path, form):
     (tmp_path / f"released.{form}.part").symlink_to("/dev/full")
-    with pytest.raises(OSError, match="is there room left") as refusal:
+    with pytest.raises(OSError, match="is the disk full") as refusal:
         data().save(tmp_path / f"released.{form}")
     assert refusal.value.strerror
     assert list(tmp_path.iterdir()) == []
@@ -84,7 +84,7 @@ def test_other_names_are_refused(tmp_path):
     for name in ("released", "released.txt", "released.csv.gz"):
         with pytest.raises(ReleaseError, match=rf"name it {name}\.parquet or {name}\.csv"):
             data().save(tmp_path / name)
-        with pytest.raises(ReleaseError, match="ends in neither"):
+        with pytest.raises(ReleaseError, match="must end in"):
             ReleasedData.open(tmp_path / name)
 
 
@@ -146,7 +146,7 @@ def test_damage_anywhere_is_noticed(tmp_path):
 def test_foreign_files_are_refused(tmp_path, content):
     for name in ("released.parquet", "released.csv"):
         (tmp_path / name).write_bytes(content)
-        with pytest.raises(ReleaseError, match=r"no data set|damaged|is missing"):
+        with pytest.raises(ReleaseError, match=r"not a data set|damaged|is missing"):
             ReleasedData.open(tmp_path / name)
     with pytest.raises(ReleaseError):
         ReleasedData.from_bytes(content)
@@ -169,7 +169,7 @@ def test_what_is_missing_is_named(tmp_path):
         ReleasedData.open(tmp_path / "released.parquet")
     path = data().save(tmp_path / "released.csv")
     (tmp_path / "released.csv.statement.json").unlink()
-    with pytest.raises(ReleaseError, match=r"statement\.json is missing, .* put it beside it"):
+    with pytest.raises(ReleaseError, match=r"statement\.json is missing, .* put it in the same folder"):
         ReleasedData.open(path)
 
 

@@ -198,7 +198,7 @@ def test_a_ledger_keeps_small_data_whole_and_of_large_ones_the_digest(tmp_path, 
     kept = made.for_ledger()
     made.save(tmp_path / "released.csv")
     assert kept == (tmp_path / "released.csv.statement.json").read_bytes()
-    with pytest.raises(ReleaseError, match="only the digest of a data set this large: open the file"):
+    with pytest.raises(ReleaseError, match="only the facts of a data set this large: open the file"):
         ReleasedData.from_bytes(kept)
 
 
@@ -274,7 +274,7 @@ def test_whoever_reports_twice_is_noticed():
     twice = [data(3, seed=n, statement=statement(ledger=ledger(7, slot=n))) for n in range(2)]
     seeded = data(3, statement=statement(caveat="NOT PRIVATE: seeded"))
     for reports in (twice, [seeded, seeded]):
-        with pytest.raises(ReleaseError, match="one report of each ledger"):
+        with pytest.raises(ReleaseError, match="one report per ledger"):
             ReleasedData.collect(reports)
 
 
@@ -286,7 +286,7 @@ def test_a_delta_that_is_too_large_for_all_is_refused():
 
 
 def test_settings_that_tell_more_than_is_stated_are_refused():
-    with pytest.raises(ReleaseError, match="tell more of a cell"):
+    with pytest.raises(ReleaseError, match="loses more than the statement"):
         data(3, settings=SETTINGS | {"exponent": 0.25})
 
 

@@ -41,4 +41,4 @@ def test_nothing_is_hidden_that_the_adjacency_leaves_open(unit, adjacency, epsil
     assert ("conclude about you " in first) == everything
     if epsilon < 13:
         assert said.endswith(statement_text.covered(unit, adjacency))
-        assert ("about all your ratings together it may tell far more" in said) == (unit == "rating")
+        assert ("it may tell far more about all your ratings together" in said) == (unit == "rating")

@@ -75,7 +75,7 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
         folder = tmp_path / str(number)
         folder.mkdir()
         (folder / name).write_text("mine")
-        with pytest.raises(CheckpointError, match="something else"):
+        with pytest.raises(CheckpointError, match="contains other files"):
             Checkpoint(folder)
         assert [path.name for path in folder.iterdir()] == [name]
     with pytest.raises(CheckpointError, match="no checkpoint can be kept here"):

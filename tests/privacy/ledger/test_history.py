@@ -72,7 +72,7 @@ def test_a_ledger_that_counts_in_an_unknown_way_is_refused(tmp_path):
     opened, charged = bodies(path)
     assert replayed(opened, charged).route == charged.pop("route") == routes.CONCENTRATED
     for other in ({}, {"route": ""}, {"route": "65"}):
-        with pytest.raises(LedgerDamaged, match="in a way that this hushrec does not know"):
+        with pytest.raises(LedgerDamaged, match="in a way that this version does not know"):
             replayed(opened, charged | other)
 
 

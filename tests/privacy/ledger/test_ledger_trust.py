@@ -31,8 +31,6 @@ def write_release(folder: Path, name: str, ledger: dict[str, object]) -> None:
     (folder / f"{name}.safetensors").write_bytes(struct.pack("<Q", len(header)) + header)
 
 
-
-
 def test_a_ledger_is_started_once(path: Path, make_plan: MakePlan) -> None:
     budget = make_plan().budget
     ledger = Ledger.create(path, budget)
