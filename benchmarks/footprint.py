@@ -20,7 +20,7 @@ CASES = {
     "GlobalEffects": (hr.GlobalEffects(), RATING, [(20_000, 60_000, 1_000_000), BROAD]),
     "GlobalEffects, user": (hr.GlobalEffects(), USER, [(20_000, 60_000, 1_000_000), BROAD]),
     "GlobalEffects, released": (
-        hr.GlobalEffects(levels="released"),
+        hr.GlobalEffects(user_biases="released"),
         RATING,
         [LARGE, (100_000, 2_000, 1_000_000)],
     ),

@@ -19,7 +19,7 @@ import numpy as np  # noqa: E402
 from hushrec.data.synthetic import netflix_like  # noqa: E402
 from hushrec.kernels.noise.gaussian import draw, room  # noqa: E402
 from hushrec.kernels.solvers.langevin import langevin  # noqa: E402
-from hushrec.kernels.solvers.langevin_pass import Epoch  # noqa: E402
+from hushrec.kernels.solvers.langevin_pass import LangevinPass  # noqa: E402
 from hushrec.kernels.solvers.sgd import descend  # noqa: E402
 
 USERS, ITEMS, RATINGS = 70_000, 10_700, 10_000_000
@@ -35,10 +35,10 @@ def seconds(work):
 
 
 class Passes:
-    def __init__(self, made, rank, quanta):
+    def __init__(self, made, rank, noise_intervals):
         rng = np.random.default_rng(0)
         values = made.steps.astype(np.float32) + 1
-        self.mean, self.quanta, self.epochs = values.mean(), quanta, 0
+        self.mean, self.noise_intervals, self.epochs = values.mean(), noise_intervals, 0
         self.rows = made.indptr, made.items, values - self.mean
         self.sizes = USERS, ITEMS
         self.start = [rng.standard_normal((n, rank), np.float32) * np.float32(0.1) for n in self.sizes]
@@ -54,7 +54,7 @@ class Passes:
         descend(*self.rows, self.order, *self.descending, *self.regs, RATE, threads=THREADS)
 
     def langevin(self):
-        epoch = Epoch(bytes(32), self.epochs, USERS, ITEMS, self.quanta)
+        epoch = LangevinPass(bytes(32), self.epochs, USERS, ITEMS, self.noise_intervals)
         self.epochs += 1
         law = *self.priors, (4.0, 4.0), RATE, 1.0, 1 - self.mean, 5 - self.mean
         langevin(*self.rows, self.order, *self.sampling, self.scales, *law, epoch, threads=THREADS)
@@ -75,7 +75,7 @@ def main():
     key = np.zeros(8, np.uint32)
     print("rank  descend  langevin s/pass  ratio  (CPU)  M ratings/s  M normals/s a thread")
     for rank in RANKS:
-        passes = Passes(made, rank, asked.quanta)
+        passes = Passes(made, rank, asked.noise_intervals)
         passes.descend(), passes.langevin()
         taken = [(seconds(passes.descend), seconds(passes.langevin)) for _ in range(asked.rounds)]
         (without, cpu_without), (with_noise, cpu_with) = np.median(taken, axis=0)

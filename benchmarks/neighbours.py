@@ -59,8 +59,8 @@ def surprise(by_user, train, test):
 
 
 RUNS = {
-    "hushrec UserKNN": lambda *of: ours(hr.UserKNN(neighbours=K, distance="cosine"), *of),
-    "hushrec ItemKNN": lambda *of: ours(hr.ItemKNN(neighbours=K, distance="cosine"), *of),
+    "hushrec UserKNN": lambda *of: ours(hr.UserKNN(n_neighbours=K, distance="cosine"), *of),
+    "hushrec ItemKNN": lambda *of: ours(hr.ItemKNN(n_neighbours=K, distance="cosine"), *of),
     "Surprise by users": lambda *of: surprise(True, *of),
     "Surprise by items": lambda *of: surprise(False, *of),
 }

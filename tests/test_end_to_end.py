@@ -16,7 +16,7 @@ from hushrec.privacy.ledger.history import Head
 MODELS = [
     hr.GlobalEffects(),
     hr.CovarianceSVD(rank=3),
-    hr.CovarianceKNN(rank=3, neighbours=5),
+    hr.CovarianceKNN(rank=3, n_neighbours=5),
     hr.PrivateSGD(rank=3, epochs=3),
 ]
 BUDGET = hr.Budget(epsilon=2.0, delta=1e-6, unit="user", adjacency="add-remove")
@@ -74,7 +74,7 @@ def test_from_a_file_to_another_device(csv, domain, path, tmp_path, model, capfd
     hashes = chain(path)
     assert hashes[named["seq"]] == named["head"]
     assert Head(len(hashes) - 1, hashes[-1]) == ledger.head
-    assert (named["id"], named["file"], named["slot"]) == (ledger.id, "ledger.db", 0)
+    assert (named["id"], named["file"], named["release_index"]) == (ledger.id, "ledger.db", 0)
 
     # The device sees what we see.
     client = hr.Client(file)
@@ -149,27 +149,27 @@ def test_the_command_line_refuses_a_second_fit_and_exits(csv, ratings, domain, t
 
 @each_model
 def test_a_slot_gives_the_same_bytes_again_and_charges_nothing(ratings, table, domain, path, model):
-    ledger = hr.Ledger.create(path, THRICE, horizon=3)
-    first = hr.fit(ratings, model, BUDGET, ledger=ledger, slot=1)
+    ledger = hr.Ledger.create(path, THRICE, max_releases=3)
+    first = hr.fit(ratings, model, BUDGET, ledger=ledger, release_index=1)
     head, spent = ledger.head, ledger.spent
-    again = hr.fit(ratings, model, BUDGET, ledger=path, slot=1)
+    again = hr.fit(ratings, model, BUDGET, ledger=path, release_index=1)
     # It is looked up, not measured: other ratings change nothing.
     others = hr.load(table.head(3), domain)
-    from_others = hr.fit(others, model, BUDGET, ledger=path, slot=1)
+    from_others = hr.fit(others, model, BUDGET, ledger=path, release_index=1)
     assert first.to_bytes() == again.to_bytes() == from_others.to_bytes()
     assert (ledger.head, ledger.spent) == (head, spent)
     with pytest.raises(GrantError, match="finished release"):
-        hr.fit(ratings, model, BUDGET.model_copy(update={"epsilon": 1.0}), ledger=path, slot=1)
+        hr.fit(ratings, model, BUDGET.model_copy(update={"epsilon": 1.0}), ledger=path, release_index=1)
     assert (ledger.head, ledger.spent) == (head, spent)
-    assert first.statement.ledger["slot"] == 1
+    assert first.statement.ledger["release_index"] == 1
 
 
 @each_model
 def test_releases_share_no_noise(ratings, path, model, chain):
-    ledger = hr.Ledger.create(path, THRICE, horizon=3)
+    ledger = hr.Ledger.create(path, THRICE, max_releases=3)
     one, other = (hr.fit(ratings, model, BUDGET, ledger=ledger) for _ in range(2))
     assert ledger.spent.epsilon(1e-6) > 2.5
-    assert [e.slot for e in ledger.entries()] == sorted([0, 1] * (len(ledger.entries()) // 2))
+    assert [e.release_index for e in ledger.entries()] == sorted([0, 1] * (len(ledger.entries()) // 2))
     assert one.items == other.items
     for name in ("item_effects", "item_noise"):
         assert (one.tensors[name] != other.tensors[name]).all()
@@ -207,14 +207,14 @@ def test_a_ledger_deleted_beside_its_release_is_missed(ratings, path, tmp_path):
     hr.fit(ratings, MODELS[0], BUDGET, ledger=path).save(tmp_path / "films.safetensors")
     path.unlink()
     before = sorted(tmp_path.iterdir())
-    for slot in (None, 0):
+    for release_index in (None, 0):
         with pytest.raises(LedgerMissing, match="put it back"):
-            hr.fit(ratings, MODELS[0], BUDGET, ledger=path, slot=slot)
+            hr.fit(ratings, MODELS[0], BUDGET, ledger=path, release_index=release_index)
     assert sorted(tmp_path.iterdir()) == before
 
 
 def test_a_ledger_restored_from_a_backup_is_noticed(ratings, path, tmp_path):
-    ledger = hr.Ledger.create(path, THRICE, horizon=3)
+    ledger = hr.Ledger.create(path, THRICE, max_releases=3)
     hr.fit(ratings, MODELS[0], BUDGET, ledger=ledger).save(tmp_path / "first.safetensors")
     backup = shutil.copy(path, tmp_path / "backup")
     hr.fit(ratings, MODELS[0], BUDGET, ledger=ledger).save(tmp_path / "second.safetensors")
@@ -225,7 +225,7 @@ def test_a_ledger_restored_from_a_backup_is_noticed(ratings, path, tmp_path):
             hr.fit(ratings, MODELS[0], BUDGET, ledger=where)
     assert path.read_bytes() == Path(backup).read_bytes()
     shutil.copy(latest, path)
-    assert hr.fit(ratings, MODELS[0], BUDGET, ledger=path).statement.ledger["slot"] == 2
+    assert hr.fit(ratings, MODELS[0], BUDGET, ledger=path).statement.ledger["release_index"] == 2
 
 
 def test_a_private_release_needs_a_ledger_and_a_seeded_one_does_not(ratings, tmp_path, monkeypatch):

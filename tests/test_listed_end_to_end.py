@@ -7,7 +7,7 @@ import hushrec as hr
 from hushrec.errors import ConfigError
 
 LISTING = [
-    hr.GlobalEffects(levels="released"),
+    hr.GlobalEffects(user_biases="released"),
     hr.InputPerturbationMF(rank=3),
     hr.PrivateSGD(rank=3, epochs=3),
     hr.PrivateALS(rank=3, epochs=2),

@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from hushrec.audit.attackers import informed, response_law, scoreboard
+from hushrec.audit.attackers import informed, response_channel, scoreboard
 from hushrec.audit.linkage import linkage
 from hushrec.data.domain import Domain
 
 LEVELS = 5
-RAW = response_law(LEVELS, math.inf)
+RAW = response_channel(LEVELS, math.inf)
 
 
 @pytest.mark.parametrize(("lo", "hi", "step", "rho"), [(1, 5, 1, 1.5), (0, 8, 1, 3), (0.5, 4.5, 0.5, 1.5)])
@@ -46,25 +46,25 @@ def test_rows_all_of_one_length_are_of_one_kind(published):
     domain = Domain(range(6), scale=(1, 5, 1), max_users=600)
     alike, rows = published(np.tile([1, 2, 3, 4, 5, 0], (600, 1)), domain)
     assert set(informed(alike, RAW, 0.25)[0]) == {0}
-    result = linkage(alike, alike, rows, law=RAW, known=3, wrong=1)
+    result = linkage(alike, alike, rows, channel=RAW, known=3, wrong=1)
     for attack in result.attacks:
         assert attack.first == pytest.approx(1 / 600)
         assert attack.named == attack.misnamed == 0
 
 
 def test_response_law_is_what_responses_do(truth, grid_of, responded):
-    law = response_law(LEVELS, 1.3)
+    channel = response_channel(LEVELS, 1.3)
     released, rows, exponent = responded(truth, math.log(LEVELS * math.expm1(1.3)))
     assert exponent == pytest.approx(1.3)
     before, after = grid_of(truth)[rows >= 0], grid_of(released)
     for a in range(LEVELS + 1):
         became = np.bincount(after[before == a], minlength=LEVELS + 1)
         # 36 normal deviations: one beyond 5.6 in 1e6 tests or more
-        spread = np.sqrt(became.sum() * law[a] * (1 - law[a]))
-        assert (np.abs(became - became.sum() * law[a]) < 5.6 * spread).all()
+        spread = np.sqrt(became.sum() * channel[a] * (1 - channel[a]))
+        assert (np.abs(became - became.sum() * channel[a]) < 5.6 * spread).all()
     # A bare wrong share, the spread of the rest over six instead of five, would be noticed.
     before_nothing = np.bincount(after[before == 0], minlength=LEVELS + 1)
     planted = np.full(LEVELS + 1, math.exp(-1.3) / (LEVELS + 1)) * before_nothing.sum()
     assert (np.abs(before_nothing - planted) > 5.6 * np.sqrt(planted)).any()
-    asked = response_law(LEVELS, 1.3, asked=0.25)
-    assert asked == pytest.approx(0.25 * law + 0.75 * np.eye(LEVELS + 1)[0])
+    asked = response_channel(LEVELS, 1.3, asked=0.25)
+    assert asked == pytest.approx(0.25 * channel + 0.75 * np.eye(LEVELS + 1)[0])

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from hushrec.audit import linkage as module
-from hushrec.audit.attackers import response_law, substitution_law
+from hushrec.audit.attackers import response_channel, substitution_channel
 from hushrec.audit.linkage import linkage
 from hushrec.data.synthetic import netflix_like
 from hushrec.errors import ConfigError, DataError
 
 N, LEVELS = 2000, 5
-RAW = response_law(LEVELS, math.inf)
+RAW = response_channel(LEVELS, math.inf)
 
 
 def limit(mean):
@@ -40,7 +40,7 @@ def at_chance(result, factor=1.0):
 
 
 def test_rows_without_names_are_named_again(truth):
-    result = linkage(truth, truth, np.arange(N), law=RAW)
+    result = linkage(truth, truth, np.arange(N), channel=RAW)
     paper, better = result.attacks
     assert (paper.name, better.name) == ("Scoreboard-RH", "informed")
     assert better.first > 0.9
@@ -62,13 +62,13 @@ def test_the_attack_of_the_paper_needs_its_facts_right(truth):
 
 def test_the_informed_attacker_knows_how_much_he_must_doubt(truth):
     """Without that, half of his facts wrong would make him find under half, and misname as many."""
-    _, better = linkage(truth, truth, np.arange(N), law=RAW, wrong=4).attacks
+    _, better = linkage(truth, truth, np.arange(N), channel=RAW, wrong=4).attacks
     assert better.first > 0.7
     assert better.misnamed < 0.1
 
 
 def test_more_facts_name_more_people(truth):
-    found = [linkage(truth, truth, np.arange(N), law=RAW, known=n, wrong=0).named for n in (1, 2, 4, 8)]
+    found = [linkage(truth, truth, np.arange(N), channel=RAW, known=n, wrong=0).named for n in (1, 2, 4, 8)]
     assert all(np.diff(found) > 0)
 
 
@@ -77,7 +77,7 @@ def test_more_facts_name_more_people(truth):
 
 def test_rows_of_other_people_are_found_at_chance(truth):
     rows = np.random.default_rng(5).permutation(N)
-    result = linkage(truth, truth, rows, law=RAW)
+    result = linkage(truth, truth, rows, channel=RAW)
     assert at_chance(result)
     better = result.attacks[1]
     assert better.misnamed > 0.9  # he still finds the row that the facts are of
@@ -86,25 +86,25 @@ def test_rows_of_other_people_are_found_at_chance(truth):
 def test_responses_that_tell_nothing_are_found_at_chance(truth, responded):
     """Two people's eight cells, at ε = 0.01 each, change a chance by the factor e^0.16 at most."""
     released, rows, exponent = responded(truth, 0.01)
-    result = linkage(released, truth, rows, law=response_law(LEVELS, exponent))
+    result = linkage(released, truth, rows, channel=response_channel(LEVELS, exponent))
     assert at_chance(result, math.exp(2 * 8 * 0.01))
 
 
 def test_responses_that_leave_empty_cells_alone_are_noticed(truth, responded):
     """The planted fault: which items somebody rated comes out as it is, for any ε."""
     released, rows, exponent = responded(truth, 0.01, empty_cells_too=False)
-    law = response_law(LEVELS, exponent)
-    law[0] = np.eye(LEVELS + 1)[0]
-    result = linkage(released, truth, rows, law=law)
+    channel = response_channel(LEVELS, exponent)
+    channel[0] = np.eye(LEVELS + 1)[0]
+    result = linkage(released, truth, rows, channel=channel)
     assert not at_chance(result, math.exp(2 * 8 * 0.01))
     assert result.first > 0.2
 
 
 def test_the_less_noise_the_more_are_found(truth, responded):
-    raw, found = linkage(truth, truth, np.arange(N), law=RAW), []
+    raw, found = linkage(truth, truth, np.arange(N), channel=RAW), []
     for epsilon in (1, 3, 5, 12):
         released, rows, exponent = responded(truth, epsilon)
-        result = linkage(released, truth, rows, law=response_law(LEVELS, exponent))
+        result = linkage(released, truth, rows, channel=response_channel(LEVELS, exponent))
         found.append(result.first)
         if epsilon == 3:
             paper, better = result.attacks
@@ -123,14 +123,14 @@ def test_replaced_items_hide_few(truth, grid_of, published):
     moved[users[gone], rng.integers(0, grid.shape[1], gone.sum())] = grid[users[gone], items[gone]]
     moved[users[~gone], items[~gone]] = grid[users[~gone], items[~gone]]
     released, rows = published(moved, truth.domain)
-    law = substitution_law(released, 0.9)
+    channel = substitution_channel(released, 0.9)
     # What became of ratings, and of nothing, is what the law says; 1e5 ratings, so 0.01 is over 5 deviations.
     for symbols in (range(1, LEVELS + 1), [0]):
         cells = np.isin(grid, symbols)
         became = np.bincount(moved[cells], minlength=LEVELS + 1) / cells.sum()
         shares = np.bincount(grid[cells], minlength=LEVELS + 1) / cells.sum()
-        assert became == pytest.approx(shares @ law, abs=0.01)
-    assert linkage(released, truth, rows, law=law).named > 0.8
+        assert became == pytest.approx(shares @ channel, abs=0.01)
+    assert linkage(released, truth, rows, channel=channel).named > 0.8
 
 
 # Targets and facts
@@ -150,16 +150,18 @@ def test_facts_are_ratings_and_wrong_ones_of_items_that_were_not_rated(truth, gr
 def test_the_seed_alone_decides(truth, grid_of, published):
     shuffled = np.random.default_rng(1).permutation(N)
     again, _ = published(grid_of(truth)[np.argsort(shuffled)], truth.domain)
-    one = linkage(truth, truth, np.arange(N), law=RAW, targets=200)
-    assert one == linkage(truth, truth, np.arange(N), law=RAW, targets=200)
-    assert one == linkage(again, truth, shuffled, law=RAW, targets=200)  # the order of rows does not count
-    assert one != linkage(truth, truth, np.arange(N), law=RAW, targets=200, seed=1)
+    one = linkage(truth, truth, np.arange(N), channel=RAW, targets=200)
+    assert one == linkage(truth, truth, np.arange(N), channel=RAW, targets=200)
+    assert one == linkage(
+        again, truth, shuffled, channel=RAW, targets=200
+    )  # the order of rows does not count
+    assert one != linkage(truth, truth, np.arange(N), channel=RAW, targets=200, seed=1)
 
 
 def test_tables_in_blocks_change_nothing(truth, monkeypatch):
-    whole = linkage(truth, truth, np.arange(N), law=RAW, targets=50)
+    whole = linkage(truth, truth, np.arange(N), channel=RAW, targets=50)
     monkeypatch.setattr(module, "_AT_ONCE", 10_000)
-    assert linkage(truth, truth, np.arange(N), law=RAW, targets=50) == whole
+    assert linkage(truth, truth, np.arange(N), channel=RAW, targets=50) == whole
 
 
 def test_who_is_absent_is_not_found(truth, grid_of, published):
@@ -167,12 +169,12 @@ def test_who_is_absent_is_not_found(truth, grid_of, published):
     grid[::2] = 0
     released, rows = published(grid, truth.domain)
     assert (rows[::2] == -1).all()
-    result = linkage(released, truth, rows, law=RAW)
+    result = linkage(released, truth, rows, channel=RAW)
     people, *_ = module._facts(truth, 1000, 8, 2, seed=0)
     present = (rows[people] >= 0).mean()
     assert result.rows == N // 2
     assert present - 0.05 < result.first <= present
-    gone = linkage(released, truth, np.full(N, -1), law=RAW)
+    gone = linkage(released, truth, np.full(N, -1), channel=RAW)
     assert (gone.first, gone.named) == (0, 0)
 
 
@@ -183,7 +185,7 @@ def test_few_people_are_all_attacked():
 
 
 def test_the_result_says_that_it_is_private(truth):
-    text = str(linkage(truth, truth, np.arange(N), law=RAW, targets=100))
+    text = str(linkage(truth, truth, np.arange(N), channel=RAW, targets=100))
     assert text.startswith("NOT PRIVATE")
     assert "100 people among 2,000 published rows; 8 ratings known of each, 2 of them wrong" in text
     assert [line.split()[0] for line in text.splitlines()[-3:]] == ["Scoreboard-RH", "informed", "by"]
@@ -195,9 +197,9 @@ def test_the_result_says_that_it_is_private(truth):
         ({"known": 2}, ConfigError),
         ({"wrong": -1}, ConfigError),
         ({"targets": 0}, ConfigError),
-        ({"law": RAW[:, 1:]}, ConfigError),
-        ({"law": RAW * 2}, ConfigError),
-        ({"law": 2 * RAW - response_law(LEVELS, 1.0)}, ConfigError),
+        ({"channel": RAW[:, 1:]}, ConfigError),
+        ({"channel": RAW * 2}, ConfigError),
+        ({"channel": 2 * RAW - response_channel(LEVELS, 1.0)}, ConfigError),
         ({"known": 501}, DataError),
         ({"rows": np.arange(3)}, DataError),
         ({"rows": np.full(N, 5)}, DataError),
@@ -217,6 +219,6 @@ def test_other_catalogues_and_single_rows_are_refused(truth):
         linkage(other, truth, np.arange(N))
     with pytest.raises(DataError, match="two published rows"):
         linkage(truth.slice(0, 1), truth, np.full(N, -1))
-    for law in (lambda: response_law(LEVELS, -1), lambda: substitution_law(truth, 1.1)):
+    for channel in (lambda: response_channel(LEVELS, -1), lambda: substitution_channel(truth, 1.1)):
         with pytest.raises(ConfigError):
-            law()
+            channel()

@@ -10,11 +10,11 @@ def test_starting_a_ledger_is_asked_for_and_said_in_one_line(here, hushrec, budg
     lines = hushrec(fit(budget)).out.splitlines()
     assert lines[0] == "Started ledger.db: ε = 1 at δ = 1e-06 per user, add-remove, for one release"
     ledger = hr.Ledger.open("ledger.db")
-    assert (str(ledger.total), ledger.horizon) == ("ε = 1 at δ = 1e-06 per user, add-remove", 1)
+    assert (str(ledger.total), ledger.max_releases) == ("ε = 1 at δ = 1e-06 per user, add-remove", 1)
 
 
 def test_a_wrong_name_starts_no_ledger(release, hushrec, refused, budget):
-    hushrec("ledger extend ledger.db --epsilon 2 --horizon 2")
+    hushrec("ledger extend ledger.db --epsilon 2 --max-releases 2")
     before = sorted(Path.cwd().iterdir())
     line = f"fit train.csv --domain domain.json {budget} -o second.safetensors --ledger"
     text = refused(f"{line} leger.db")

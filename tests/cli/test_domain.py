@@ -43,7 +43,7 @@ def test_classes_of_privacy(here, hushrec, refused):
     line = "domain --items catalogue.csv --scale 1 5 1 --max-users 200 -o d.json"
     shown = hushrec(f"{line} --level strict=0.5 --level default=2").out
     assert "classes strict ε = 0.5, default ε = 2" in " ".join(shown.split())
-    assert hr.Domain.open("d.json").levels == {"strict": 0.5, "default": 2.0}
+    assert hr.Domain.open("d.json").privacy_classes == {"strict": 0.5, "default": 2.0}
     assert "--level strict=0.5" in refused(f"{line} --level strict")
     assert "must be a number" in refused(f"{line} --level strict=much")
     assert "more than once" in refused(f"{line} --level a=1 --level a=2")

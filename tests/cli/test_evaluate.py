@@ -20,7 +20,7 @@ def test_errors_are_the_librarys_and_flagged(release, hushrec):
 
 def test_against_another_release(release, hushrec, budget):
     more = "--ledger ledger.db -o other.safetensors --model global-effects"
-    hushrec("ledger extend ledger.db --epsilon 2 --horizon 2")
+    hushrec("ledger extend ledger.db --epsilon 2 --max-releases 2")
     hushrec(f"fit train.csv --domain domain.json {budget} {more}")
     shown = hushrec(f"evaluate films.safetensors --against other.safetensors {PARTS}").out
     assert "RMSE of films.safetensors minus that of other.safetensors: " in shown
@@ -45,9 +45,9 @@ def test_at_home_listed_people_fold_in(listing, hushrec):
     domain = hr.Domain.open("domain.json")
     parts = {"train": hr.load("train.csv", domain), "test": hr.load("test.csv", domain)}
     errors = []
-    for option, at_home in (("", False), ("--at-home", True)):
+    for option, fold_in in (("", False), ("--fold-in", True)):
         shown = hushrec(f"evaluate people.safetensors {PARTS} {option}").out
-        expected = hr.evaluate(hr.Release.open(listing), **parts, at_home=at_home)
+        expected = hr.evaluate(hr.Release.open(listing), **parts, fold_in=fold_in)
         line = next(line for line in shown.splitlines() if line.startswith("people.safetensors"))
         errors.append(line.split()[1])
         assert errors[-1] == f"{expected['rmse']:.4f}"

@@ -27,12 +27,12 @@ def test_a_release_its_statement_and_what_is_left(here, hushrec, budget):
 def test_a_second_fit_is_refused_until_the_owner_extends(release, hushrec, refused, budget):
     assert "hushrec ledger extend" in refused(fit(budget, out="second.safetensors"))
     assert not Path("second.safetensors").exists()
-    hushrec("ledger extend ledger.db --epsilon 2 --horizon 2")
+    hushrec("ledger extend ledger.db --epsilon 2 --max-releases 2")
     assert "Wrote second.safetensors" in hushrec(fit(budget, out="second.safetensors")).out
 
 
 def test_a_slot_that_was_released_gives_the_same_bytes(release, hushrec, budget):
-    hushrec(fit(budget, out="again.safetensors", more="--set rank=3 --slot 0"))
+    hushrec(fit(budget, out="again.safetensors", more="--set rank=3 --release-index 0"))
     assert Path("again.safetensors").read_bytes() == release.read_bytes()
 
 
@@ -40,7 +40,7 @@ def test_without_memory_no_ledger_is_started_and_what_was_released_is_there(
     release, hushrec, budget, monkeypatch
 ):
     monkeypatch.setattr(memory, "machine", lambda: (1, 1))
-    hushrec(fit(budget, out="again.safetensors", more="--set rank=3 --slot 0"))
+    hushrec(fit(budget, out="again.safetensors", more="--set rank=3 --release-index 0"))
     assert Path("again.safetensors").read_bytes() == release.read_bytes()
     Path("elsewhere").mkdir()
     command = fit(budget, ledger="elsewhere/new.db", out="other.safetensors")
@@ -62,8 +62,8 @@ def test_a_release_that_was_charged_is_not_lost_with_the_disk(here, hushrec, ref
     hushrec(f"ledger create ledger.db {budget}")
     with monkeypatch.context() as patch:
         patch.setattr("hushrec.release.artefact.Release.save", full)
-        assert "--slot 0 and another file" in refused(fit(budget))
-    assert "Wrote" in hushrec(fit(budget, more="--set rank=3 --slot 0")).out
+        assert "--release-index 0 and another file" in refused(fit(budget))
+    assert "Wrote" in hushrec(fit(budget, more="--set rank=3 --release-index 0")).out
 
 
 def test_what_was_dropped_is_told_under_the_confidential_heading_alone(here, hushrec, budget):

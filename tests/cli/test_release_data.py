@@ -56,7 +56,7 @@ def test_nobody_is_named_anywhere(here, hushrec):
 
 def test_a_slot_that_was_released_gives_the_same_data(here, hushrec):
     hushrec(command())
-    hushrec(command(out="again.parquet", more=f"{BUDGET} --slot 0"))
+    hushrec(command(out="again.parquet", more=f"{BUDGET} --release-index 0"))
     assert Path("again.parquet").read_bytes() == Path("released.parquet").read_bytes()
 
 
@@ -115,7 +115,7 @@ def test_groups_of_a_release_and_groups_of_the_ratings(here, hushrec, release):
         f"--groups-from {release} --ledger two.db --new-ledger -o covered.parquet"
     )
     assert ReleasedData.open("covered.parquet").statement.private
-    hushrec("ledger extend two.db --epsilon 5000 --horizon 2")
+    hushrec("ledger extend two.db --epsilon 5000 --max-releases 2")
     shown = hushrec(
         f"release-data train.csv --domain domain.json --method distance-based {NEAR} "
         "--set groups=ratings --ledger two.db -o open.parquet"
@@ -188,8 +188,8 @@ def test_data_that_were_charged_are_not_lost_with_the_disk(here, hushrec, refuse
     hushrec(f"ledger create ledger.db {BUDGET}")
     with monkeypatch.context() as patch:
         patch.setattr("hushrec.local.dataset_files.write", full)
-        assert "--slot 0 and another file" in refused(command())
-    assert "Wrote" in hushrec(command(more=f"{BUDGET} --slot 0")).out
+        assert "--release-index 0 and another file" in refused(command())
+    assert "Wrote" in hushrec(command(more=f"{BUDGET} --release-index 0")).out
 
 
 def test_large_data_that_could_not_be_written_are_lost_and_it_is_said(here, hushrec, refused, monkeypatch):

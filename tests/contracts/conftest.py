@@ -73,7 +73,7 @@ class Auditor:
             return watched(name, kept, of_rows(grant, name, values, scales))
 
         def watched_publish(query, grant, values):
-            if query.agreed:
+            if query.is_exact:
                 self._seen.exact.append((query.name, values.tobytes()))
             return publish(query, grant, values)
 

@@ -47,7 +47,7 @@ def run(code, *arguments):
 def releases():
     n, rng = 4, np.random.default_rng(0)
     common = {"item_effects": np.full(n, 3.0), "item_noise": np.ones(n)}
-    constants = {"user_mean": 0.0, "user_variance": 0.1, "level_noise": 1.0, "neighbours": 2.0}
+    constants = {"user_mean": 0.0, "user_variance": 0.1, "bias_noise": 1.0, "neighbours": 2.0}
     tensors = {
         "factors": {"item_factors": rng.normal(size=(n, 2))},
         "neighbours": {

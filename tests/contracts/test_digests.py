@@ -27,11 +27,11 @@ PROTECTED = [("user", "add-remove"), ("user", "replace"), ("rating", "add-remove
 SCALES = {"stars": (1, 5, 1), "tenths": (0, 10, 1)}
 MODELS = {
     "effects": lambda **form: hr.GlobalEffects(**form),
-    "released effects": lambda **form: hr.GlobalEffects(levels="released", **form),
+    "released effects": lambda **form: hr.GlobalEffects(user_biases="released", **form),
     "svd": lambda **form: hr.CovarianceSVD(rank=4, **form),
     "shrunk svd": lambda **form: hr.CovarianceSVD(rank=4, covariance={"cleaning": "shrink"}, **form),
-    "knn": lambda **form: hr.CovarianceKNN(rank=4, neighbours=5, **form),
-    "dense knn": lambda **form: hr.CovarianceKNN(neighbours=5, covariance={"cleaning": "none"}, **form),
+    "knn": lambda **form: hr.CovarianceKNN(rank=4, n_neighbours=5, **form),
+    "dense knn": lambda **form: hr.CovarianceKNN(n_neighbours=5, covariance={"cleaning": "none"}, **form),
     "input als": lambda **form: hr.InputPerturbationMF(rank=3, epochs=3, **form),
     "input sgd": lambda **form: hr.InputPerturbationMF(rank=3, epochs=3, solver="sgd", **form),
     "sgd": lambda **form: hr.PrivateSGD(rank=3, epochs=3, **form),
@@ -68,7 +68,7 @@ def machine():
 
 def world(scale, *, asked=False):
     users, items = [f"u{k:03d}" for k in range(60)], [f"i{k:02d}" for k in range(30)]
-    levels = {"levels": {"none": 0.0, "low": 1.0, "high": 8.0}} if asked else {}
+    levels = {"privacy_classes": {"none": 0.0, "low": 1.0, "high": 8.0}} if asked else {}
     domain = hr.Domain(items, scale=scale, cap=20, max_users=80, users=users, **levels)
     rng = np.random.default_rng(5)
     stars = np.arange(scale[0], scale[1] + scale[2] / 2, scale[2])
@@ -99,7 +99,7 @@ def booked(plan):
         + [getattr(m.event, name, None) for name in of]
         for m in plan.measurements
     ]
-    promised = [(level.asked, level.promised, level.weight) for level in plan.levels]
+    promised = [(level.asked, level.promised, level.weight) for level in plan.promises]
     return digest(*rows, plan.epsilon, plan.claimed_epsilon, promised, plan.budget.epsilon, plan.budget.delta)
 
 

@@ -30,7 +30,7 @@ from hushrec.privacy.accounting.accountant import (
     largest_rho,
 )
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.calibration import Target, gaussians
+from hushrec.privacy.accounting.calibration import Part, gaussians
 from hushrec.privacy.local.substitution import worst_per_slot
 from hushrec.statistics import sensitivity
 from hushrec.statistics.covariance_sums import CovarianceSums
@@ -91,7 +91,15 @@ def test_theorem_3_turns_false_at_the_stated_epsilon():
 def test_theorems_5_and_6(norm, stated):
     def sums(published):
         form = CovarianceSums(
-            of(1000), "rating", "add-remove", norm, published, clip=1.0, strength=20, contribution=1, offset=0
+            of(1000),
+            "rating",
+            "add-remove",
+            norm,
+            published,
+            clip=1.0,
+            strength=20,
+            contribution_cap=1,
+            offset=0,
         )
         return [query.sensitivity for query in form.queries()]
 
@@ -109,7 +117,7 @@ def test_theorems_5_and_6(norm, stated):
 )
 def test_sensitivities_of_the_defaults(unit, adjacency):
     sums = CovarianceSettings().sums(of(4000), budget(1.0, unit, adjacency), "l2", published=False)
-    shown = ["exact" if query.agreed else f"{query.sensitivity:.3g}" for query in sums.queries()]
+    shown = ["exact" if query.is_exact else f"{query.sensitivity:.3g}" for query in sums.queries()]
     assert row("models/covariance_svd.md", f"`{unit}`, {adjacency}") == shown
 
 
@@ -135,7 +143,7 @@ def test_defaults_of_settings(model):
         "covariance.clip": used.clip / of(100).scale.span,
         "covariance.strength": used.strength,
         "covariance.offset": used.offset,
-        "covariance.contribution": used.contribution,
+        "covariance.contribution": used.contribution_cap,
         "covariance.cleaning": CovarianceSettings().way(published=False),
     }
     stated = dict(re.findall(r"^\| `([\w.]+)` \| ([^|]+) \|", text(page), re.MULTILINE))
@@ -154,7 +162,7 @@ def shown(value):
 def test_contribution_to_the_effects(epsilon):
     stated = re.search(rf"(\d+) at ε = {epsilon:g}\b", text("models/global_effects.md"))
     sums = EffectSettings().sums(of(100), budget(epsilon), "l2", published=False)
-    assert int(stated[1]) == round(sums.contribution)
+    assert int(stated[1]) == round(sums.contribution_cap)
 
 
 @pytest.mark.parametrize("unit", ["rating", "user"])
@@ -196,7 +204,7 @@ def test_sensitivities_of_cells_and_levels(adjacency):
     name = {"replace": "ratings", "add-remove": "cells"}[adjacency]
     found = events(InputPerturbationMF(), "rating", adjacency)[name].event.sensitivity
     assert row("models/input_perturbation_mf.md", f"`rating`, {adjacency}", name)[0] == f"{found:g}"
-    levels = events(GlobalEffects(levels="released"), "rating", adjacency)
+    levels = events(GlobalEffects(user_biases="released"), "rating", adjacency)
     stated = row("models/global_effects.md", f"`rating`, {adjacency}", "user sums")[0]
     assert stated == f"{levels['user sums'].event.sensitivity:g}"
 
@@ -246,7 +254,7 @@ def test_rounds_of_the_certified_form(epsilon):
 
 def test_what_classes_are_promised():
     asked = {"none": 0.0, "strict": 0.5, "default": 2.0, "generous": 8.0}
-    domain = Domain(items=range(100), scale=(1, 5, 1), max_users=10_000, levels=asked)
+    domain = Domain(items=range(100), scale=(1, 5, 1), max_users=10_000, privacy_classes=asked)
     shown = str(PosteriorMF().plan(domain, budget(8.0))).split("\n\n")[-1]
     assert shown in text("personal.md")
     strict = next(line for line in shown.splitlines() if line.startswith("strict"))
@@ -258,7 +266,7 @@ def test_what_classes_are_promised():
 def test_the_least_epsilon_that_samples_can_show(delta, least):
     def planned(epsilon):
         allowed = Budget(epsilon=epsilon, delta=delta, unit="user", adjacency="add-remove")
-        return gaussians(allowed, [Target("a", 1.0, 2.0**-30, 1, 1.0, 0.1)])
+        return gaussians(allowed, [Part("a", 1.0, 2.0**-30, 1, 1.0, 0.1)])
 
     assert planned(least)
     with pytest.raises(BudgetError, match="let everybody take part"):

@@ -38,7 +38,7 @@ class World:
     cap: int = 500
     max_users: int = 20
     taste: str = "random"
-    levels: dict[str, float] | None = None
+    privacy_classes: dict[str, float] | None = None
 
     def ratings(self) -> Ratings:
         people = [f"u{n:03}" for n in range(self.users)]
@@ -48,13 +48,13 @@ class World:
             cap=self.cap,
             max_users=self.max_users,
             users=people,
-            levels=self.levels,
+            privacy_classes=self.privacy_classes,
         )
         rng = np.random.default_rng(5)
         rated = rng.random((self.users, self.items)) < 0.6
-        steps = rng.integers(0, domain.scale.levels, (self.users, self.items))
+        steps = rng.integers(0, domain.scale.n_values, (self.users, self.items))
         if self.taste == "one item, one star":
-            rated[:], steps[:] = False, domain.scale.levels - 1
+            rated[:], steps[:] = False, domain.scale.n_values - 1
             rated[:, 0] = True
         elif self.taste == "one person":
             rated[:] = False
@@ -73,8 +73,8 @@ class World:
             "rating": lo + step * steps[rows, columns].astype(np.float64),
         }
         schema = {"user_id": pl.String, "item_id": pl.String, "rating": pl.Float64}
-        if self.levels is not None:
-            table["epsilon"] = [[*self.levels][row % len(self.levels)] for row in rows]
+        if self.privacy_classes is not None:
+            table["epsilon"] = [[*self.privacy_classes][row % len(self.privacy_classes)] for row in rows]
             schema["epsilon"] = pl.String
         return hr.load(pl.DataFrame(table, schema=schema), domain)
 
@@ -115,7 +115,7 @@ WORLDS = {
     ),
     "one person": World(taste="one person"),
     "one person, huge": World(taste="one person", scale=(0, 1e6, 1e5)),
-    "classes": World(levels={"strict": 0.5, "usual": 2.0, "never": 0.0}),
+    "classes": World(privacy_classes={"strict": 0.5, "usual": 2.0, "never": 0.0}),
 }
 ODDEST = (
     "1 user, 1 item",
@@ -133,7 +133,7 @@ ODDEST = (
 )
 SHORT = ChainSettings(chains=2, epochs=12)
 MODELS: dict[str, list[Any]] = {
-    "GlobalEffects": [hr.GlobalEffects(), hr.GlobalEffects(levels="released")],
+    "GlobalEffects": [hr.GlobalEffects(), hr.GlobalEffects(user_biases="released")],
     "CovarianceSVD": [
         *(
             hr.CovarianceSVD(rank=2, covariance=CovarianceSettings(cleaning=way))
@@ -185,7 +185,7 @@ def configs(name: str) -> Iterator[Any]:
     for config in MODELS[name]:
         yield config
         if isinstance(config, Model):
-            noise = "gaussian" if config.law == "laplace" else "laplace"
+            noise = "gaussian" if config.noise_distribution == "laplace" else "laplace"
             for changed in (
                 {"noise": noise},
                 {"analysis": "published"},
@@ -201,7 +201,7 @@ def budgets(config: Any, losses: tuple[tuple[float, float], ...]) -> Iterator[Bu
     for unit, adjacency in KINDS:
         unsupported = isinstance(config, Model) and (unit, adjacency) not in config.supports
         for epsilon, delta in losses[:1] if unsupported else losses:
-            pure = getattr(config, "law", "laplace") == "laplace" and delta < 1e-200
+            pure = getattr(config, "noise_distribution", "laplace") == "laplace" and delta < 1e-200
             yield Budget(epsilon=epsilon, delta=0.0 if pure else delta, unit=unit, adjacency=adjacency)
 
 
@@ -293,7 +293,7 @@ def test_a_ledger_on_disk_books_what_is_released_and_nothing_else(name, tmp_path
     for number, budget in enumerate(budgets(config, ((20.0, 1e-11),))):
         (tmp_path / str(number)).mkdir()  # the ledger of one guarantee, apart from those of others
         total = budget.model_copy(update={"epsilon": 4e6})
-        ledger = Ledger.create(tmp_path / str(number) / "ledger.db", total, horizon=100)
+        ledger = Ledger.create(tmp_path / str(number) / "ledger.db", total, max_releases=100)
         made = 0
         for world in ("1 user, 1 item", "width 1e-12", "all alike, tiny", "one person, huge", "nobody"):
             with contextlib.suppress(HushrecError):
@@ -301,7 +301,7 @@ def test_a_ledger_on_disk_books_what_is_released_and_nothing_else(name, tmp_path
                 verb(WORLDS[world].ratings(), config, budget, ledger=ledger)
                 made += 1
         states = collections.Counter(entry.state for entry in ledger.entries())
-        assert len({entry.slot for entry in ledger.entries()}) == made
+        assert len({entry.release_index for entry in ledger.entries()}) == made
         assert set(states) <= {"published"}
 
 

@@ -10,28 +10,28 @@ import pytest
 import hushrec
 import hushrec as hr
 from hushrec.estimation.noisy_ratings import NoisyRatings
-from hushrec.models.phases.biases import AverageSettings
+from hushrec.models.phases.biases import BiasSettings
 from hushrec.statistics.cells import Cells
 from hushrec.statistics.factor_sums import FactorSums
 from hushrec.statistics.item_sums import EffectSums
-from hushrec.statistics.person_gradients import HomeGradients
+from hushrec.statistics.person_gradients import RidgeGradients
 from hushrec.statistics.residuals import Residuals
 
 USER, RATING, STARS = ("user", "add-remove"), ("rating", "add-remove"), ("rating", "replace")
 MODELS = {
     "effects": hr.GlobalEffects(),
-    "levels": hr.GlobalEffects(levels="released"),
+    "promises": hr.GlobalEffects(user_biases="released"),
     "perturbed": hr.InputPerturbationMF(rank=2, epochs=2),
-    "sgd": hr.PrivateSGD(rank=2, epochs=2, contribution=0.01),
+    "sgd": hr.PrivateSGD(rank=2, epochs=2, clip_norm=0.01),
     "als": hr.PrivateALS(rank=2, epochs=2),
-    "posterior": hr.PosteriorMF(rank=2, rounds=2, contribution=0.01),
+    "posterior": hr.PosteriorMF(rank=2, rounds=2, clip_norm=0.01),
 }
-NEW = ("levels", "perturbed", "sgd", "als")
+NEW = ("promises", "perturbed", "sgd", "als")
 CASES = [
     (name, protected)
     for name, model in MODELS.items()
     for protected in (RATING, STARS, USER)
-    if protected in model.supports and (name, protected) != ("levels", USER)
+    if protected in model.supports and (name, protected) != ("promises", USER)
 ]
 
 
@@ -158,11 +158,11 @@ def test_a_cap_where_single_ratings_are_protected_is_found(planted, world):
 def test_what_neighbours_do_not_agree_on_is_found(planted):
     """Counts are public where only the value of a rating changes; where a rating is added they are not."""
 
-    def agreed(queries, sums):
+    def is_exact(queries, sums):
         for query in queries(sums):
             yield dataclasses.replace(query, sensitivity=0.0) if query.name == "item counts" else query
 
-    planted(EffectSums, "queries", agreed, None, RATING)
+    planted(EffectSums, "queries", is_exact, None, RATING)
 
 
 # -- faults that private matrix factorisation might have --------------------------------------------------
@@ -176,18 +176,18 @@ def test_an_exact_count_of_a_persons_ratings_is_found(planted, model):
         counts = np.diff(data.roster_indptr()).astype(np.float64)
         return measure(settings, data, *rest, **named)._replace(user_counts=counts)
 
-    planted(AverageSettings, "measure", exact, "another artefact", RATING, model=model)
+    planted(BiasSettings, "measure", exact, "another artefact", RATING, model=model)
 
 
 @pytest.mark.parametrize(
     ("model", "protected"),
-    [case for case in CASES if case[0] in NEW and case[1] != USER and case != ("levels", STARS)],
+    [case for case in CASES if case[0] in NEW and case[1] != USER and case != ("promises", STARS)],
     ids=str,
 )
 def test_residuals_around_exact_averages_are_found(planted, model, protected):
     """One rating would move the residuals of everybody who rated the item.
 
-    Not for released levels under ``replace``: with an L2 norm the booked change of one covers these.
+    Not for released biases under ``replace``: with an L2 norm the booked change of one covers these.
     """
 
     def exact(entries, residuals, data, item_effects, user_effects):
@@ -220,10 +220,10 @@ def test_a_threshold_that_depends_on_the_data_is_found(planted):
 
 def test_gradients_at_home_that_are_not_clipped_are_found(planted):
     def careless(measure, home, *arguments):
-        wide = dataclasses.replace(home, contribution=1000.0)
+        wide = dataclasses.replace(home, clip_norm=1000.0)
         return measure(wide, *arguments) * round(wide.step / home.step)
 
-    planted(HomeGradients, "measure", careless, "further away", USER, model="sgd")
+    planted(RidgeGradients, "measure", careless, "further away", USER, model="sgd")
 
 
 @pytest.mark.parametrize("model", ["sgd", "als"])

@@ -17,15 +17,15 @@ USER, RATING, STARS = ("user", "add-remove"), ("rating", "add-remove"), ("rating
 MODELS = {
     "effects": (hr.GlobalEffects, {}),
     "svd": (hr.CovarianceSVD, {"rank": 2}),
-    "knn": (hr.CovarianceKNN, {"rank": 2, "neighbours": 2}),
-    "dense knn": (hr.CovarianceKNN, {"neighbours": 2, "covariance": {"cleaning": "none"}}),
+    "knn": (hr.CovarianceKNN, {"rank": 2, "n_neighbours": 2}),
+    "dense knn": (hr.CovarianceKNN, {"n_neighbours": 2, "covariance": {"cleaning": "none"}}),
     "shrunk svd": (hr.CovarianceSVD, {"rank": 2, "covariance": {"cleaning": "shrink"}}),
-    "levels": (hr.GlobalEffects, {"levels": "released"}),
+    "levels": (hr.GlobalEffects, {"user_biases": "released"}),
     "perturbed": (hr.InputPerturbationMF, {"rank": 2, "epochs": 2}),
     "perturbed sgd": (hr.InputPerturbationMF, {"rank": 2, "epochs": 2, "solver": "sgd"}),
-    "sgd": (hr.PrivateSGD, {"rank": 2, "epochs": 2, "contribution": 0.01}),
+    "sgd": (hr.PrivateSGD, {"rank": 2, "epochs": 2, "clip_norm": 0.01}),
     "als": (hr.PrivateALS, {"rank": 2, "epochs": 2}),
-    "posterior": (hr.PosteriorMF, {"rank": 2, "rounds": 2, "contribution": 0.01}),
+    "posterior": (hr.PosteriorMF, {"rank": 2, "rounds": 2, "clip_norm": 0.01}),
 }
 NEW = ("levels", "perturbed", "sgd", "als")
 CASES = [
@@ -84,7 +84,7 @@ def test_neighbours_cannot_be_told_apart_in_any_setting(
     auditor, world, protected, model, analysis, noise, epsilon
 ):
     fitted = built(model, analysis=analysis, noise=noise)
-    if fitted.law != noise or (
+    if fitted.noise_distribution != noise or (
         analysis == "published" and protected == USER and model in ("sgd", "posterior")
     ):
         return  # refused, which has tests of its own

@@ -28,12 +28,12 @@ POWERS = {  # of the unit that a part of a release is in
     "item_means": 1,
     "user_mean": 1,
     "user_variance": 2,
-    "level_noise": 2,
+    "bias_noise": 2,
     "neighbours": 0,
 }
 MODELS = {
     "effects": hr.GlobalEffects(),
-    "levels": hr.GlobalEffects(levels="released"),
+    "levels": hr.GlobalEffects(user_biases="released"),
     "knn": hr.CovarianceKNN(rank=3),
     "knn, as it is": hr.CovarianceKNN(covariance=CovarianceSettings(cleaning="none")),
     "svd": hr.CovarianceSVD(rank=3),

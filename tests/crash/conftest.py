@@ -75,14 +75,14 @@ def started(path: Path) -> Ledger:
     return Ledger.open(path)
 
 
-def publish(path: Path, slot: int) -> None:
+def publish(path: Path, release_index: int) -> None:
     """A whole release, as a model makes it: look up, or charge, draw, store; then the file; then the mark."""
-    ledger = started(path) if slot == 0 else Ledger.open(path)
-    target = path.with_name(f"release{slot}.safetensors")
-    artefact = ledger.stored(PLAN, slot)
+    ledger = started(path) if release_index == 0 else Ledger.open(path)
+    target = path.with_name(f"release{release_index}.safetensors")
+    artefact = ledger.stored(PLAN, release_index)
     grant = None
     if artefact is None:
-        grant = ledger.charge(PLAN, slot)
+        grant = ledger.charge(PLAN, release_index)
         zeros = np.zeros(16, dtype=np.int64)
         noisy = grant.release(Bounded("sums", zeros, 1.0, "l2", 2**-6))
         statement = json.dumps({"statement": {"ledger": grant.ledger}})
@@ -104,9 +104,13 @@ def check(path: Path) -> None:
     assert ledger.spent == PLAN.spent * len(entries)
     assert ledger.spent.epsilon(TOTAL.delta) <= TOTAL.epsilon
     for release in path.parent.glob("*.safetensors"):
-        slot = int(release.stem.removeprefix("release"))
-        assert [e.state for e in entries if e.slot == slot and e.state in ("sampled", "published")] != []
-        assert ledger.stored(PLAN, slot) == release.read_bytes()
+        release_index = int(release.stem.removeprefix("release"))
+        assert [
+            e.state
+            for e in entries
+            if e.release_index == release_index and e.state in ("sampled", "published")
+        ] != []
+        assert ledger.stored(PLAN, release_index) == release.read_bytes()
 
 
 @pytest.fixture

@@ -24,9 +24,11 @@ BUDGET = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
 CONFIG = hr.PrivateSGD(rank=2, epochs=3)
 
 
-def fit(folder, slot):
+def fit(folder, release_index):
     ledger, checkpoint = folder / "ledger.db", folder / "checkpoint"
-    release = hr.fit(RATINGS, CONFIG, BUDGET, ledger=ledger, slot=slot, checkpoint=checkpoint)
+    release = hr.fit(
+        RATINGS, CONFIG, BUDGET, ledger=ledger, release_index=release_index, checkpoint=checkpoint
+    )
     release.save(folder / "release.safetensors")
 
 
@@ -74,34 +76,34 @@ def told(folder, statuses, states=()):
     }
 
 
-def killed(folder, point, passes=1, slot=None, fault=None):
+def killed(folder, point, passes=1, release_index=None, fault=None):
     """Kill a fit at a point, and call it again."""
 
     def first():
         armed(point, passes)
-        fit(folder, slot)
+        fit(folder, release_index)
 
     def second():
         if fault == "fresh key":
             (folder / "checkpoint" / "key").unlink()
         if fault == "keys of the process":
             Checkpoint.key = lambda checkpoint, name="", purpose="noise": os.urandom(32)
-        fit(folder, slot)
+        fit(folder, release_index)
 
     before = status(child(first))
     states = len(list((folder / "checkpoint").glob("*.safetensors")))
     return told(folder, [before, status(child(second))], states)
 
 
-def hounded(folder, delays, slot=None):
+def hounded(folder, delays, release_index=None):
     """Kill a fit after each delay in turn, and call it again; then let it end."""
     statuses = []
     for delay in delays:
-        number = child(lambda: fit(folder, slot))
+        number = child(lambda: fit(folder, release_index))
         time.sleep(delay)
         os.kill(number, signal.SIGKILL)
         statuses.append(status(number))
-    statuses.append(status(child(lambda: fit(folder, slot))))
+    statuses.append(status(child(lambda: fit(folder, release_index))))
     return told(folder, statuses)
 
 
@@ -109,7 +111,7 @@ def main(root):
     """Every scenario starts with copies of one ledger and one key."""
     ledger = root / "ledger.db"
     sampler()  # proves itself once here, and not in every child
-    hr.Ledger.create(ledger, hr.Budget(**BUDGET.model_dump() | {"epsilon": 9.0}), horizon=9)
+    hr.Ledger.create(ledger, hr.Budget(**BUDGET.model_dump() | {"epsilon": 9.0}), max_releases=9)
     found = {}
     for name, scenario in json.load(sys.stdin).items():
         folder = root / name

@@ -18,10 +18,10 @@ pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threade
 @pytest.fixture
 def whole(path: Path, crash) -> bytes:
     """A ledger with three charges in three states, as bytes."""
-    ledger = Ledger.create(path, crash.total, horizon=9)
+    ledger = Ledger.create(path, crash.total, max_releases=9)
     grants = [ledger.charge(crash.plan) for _ in range(3)]
     ledger.sampled(grants[0], b"factors" * 1000)
-    ledger.burn(grants[1])
+    ledger.forfeit(grants[1])
     return path.read_bytes()
 
 
@@ -63,7 +63,7 @@ def test_without_the_chain_flipped_bits_would_deceive(
     """A planted fault: records are replayed and not verified."""
     from hushrec.privacy.ledger.history import History
 
-    at = whole.index(b'"slot":2')
+    at = whole.index(b'"release_index":2')
     path.write_bytes(whole[: at + 7] + b"7" + whole[at + 8 :])
     with pytest.raises(LedgerError):
         view(path)
@@ -75,7 +75,7 @@ def test_without_the_chain_flipped_bits_would_deceive(
         history._hashes.append(digest)
 
     monkeypatch.setattr(History, "load", gullible)
-    assert {entry.slot for entry in view(path)[1]} == {0, 1, 7}  # type: ignore[attr-defined]
+    assert {entry.release_index for entry in view(path)[1]} == {0, 1, 7}  # type: ignore[attr-defined]
 
 
 def test_a_truncated_ledger_is_refused(path: Path, whole: bytes) -> None:
@@ -107,7 +107,7 @@ def spend_until_refused(path: Path, crash) -> int:
 
 
 def test_a_full_disk_grants_nothing(path: Path, crash, monkeypatch: pytest.MonkeyPatch) -> None:
-    Ledger.create(path, crash.total.model_copy(update={"epsilon": 1000.0}), horizon=10**6)
+    Ledger.create(path, crash.total.model_copy(update={"epsilon": 1000.0}), max_releases=10**6)
     connect = sqlite._connect
 
     def cramped(where: str) -> sqlite3.Connection:
@@ -126,7 +126,7 @@ def test_a_full_disk_grants_nothing(path: Path, crash, monkeypatch: pytest.Monke
 
 
 def test_a_file_that_may_not_grow_grants_nothing(path: Path, crash) -> None:
-    Ledger.create(path, crash.total.model_copy(update={"epsilon": 1000.0}), horizon=10**6)
+    Ledger.create(path, crash.total.model_copy(update={"epsilon": 1000.0}), max_releases=10**6)
 
     def work() -> None:
         soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -150,7 +150,7 @@ def test_a_really_full_disk_grants_nothing(tmp_path: Path, crash) -> None:
         pytest.skip("mounting is not permitted here")
     try:
         path = disk / "ledger.db"
-        Ledger.create(path, crash.total.model_copy(update={"epsilon": 1000.0}), horizon=10**6)
+        Ledger.create(path, crash.total.model_copy(update={"epsilon": 1000.0}), max_releases=10**6)
         grants = spend_until_refused(path, crash)
         copy = tmp_path / "copy"
         subprocess.run(["cp", "-r", disk, copy], check=True)

@@ -83,14 +83,14 @@ def test_the_check_finds_a_charge_that_was_forgotten(path: Path, crash) -> None:
 
 def kill_at_any_moment(path: Path, crash, rounds: int) -> int:
     """Kill a child that publishes slot after slot, each round a little later; returns the kills."""
-    Ledger.create(path, crash.total.model_copy(update={"epsilon": 1000.0}), horizon=100_000)
+    Ledger.create(path, crash.total.model_copy(update={"epsilon": 1000.0}), max_releases=100_000)
     kills = 0
     for number in range(rounds):
         first = 1 + number * 1000
 
         def work(first: int = first) -> None:
-            for slot in range(first, first + 8):
-                crash.publish(path, slot)
+            for release_index in range(first, first + 8):
+                crash.publish(path, release_index)
 
         child = crash.fork(work)
         time.sleep(0.002 + 0.0017 * (number % 40))
@@ -98,8 +98,8 @@ def kill_at_any_moment(path: Path, crash, rounds: int) -> int:
         kills += crash.status(child) == crash.killed
         ledger = Ledger.open(path)
         for release in path.parent.glob("*.safetensors"):
-            slot = int(release.stem.removeprefix("release"))
-            assert ledger.stored(crash.plan, slot) == release.read_bytes()
+            release_index = int(release.stem.removeprefix("release"))
+            assert ledger.stored(crash.plan, release_index) == release.read_bytes()
     assert ledger.spent == crash.plan.spent * len(ledger.entries())
     return kills
 

@@ -23,7 +23,7 @@ import os, signal, sys
 import hushrec.data.packed.blocks as blocks
 from hushrec.data.domain import Domain
 from hushrec.data.packed.pack import load_blocks
-from hushrec.data.packed.partitions import Spool
+from hushrec.data.packed.partitions import Partitions
 
 def dies(owner, name, calls, after):
     real, left = getattr(owner, name), [calls]
@@ -45,9 +45,9 @@ print("started", flush=True)
 load_blocks([sys.argv[1]] * 3, domain, "packed", ratings_per_block=500)
 """
 MOMENTS = {
-    "records set aside": '(Spool, "add", 1, True)',
-    "all records set aside": '(Spool, "add", 3, True)',
-    "a part taken back": '(Spool, "take", 1, True)',
+    "records set aside": '(Partitions, "add", 1, True)',
+    "all records set aside": '(Partitions, "add", 3, True)',
+    "a part taken back": '(Partitions, "take", 1, True)',
     "one block written": '(blocks, "_written", 1, True)',
     "some blocks written": '(blocks, "_written", 3, True)',
     "a file just created": '(blocks, "_sha256", 1, False)',
@@ -152,7 +152,7 @@ def test_a_disk_without_room_is_told(here, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("hushrec.data.packed.partitions.Spool.add", full)
+    monkeypatch.setattr("hushrec.data.packed.partitions.Partitions.add", full)
     with pytest.raises(DataError, match="No space left on device; make room"):
         load_blocks("../source/r.csv", DOMAIN, "packed")
     monkeypatch.setattr("tempfile.TemporaryFile", full)

@@ -39,7 +39,7 @@ def spend(path: Path, crash, attempts: int) -> int:
 def test_eight_processes_spend_one_budget_exactly(path: Path, crash) -> None:
     expected = affordable(crash, crash.total)
     assert expected > 8
-    Ledger.create(path, crash.total, horizon=1000)
+    Ledger.create(path, crash.total, max_releases=1000)
     assert spend(path, crash, 5) == expected
     ledger = Ledger.open(path)
     assert len(ledger.entries()) == expected
@@ -59,7 +59,7 @@ def test_a_ledger_that_compares_nothing_would_be_overspent(
     path: Path, crash, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = affordable(crash, crash.total)
-    Ledger.create(path, crash.total, horizon=1000)
+    Ledger.create(path, crash.total, max_releases=1000)
     for part in (history, charging):
         monkeypatch.setattr(part, "counted", lambda spent, route, delta: 0)
     assert spend(path, crash, 5) == 40 > expected
@@ -70,5 +70,5 @@ def test_eight_processes_forty_times_each(path: Path, crash) -> None:
     total = crash.total.model_copy(update={"epsilon": 8.0})
     expected = affordable(crash, total)
     assert 100 < expected < 320
-    Ledger.create(path, total, horizon=1000)
+    Ledger.create(path, total, max_releases=1000)
     assert spend(path, crash, 40) == expected == len(Ledger.open(path).entries())

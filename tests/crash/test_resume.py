@@ -35,14 +35,14 @@ POINTS: dict[str, dict[str, Any]] = {
     "in the last round": {"point": "after-sample", "passes": 7},
     "while it is kept": {"point": "inside-keep", "passes": 6},
     "between two rounds": {"point": "after-keep", "passes": 6},
-    "in a slot": {"point": "after-keep", "passes": 5, "slot": 0},
-    "after-shred": {"point": "after-shred", "slot": 0},
+    "in a slot": {"point": "after-keep", "passes": 5, "release_index": 0},
+    "after-shred": {"point": "after-shred", "release_index": 0},
 }
 """PrivateSGD of three rounds: four measurements of averages, then a gradient a round."""
 
 WHOLE: dict[str, dict[str, Any]] = {
     "uninterrupted": {"delays": []},
-    "uninterrupted in a slot": {"delays": [], "slot": 0},
+    "uninterrupted in a slot": {"delays": [], "release_index": 0},
 }
 
 FAULTS: dict[str, dict[str, Any]] = {
@@ -68,7 +68,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, An
 
 def whole_of(outcomes: dict[str, dict[str, Any]], scenario: dict[str, Any]) -> dict[str, Any]:
     """The fit that nobody killed; the slot that is asked for is part of what the noise depends on."""
-    return outcomes["uninterrupted in a slot" if "slot" in scenario else "uninterrupted"]
+    return outcomes["uninterrupted in a slot" if "release_index" in scenario else "uninterrupted"]
 
 
 def went_on(outcome: dict[str, Any], whole: dict[str, Any]) -> bool:
@@ -113,11 +113,11 @@ def test_every_failpoint_of_a_checkpoint_is_rehearsed(crash) -> None:
 @pytest.mark.full
 def test_kills_at_any_moment_end_in_the_same_bytes(tmp_path: Path) -> None:
     hounds = {
-        f"hounded {n}": {"delays": [0.01 + 0.007 * ((7 * n + k) % 31) for k in range(6)], "slot": 0}
+        f"hounded {n}": {"delays": [0.01 + 0.007 * ((7 * n + k) % 31) for k in range(6)], "release_index": 0}
         for n in range(12)
     }
     found = played(tmp_path, WHOLE | hounds)
-    whole = whole_of(found, {"slot": 0})
+    whole = whole_of(found, {"release_index": 0})
     assert all(went_on(found[name], whole) and found[name]["statuses"][-1] == 0 for name in hounds)
     assert sum(found[name]["statuses"].count(-signal.SIGKILL) for name in hounds) > 12
 

@@ -56,17 +56,17 @@ def test_a_fit_that_fails_burns_its_charge_and_says_so(world, budget, tmp_path, 
         raise ArithmeticError("planted")
 
     monkeypatch.setattr(low_rank, "weighted_factors", fail)
-    ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(9.0), horizon=2)
+    ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(9.0), max_releases=2)
     with pytest.raises(ArithmeticError) as caught:
         hr.fit(world[0], hr.CovarianceSVD(rank=4), budget(1.0), ledger=ledger)
     assert "stays spent" in caught.value.__notes__[0]
-    assert {entry.state for entry in ledger.entries()} == {"burnt"}
+    assert {entry.state for entry in ledger.entries()} == {"forfeited"}
 
 
 def test_a_started_ledger_has_the_plans_budget_for_one_release(small, budget, tmp_path):
     planned = hr.plan(GlobalEffects(), small.domain, budget(1.0))
     made = start(tmp_path / "ledger.db", planned)
-    assert (made.total, made.horizon, made.entries()) == (budget(1.0), 1, ())
+    assert (made.total, made.max_releases, made.entries()) == (budget(1.0), 1, ())
     before = (tmp_path / "ledger.db").read_bytes()
     with pytest.raises(LedgerError, match="there is a ledger already"):
         start(tmp_path / "ledger.db", planned)

@@ -15,7 +15,7 @@ from hushrec.local.randomized_response import RandomizedResponse
 from hushrec.models.base import Model
 from hushrec.models.global_effects import GlobalEffects
 from hushrec.models.input_perturbation_mf import InputPerturbationMF
-from hushrec.models.phases.biases import AverageSettings
+from hushrec.models.phases.biases import BiasSettings
 from hushrec.privacy.ledger.caveats import CLAIMED, CONDITIONAL, conditional
 from hushrec.release.artefact import Release
 from hushrec.release.statement import Statement
@@ -34,8 +34,8 @@ class Boastful(GlobalEffects):
     def queries(self, domain, budget):
         return [*super().queries(domain, budget), (Query("means", 1e-4, "l2", 2.0**-30, 12), 1.0)]
 
-    def own_shares(self, budget):
-        return {**super().own_shares(budget), "means": 1.0}
+    def default_split(self, budget):
+        return {**super().default_split(budget), "means": 1.0}
 
     def release(self, ratings, budget, grant):
         made = super().release(ratings, budget, grant)
@@ -51,7 +51,7 @@ class Mixed(GlobalEffects, Mixin):
     """Two strangers."""
 
 
-class Averages(AverageSettings):
+class Biases(BiasSettings):
     """Settings within settings."""
 
 
@@ -76,7 +76,7 @@ def budget(epsilon=1.0, **changes):
 @pytest.fixture(scope="module")
 def ledger(tmp_path_factory):
     path = tmp_path_factory.mktemp("ledger") / "ledger.db"
-    return hr.Ledger.create(path, budget(8.0), horizon=4)
+    return hr.Ledger.create(path, budget(8.0), max_releases=4)
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +123,7 @@ def test_files_and_ledgers_keep_the_claim(releases, world, ledger):
         read = Release.from_bytes(release.to_bytes()).statement
         assert read == release.statement
         assert Statement.from_json(json.loads(json.dumps(read.to_json()))) == read
-    again = hr.fit(world, Boastful(), budget(), ledger=ledger, slot=1)
+    again = hr.fit(world, Boastful(), budget(), ledger=ledger, release_index=1)
     assert again.to_bytes() == releases[1].to_bytes()
 
 
@@ -191,10 +191,10 @@ def test_strange_settings_and_domains_count_too(world):
     assert foreign(GlobalEffects()) == ()
     strange = Boxes(**world.domain.model_dump())
     assert foreign(GlobalEffects(), strange) == (f"{__name__}.Boxes",)
-    config = InputPerturbationMF(averages=Averages(), rank=2)
+    config = InputPerturbationMF(averages=Biases(), rank=2)
     whole = budget(1.0, unit="rating")
     listed = Domain(items=world.domain.items, users=["a", "b"], scale=(1, 5, 1), max_users=10)
-    assert signed(config.plan(listed, whole), config, listed).foreign == (f"{__name__}.Averages",)
+    assert signed(config.plan(listed, whole), config, listed).foreign == (f"{__name__}.Biases",)
 
 
 def test_a_claim_hidden_in_a_file_is_no_ground(releases):

@@ -25,8 +25,8 @@ class Rows(GlobalEffects):
         rows = Query("rows", 1.0, "l2", 2.0**-20, 60, claimed=1.0)
         return [*super().queries(domain, budget), (rows, 0.5)]
 
-    def own_shares(self, budget) -> Mapping[str, float]:
-        return {**super().own_shares(budget), "rows": 0.5}
+    def default_split(self, budget) -> Mapping[str, float]:
+        return {**super().default_split(budget), "rows": 0.5}
 
     def plan(self, domain, budget) -> Plan:
         usual = GlobalEffects(analysis="published").plan(domain, budget)

@@ -34,7 +34,7 @@ def small():
 def call(small, budget, tmp_path):
     """The call of a fit with a checkpoint, but for what is named."""
     total = budget(9.0)
-    hr.Ledger.create(tmp_path / "ledger.db", total, horizon=9)
+    hr.Ledger.create(tmp_path / "ledger.db", total, max_releases=9)
 
     def fit(ratings=small, config=None, epsilon=1.0, ledger="ledger.db", **options):
         options.setdefault("checkpoint", tmp_path / "checkpoint")
@@ -50,28 +50,30 @@ def spent_once(folder, plan):
 
 
 @pytest.mark.parametrize("error", [ArithmeticError("planted"), KeyboardInterrupt()])
-@pytest.mark.parametrize("slot", [None, 3])
-def test_a_stopped_fit_goes_on_under_its_charge(call, small, budget, tmp_path, error, slot):
+@pytest.mark.parametrize("release_index", [None, 3])
+def test_a_stopped_fit_goes_on_under_its_charge(call, small, budget, tmp_path, error, release_index):
     stops.append(error)
     with pytest.raises(type(error)) as caught:
-        call(slot=slot)
+        call(release_index=release_index)
     assert "stays open" in caught.value.__notes__[0]
     ledger = hr.Ledger.open(tmp_path / "ledger.db")
     assert {entry.state for entry in ledger.entries()} == {"charged"}
-    release = call(slot=slot)
+    release = call(release_index=release_index)
     assert release.statement.caveat.startswith("AUTHOR'S CLAIM: ")  # and nothing worse
-    assert release.statement.ledger["slot"] == (slot or 0)
+    assert release.statement.ledger["release_index"] == (release_index or 0)
     assert {entry.state for entry in ledger.entries()} == {"published"}
     assert spent_once(tmp_path, hr.plan(Stopped(), small.domain, budget(1.0)))
     assert not (tmp_path / "checkpoint").exists()
-    assert ledger.stored(hr.plan(Stopped(), small.domain, budget(1.0)), slot or 0) == release.to_bytes()
+    assert (
+        ledger.stored(hr.plan(Stopped(), small.domain, budget(1.0)), release_index or 0) == release.to_bytes()
+    )
 
 
 def test_without_a_checkpoint_a_stopped_fit_is_burnt(call, tmp_path):
     stops.append(KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
         call(checkpoint=None)
-    assert {entry.state for entry in hr.Ledger.open(tmp_path / "ledger.db").entries()} == {"burnt"}
+    assert {entry.state for entry in hr.Ledger.open(tmp_path / "ledger.db").entries()} == {"forfeited"}
 
 
 def stopped(call):
@@ -83,7 +85,7 @@ def stopped(call):
 def test_other_ratings_are_refused(call, small, tmp_path):
     stopped(call)
     steps = small.steps.copy()
-    steps[7] = (steps[7] + 1) % small.domain.scale.levels
+    steps[7] = (steps[7] + 1) % small.domain.scale.n_values
     moved = hr.Ratings(small.domain, small.users, small.indptr, small.items, steps)
     fewer = small.select(np.arange(small.n_ratings) != 3)
     renamed = hr.Ratings(small.domain, small.users + "x", small.indptr, small.items, small.steps)
@@ -107,7 +109,7 @@ def test_a_digest_that_looks_at_nothing_would_let_them_pass(call, small, tmp_pat
         {"config": Stopped(shares={"item sums": 0.9})},
         {"config": GlobalEffects()},
         {"epsilon": 2.0},
-        {"slot": 0},
+        {"release_index": 0},
     ],
 )
 def test_other_settings_are_refused(call, change, tmp_path):
@@ -152,9 +154,9 @@ class Drawing(hr.MatrixFactorization):
     """A baseline that keeps a state of its own, and is stopped once."""
 
     def release(self, ratings, budget, grant):
-        state = grant.checkpoint.recall("chain")
+        state = grant.checkpoint.load_state("chain")
         drawn.append(grant.checkpoint.key_for("chain") if state is None else state.arrays["key"].tobytes())
-        grant.checkpoint.keep("chain", {"key": np.frombuffer(drawn[-1], np.uint8)}, {"round": 1})
+        grant.checkpoint.save_state("chain", {"key": np.frombuffer(drawn[-1], np.uint8)}, {"round": 1})
         if stops:
             raise stops.pop()
         return super().release(ratings, budget, grant)
@@ -204,12 +206,12 @@ def killed_before_the_mark(monkeypatch, make):
             make()
 
 
-@pytest.mark.parametrize("slot", [None, 2])
-def test_a_resumed_fit_whose_release_is_handed_out_is_published(call, tmp_path, monkeypatch, slot):
-    killed_before_the_mark(monkeypatch, lambda: call(slot=slot))
+@pytest.mark.parametrize("release_index", [None, 2])
+def test_a_resumed_fit_whose_release_is_handed_out_is_published(call, tmp_path, monkeypatch, release_index):
+    killed_before_the_mark(monkeypatch, lambda: call(release_index=release_index))
     ledger = hr.Ledger.open(tmp_path / "ledger.db")
     assert {entry.state for entry in ledger.entries()} == {"sampled"}
-    call(slot=slot)
+    call(release_index=release_index)
     assert {entry.state for entry in ledger.entries()} == {"published"}
 
 
@@ -218,7 +220,7 @@ def test_a_slot_whose_data_are_handed_out_is_published(small, tmp_path, monkeypa
     ledger = hr.Ledger.create(tmp_path / "ledger.db", limit)
 
     def release():
-        return hr.release_data(small, hr.RandomizedResponse(), limit, ledger=ledger, slot=0)
+        return hr.release_data(small, hr.RandomizedResponse(), limit, ledger=ledger, release_index=0)
 
     killed_before_the_mark(monkeypatch, release)
     assert {entry.state for entry in ledger.entries()} == {"sampled"}

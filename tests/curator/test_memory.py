@@ -48,7 +48,7 @@ def test_a_covariance_of_a_hundred_thousand_items_is_not_charged(tmp_path, small
         (hr.CovarianceKNN(), 4_000, 4),
         (hr.PrivateALS(rank=128), 200, 5_000),
         (hr.PrivateSGD(rank=128), 200, 20_000),
-        (hr.GlobalEffects(levels="released"), 200, 50_000),
+        (hr.GlobalEffects(user_biases="released"), 200, 50_000),
         (hr.InputPerturbationMF(), 10_000, 10_000),
     ],
 )

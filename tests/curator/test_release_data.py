@@ -53,7 +53,9 @@ def test_a_release_says_what_a_cell_and_a_person_lose_and_is_charged(ratings, tm
     assert data.n_people == ratings.n_users
     with pytest.raises(BudgetExceeded):
         hr.release_data(ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "ledger.db")
-    again = hr.release_data(ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "ledger.db", slot=0)
+    again = hr.release_data(
+        ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "ledger.db", release_index=0
+    )
     assert again.to_bytes() == data.to_bytes()
 
 
@@ -140,13 +142,18 @@ def test_a_release_that_fails_burns_its_charge(ratings, tmp_path, monkeypatch):
     assert "stays spent" in caught.value.__notes__[0]
     assert "2999983" not in "".join(traceback.format_exception(caught.value))  # how many ratings there are
     (entry,) = Ledger.open(tmp_path / "l.db").entries()
-    assert entry.state == "burnt"
+    assert entry.state == "forfeited"
 
 
 def test_what_is_made_from_a_data_set_says_what_the_data_set_says(ratings, tmp_path):
     ledger = Ledger.create(tmp_path / "l.db", budget(100.0))
     data = hr.release_data(ratings, hr.RandomizedResponse(), budget(100.0), ledger=ledger)
-    for model in (hr.UserKNN(neighbours=5), hr.ItemKNN(), hr.MatrixFactorization(rank=2), hr.CovarianceSVD()):
+    for model in (
+        hr.UserKNN(n_neighbours=5),
+        hr.ItemKNN(),
+        hr.MatrixFactorization(rank=2),
+        hr.CovarianceSVD(),
+    ):
         release = hr.fit(data, model)
         assert release.statement == data.statement
         assert not release.users  # numbers, which could be somebody's id

@@ -21,7 +21,7 @@ SHORT = PosteriorMF(method="posterior", rank=2, chain=ChainSettings(chains=2, ep
 def ratings(asked: float | None = None) -> Ratings:
     """Two people who rated one item each."""
     levels = None if asked is None else LEVELS
-    domain = hr.Domain(range(5), scale=(1, 5, 1), max_users=100, cap=2, levels=levels)
+    domain = hr.Domain(range(5), scale=(1, 5, 1), max_users=100, cap=2, privacy_classes=levels)
     people = pl.Series(["a", "b"], dtype=pl.String)
     asks = None if asked is None else np.full(2, asked)
     return Ratings(
@@ -38,11 +38,11 @@ def test_classes_are_listed_only_where_people_were_asked(tmp_path: Path) -> None
     """Where nobody was, everybody counts in full, the strict as well."""
     statement = fitted(tmp_path, None, PosteriorMF(rounds=2)).statement
     assert not statement.personal
-    assert statement.levels == ()
+    assert statement.promises == ()
     assert "strict" not in str(statement)
     (tmp_path / "ledger.db").unlink()
     asked = fitted(tmp_path, 0.25, PosteriorMF(rounds=2)).statement
-    assert [level.name for level in asked.levels] == list(LEVELS)
+    assert [level.name for level in asked.promises] == list(LEVELS)
     assert "strict" in str(asked)
     assert "several releases add" in str(asked)
 

@@ -5,7 +5,7 @@ import warnings
 import polars as pl
 import pytest
 
-from hushrec.data.cleaning import Intake
+from hushrec.data.cleaning import Cleaner
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from support.refusals import refused
@@ -167,7 +167,7 @@ def test_what_polars_says_while_ratings_are_cleaned_is_not_passed_on(failure, mo
     def gives_up(*_):
         raise failure("SECRET")
 
-    monkeypatch.setattr(Intake, "_cleaned", gives_up)
+    monkeypatch.setattr(Cleaner, "_cleaned", gives_up)
     assert "cannot process" in refused(pl.DataFrame({"user_id": ["a"], "item_id": ["10"], "rating": [1]}))
 
 

@@ -13,7 +13,7 @@ from hushrec.errors import DomainError
 
 def test_scale_knows_its_levels():
     half_stars = Scale(0.5, 5.0, 0.5)
-    assert (half_stars.levels, half_stars.mid, half_stars.span) == (10, 2.75, 4.5)
+    assert (half_stars.n_values, half_stars.mid, half_stars.span) == (10, 2.75, 4.5)
 
 
 def test_nearest_clamps_and_rounds_halves_up():
@@ -24,7 +24,7 @@ def test_nearest_clamps_and_rounds_halves_up():
 @pytest.mark.parametrize("scale", [(0, 1, 0.1), (1, 10, 0.1), (-3, 3, 0.25), (0, 255, 1)])
 def test_nearest_finds_every_level_of_a_decimal_scale(scale):
     scale = Scale(*scale)
-    steps = np.arange(scale.levels)
+    steps = np.arange(scale.n_values)
     assert (scale.nearest(scale.lo + scale.step * steps) == steps).all()
 
 
@@ -65,7 +65,7 @@ def test_ids_are_normalised_to_nfc():
         ({"scale": (1, 5, -1)}, "is not a scale"),
         ({"scale": (1, 1, 1)}, "is not a scale"),
         ({"scale": (1, float("nan"), 1)}, "is not a scale"),
-        ({"scale": (0, 256, 1)}, "257 levels are more than 256"),
+        ({"scale": (0, 256, 1)}, "257 values are more than 256"),
         ({"scale": (1, 5)}, "scale"),
         ({"scale": None}, "scale"),
         ({"cap": 0}, "cap: .* greater than or equal to 1"),

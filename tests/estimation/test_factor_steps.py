@@ -16,7 +16,7 @@ def simulated(sigma, n=600, m=80, rank=3, seed=0):
     others = rng.standard_normal((m, rank)) / np.sqrt(rank)
     rated = rng.random((n, m)) < rng.uniform(0.1, 0.9, (n, 1))
     counts = rated.sum(axis=1).astype(float)
-    prior = factor_steps.TASTE * 16 / np.mean((others**2).sum(axis=1))
+    prior = factor_steps.FACTOR_VARIANCE * 16 / np.mean((others**2).sum(axis=1))
     truth = np.sqrt(prior) * rng.standard_normal((n, rank))
     ratings = truth @ others.T + np.sqrt(factor_steps.RESIDUAL * 16) * rng.standard_normal((n, m))
     right = (rated * ratings) @ others + sigma * rng.standard_normal((n, rank))
@@ -36,7 +36,7 @@ def test_in_one_dimension_it_is_the_scalar_formula():
     sums = Noisy("users", np.array([[2.0], [-1.0]]), 0.5, 1.0, None)
     counts, others, other_counts = np.array([4.0, 10.0]), np.array([[0.5], [-1.0]]), np.array([3.0, 1.0])
     moment = (3 * 0.25 + 1) / 4
-    prior, noise = factor_steps.TASTE * 16 / moment, factor_steps.RESIDUAL * 16
+    prior, noise = factor_steps.FACTOR_VARIANCE * 16 / moment, factor_steps.RESIDUAL * 16
     curvature = counts * moment
     variance = prior * curvature**2 + noise * curvature + 0.25
     exact = prior * curvature / variance * sums.values[:, 0]
@@ -62,8 +62,8 @@ def test_filled_puts_nineteen_rows_of_twenty_into_the_unit_ball():
 def test_the_ridge_at_home_is_the_ratio_of_variances():
     items, counts = np.array([[1.0, 0.0], [0.0, 0.5]]), np.array([1.0, 3.0])
     moment = (1 + 3 * 0.25) / 4
-    assert factor_steps.home_ridge(items, counts) == pytest.approx(
-        factor_steps.RESIDUAL / factor_steps.TASTE * moment
+    assert factor_steps.user_ridge(items, counts) == pytest.approx(
+        factor_steps.RESIDUAL / factor_steps.FACTOR_VARIANCE * moment
     )
 
 
@@ -72,7 +72,7 @@ def planted(sigma, n=400, m=40, rank=2, seed=0):
     rng = np.random.default_rng(seed)
     others = rng.standard_normal((m, rank)) / np.sqrt(rank)
     counts, other_counts = np.full(n, float(m)), np.full(m, float(n))
-    prior = factor_steps.TASTE * 16 / np.mean((others**2).sum(axis=1))
+    prior = factor_steps.FACTOR_VARIANCE * 16 / np.mean((others**2).sum(axis=1))
     truth = np.sqrt(prior) * rng.standard_normal((n, rank))
     ratings = truth @ others.T + np.sqrt(factor_steps.RESIDUAL * 16) * rng.standard_normal((n, m))
     noise = sigma * rng.standard_normal((n, rank))
@@ -95,11 +95,11 @@ def test_a_step_into_pure_noise_goes_nowhere():
     found = factor_steps.step(np.zeros_like(truth), sums, counts, others, other_counts, **pace)
     assert np.abs(found).max() < 1e-3
     pace = {"ridge": 13.3, "span": 4.0, "left": 1.0}
-    item, part = factor_steps.home_step(others, sums_of(others, 1e6), other_counts, **pace)
+    item, part = factor_steps.user_gradient_step(others, sums_of(others, 1e6), other_counts, **pace)
     assert np.abs(item - others).max() < 1e-3
     assert (part > 0).all()
     assert (part < 1e-6).all()
-    _, part = factor_steps.home_step(others, sums_of(others, 1e-6), other_counts, **pace)
+    _, part = factor_steps.user_gradient_step(others, sums_of(others, 1e-6), other_counts, **pace)
     assert part == pytest.approx(1)
 
 
@@ -125,8 +125,10 @@ def test_factors_that_have_vanished_are_no_trouble():
     """Where hardly anybody rates, each epoch shrinks the items further; no fit may fail on that."""
     items = np.full((4, 2), 1e-170)
     counts = np.full(4, 0.01)
-    ridge = factor_steps.home_ridge(items, counts)
-    found, _ = factor_steps.home_step(items, sums_of(items, 0.1), counts, ridge=ridge, span=4.0, left=0.5)
+    ridge = factor_steps.user_ridge(items, counts)
+    found, _ = factor_steps.user_gradient_step(
+        items, sums_of(items, 0.1), counts, ridge=ridge, span=4.0, remaining_variance=0.5
+    )
     assert np.isfinite(found).all()
 
 
@@ -139,7 +141,14 @@ def test_repeated_steps_reach_the_posterior_mean_of_a_gaussian():
     q = np.zeros((3, 1))
     for _ in range(200):
         q, part = langevin_step(
-            q, curvature * (truth - q), 1e-3, counts, prior=prior, noise=noise, rate=1.0, left=1.0
+            q,
+            curvature * (truth - q),
+            1e-3,
+            counts,
+            prior=prior,
+            noise=noise,
+            rate=1.0,
+            remaining_variance=1.0,
         )
     np.testing.assert_allclose(q, mean, atol=1e-6)
     assert ((part > 0) & (part <= 1)).all()
@@ -149,7 +158,13 @@ def test_steps_shrink_with_noise_and_with_what_is_left():
     pace = {"prior": 0.1, "noise": 0.8}
     parts = [
         langevin_step(
-            np.zeros((1, 1)), np.ones((1, 1)), sigma, np.array([20.0]), rate=rate, left=left, **pace
+            np.zeros((1, 1)),
+            np.ones((1, 1)),
+            sigma,
+            np.array([20.0]),
+            rate=rate,
+            remaining_variance=left,
+            **pace,
         )[1][0]
         for sigma, rate, left in ((0.1, 1.0, 1.0), (10.0, 1.0, 1.0), (10.0, 1.0, 0.1), (10.0, 0.5, 0.1))
     ]

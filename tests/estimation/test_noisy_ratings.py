@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from hushrec.estimation.noisy_ratings import NoisyRatings, plausible
+from hushrec.estimation.noisy_ratings import NoisyRatings, membership_probability
 
 
 def simulated(seed=0, scale=0.45, clip=1.0, n=(600, 200)):
@@ -32,7 +32,7 @@ def places(cells):
 def test_the_weights_are_honest_probabilities():
     """Of the cells said to be ratings with probability w, about w are."""
     cells, users, items, true = simulated()
-    kept, weights = plausible(cells, users, items, 1.0, 4.0)
+    kept, weights = membership_probability(cells, users, items, 1.0, 4.0)
     by_place = dict(zip(places(cells), true.tolist(), strict=True))
     found = np.array([by_place[place] for place in places(kept)])
     edges = np.quantile(weights, [0, 0.25, 0.5, 0.75, 1])
@@ -50,7 +50,7 @@ def test_the_weights_are_honest_probabilities():
 def test_cells_that_are_hardly_ratings_are_dropped():
     """Where a hundredth is rated and the noise is as loud as that, a small cell is next to nothing."""
     cells, users, items, _ = simulated(scale=1.0)
-    kept, weights = plausible(cells, users / 50, items / 50, 1.0, 4.0)
+    kept, weights = membership_probability(cells, users / 50, items / 50, 1.0, 4.0)
     assert 0 < len(weights) < len(cells.values)
     assert weights.min() >= 0.02
     assert {*places(kept)} < {*places(cells)}
@@ -60,14 +60,14 @@ def test_louder_noise_is_believed_less():
     cells, users, items, _ = simulated()
     means = []
     for sigma in (0.2, 0.5, 1.5):
-        _, weights = plausible(cells._replace(sigma=sigma), users, items, 1.0, 4.0)
+        _, weights = membership_probability(cells._replace(sigma=sigma), users, items, 1.0, 4.0)
         means.append(float(weights.mean()))
     assert means[0] > means[1] > means[2]
 
 
 def test_no_cells_are_no_trouble():
     empty = NoisyRatings(np.zeros(4, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32), 0.5)
-    kept, weights = plausible(empty, np.ones(3), np.ones(2), 1.0, 4.0)
+    kept, weights = membership_probability(empty, np.ones(3), np.ones(2), 1.0, 4.0)
     assert (len(weights), kept.indptr.tolist()) == (0, [0, 0, 0, 0])
 
 
@@ -75,6 +75,6 @@ def test_quiet_noise_is_believed_wholly():
     cells = NoisyRatings(
         np.array([0, 2]), np.arange(2, dtype=np.int32), np.array([0.9, 0.7], np.float32), 0.01
     )
-    kept, weights = plausible(cells, np.array([2.0]), np.array([1.0, 1.0]), 1.0, 4.0)
+    kept, weights = membership_probability(cells, np.array([2.0]), np.array([1.0, 1.0]), 1.0, 4.0)
     assert weights.tolist() == pytest.approx([1, 1])
     assert len(kept.columns) == 2

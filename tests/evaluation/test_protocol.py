@@ -128,13 +128,13 @@ def test_at_home_everybody_folds_in(listing, ratings):
     train, test = ratings({"u": {"b": 5, "c": 4}}), ratings({"u": {"a": 1}, "v": {"a": 1, "c": 3}})
     unlisted = {k: v for k, v in listing.tensors.items() if not k.startswith("user")}
     without = dataclasses.replace(listing, kind="factors", tensors=unlisted, users=())
-    home = predictions(listing, train=train, test=test, at_home=True)
+    home = predictions(listing, train=train, test=test, fold_in=True)
     np.testing.assert_array_equal(home, predictions(without, train=train, test=test))
-    np.testing.assert_array_equal(home, predictions(without, train=train, test=test, at_home=True))
+    np.testing.assert_array_equal(home, predictions(without, train=train, test=test, fold_in=True))
     assert np.abs(home - predictions(listing, train=train, test=test)).max() > 0.5
-    for at_home in (False, True):
-        found = evaluate(listing, train=train, test=test, at_home=at_home)
-        wanted = predictions(listing, train=train, test=test, at_home=at_home)
+    for fold_in in (False, True):
+        found = evaluate(listing, train=train, test=test, fold_in=fold_in)
+        wanted = predictions(listing, train=train, test=test, fold_in=fold_in)
         assert found["mae"] == pytest.approx(np.abs(wanted - test.values()).mean())
 
 

@@ -177,9 +177,9 @@ def test_a_prediction_that_is_no_number_is_a_failure(experiment, monkeypatch):
 def test_known_people_fold_in_at_home_where_told(experiment, monkeypatch):
     asked = []
 
-    def spy(*parts, at_home, **more):
-        asked.append(at_home)
-        return predictions(*parts, at_home=at_home, **more)
+    def spy(*parts, fold_in, **more):
+        asked.append(fold_in)
+        return predictions(*parts, fold_in=fold_in, **more)
 
     monkeypatch.setattr("hushrec.experiments.measure.predictions", spy)
     text = TEXT.replace("delta = 0\n", "delta = 1e-6\nat_home = true\n")

@@ -11,7 +11,7 @@ from mutations import SECRET, TEXTS, reworded, spoilt, varint
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
 
-DOMAIN = Domain(["10", "20", "30"], scale=(1, 5, 1), max_users=99, levels={"strict": 0.5})
+DOMAIN = Domain(["10", "20", "30"], scale=(1, 5, 1), max_users=99, privacy_classes={"strict": 0.5})
 ROWS = [(f"{SECRET}{n % 7}", ["10", "20", "30"][n % 3], str(1 + n % 5), str(10**9 + n)) for n in range(60)]
 
 
@@ -114,8 +114,10 @@ def odd_table(random):
 
 def footer(random):
     """A Parquet file that is nothing but a footer made to be walked."""
-    endless = b"\xff" * 3_000_000
-    value = random.choice([b"\x36" + endless, b"\x19\xfc" + endless, b"\x19" * 5000, b"\x1c" * 5000, b"\x36"])
+    unbounded = b"\xff" * 3_000_000
+    value = random.choice(
+        [b"\x36" + unbounded, b"\x19\xfc" + unbounded, b"\x19" * 5000, b"\x1c" * 5000, b"\x36"]
+    )
     value += varint(2**64 - 1) + bytes(random.choice([0, 9, 200_000]))
     return b"PAR1" + value + len(value).to_bytes(4, "little") + b"PAR1"
 

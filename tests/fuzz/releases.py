@@ -16,7 +16,7 @@ from hushrec.cli import console
 from hushrec.data.ratings import Ratings
 from hushrec.escapes import escaped
 from hushrec.local import dataset_files
-from hushrec.local.released import ReleasedData, frame_of
+from hushrec.local.released import ReleasedData, public_domain
 from hushrec.release import artefact
 from hushrec.release.artefact import Release
 from hushrec.release.client import Client
@@ -28,8 +28,8 @@ from support.releases import release, statement
 def rows():
     n_people = 9
     return Ratings(
-        frame_of(("a", "b", "\x1b[2Jc\nd"), (1.0, 5.0, 1.0), n_people),
-        dataset_files.numbered(n_people),
+        public_domain(("a", "b", "\x1b[2Jc\nd"), (1.0, 5.0, 1.0), n_people),
+        dataset_files.anonymous_ids(n_people),
         np.arange(n_people + 1) * 2,
         np.tile(np.array([0, 2], dtype=np.int32), n_people),
         np.tile(np.array([0, 4], dtype=np.uint8), n_people),

@@ -183,8 +183,8 @@ def test_an_id_that_no_csv_keeps_is_refused_there(tmp_path):
 
 
 def test_numbers_are_as_wide_as_the_last_so_that_bytes_ascend_as_they_do():
-    assert dataset_files.numbered(3).to_list() == ["1", "2", "3"]
-    everybody = dataset_files.numbered(1200).to_list()
+    assert dataset_files.anonymous_ids(3).to_list() == ["1", "2", "3"]
+    everybody = dataset_files.anonymous_ids(1200).to_list()
     assert (everybody[0], everybody[-1]) == ("0001", "1200")
     assert everybody == sorted(everybody, key=str.encode)
-    assert dataset_files.numbered(1200, np.array([7, 1200])).to_list() == ["0007", "1200"]
+    assert dataset_files.anonymous_ids(1200, np.array([7, 1200])).to_list() == ["0007", "1200"]

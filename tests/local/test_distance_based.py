@@ -28,7 +28,7 @@ def test_published_groups_are_not_covered_and_the_ledger_remembers(ratings, tmp_
     ledger = Ledger.create(
         tmp_path / "l.db",
         method.plan(ratings.domain).budget.model_copy(update={"epsilon": 1000.0}),
-        horizon=2,
+        max_releases=2,
     )
     said = hr.release_data(ratings, method, ledger=ledger).statement
     assert said.caveat.startswith("GROUPS NOT COVERED")
@@ -42,12 +42,14 @@ def test_published_groups_are_not_covered_and_the_ledger_remembers(ratings, tmp_
 def test_public_features_are_covered_and_a_slot_costs_what_its_law_says(ratings, tmp_path):
     method = hr.DistanceBased(**{**ALTER, "threshold": 0.5, "groups": _features()})
     plan = method.plan(ratings.domain)
-    law = method.law(plan, ratings)
-    assert plan.events[0].per_slot == law.per_slot
+    randomizer = method.randomizer(plan, ratings)
+    assert plan.events[0].per_slot == randomizer.per_slot
     data = hr.release_data(ratings, method, ledger=start(tmp_path / "l.db", plan))
     assert data.statement.private
-    assert data.statement.epsilon_per_slot == law.per_slot
-    assert data.statement.epsilon_per_user == pytest.approx(20 * law.per_slot)  # items are fewer than the cap
+    assert data.statement.epsilon_per_slot == randomizer.per_slot
+    assert data.statement.epsilon_per_user == pytest.approx(
+        20 * randomizer.per_slot
+    )  # items are fewer than the cap
     with pytest.raises(BudgetExceeded):
         method.plan(ratings.domain, budget(5.0, adjacency="replace-items"))
 

@@ -52,7 +52,7 @@ def released(said, **changes):
     people, items = np.nonzero(said)
     counts = np.bincount(people, minlength=len(said))
     frame = Domain(range(N_ITEMS), scale=(1, 5, 1), max_users=len(said), cap=N_ITEMS)
-    users = dataset_files.numbered(len(said)).filter(pl.Series(counts > 0))
+    users = dataset_files.anonymous_ids(len(said)).filter(pl.Series(counts > 0))
     indptr = np.concatenate([[0], np.cumsum(counts[counts > 0])])
     rows = Ratings(frame, users, indptr, items, said[people, items] - 1)
     facts = {"method": "RandomizedResponse", "settings": settings(), "ratings": rows}

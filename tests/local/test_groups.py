@@ -14,7 +14,7 @@ from hushrec.kernels.triangle import unpack
 from hushrec.local import groups
 from hushrec.local.groups import Groups, quantile_threshold
 from hushrec.models.phases.covariance import CovarianceSettings
-from hushrec.privacy.local.substitution import SubstitutionLaw
+from hushrec.privacy.local.substitution import SubstitutionRandomizer
 
 DISTANCES = ("squared", "cosine", "pearson", "d2p")
 N = 24
@@ -225,7 +225,7 @@ def test_features_of_another_catalogue_are_refused():
 
 def test_groups_make_a_law():
     found = Groups.of_features(features(), domain(), "squared", 6)
-    law = SubstitutionLaw(0.9, 0.9, found.indptr, found.members)
+    law = SubstitutionRandomizer(0.9, 0.9, found.indptr, found.members)
     assert 0 < law.distance_epsilon <= law.per_slot < math.inf
 
 

@@ -46,7 +46,7 @@ def test_the_file_is_small_and_says_what_it_holds():
     rng = np.random.default_rng(0)
     n, m = 4000, 100
     frame = Domain(range(m), scale=(1, 5, 1), max_users=n, cap=m)
-    users = dataset_files.numbered(n)
+    users = dataset_files.anonymous_ids(n)
     rows = Ratings(frame, users, np.arange(n + 1) * m, np.tile(np.arange(m), n), rng.integers(0, 5, n * m))
     made = data(n_people=n, ratings=rows)
     assert len(made.to_bytes()) < n * m
@@ -171,11 +171,11 @@ def test_a_later_format_is_named(tmp_path):
 def test_ratings_that_are_no_released_ones_are_refused():
     world = hr.synthetic.netflix_like(20, 6, 60, 1)
     good = data()
-    with pytest.raises(ReleaseError, match="numbered"):
+    with pytest.raises(ReleaseError, match="anonymous_ids"):
         data(n_people=20, ratings=world)
-    with pytest.raises(ReleaseError, match="numbered"):
+    with pytest.raises(ReleaseError, match="anonymous_ids"):
         data(n_people=118, ratings=good.ratings)
-    with pytest.raises(ReleaseError, match="numbered"):
+    with pytest.raises(ReleaseError, match="anonymous_ids"):
         data(n_people=1200, ratings=good.ratings)  # as many digits as the number of people has
     asked = good.ratings.with_asked(np.ones(good.ratings.n_users))
     with pytest.raises(ReleaseError, match="per-user ε"):
@@ -247,7 +247,7 @@ def test_what_one_report_lacks_all_lack():
 
 def ledger(number, slot=0):
     """What a report says of its ledger."""
-    sort = {"file": "ledger.db", "seq": 3, "head": "ab" * 32, "slot": slot, "horizon": 4}
+    sort = {"file": "ledger.db", "seq": 3, "head": "ab" * 32, "release_index": slot, "max_releases": 4}
     return {"id": f"{number:02x}" * 16, **sort}
 
 

@@ -38,8 +38,8 @@ class Rounds(GlobalEffects):
         rounds = self.beside()
         return [*super().queries(domain, budget), *((query, 1.0 / len(rounds)) for query in rounds)]
 
-    def own_shares(self, budget) -> Mapping[str, float]:
-        return {**super().own_shares(budget), **{q.name: 1.0 / len(self.beside()) for q in self.beside()}}
+    def default_split(self, budget) -> Mapping[str, float]:
+        return {**super().default_split(budget), **{q.name: 1.0 / len(self.beside()) for q in self.beside()}}
 
     def release(self, ratings, budget, grant) -> Release:
         made = super().release(ratings, budget, grant)
@@ -101,7 +101,7 @@ def test_a_release_of_samples_states_their_rate(small, tmp_path) -> None:
     kept = {line["name"]: "rate" in line for line in statement.to_json()["measurements"]}
     assert [name for name, there in kept.items() if there] == [f"round {i}" for i in range(5)]
     costs = [line.cost for line in statement.measurements]
-    order = hr.plan(Rounds(), small.domain, BUDGET).spent.deciding(1e-6)
+    order = hr.plan(Rounds(), small.domain, BUDGET).spent.optimal_order(1e-6)
     alone = sum(costs) * order + math.log1p(-1 / order) - (math.log(1e-6) + math.log(order)) / (order - 1)
     assert alone == pytest.approx(4.0, abs=1e-6)  # the column adds up to the ε that is stated
     assert hr.Ledger.open(tmp_path / "ledger.db").remaining < 1e-8
@@ -158,7 +158,7 @@ def test_a_conditional_release_says_so_first_and_shows_its_chain(small, tmp_path
 def classes(ratings):
     levels = {"strict": 0.5, "default": 2.0, "generous": 8.0}
     domain = ratings.domain
-    return hr.Domain(domain.items, scale=domain.scale, max_users=domain.max_users, levels=levels)
+    return hr.Domain(domain.items, scale=domain.scale, max_users=domain.max_users, privacy_classes=levels)
 
 
 def test_the_statement_lists_what_each_class_is_promised(small, tmp_path) -> None:
@@ -167,12 +167,14 @@ def test_the_statement_lists_what_each_class_is_promised(small, tmp_path) -> Non
     grant = hr.Ledger.create(tmp_path / "ledger.db", BUDGET).charge(planned)
     made = fit(small, GlobalEffects(), None)
     statement = describe(made, config, planned, grant, domain, personal=True).statement
-    assert [(level.name, level.asked) for level in statement.levels] == [
+    assert [(level.name, level.asked) for level in statement.promises] == [
         ("strict", 0.5),
         ("default", 2.0),
         ("generous", 8.0),
     ]
-    for level, (weight, promised) in zip(statement.levels, [(0.3, 0.5), (0.7, 2.0), (1.0, 4.0)], strict=True):
+    for level, (weight, promised) in zip(
+        statement.promises, [(0.3, 0.5), (0.7, 2.0), (1.0, 4.0)], strict=True
+    ):
         assert level.weight == pytest.approx(weight, abs=0.1)
         assert promised - 0.001 < level.promised <= promised
     text = str(statement)
@@ -180,15 +182,15 @@ def test_the_statement_lists_what_each_class_is_promised(small, tmp_path) -> Non
     assert "Each person loses at most the ε that they asked for, at the same δ, and never more" in text
     assert "each person's ε was chosen without looking at ratings, and is itself never published" in text
     assert Statement.from_json(json.loads(json.dumps(statement.to_json()))) == statement
-    assert hr.plan(GlobalEffects(), domain, BUDGET).levels == ()
-    assert isinstance(statement.levels[0], Promised)
+    assert hr.plan(GlobalEffects(), domain, BUDGET).promises == ()
+    assert isinstance(statement.promises[0], Promised)
 
 
 def test_people_who_ask_are_refused_where_nobody_is_weighed() -> None:
     rating = BUDGET.model_copy(update={"unit": "rating"})
     for config, budget in ((GlobalEffects(), BUDGET), (GlobalEffects(), None), (Rounds(), rating)):
         with pytest.raises(BudgetUnsupported, match="drop the column epsilon"):
-            config.require_heed(budget, asks=True)
-        config.require_heed(budget, asks=False)
-    Rounds().require_heed(BUDGET, asks=True)
-    Rounds().require_heed(None, asks=True)
+            config.require_personal_budgets(budget, asks=True)
+        config.require_personal_budgets(budget, asks=False)
+    Rounds().require_personal_budgets(BUDGET, asks=True)
+    Rounds().require_personal_budgets(None, asks=True)

@@ -12,7 +12,7 @@ def test_neighbours_find_what_global_effects_leave(rmse, budget):
 
 def test_with_all_neighbours_it_is_nearly_the_ridge_regression_on_factors(rmse):
     """Jointly derived weights over everything a person rated are kriging with the same covariance."""
-    assert rmse(hr.CovarianceKNN(rank=8, neighbours=200)) == pytest.approx(
+    assert rmse(hr.CovarianceKNN(rank=8, n_neighbours=200)) == pytest.approx(
         rmse(hr.CovarianceSVD(rank=8)), abs=0.01
     )
 

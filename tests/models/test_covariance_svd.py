@@ -50,7 +50,7 @@ def test_under_replace_nothing_but_values_is_noisy(world, budget):
 def test_after_a_seeded_release_a_ledger_promises_nothing(world, budget, tmp_path):
     """Who knows the seed has the exact sums, so what is released from them later is not private either."""
     train, _ = world
-    ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(9.0), horizon=2)
+    ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(9.0), max_releases=2)
     seeded = hr.fit(train, hr.GlobalEffects(), budget(1.0), ledger=ledger, entropy=hr.testing.Seeded(1))
     later = hr.fit(train, hr.GlobalEffects(), budget(1.0), ledger=ledger)
     assert str(seeded.statement).startswith("NOT PRIVATE: seeded")

@@ -39,7 +39,8 @@ def test_any_factoriser_goes_on_from_there(listed_rmse, budget, solver, analysis
 
 def test_factors_find_what_averages_leave(listed_rmse, budget):
     assert (
-        listed_rmse(hr.InputPerturbationMF(rank=4)) < listed_rmse(hr.GlobalEffects(levels="released")) - 0.02
+        listed_rmse(hr.InputPerturbationMF(rank=4))
+        < listed_rmse(hr.GlobalEffects(user_biases="released")) - 0.02
     )
     at = budget(10.0)
     found, left = (listed_rmse(m, at) for m in (hr.InputPerturbationMF(rank=4), hr.GlobalEffects()))

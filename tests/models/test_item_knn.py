@@ -31,7 +31,7 @@ def genres():
 def test_items_of_a_genre_are_found(genres, distance):
     """Their mean errs by the noise alone, √(2/3), and by what few of them say; the item mean by 1 more."""
     train, test = genres
-    release = hr.fit(train, ItemKNN(neighbours=5, distance=distance))
+    release = hr.fit(train, ItemKNN(n_neighbours=5, distance=distance))
     found = hr.evaluate(release, train=train, test=test)["rmse"]
     assert found < 1.0
     assert found < rmse_of(test.values(), item_average(train, test)) - 0.25
@@ -59,7 +59,7 @@ def test_a_budget_is_refused_with_the_fix(genres, budget):
 
 
 def test_settings_out_of_range_are_refused():
-    for wrong in ({"neighbours": 0}, {"distance": "euclidean"}, {"shrinkage": 100}):
+    for wrong in ({"n_neighbours": 0}, {"distance": "euclidean"}, {"shrinkage": 100}):
         with pytest.raises(ConfigError, match="ItemKNN"):
             ItemKNN(**wrong)
 

@@ -152,12 +152,12 @@ def test_who_asks_for_a_little_counts_for_a_little(world, budget):
 def test_plan_and_statement_say_what_each_class_is_promised(world, budget):
     train = world[0]
     levels = {"strict": 0.5, "default": 2.0, "generous": 8.0, "absent": 0.0}
-    domain = hr.Domain(train.domain.items, scale=(1, 5, 1), max_users=2000, levels=levels)
+    domain = hr.Domain(train.domain.items, scale=(1, 5, 1), max_users=2000, privacy_classes=levels)
     moved = hr.Ratings(domain, train.users, train.indptr, train.items, train.steps)
     asked = np.array(list(levels.values()))[np.arange(train.n_users) % 4]
     model = hr.PosteriorMF(rank=2, rounds=2)
     planned = hr.plan(model, domain, user(budget, 4.0))
-    promised = {level.name: level.promised for level in planned.levels}
+    promised = {level.name: level.promised for level in planned.promises}
     assert promised["absent"] == 0
     assert all(0 <= promised[name] <= min(levels[name], 4.0) for name in levels)
     assert promised["generous"] == pytest.approx(4.0)
@@ -172,7 +172,7 @@ def test_plan_and_statement_say_what_each_class_is_promised(world, budget):
 def test_classes_that_nobody_is_in_are_an_error(world, budget):
     """Else a column of another name would have everybody used in full."""
     train = world[0]
-    domain = hr.Domain(train.domain.items, scale=(1, 5, 1), max_users=2000, levels={"strict": 0.5})
+    domain = hr.Domain(train.domain.items, scale=(1, 5, 1), max_users=2000, privacy_classes={"strict": 0.5})
     moved = hr.Ratings(domain, train.users, train.indptr, train.items, train.steps)
     for allowed in (user(budget), None):
         with pytest.raises(DataError, match="no column epsilon"):
@@ -237,7 +237,7 @@ def test_a_temperature_is_paid_for(world, budget):
 
 
 def test_a_sample_says_on_what_its_epsilon_depends(world, budget, tmp_path):
-    ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(100.0, "user", delta=1e-6), horizon=2)
+    ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(100.0, "user", delta=1e-6), max_releases=2)
     release = hr.fit(world[0], sampled(), pure(budget, 50.0), ledger=ledger)
     assert not release.statement.private
     assert "CONDITIONAL" in release.statement.caveat

@@ -7,8 +7,8 @@ import hushrec as hr
 
 def test_least_squares_find_what_averages_leave(listed_rmse, budget):
     config = hr.PrivateALS(rank=4)
-    assert listed_rmse(config) < listed_rmse(hr.GlobalEffects(levels="released")) - 0.02
-    found, left = (listed_rmse(m, budget(20.0)) for m in (config, hr.GlobalEffects(levels="released")))
+    assert listed_rmse(config) < listed_rmse(hr.GlobalEffects(user_biases="released")) - 0.02
+    found, left = (listed_rmse(m, budget(20.0)) for m in (config, hr.GlobalEffects(user_biases="released")))
     assert found < left - 0.005
 
 

@@ -9,8 +9,8 @@ from hushrec.errors import BudgetUnsupported
 
 def test_gradients_find_what_averages_leave(listed_rmse, budget):
     config = hr.PrivateSGD(rank=4)
-    assert listed_rmse(config) < listed_rmse(hr.GlobalEffects(levels="released")) - 0.02
-    found, left = (listed_rmse(m, budget(20.0)) for m in (config, hr.GlobalEffects(levels="released")))
+    assert listed_rmse(config) < listed_rmse(hr.GlobalEffects(user_biases="released")) - 0.02
+    found, left = (listed_rmse(m, budget(20.0)) for m in (config, hr.GlobalEffects(user_biases="released")))
     assert found < left - 0.005
 
 
@@ -45,30 +45,30 @@ def test_as_published_under_replace_it_draws_noise_for_every_rating_in_every_epo
 
 
 @pytest.fixture
-def at_home(world, budget):
+def fold_in(world, budget):
     """No roster is needed where nobody's vector is released."""
     return hr.fit(
         world[0], hr.PrivateSGD(rank=3, epochs=4), budget(4.0, unit="user"), entropy=hr.testing.Seeded(1)
     )
 
 
-def test_where_people_are_protected_their_vectors_stay_at_home(at_home, world):
-    assert at_home.kind == "factors"
-    assert at_home.users == ()
-    assert sorted(at_home.tensors) == ["item_effects", "item_factors", "item_noise"]
+def test_where_people_are_protected_their_vectors_stay_at_home(fold_in, world):
+    assert fold_in.kind == "factors"
+    assert fold_in.users == ()
+    assert sorted(fold_in.tensors) == ["item_effects", "item_factors", "item_noise"]
     n_users = world[0].n_users
-    assert all(n_users not in tensor.shape for tensor in at_home.tensors.values())
-    stated = [m.name for m in at_home.statement.measurements]
+    assert all(n_users not in tensor.shape for tensor in fold_in.tensors.values())
+    stated = [m.name for m in fold_in.statement.measurements]
     assert stated[:4] == ["global sum", "global count", "item sums", "item counts"]
     assert stated[4:] == [f"items, round {t}" for t in range(1, 5)]
-    assert "3.999" in f"{at_home.statement.epsilon:.4f}" or at_home.statement.epsilon <= 4
+    assert "3.999" in f"{fold_in.statement.epsilon:.4f}" or fold_in.statement.epsilon <= 4
 
 
-def test_a_roster_changes_nothing_there(at_home, listed, budget):
+def test_a_roster_changes_nothing_there(fold_in, listed, budget):
     config, allowed = hr.PrivateSGD(rank=3, epochs=4), budget(4.0, unit="user")
     again = hr.fit(listed[0], config, allowed, entropy=hr.testing.Seeded(1))
     assert again.kind == "factors"
-    for name, tensor in at_home.tensors.items():
+    for name, tensor in fold_in.tensors.items():
         np.testing.assert_array_equal(tensor, again.tensors[name])
 
 

@@ -30,7 +30,7 @@ def blocks():
 def test_people_of_the_same_taste_are_found(blocks, distance):
     """The mean of many errs by little more than the noise, √(2/3), and the item mean by far more."""
     train, test = blocks
-    release = hr.fit(train, UserKNN(neighbours=15, distance=distance))
+    release = hr.fit(train, UserKNN(n_neighbours=15, distance=distance))
     found = hr.evaluate(release, train=train, test=test)["rmse"]
     assert found < 1.0
     assert found < rmse_of(test.values(), item_average(train, test)) - 0.3
@@ -56,7 +56,7 @@ def test_a_budget_is_refused_with_the_fix(blocks, budget):
 
 
 def test_settings_out_of_range_are_refused():
-    for wrong in ({"neighbours": 0}, {"distance": "euclidean"}, {"weights": "distance"}):
+    for wrong in ({"n_neighbours": 0}, {"distance": "euclidean"}, {"weights": "distance"}):
         with pytest.raises(ConfigError, match="UserKNN"):
             UserKNN(**wrong)
 

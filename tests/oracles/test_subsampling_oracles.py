@@ -6,7 +6,7 @@ import pytest
 
 from hushrec.privacy.accounting.accountant import Spent, price, spent_of
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.calibration import Target, gaussians
+from hushrec.privacy.accounting.calibration import Part, gaussians
 from hushrec.privacy.accounting.events import Event, Gaussian, Laplace, SubsampledGaussian, drawn_rate
 from hushrec.privacy.accounting.renyi import ORDERS
 
@@ -89,8 +89,8 @@ def test_a_plan_of_samples_sums_and_laplace_noise_is_a_bound_on_googles() -> Non
     google = pytest.importorskip("dp_accounting")
     pld = pytest.importorskip("dp_accounting.pld.pld_privacy_accountant")
     budget = Budget(epsilon=2.0, delta=DELTA, unit="user", adjacency="add-remove")
-    wanted = [Target("items", 2.0, 2**-10, 9, 0.2)]
-    wanted += [Target(f"round {i}", 1.0, 2**-10, 9, 0.04, 0.1) for i in range(20)]
+    wanted = [Part("items", 2.0, 2**-10, 9, 0.2)]
+    wanted += [Part(f"round {i}", 1.0, 2**-10, 9, 0.04, 0.1) for i in range(20)]
     events: list[Event] = [*gaussians(budget, wanted), Laplace("count", 1.0, 4.0, 1.0, 1)]
     accountant = pld.PLDAccountant(
         google.NeighboringRelation.ADD_OR_REMOVE_ONE, value_discretization_interval=1e-3

@@ -162,8 +162,8 @@ def test_a_packed_triangle_has_a_cell_for_every_pair(release, name):
 NEEDED = {
     "factors": {"user_mean", "user_variance"},
     "factors and people": {"user_mean", "user_variance"},
-    "neighbours": {"user_mean", "user_variance", "level_noise", "neighbours"},
-    "dense neighbours": {"user_mean", "user_variance", "level_noise", "neighbours"},
+    "neighbours": {"user_mean", "user_variance", "bias_noise", "neighbours"},
+    "dense neighbours": {"user_mean", "user_variance", "bias_noise", "neighbours"},
 }
 
 
@@ -182,8 +182,8 @@ UNUSABLE = {
     "a scale upside down": put("scale", value=[5.0, 1.0, 0.5]),
     "a level of negative variance": put("constants", "user_variance", value=-1.0),
     "a level of no variance": put("constants", "user_variance", value=0.0),
-    "ratings of no variance": put("constants", "level_noise", value=0.0),
-    "ratings of negative variance": put("constants", "level_noise", value=-1.0),
+    "ratings of no variance": put("constants", "bias_noise", value=0.0),
+    "ratings of negative variance": put("constants", "bias_noise", value=-1.0),
     "no neighbours": put("constants", "neighbours", value=0.0),
     "fewer neighbours than none": put("constants", "neighbours", value=-1.0),
     "half a neighbour": put("constants", "neighbours", value=0.5),
@@ -204,7 +204,7 @@ UNUSABLE = {
     "negative noise": put("statement", "measurements", 0, "noise", value=-1.0),
     "no measurement, and yet private": put("statement", "measurements", value=[]),
     "a ledger that is none": put("statement", "ledger", value=7),
-    "a slot that is none": put("statement", "ledger", "slot", value="first"),
+    "a slot that is none": put("statement", "ledger", "release_index", value="first"),
     "control codes in its model": put("model", value="Nice\x1b[2J"),
     "control codes in its caveat": put("statement", "caveat", value="NOT PRIVATE\x1b[1A\x1b[2K"),
     "an item of half a character": put("items", 0, value="\ud800"),

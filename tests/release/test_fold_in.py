@@ -41,8 +41,8 @@ def kriged(release, rated, ratings, k):
     covariance = dense(release, "item_factors", "covariance")
     similarity = dense(release, "similarity_factors", "similarity")
     residuals = ratings - mean[rated]
-    # b ~ N(0, user_variance), each residual b + N(0, level_noise): the posterior mean of b.
-    level = residuals.sum() / (len(rated) + constants["level_noise"] / constants["user_variance"])
+    # b ~ N(0, user_variance), each residual b + N(0, bias_noise): the posterior mean of b.
+    level = residuals.sum() / (len(rated) + constants["bias_noise"] / constants["user_variance"])
     found = []
     for target in range(N):
         nearest = sorted(range(len(rated)), key=lambda j: -similarity[target, rated[j]])[:k]

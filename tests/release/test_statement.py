@@ -93,7 +93,7 @@ def test_what_was_measured_exactly_is_not_to_be_published(statement):
 ENDLESS = Measured("rows", "spherical", math.inf, 2.0, 60, 1.0, math.inf)
 
 
-def endless(statement, **changes):
+def unbounded(statement, **changes):
     """A published analysis whose noise has no finite ε that anybody knows."""
     facts = {
         "caveat": "NOT PRIVATE: seeded",
@@ -108,13 +108,13 @@ def endless(statement, **changes):
 
 
 def test_noise_without_a_known_epsilon_gets_no_number(statement):
-    lines = str(endless(statement)).splitlines()
+    lines = str(unbounded(statement)).splitlines()
     assert lines[0] == "NOT PRIVATE: seeded"
     assert lines[1].startswith(PUBLISHED)
     assert lines[1].endswith("No finite ε is known for this noise.")
     assert lines[2] == "no finite ε at δ = 1e-06, unit rating, adjacency add-remove, published analysis"
     assert " ".join(lines[5].split()) == "rows spherical ∞ s = 2 60 1.000 ε = ∞"
-    assert "true cost" not in str(endless(statement))
+    assert "true cost" not in str(unbounded(statement))
 
 
 @pytest.mark.parametrize(
@@ -129,9 +129,9 @@ def test_noise_without_a_known_epsilon_gets_no_number(statement):
     ],
 )
 def test_an_unknown_epsilon_is_not_dressed_up(statement, changes):
-    values = json.loads(json.dumps(endless(statement).to_json()))
-    assert Statement.from_json(values) == endless(statement)
-    forged = endless(statement, **changes).to_json()
+    values = json.loads(json.dumps(unbounded(statement).to_json()))
+    assert Statement.from_json(values) == unbounded(statement)
+    forged = unbounded(statement, **changes).to_json()
     with pytest.raises(ReleaseError, match=r"without grounds|malformed"):
         Statement.from_json(forged)
 

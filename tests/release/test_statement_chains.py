@@ -35,7 +35,7 @@ def test_a_conditional_statement_promises_nothing_outright(statement):
 
 def test_classes_and_chains_are_shown(statement):
     text = str(
-        statement(levels=LEVELS, personal=True, diagnostics={"R̂": 1.23456, "chains": "4"})
+        statement(privacy_classes=LEVELS, personal=True, diagnostics={"R̂": 1.23456, "chains": "4"})
     ).splitlines()
     where = text.index("class     asks for  is promised  weight")
     assert text[where + 1 : where + 3] == [
@@ -117,7 +117,7 @@ LINE = {
         *({name: BEYOND} for name in ("epsilon", "delta", "claimed_epsilon", "unit", "caveat", "personal")),
         *({"measurements": [LINE | {name: BEYOND}]} for name in (*LINE, "rate")),
         *({"levels": [LEVEL | {name: BEYOND}]} for name in LEVEL),
-        *({"ledger": {name: BEYOND}} for name in ("seq", "slot", "horizon")),
+        *({"ledger": {name: BEYOND}} for name in ("seq", "release_index", "max_releases")),
         {"diagnostics": {"R̂": BEYOND}},
     ],
     ids=str,
@@ -140,15 +140,15 @@ def test_numbers_beyond_every_float_are_refused(statement, changes):
 def test_nobody_is_promised_an_epsilon_of_his_own_where_none_is_promised(statement, changes):
     made = statement(**({"levels": LEVELS, "personal": True} | changes))
     for said in ("Each person loses", "is promised"):
-        assert said in str(statement(levels=LEVELS, personal=True))
+        assert said in str(statement(privacy_classes=LEVELS, personal=True))
         assert said not in str(made)
     assert "class     asks for  would be promised  weight" in str(made)
-    assert "would be" not in str(replace(made, levels=()))
+    assert "would be" not in str(replace(made, privacy_classes=()))
 
 
 def test_classes_are_not_shown_where_nobody_asked(statement):
     """Then everybody counted in full."""
-    made = statement(levels=LEVELS)
+    made = statement(privacy_classes=LEVELS)
     assert "strict" not in str(made)
     assert Statement.from_json(made.to_json()) == made
 

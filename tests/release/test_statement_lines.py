@@ -45,10 +45,10 @@ def test_a_line_rounds_up_what_may_be_lost_and_down_what_protects():
     ids=str,
 )
 def test_measurements_that_cannot_be_are_seen(changes):
-    assert SAMPLED.sensible
-    assert EXACT.sensible
-    assert Measured("rows", "spherical", math.inf, 2.0, 60, 1.0, math.inf).sensible
-    assert not replace(SAMPLED, **changes).sensible
+    assert SAMPLED.is_valid
+    assert EXACT.is_valid
+    assert Measured("rows", "spherical", math.inf, 2.0, 60, 1.0, math.inf).is_valid
+    assert not replace(SAMPLED, **changes).is_valid
 
 
 @pytest.mark.parametrize(
@@ -57,9 +57,9 @@ def test_measurements_that_cannot_be_are_seen(changes):
     ids=str,
 )
 def test_promises_that_cannot_be_are_seen(changes):
-    assert STRICT.sensible
-    assert Promised("absent", 0.0, 0.0, 0.0).sensible
-    assert not replace(STRICT, **changes).sensible
+    assert STRICT.is_valid
+    assert Promised("absent", 0.0, 0.0, 0.0).is_valid
+    assert not replace(STRICT, **changes).is_valid
 
 
 def test_answers_of_one_person_add_up():

@@ -61,7 +61,7 @@ def test_a_roster_puts_everybody_in_his_row(ratings, tmp_path):
     _, plain = survey(Blocks.write(listed, tmp_path / "b", ratings_per_block=300), 1.0)
     _, whole = survey(listed, 1.0)
     assert same(learned(whole), learned(plain))
-    assert [people.tolist() for people, _ in source.turns()] == [
+    assert [people.tolist() for people, _ in source.batches()] == [
         np.flatnonzero(np.isin(domain.users, part.users.to_list())).tolist() for part in (odd, even)
     ]
     found, start = learned(source), Factored.start(152, 80, 70, effects=True)
@@ -91,19 +91,19 @@ def test_a_thread_reads_two_blocks_ahead_and_no_more(blocks, monkeypatch):
     read, lead, readers = [], [], set()
     learn = Factored.learn
 
-    def turns():
-        for turn in source.turns():
-            read.append(turn)
+    def batches():
+        for batch in source.batches():
+            read.append(batch)
             readers.add(threading.get_ident())
-            yield turn
+            yield batch
 
-    def slow(found, turn, *rest):
+    def slow(found, batch, *rest):
         time.sleep(0.01)
         lead.append(len(read) - len(lead) - 1)
-        learn(found, turn, *rest)
+        learn(found, batch, *rest)
 
     monkeypatch.setattr(Factored, "learn", slow)
-    watched = descent.Source(turns, source.person_counts, source.item_counts)
+    watched = descent.DescentData(batches, source.person_counts, source.item_counts)
     assert same(learned(watched), learned(source))
     n = 3 * blocks.n_blocks
     assert (len(read), threading.get_ident() in readers) == (n, False)
@@ -159,7 +159,7 @@ def test_it_goes_on_from_any_turn_with_the_same_result(blocks, checkpoint, monke
     for after in range(2, 3 * blocks.n_blocks, 3):
         checkpoint.drop("descent")
         stopped(source, checkpoint, monkeypatch, after, seconds=0)
-        state = checkpoint.recall("descent")
+        state = checkpoint.load_state("descent")
         seen.add((state.facts["epoch"], state.facts["block"]))
         assert same(learned(source, checkpoint=checkpoint), whole)
     assert seen == {divmod(after - 1, blocks.n_blocks) for after in range(2, 3 * blocks.n_blocks, 3)}

@@ -20,7 +20,7 @@ from scipy import stats
 
 from hushrec.kernels.local import item_swaps
 from hushrec.privacy.local.rows import Rows
-from hushrec.privacy.local.substitution import SubstitutionLaw
+from hushrec.privacy.local.substitution import SubstitutionRandomizer
 
 ALARM, MISTAKEN = 1e-9, 2.5e-7
 KEEP, GROUP = 0.5, 0.6
@@ -28,8 +28,8 @@ GROUPS = ((1, 2), (0,), (), (0, 1, 2, 4, 5), (3,), (1, 2))
 M, DRAWS = len(GROUPS), 150_000
 
 
-def law(keep=KEEP, group=GROUP, groups=GROUPS):
-    of = SubstitutionLaw(keep, group, np.zeros(M + 1, np.int64), np.empty(0, np.int32))
+def randomizer(keep=KEEP, group=GROUP, groups=GROUPS):
+    of = SubstitutionRandomizer(keep, group, np.zeros(M + 1, np.int64), np.empty(0, np.int32))
     # Not by the constructor, which refuses the faulty groups that are planted below.
     object.__setattr__(of, "indptr", np.cumsum([0, *map(len, groups)]).astype(np.int64))
     object.__setattr__(of, "members", np.array([j for own in groups for j in own], np.int32))
@@ -71,29 +71,29 @@ def fits(found):
 
 def test_the_matrix_is_one_of_chances():
     np.testing.assert_allclose(matrix().sum(axis=1), 1)
-    assert law().per_slot == pytest.approx(np.log(matrix().max(axis=0) / matrix().min(axis=0)).max())
+    assert randomizer().per_slot == pytest.approx(np.log(matrix().max(axis=0) / matrix().min(axis=0)).max())
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.full) for seed in (1, 2))])
 def test_slots_come_out_by_their_law(seed):
-    assert fits(frequencies(law(), seed)) > ALARM
+    assert fits(frequencies(randomizer(), seed)) > ALARM
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("seed", range(10, 30))
 def test_more_keys_give_the_law_too(seed):
-    assert fits(frequencies(law(), seed)) > ALARM
+    assert fits(frequencies(randomizer(), seed)) > ALARM
 
 
 FAULTS = {
-    "p and p* exchanged": law(keep=GROUP, group=KEEP),
-    "an item in its own group": law(
+    "p and p* exchanged": randomizer(keep=GROUP, group=KEEP),
+    "an item in its own group": randomizer(
         groups=[sorted({*own, i} if own else ()) for i, own in enumerate(GROUPS)]
     ),
-    "kept, where the group is empty": law(groups=[own or (i,) for i, own in enumerate(GROUPS)]),
-    "kept five per cent too often": law(keep=1.05 * KEEP),
-    "kept two per cent too seldom": law(keep=0.98 * KEEP),
-    "one item missing in a group": law(groups=[(1, 2), (0,), (), (0, 1, 2, 4), (3,), (1, 2)]),
+    "kept, where the group is empty": randomizer(groups=[own or (i,) for i, own in enumerate(GROUPS)]),
+    "kept five per cent too often": randomizer(keep=1.05 * KEEP),
+    "kept two per cent too seldom": randomizer(keep=0.98 * KEEP),
+    "one item missing in a group": randomizer(groups=[(1, 2), (0,), (), (0, 1, 2, 4), (3,), (1, 2)]),
 }
 
 
@@ -118,19 +118,19 @@ def measured(found):
 
 @pytest.fixture(scope="module")
 def proven():
-    return measured(frequencies(law(), 5))
+    return measured(frequencies(randomizer(), 5))
 
 
 def test_a_slot_loses_what_is_said_and_nearly_all_of_it(proven):
-    assert 0.8 * law().per_slot <= proven <= law().per_slot
+    assert 0.8 * randomizer().per_slot <= proven <= randomizer().per_slot
 
 
 @pytest.mark.parametrize(
     "claimed",
     [
-        law().expected,
+        randomizer().expected,
         math.log((KEEP + (1 - KEEP) / M) / ((1 - KEEP) / M)),  # groups forgotten
-        law(keep=0.8 * KEEP).per_slot,
+        randomizer(keep=0.8 * KEEP).per_slot,
     ],
 )
 def test_a_smaller_claim_is_disproved(proven, claimed):
@@ -158,18 +158,18 @@ def loss(listed):
     """The largest loss among all profiles of two items, under a mark of 0 and one of 4."""
     pairs = list(itertools.combinations(range(M), 2))
     profiles = [((a, x), (b, y)) for a, b in pairs for x, y in ((0, 4), (4, 0))]
-    laws = [outcomes(profile, listed) for profile in profiles]
+    distributions = [outcomes(profile, listed) for profile in profiles]
     return max(
         math.log(p / q[outcome]) if q[outcome] else math.inf
-        for one, q in itertools.permutations(laws, 2)
+        for one, q in itertools.permutations(distributions, 2)
         for outcome, p in one.items()
         if p
     )
 
 
 def test_two_slots_lose_twice_what_one_does_only_if_their_order_has_no_say():
-    assert loss((0.5, 0.5)) <= 2 * law().per_slot + 1e-9
-    assert loss((0.5, 0.5)) > 1.2 * law().per_slot
+    assert loss((0.5, 0.5)) <= 2 * randomizer().per_slot + 1e-9
+    assert loss((0.5, 0.5)) > 1.2 * randomizer().per_slot
     assert loss((0.9, 0.1)) > loss((0.5, 0.5))
     assert loss((1.0, 0.0)) == math.inf  # the first of two slots is the smaller item's: its mark tells
 
@@ -192,7 +192,7 @@ PROFILES = ([(0, 0), (3, 4)], [(0, 4), (3, 0)], [(2, 0), (5, 4)], [(1, 2), (4, 2
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_whole_profiles_come_out_by_their_law(profile):
-    assert misfit(tally(law(), profile, 7), outcomes(profile, (0.5, 0.5))) > ALARM
+    assert misfit(tally(randomizer(), profile, 7), outcomes(profile, (0.5, 0.5))) > ALARM
 
 
 def met(of, profile, seed):
@@ -211,7 +211,7 @@ def order_has_no_say(of, seed):
 
 
 def test_of_slots_that_meet_any_is_as_likely_to_be_listed():
-    assert order_has_no_say(law(), 8)
+    assert order_has_no_say(randomizer(), 8)
 
 
 @pytest.mark.parametrize("places", [slice(None), slice(None, None, -1)])
@@ -246,5 +246,5 @@ def test_an_order_that_decides_raises_the_alarm(places, monkeypatch):
 
     monkeypatch.setattr(item_swaps, "substitute", ordered)
     monkeypatch.setattr(f"{__name__}.DRAWS", 3000)
-    assert not order_has_no_say(law(), 8)
-    assert misfit(tally(law(), PROFILES[0], 7), outcomes(PROFILES[0], (0.5, 0.5))) < ALARM
+    assert not order_has_no_say(randomizer(), 8)
+    assert misfit(tally(randomizer(), PROFILES[0], 7), outcomes(PROFILES[0], (0.5, 0.5))) < ALARM

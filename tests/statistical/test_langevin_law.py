@@ -12,7 +12,7 @@ import pytest
 from scipy import linalg, stats
 
 from hushrec.kernels.solvers.langevin import langevin
-from hushrec.kernels.solvers.langevin_pass import Epoch
+from hushrec.kernels.solvers.langevin_pass import LangevinPass
 
 ALARM = 1e-9
 KEY = bytes(range(32))
@@ -44,17 +44,17 @@ class Copies:
         self.effects = [rng.standard_normal(n, np.float32) for n in sizes]
         self.number = 0
 
-    def run(self, passes, rate, *, quanta=4, settled=True, hold=None, scale=1.0, hot=1.0, sign=1.0):
+    def run(self, passes, rate, *, noise_intervals=4, settled=True, hold=None, scale=1.0, hot=1.0, sign=1.0):
         """``hold`` is put back before every pass, all of which then is in its first quantum.
 
         The last four are faults.
         """
-        law = [np.float32(p) for p in self.priors[:2]]
+        distribution = [np.float32(p) for p in self.priors[:2]]
         for _ in range(passes):
             if hold is not None:
                 self.factors[1][:], self.effects[1][:] = hold
-            visits = len(self.order) * (1 if hold is None else quanta) + (0 if settled else 1)
-            epoch = Epoch(KEY, self.number, visits, len(self.effects[1]), quanta)
+            visits = len(self.order) * (1 if hold is None else noise_intervals) + (0 if settled else 1)
+            epoch = LangevinPass(KEY, self.number, visits, len(self.effects[1]), noise_intervals)
             langevin(
                 self.indptr,
                 self.items,
@@ -63,7 +63,7 @@ class Copies:
                 *self.factors,
                 *self.effects,
                 np.tile(np.float32(scale * self.scales), self.copies),
-                *law,
+                *distribution,
                 self.priors[2],
                 rate,
                 hot * self.temperature,
@@ -160,10 +160,10 @@ def regression(rate, *, copies=1000, first=60, between=30, snapshots=10, **fault
     priors = USER_PRIOR[:-1], np.ones(RANK), (USER_PRIOR[-1], 1.0)
     chains = Copies(GIVEN[None], np.array([SCALE]), priors, copies=copies, temperature=TEMPERATURE)
     hold = np.tile(LOVED[:, :-1], (copies, 1)), np.tile(LOVED[:, -1], copies)
-    chains.run(first, rate, quanta=1000, hold=hold, **faults)
+    chains.run(first, rate, noise_intervals=1000, hold=hold, **faults)
     found = []
     for _ in range(snapshots):
-        chains.run(between, rate, quanta=1000, hold=hold, **faults)
+        chains.run(between, rate, noise_intervals=1000, hold=hold, **faults)
         found.append(chains.states()[0][:, 0])
     return np.concatenate(found)
 
@@ -253,10 +253,10 @@ def crossed_posterior():
 def crossed(rate, *, copies=1000, first=100, between=50, snapshots=10, **faults):
     priors = np.array([NOTHING]), np.array([NOTHING]), CROSSED_PRIOR
     chains = Copies(CROSSED, WEIGHTS, priors, copies=copies, temperature=TEMPERATURE)
-    chains.run(first, rate, quanta=QUANTA, **faults)
+    chains.run(first, rate, noise_intervals=QUANTA, **faults)
     found = []
     for _ in range(snapshots):
-        chains.run(between, rate, quanta=QUANTA, **faults)
+        chains.run(between, rate, noise_intervals=QUANTA, **faults)
         found.append(np.concatenate([side[:, :, 1] for side in chains.states()], axis=1))
     return np.concatenate(found)
 
@@ -318,9 +318,9 @@ def test_without_data_all_follow_the_prior(temperature, fault):
     for before, now, precision, last in zip(earlier, chains.states(), (users, items), effects, strict=True):
         variances = temperature / np.append(precision, last)
         kept = np.diag(np.exp(-0.5 * 2 * np.append(precision, last)) * variances)
-        law = np.block([[np.diag(variances), kept], [kept, np.diag(variances)]])
+        distribution = np.block([[np.diag(variances), kept], [kept, np.diag(variances)]])
         pair = np.concatenate([before, now], axis=2).reshape(-1, 2 * len(variances))
-        found |= alarms(gaussian_checks(pair, np.zeros(len(law)), law))
+        found |= alarms(gaussian_checks(pair, np.zeros(len(distribution)), distribution))
         if not fault:
             scaled = now.reshape(-1, len(variances)) / np.sqrt(variances)
             assert stats.kstest(scaled.ravel(), stats.norm.cdf).pvalue > ALARM
@@ -442,10 +442,13 @@ def test_predictions_are_clamped():
         chains = Copies(
             given[None], np.ones(1), priors, copies=copies, temperature=TEMPERATURE, bounds=bounds
         )
-        chains.run(500, 0.015, quanta=1000, hold=hold)
+        chains.run(500, 0.015, noise_intervals=1000, hold=hold)
         found = chains.effects[0].astype(float)
         spread = (found - found.mean()) ** 2
-        z = [(x.mean() - law) / stats.sem(x) for x, law in ((found, mean), (spread, variance))]
+        z = [
+            (x.mean() - distribution) / stats.sem(x)
+            for x, distribution in ((found, mean), (spread, variance))
+        ]
         return 2 * stats.norm.sf(np.abs(z)).min()
 
     assert checks((low, high)) > ALARM

@@ -23,7 +23,7 @@ from hushrec.privacy.accounting.local_events import Responses
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.local import response
-from hushrec.privacy.local.response import ResponseLaw
+from hushrec.privacy.local.response import ResponseRandomizer
 from hushrec.privacy.local.rows import Rows
 from hushrec.privacy.noise.entropy import Seeded
 
@@ -47,7 +47,7 @@ def table(event: Responses, seed: int = 0, analysis: str = "corrected") -> Ints:
         np.tile(np.repeat(np.arange(SYMBOLS - 1, dtype=np.uint8), EACH), PEOPLE),
     )
     grant = Ledger.ephemeral(budget).charge(plan, entropy=Seeded(seed))
-    answers = grant.randomize(rows, ResponseLaw(event.symbols, event.exponent))
+    answers = grant.randomize(rows, ResponseRandomizer(event.symbols, event.exponent))
     pairs = answers.columns // EACH * SYMBOLS + answers.marks
     counts = np.bincount(pairs, minlength=SYMBOLS**2).reshape(SYMBOLS, SYMBOLS)
     counts[:, -1] = PEOPLE * EACH - counts.sum(axis=1)
@@ -89,7 +89,7 @@ def test_corrected_answers_tell_what_they_claim_and_no_more(claimed: float, powe
 @pytest.mark.parametrize("claimed", [0.5, 2.0])
 def test_answers_that_are_true_too_often_are_found(claimed: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """A tenth of a cell's ε more than was booked: too few answers turned."""
-    right = response.misses
+    right = response.geometric_gaps
     truer = _exponent(1.1 * claimed, SYMBOLS) / _exponent(claimed, SYMBOLS)
-    monkeypatch.setattr(response, "misses", lambda far, cap: right(far * type(far)(truer), cap))
+    monkeypatch.setattr(response, "geometric_gaps", lambda far, cap: right(far * type(far)(truer), cap))
     assert found(table(corrected(claimed))) > claimed

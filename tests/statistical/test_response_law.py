@@ -15,7 +15,7 @@ from scipy import stats
 
 from hushrec.arrays import Ints
 from hushrec.kernels.local import symbol_flips
-from hushrec.privacy.local.response import ResponseLaw
+from hushrec.privacy.local.response import ResponseRandomizer
 from hushrec.privacy.noise import sampler
 from hushrec.privacy.noise.entropy import Seeded
 from support.cells import dense, rows_of
@@ -28,7 +28,9 @@ Fault = Callable[[Ints], Ints]
 truth = functools.partial(truth_of, shape=(ROWS, WIDTH))
 
 
-def by_gaps(law: ResponseLaw, symbols: int, seed: int, fault: Fault | None = None, threads: int = 2) -> Ints:
+def by_gaps(
+    distribution: ResponseRandomizer, symbols: int, seed: int, fault: Fault | None = None, threads: int = 2
+) -> Ints:
     keys = Seeded(seed)
 
     def draw(*call: object) -> Ints:
@@ -36,18 +38,18 @@ def by_gaps(law: ResponseLaw, symbols: int, seed: int, fault: Fault | None = Non
         return fault(drawn) if fault else drawn
 
     named = functools.partial(keys.key, "answers")
-    return dense((ROWS, WIDTH), *law.draw(rows_of(truth(symbols)), named, draw, threads=threads))
+    return dense((ROWS, WIDTH), *distribution.draw(rows_of(truth(symbols)), named, draw, threads=threads))
 
 
-def densely(law: ResponseLaw, symbols: int, seed: int) -> Ints:
+def densely(distribution: ResponseRandomizer, symbols: int, seed: int) -> Ints:
     """A choice for every cell of every row: slow, and what the gaps must agree with."""
     generator, before = np.random.default_rng(seed), truth(symbols)
-    turned = generator.random(before.shape) < math.exp(-law.exponent)
+    turned = generator.random(before.shape) < math.exp(-distribution.exponent)
     others = (before + 1 + generator.integers(1, symbols, before.shape)) % symbols - 1
     answers = np.where(turned, others, before)
-    if law.asked is not None:
+    if distribution.asked is not None:
         places = np.argsort(generator.random(before.shape), axis=1)
-        answers[places >= law.asked] = -1
+        answers[places >= distribution.asked] = -1
     return answers
 
 
@@ -133,7 +135,7 @@ def test_gaps_give_the_law_of_responses_in_every_cell(
     maker: Callable[..., Ints], symbols: int, rate: float
 ) -> None:
     for asked, check in ((None, checks), (ASKED, sample_checks)):
-        answers = maker(ResponseLaw(symbols, -math.log(rate), asked), symbols, 1)
+        answers = maker(ResponseRandomizer(symbols, -math.log(rate), asked), symbols, 1)
         assert not alarms(check(answers, symbols, rate))
 
 
@@ -142,7 +144,7 @@ def test_gaps_give_the_law_of_responses_in_every_cell(
 def test_more_seeds_have_the_law_too(seed: int) -> None:
     for asked, check in ((None, checks), (ASKED, sample_checks)):
         for rate in (0.17, 0.5):
-            answers = by_gaps(ResponseLaw(6, -math.log(rate), asked), 6, seed)
+            answers = by_gaps(ResponseRandomizer(6, -math.log(rate), asked), 6, seed)
             assert not alarms(check(answers, 6, rate))
 
 
@@ -159,24 +161,24 @@ def even(gaps: Ints) -> Ints:
 
 @pytest.mark.parametrize(("check", "fault"), [("rows", twice), ("neighbours", even)])
 def test_planted_draws_raise_their_alarm(check: str, fault: Fault) -> None:
-    assert check in alarms(checks(by_gaps(ResponseLaw(6, -math.log(0.17)), 6, 1, fault), 6, 0.17))
+    assert check in alarms(checks(by_gaps(ResponseRandomizer(6, -math.log(0.17)), 6, 1, fault), 6, 0.17))
 
 
 @pytest.mark.parametrize(("symbols", "rate"), LAWS)
 def test_a_chance_off_by_ten_percent_raises_its_alarm(symbols: int, rate: float) -> None:
     for factor in (0.9, 1 / 0.9):
         if factor * rate < 1 - 1 / symbols:
-            answers = by_gaps(ResponseLaw(symbols, -math.log(factor * rate)), symbols, 1)
+            answers = by_gaps(ResponseRandomizer(symbols, -math.log(factor * rate)), symbols, 1)
             assert "number" in alarms(checks(answers, symbols, rate))
             if rate < 0.1:  # a sample tells too little of answers that are so seldom untrue
                 continue
-            answers = by_gaps(ResponseLaw(symbols, -math.log(factor * rate), ASKED), symbols, 1)
+            answers = by_gaps(ResponseRandomizer(symbols, -math.log(factor * rate), ASKED), symbols, 1)
             assert alarms(sample_checks(answers, symbols, rate))
 
 
 @pytest.mark.parametrize(("symbols", "rate"), LAWS)
 def test_answers_that_are_never_the_first_symbol_raise_their_alarm(symbols: int, rate: float) -> None:
-    answers = by_gaps(ResponseLaw(symbols, -math.log(rate)), symbols, 1)
+    answers = by_gaps(ResponseRandomizer(symbols, -math.log(rate)), symbols, 1)
     first = (answers == 0) & (truth(symbols) != 0)
     answers[first] = np.where(truth(symbols)[first] == 1, -1, 1)
     assert "answers for 0" in alarms(checks(answers, symbols, rate))
@@ -199,4 +201,6 @@ def test_samples_that_lean_raise_their_alarm(
 ) -> None:
     right = symbol_flips.choose
     monkeypatch.setattr(symbol_flips, "choose", lambda *call: (right(*call), fault(*call)))
-    assert check in alarms(sample_checks(by_gaps(ResponseLaw(6, -math.log(0.17), ASKED), 6, 1), 6, 0.17))
+    assert check in alarms(
+        sample_checks(by_gaps(ResponseRandomizer(6, -math.log(0.17), ASKED), 6, 1), 6, 0.17)
+    )

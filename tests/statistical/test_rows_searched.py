@@ -49,8 +49,10 @@ def chances(row, levels, exponent, sample):
 
 def loss(items, levels, cap, exponent, sample):
     """Largest ln of a ratio of chances, over all pairs of rows and all reports."""
-    laws = [chances(row, levels, exponent, sample) for row in rows(items, levels, cap)]
-    table = np.array([[law[report] for report in laws[0]] for law in laws])
+    distributions = [chances(row, levels, exponent, sample) for row in rows(items, levels, cap)]
+    table = np.array(
+        [[distribution[report] for report in distributions[0]] for distribution in distributions]
+    )
     return float(np.log(table.max(axis=0) / table.min(axis=0)).max())
 
 

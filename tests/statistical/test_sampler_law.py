@@ -13,31 +13,31 @@ from scipy import stats
 
 from hushrec.arrays import Floats, Ints
 from hushrec.privacy.noise import exact, sampler
-from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE, Law
+from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE, Distribution
 from hushrec.privacy.noise.entropy import Seeded
 
 ALARM = 1e-10
 SCALES = [0.3, 1.0, 3.0, 10.0, 100.0, 1000.0, 2.0**14, 2.0**30, 2.0**45]
-laws = pytest.mark.parametrize("law", [GAUSSIAN, LAPLACE])
+distributions = pytest.mark.parametrize("distribution", [GAUSSIAN, LAPLACE])
 
 
-def draws_of(law: Law, scale: float, size: int, seed: int = 0) -> Ints:
-    draw = sampler.rounded_gaussian if law is GAUSSIAN else sampler.rounded_laplace
+def draws_of(distribution: Distribution, scale: float, size: int, seed: int = 0) -> Ints:
+    draw = sampler.rounded_gaussian if distribution is GAUSSIAN else sampler.rounded_laplace
     return draw(size, scale, Seeded(seed).key())
 
 
-def continuous(law: Law, scale: float) -> stats.rv_continuous:
-    return (stats.norm if law is GAUSSIAN else stats.laplace)(scale=scale)
+def continuous(distribution: Distribution, scale: float) -> stats.rv_continuous:
+    return (stats.norm if distribution is GAUSSIAN else stats.laplace)(scale=scale)
 
 
-def moments(law: Law, scale: float) -> tuple[float, float, float]:
+def moments(distribution: Distribution, scale: float) -> tuple[float, float, float]:
     """E K², E K⁴, E K⁶."""
     if scale < 10:
         k = np.arange(1, 600)
-        chance = 2 * -np.diff(continuous(law, scale).sf(np.arange(0.5, 600)))
+        chance = 2 * -np.diff(continuous(distribution, scale).sf(np.arange(0.5, 600)))
         return tuple(float(np.sum(chance * k.astype(float) ** n)) for n in (2, 4, 6))
     # X plus an independent uniform rounding error, as is right for wide noise to far more digits than needed.
-    x2, x4, x6 = ((1, 3, 15) if law is GAUSSIAN else (2, 24, 720)) * np.power(scale, (2, 4, 6))
+    x2, x4, x6 = ((1, 3, 15) if distribution is GAUSSIAN else (2, 24, 720)) * np.power(scale, (2, 4, 6))
     return x2 + 1 / 12, x4 + x2 / 2 + 1 / 80, x6 + 15 / 12 * x4 + 15 / 80 * x2 + 1 / 448
 
 
@@ -45,16 +45,16 @@ def two_sided(z: float) -> float:
     return float(2 * stats.norm.sf(abs(z)))
 
 
-def fit(draws: Ints, law: Law, scale: float, bins: int) -> dict[str, float]:
+def fit(draws: Ints, distribution: Distribution, scale: float, bins: int) -> dict[str, float]:
     """p-values of the draws' frequencies and width under the law."""
     n, k = draws.size, draws.astype(np.float64)
-    model = continuous(law, scale)
+    model = continuous(distribution, scale)
     edges = np.unique(np.floor(model.ppf(np.arange(1, bins) / bins))) + 0.5
     chances = np.diff(model.cdf(edges), prepend=0, append=1)
     assert (chances * n).min() > 50
     counts = np.bincount(np.searchsorted(edges, k), minlength=chances.size)
     distance = np.abs(np.cumsum(counts)[:-1] / n - model.cdf(edges)).max()
-    m2, m4, _ = moments(law, scale)
+    m2, m4, _ = moments(distribution, scale)
     return {
         "chi-square": float(stats.chisquare(counts, chances * n).pvalue),
         "Kolmogorov-Smirnov": min(1.0, float(2 * np.exp(-2 * n * distance**2))),
@@ -62,11 +62,11 @@ def fit(draws: Ints, law: Law, scale: float, bins: int) -> dict[str, float]:
     }
 
 
-def shape(draws: Ints, law: Law, scale: float) -> dict[str, float]:
+def shape(draws: Ints, distribution: Distribution, scale: float) -> dict[str, float]:
     """p-values of the rest: centre, symmetry, independence, tails, low bits."""
     n, k = draws.size, draws.astype(np.float64)
     squares, sizes = k * k, np.abs(draws)
-    m2, m4, m6 = moments(law, scale)
+    m2, m4, m6 = moments(distribution, scale)
     positive, negative = int(np.sum(draws > 0)), int(np.sum(draws < 0))
     covariance = (squares[1:] - m2) @ (squares[:-1] - m2)
     found = {
@@ -77,9 +77,9 @@ def shape(draws: Ints, law: Law, scale: float) -> dict[str, float]:
     }
     for lag in (1, 64, 512):
         found[f"correlation at lag {lag}"] = two_sided(k[lag:] @ k[:-lag] / m2 / np.sqrt(n - lag))
-    for far in (3, 4, 5, 6) if law is GAUSSIAN else (3, 6, 9, 12):
+    for far in (3, 4, 5, 6) if distribution is GAUSSIAN else (3, 6, 9, 12):
         edge = int(np.ceil(far * scale))
-        count, chance = int(np.sum(sizes >= edge)), float(2 * continuous(law, scale).sf(edge - 0.5))
+        count, chance = int(np.sum(sizes >= edge)), float(2 * continuous(distribution, scale).sf(edge - 0.5))
         tail = min(stats.binom.cdf(count, n, chance), stats.binom.sf(count - 1, n, chance))
         found[f"tail at {far}"] = min(1.0, 2 * float(tail))
     if scale >= 1000:
@@ -91,21 +91,21 @@ def alarms(p_values: dict[str, float]) -> set[str]:
     return {name for name, p in p_values.items() if p < ALARM}
 
 
-@laws
+@distributions
 @pytest.mark.parametrize("scale", [0.3, 1.0, 10.0, 1000.0, 2.0**30, 2.0**45])
-def test_two_million_draws_have_the_law_and_no_other(law: Law, scale: float) -> None:
-    draws = draws_of(law, scale, 2_000_000)
-    assert not alarms(fit(draws, law, scale, bins=100) | shape(draws, law, scale))
-    assert {"chi-square", "variance"} <= alarms(fit(draws, law, 0.99 * scale, bins=100))
+def test_two_million_draws_have_the_law_and_no_other(distribution: Distribution, scale: float) -> None:
+    draws = draws_of(distribution, scale, 2_000_000)
+    assert not alarms(fit(draws, distribution, scale, bins=100) | shape(draws, distribution, scale))
+    assert {"chi-square", "variance"} <= alarms(fit(draws, distribution, 0.99 * scale, bins=100))
 
 
 @pytest.mark.full
-@laws
+@distributions
 @pytest.mark.parametrize("scale", SCALES)
-def test_twenty_million_draws_have_the_law_and_no_other(law: Law, scale: float) -> None:
-    draws = draws_of(law, scale, 20_000_000, seed=1)
-    assert not alarms(fit(draws, law, scale, bins=200) | shape(draws, law, scale))
-    assert {"chi-square", "variance"} <= alarms(fit(draws, law, 1.004 * scale, bins=200))
+def test_twenty_million_draws_have_the_law_and_no_other(distribution: Distribution, scale: float) -> None:
+    draws = draws_of(distribution, scale, 20_000_000, seed=1)
+    assert not alarms(fit(draws, distribution, scale, bins=200) | shape(draws, distribution, scale))
+    assert {"chi-square", "variance"} <= alarms(fit(draws, distribution, 1.004 * scale, bins=200))
 
 
 @pytest.mark.full
@@ -175,22 +175,24 @@ def test_planted_faults_raise_their_alarm(fault, check: str, scale: float) -> No
     assert check in alarms(fit(draws, GAUSSIAN, scale, bins=100) | shape(draws, GAUSSIAN, scale))
 
 
-@laws
+@distributions
 @pytest.mark.parametrize("scale", [2.0, 1000.0, 2.0**45])
-def test_the_far_tail_has_its_law_too(law: Law, scale: float) -> None:
+def test_the_far_tail_has_its_law_too(distribution: Distribution, scale: float) -> None:
     # Words below 2^40, which only exact arithmetic turns into draws: U is uniform below 2^-23.
     words = np.random.default_rng(3).integers(0, 2**64, (4, 500), dtype=np.uint64)
     words[0] >>= np.uint64(24)
     cell_bits = sampler._cell_bits(scale)
     sizes = np.array(
         [
-            exact.draw(law, scale, cell_bits, exact.Uniform(iter([a, b])), exact.Uniform(iter([c, d])))
+            exact.draw(
+                distribution, scale, cell_bits, exact.Uniform(iter([a, b])), exact.Uniform(iter([c, d]))
+            )
             for a, b, c, d in words.T.tolist()
         ]
     )
 
     def chance(k: Ints) -> Floats:
-        return 2 * continuous(law, scale).sf(k - 0.5) * 2.0**23
+        return 2 * continuous(distribution, scale).sf(k - 0.5) * 2.0**23
 
     # U is uniform among those that give one integer: spread it there, and compare with a uniform.
     lowest, spread = chance(sizes + 1), np.random.default_rng(4).random(sizes.size)

@@ -52,9 +52,9 @@ def by_gaps(world: World, seed: int, scale: float = SCALE, **changed: Callable[[
     sampler.add_laplace(steps, scale, keys.key())
     right = functools.partial(sampler.count_draws, keys.key())
 
-    def draw(law: sampler.Count, sequence: tuple[int, int], start: int, size: int) -> Ints:
+    def draw(distribution: sampler.Count, sequence: tuple[int, int], start: int, size: int) -> Ints:
         fault = changed.get(("gaps", "excesses")[sequence[0]])
-        drawn = right(law, sequence, start, size)
+        drawn = right(distribution, sequence, start, size)
         return fault(drawn) if fault else drawn
 
     shape = world.rows, world.columns
@@ -220,7 +220,9 @@ def test_a_chance_off_by_three_percent_raises_its_alarm(
 ) -> None:
     right = threshold.gaps
     monkeypatch.setattr(
-        threshold, "gaps", lambda *law: replace(right(*law), scale=right(*law).scale * factor)
+        threshold,
+        "gaps",
+        lambda *distribution: replace(right(*distribution), scale=right(*distribution).scale * factor),
     )
     assert "number" in alarms(checks(WORLD, by_gaps(WORLD, 0)))
 
@@ -244,10 +246,10 @@ def totals(maker: Callable[[World, int], Rows], seeds: range) -> Ints:
 
 def number_of_survivors(found: Ints) -> dict[str, float]:
     cells = SMALL.rows * (SMALL.columns - SMALL.each)
-    n, law = found.size, stats.binom(cells, CHANCE)
+    n, distribution = found.size, stats.binom(cells, CHANCE)
     mean, variance = cells * CHANCE, cells * CHANCE * (1 - CHANCE)
     distance = np.abs(
-        np.searchsorted(np.sort(found), np.arange(cells), side="right") / n - law.cdf(range(cells))
+        np.searchsorted(np.sort(found), np.arange(cells), side="right") / n - distribution.cdf(range(cells))
     )
     return {
         "mean": float(2 * stats.norm.sf(abs(found.mean() - mean) / math.sqrt(variance / n))),

@@ -35,12 +35,12 @@ def ratings_of(domain, rows):
 
 def some_steps(domain):
     """All steps of a short scale; the ends and the middle of a long one."""
-    n = domain.scale.levels
+    n = domain.scale.n_values
     return range(n) if n <= 5 else (0, 1, n // 2, n - 1)
 
 
 def others(domain):
-    top = domain.scale.levels - 1
+    top = domain.scale.n_values - 1
     return [(0, top, 1), (top, None, 0)]
 
 

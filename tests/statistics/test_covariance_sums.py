@@ -13,9 +13,11 @@ from hushrec.statistics.item_sums import EffectSums
 
 def all_sums(ratings, unit, threads=1, shift=0.0):
     domain = ratings.domain
-    effects = EffectSums(domain, unit, "add-remove", "l2", False, clip=1.25, contribution=10.0, strength=2)
+    effects = EffectSums(
+        domain, unit, "add-remove", "l2", False, clip=1.25, contribution_cap=10.0, strength=2
+    )
     covariance = CovarianceSums(
-        domain, unit, "add-remove", "l2", False, 0.65, 300, contribution=20.0, offset=5.0, threads=threads
+        domain, unit, "add-remove", "l2", False, 0.65, 300, contribution_cap=20.0, offset=5.0, threads=threads
     )
     released = np.linspace(2, 4.5, domain.n_items) + shift, 0.05
     found = [*effects.measure(ratings), *covariance.measure(ratings, *released)]

@@ -33,7 +33,7 @@ def test_a_covariance_has_room_for_forty_times_the_declared_users(norm, unit, pu
         published=published,
         clip=1.0,
         strength=50,
-        contribution=1.0,
+        contribution_cap=1.0,
         offset=0.0,
     )
     found = {query.name: values for query, values in sums.measure(ratings, np.ones(2), 0.0)}

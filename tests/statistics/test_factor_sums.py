@@ -40,10 +40,10 @@ def on_sphere(n, rank, radius, seed):
     return radius * rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-def of_factors(sums, people, items, ratings, levels=None):
-    middle = np.full(sums.domain.n_items, sums.domain.scale.mid) if levels is None else levels[0]
-    at_home = np.zeros(sums.domain.n_users) if levels is None else levels[1]
-    entries = sums.residuals.entries(ratings, middle, at_home)
+def of_factors(sums, people, items, ratings, grid_values=None):
+    middle = np.full(sums.domain.n_items, sums.domain.scale.mid) if grid_values is None else grid_values[0]
+    fold_in = np.zeros(sums.domain.n_users) if grid_values is None else grid_values[1]
+    entries = sums.residuals.entries(ratings, middle, fold_in)
     return [
         (sums.query("users", 1), sums.users(entries, people, items)),
         (sums.query("items", 1), sums.items(entries, people, items)),
@@ -96,15 +96,15 @@ def test_no_released_values_and_no_settings_break_the_bound(
     sizes = rng.choice([0.0, 0.5, 1.0, 1.7, 1e6], (n_users + n_items, 1))
     drawn = sums.in_ball(sizes * radius * rng.standard_normal((n_users + n_items, rank)))
     people, items = drawn[:n_users], drawn[n_users:]
-    span, top = domain.scale.span, domain.scale.levels - 1
-    levels = rng.uniform(-span, 2 * span, n_items), np.full(n_users, level * span)
+    span, top = domain.scale.span, domain.scale.n_values - 1
+    grid_values = rng.uniform(-span, 2 * span, n_items), np.full(n_users, level * span)
     rows = rng.integers(top + 1, size=(n_users, n_items)).astype(object)
     rows[rng.random(rows.shape) < 0.4] = None
     who, what = rng.integers(n_users), rng.integers(n_items)
     rows[who, what] = None if adjacency == "add-remove" else 0
-    here = of_factors(sums, people, items, search.ratings(domain, rows), levels)
+    here = of_factors(sums, people, items, search.ratings(domain, rows), grid_values)
     rows[who, what] = int(rng.integers(adjacency == "replace", top + 1))
-    there = of_factors(sums, people, items, search.ratings(domain, rows), levels)
+    there = of_factors(sums, people, items, search.ratings(domain, rows), grid_values)
     for (query, one), (_, two) in zip(here, there, strict=True):
         assert search.exceeds(query, one, two) <= 1
         touched = np.abs(one - two).any(axis=1)

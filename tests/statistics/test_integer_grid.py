@@ -13,11 +13,11 @@ from hushrec.statistics.covariance_sums import CovarianceSums
 from hushrec.statistics.item_sums import EffectSums
 
 
-def moved_vectors(search, norm, contribution):
+def moved_vectors(search, norm, contribution_cap):
     """What somebody who rates low gives to item sums: a term below zero is rounded away from it."""
     domain = search.domain(5, 1)
     sums = EffectSums(
-        domain, "user", "add-remove", norm, False, clip=0.3, contribution=contribution, strength=2
+        domain, "user", "add-remove", norm, False, clip=0.3, contribution_cap=contribution_cap, strength=2
     )
     rows = [(*low, *[None] * (5 - len(low))) for c in range(5) for low in [(0,) * (c + 1), (*[0] * c, 4)]]
     worst = 0.0
@@ -31,7 +31,7 @@ def moved_vectors(search, norm, contribution):
 def moved_matrices(search, unit, adjacency, norm):
     """What a neighbour moves of a sum of others that lies anywhere between two steps of its grid."""
     n, company = (2, 1) if unit == "user" else (1, 2)
-    chosen = {"clip": 0.3, "strength": 1, "contribution": 1.7, "offset": 5.0, "threads": 1}
+    chosen = {"clip": 0.3, "strength": 1, "contribution_cap": 1.7, "offset": 5.0, "threads": 1}
     sums = CovarianceSums(search.domain(n, 1 + company), unit, adjacency, norm, False, **chosen)
     nobody, worst = (None,) * n, 0.0
     rows = [*itertools.product([None, 0, 2, 4], repeat=n)]
@@ -48,14 +48,14 @@ def moved_matrices(search, unit, adjacency, norm):
 
 
 @pytest.mark.parametrize("norm", ["l2", "l1"])
-@pytest.mark.parametrize("contribution", [1.7, 3.3])
-def test_the_step_of_the_grid_is_needed_for_item_sums(search, norm, contribution, monkeypatch):
-    assert moved_vectors(search, norm, contribution) <= 1
+@pytest.mark.parametrize("contribution_cap", [1.7, 3.3])
+def test_the_step_of_the_grid_is_needed_for_item_sums(search, norm, contribution_cap, monkeypatch):
+    assert moved_vectors(search, norm, contribution_cap) <= 1
     bound = item_sums.vector_user
     monkeypatch.setattr(
         item_sums, "vector_user", lambda weights, most, unit, norm: bound(weights, most, 0.0, norm)
     )
-    assert moved_vectors(search, norm, contribution) > 1
+    assert moved_vectors(search, norm, contribution_cap) > 1
 
 
 @pytest.mark.parametrize("norm", ["l2", "l1"])

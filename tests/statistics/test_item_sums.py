@@ -22,7 +22,7 @@ def test_weighted_effects_move_by_no_more_than_the_weight_of_delta(search, weigh
     domain = search.domain(200, 3, scale)
     budget = Budget(epsilon=epsilon, delta=1e-6, unit="user", adjacency="add-remove")
     sums = EffectSettings().sums(domain, budget, "l2", published=False, personal=True)
-    top, rng = domain.scale.levels - 1, np.random.default_rng(3)
+    top, rng = domain.scale.n_values - 1, np.random.default_rng(3)
     short = [
         [*mine, *[None] * 197]
         for mine in itertools.product((None, 0, 1, top), repeat=3)

@@ -47,20 +47,20 @@ def gave(search, gradients, row, weight, factors, effects, rng, drawn=(True, Tru
     size=st.sampled_from([0.0, 1e-6, 0.3, 1.0, 25.0]),
     noise=st.sampled_from([1e-6, 0.05, 0.8]),
     clip=st.sampled_from([0.01, 0.8, 4.0]),
-    contribution=st.sampled_from([0.1, 1.5, 3.0, 100.0]),
+    clip_norm=st.sampled_from([0.1, 1.5, 3.0, 100.0]),
     weight=st.sampled_from(WEIGHTS),
     scale=st.sampled_from(SCALES),
     drawn=st.tuples(*[st.booleans()] * 3),
 )
 def test_nobody_moves_the_sum_by_more_than_their_weight_of_delta_and_not_at_all_undrawn(
-    search, seed, n_ratings, rank, size, noise, clip, contribution, weight, scale, drawn
+    search, seed, n_ratings, rank, size, noise, clip, clip_norm, weight, scale, drawn
 ):
     rng = np.random.default_rng(seed)
     domain = search.domain(200, 3, scale)
-    gradients = MarginalGradients(domain, rank, 1, 1.0, noise, clip, contribution)
+    gradients = MarginalGradients(domain, rank, 1, 1.0, noise, clip, clip_norm)
     factors = size * rng.standard_normal((200, rank))
     effects = rng.uniform(scale[0] - 1, scale[1] + 1, 200)
-    row = person(rng, 200, n_ratings, high=domain.scale.levels)
+    row = person(rng, 200, n_ratings, high=domain.scale.n_values)
     assert gave(search, gradients, row, weight, factors, effects, rng, drawn) <= 1
 
 
@@ -88,8 +88,8 @@ def test_whoever_was_not_drawn_gives_nothing_and_the_search_would_notice(search,
 def test_who_rated_much_gives_what_he_may_and_no_more(search):
     rng = np.random.default_rng(1)
     factors, effects, found = rng.standard_normal((200, 4)), np.full(200, 3.0), []
-    for contribution, weight in itertools.product((0.05, 0.2, 1.5), (FULL // 3, FULL)):
-        gradients = MarginalGradients(search.domain(200, 3), 4, 1, 1.0, 0.8, 0.8, contribution)
+    for clip_norm, weight in itertools.product((0.05, 0.2, 1.5), (FULL // 3, FULL)):
+        gradients = MarginalGradients(search.domain(200, 3), 4, 1, 1.0, 0.8, 0.8, clip_norm)
         found.append(gave(search, gradients, HEAVY, weight, factors, effects, rng))
     print(f"largest ratios: {found}")
     assert max(found) <= 1
@@ -100,7 +100,7 @@ def test_rounding_lifts_nobody_to_the_next_step_of_the_grid(search):
     """The bound lies a hair below a whole number of steps, which rounding in floating point may reach."""
     domain = search.domain(2, 1)
     whole = MarginalGradients(domain, 1, 1, 1.0, 0.8, 4.0, 0.05)
-    hair = dataclasses.replace(whole, contribution=float(np.nextafter(100_000 * whole.step, 0)))
+    hair = dataclasses.replace(whole, clip_norm=float(np.nextafter(100_000 * whole.step, 0)))
     assert hair.step == whole.step
     reached = 0
     for factor in np.linspace(1.0, 2.0, 200):
@@ -110,7 +110,7 @@ def test_rounding_lifts_nobody_to_the_next_step_of_the_grid(search):
     assert reached > 100, "or nobody would be clipped"
 
 
-@pytest.mark.parametrize(("field", "ratio"), [("contribution", 0.97), ("weight", 0.97)])
+@pytest.mark.parametrize(("field", "ratio"), [("clip_norm", 0.97), ("weight", 0.97)])
 def test_an_understated_bound_is_found(search, monkeypatch, field, ratio):
     gradients = MarginalGradients(search.domain(200, 3), 4, 1, 1.0, 0.8, 0.8, 1.5)
     honest = gradients.query(1)
@@ -118,5 +118,5 @@ def test_an_understated_bound_is_found(search, monkeypatch, field, ratio):
         MarginalGradients, "query", lambda self, number: dataclasses.replace(honest, sensitivity=ratio * 1.5)
     )
     rng = np.random.default_rng(1)
-    weight = FULL if field == "contribution" else FULL // 2
+    weight = FULL if field == "clip_norm" else FULL // 2
     assert gave(search, gradients, HEAVY, weight, rng.standard_normal((200, 4)), np.full(200, 3.0), rng) > 1

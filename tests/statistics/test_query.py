@@ -39,8 +39,8 @@ def test_what_neighbours_agree_on_is_published_as_it_is_and_nothing_else():
     found = PUBLIC.release(door, STEPS)
     assert (found.values.tolist(), found.sigma) == ([1.0, -2.0, 0.0, 0.25], 0.0)
     assert not door.came
-    assert PUBLIC.agreed
-    assert not Query("sums", 1e-300, "l2", 0.25, 4).agreed
+    assert PUBLIC.is_exact
+    assert not Query("sums", 1e-300, "l2", 0.25, 4).is_exact
 
 
 def test_what_was_released_before_is_not_summed_again():

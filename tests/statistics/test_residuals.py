@@ -30,7 +30,7 @@ def test_a_change_is_twice_the_clip_or_the_whole_scale(search, scale, part):
         sums = Residuals(domain, "replace", part * (hi - lo))
         ends = [
             int(sums.entries(search.ratings(domain, [(step,)]), np.array([effect]), np.zeros(1)).values[0])
-            for step in (0, domain.scale.levels - 1)
+            for step in (0, domain.scale.n_values - 1)
         ]
         largest["replace"] = max(largest["replace"], (ends[1] - ends[0]) * sums.grid.step)
         largest["add-remove"] = max(largest["add-remove"], *(abs(end) * sums.grid.step for end in ends))

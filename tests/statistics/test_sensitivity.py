@@ -42,13 +42,13 @@ def domain_of(n, scale=(1, 5, 1), cap=500):
 
 
 def effect_sums(domain, unit, adjacency, norm="l2", *, published=False, **settings):
-    settings = {"clip": 1.25, "contribution": 1.0 if published else 2.0, "strength": 2, **settings}
+    settings = {"clip": 1.25, "contribution_cap": 1.0 if published else 2.0, "strength": 2, **settings}
     return EffectSums(domain, unit, adjacency, norm, published, **settings)
 
 
 def covariance_sums(domain, unit, adjacency, norm="l2", *, published=False, **settings):
-    ours = {"clip": 0.65, "strength": 300, "contribution": 2.0, "offset": 5.0}
-    printed = {"clip": 1.0, "strength": 20, "contribution": 1.0, "offset": 0.0}
+    ours = {"clip": 0.65, "strength": 300, "contribution_cap": 2.0, "offset": 5.0}
+    printed = {"clip": 1.0, "strength": 20, "contribution_cap": 1.0, "offset": 0.0}
     settings = {**(printed if published else ours), **settings}
     return CovarianceSums(domain, unit, adjacency, norm, published, threads=1, **settings)
 

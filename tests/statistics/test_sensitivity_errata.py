@@ -15,7 +15,7 @@ DOMAIN = Domain(items=range(4000), scale=(1, 5, 1), cap=500, max_users=10_000)
 
 
 def sums(norm="l2", published=False, **settings):
-    settings = {"clip": CLIP, "strength": STRENGTH, "contribution": 1.0, "offset": 0.0, **settings}
+    settings = {"clip": CLIP, "strength": STRENGTH, "contribution_cap": 1.0, "offset": 0.0, **settings}
     return CovarianceSums(DOMAIN, "rating", "add-remove", norm, published, **settings)
 
 
@@ -54,7 +54,7 @@ def test_a_sum_of_ratings_moves_by_the_largest_rating_not_by_the_width_of_the_sc
     """Adding a five-star rating moves Σ r by 5, charged is α = 4. Shifted to the middle it moves by 2."""
     effects = EffectSums(DOMAIN, "rating", "add-remove", "l2", published, 1.25, 1.0, 2)
     query = next(query for query in effects.queries() if query.name == "item sums")
-    moved = np.abs(effects.levels).max() * effects.grid.step
+    moved = np.abs(effects.grid_values).max() * effects.grid.step
     assert (moved <= query.printed) == holds
     assert moved == query.sensitivity
 
@@ -72,12 +72,12 @@ def test_the_corrected_covariance_needs_less_noise_than_is_printed():
 
 def test_rounding_a_weight_to_nearest_would_break_the_bound():
     """Weights are truncated: rounded up, a user's matrix would exceed the norm that is claimed for him."""
-    contribution, counts = 20.0, np.arange(501)
-    exact = np.minimum(1, contribution / np.maximum(counts, 1))
+    contribution_cap, counts = 20.0, np.arange(501)
+    exact = np.minimum(1, contribution_cap / np.maximum(counts, 1))
     claimed = sensitivity.matrix_user(exact, CLIP, 0.0, "l2") / (1 + 1e-12)
     coarse = 4
     nearest = np.rint(exact * 2**coarse) / 2**coarse
-    truncated = Weights(500, coarse, 1.0, contribution).values
+    truncated = Weights(500, coarse, 1.0, contribution_cap).values
     assert sensitivity.matrix_user(nearest, CLIP, 0.0, "l2") > claimed * 1.01
     assert sensitivity.matrix_user(truncated, CLIP, 0.0, "l2") <= claimed * (1 + 1e-9)
 

@@ -144,9 +144,9 @@ def test_the_reproduction_draws_the_noise_of_algorithm_5(rows_released):
     assert len(made) == 2 * epochs
     split = config.split(domain, budget("add-remove"))
     for name, (values, scales) in made.items():
-        share, reach = 0.7 / (2 * epochs), LINE_2 if name.startswith("users") else LINE_1
+        share, max_residual = 0.7 / (2 * epochs), LINE_2 if name.startswith("users") else LINE_1
         assert split[name] == pytest.approx(share)
-        np.testing.assert_allclose(scales, reach / share)
+        np.testing.assert_allclose(scales, max_residual / share)
         assert values.shape == (20 if name.startswith("users") else 6, 2)
     planned = hr.plan(config, domain, budget("add-remove"))
     assert planned.epsilon == math.inf
@@ -311,7 +311,7 @@ def test_the_plan_of_unbounded_als_knows_no_bound():
 @pytest.mark.parametrize(
     "config",
     [
-        hr.GlobalEffects(levels="released", noise="laplace", analysis="published"),
+        hr.GlobalEffects(grid_values="released", noise="laplace", analysis="published"),
         hr.InputPerturbationMF(analysis="published"),
     ],
     ids=lambda config: type(config).__name__,
@@ -331,6 +331,6 @@ def test_one_more_rating_moves_a_sum_by_five_not_by_four(config):
 
 
 def test_under_replace_the_claimed_sensitivities_of_the_averages_are_right():
-    config = hr.GlobalEffects(levels="released", noise="laplace", analysis="published")
+    config = hr.GlobalEffects(grid_values="released", noise="laplace", analysis="published")
     planned = hr.plan(config, domain_of(4, 3), budget("replace"))
     assert planned.epsilon == pytest.approx(1, rel=1e-9)

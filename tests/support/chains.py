@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.solvers.mcmc.density import ChainSettings, Source, Target
-from hushrec.solvers.mcmc.sgld import Chain, Kept
+from hushrec.solvers.mcmc.density import ChainSettings, Part, Source
+from hushrec.solvers.mcmc.sgld import Chain, ChainStates
 
 KEY = bytes(range(32))
 WIDE = 1e3  # a margin within which no prediction of these tests is clamped
@@ -43,7 +43,7 @@ FIXED = SETTINGS.model_copy(update={"shape": 1e9, "level_variance": 1e-9})
 
 def unclamped(scale, rank):
     """Weights are 1: B is five ratings' worth."""
-    return Target(scale=scale, bound=5 * (4 + WIDE) ** 2, rank=rank, margin=WIDE)
+    return Part(scale=scale, bound=5 * (4 + WIDE) ** 2, rank=rank, margin=WIDE)
 
 
 def copied(rows, n_items, copies):
@@ -57,7 +57,7 @@ def copied(rows, n_items, copies):
 
 
 def started(ratings, target, settings, number=0):
-    chain = Chain(Source(ratings, target, None), target, settings, KEY, number, Kept(None))
+    chain = Chain(Source(ratings, target, None), target, settings, KEY, number, ChainStates(None))
     return chain, chain.start()
 
 

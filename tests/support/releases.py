@@ -34,8 +34,8 @@ def statement(**changes):
             "file": "ledger.db",
             "seq": 3,
             "head": "ab" * 32,
-            "slot": 0,
-            "horizon": 4,
+            "release_index": 0,
+            "max_releases": 4,
         },
     }
     return Statement(**(facts | changes))
@@ -66,7 +66,7 @@ def release(kind="factors", n=4, seed=0, rank=RANK, **changes):
         "kind": kind,
         "items": tuple(f"item {i} é" for i in range(n)),
         "scale": (1.0, 5.0, 0.5),
-        "constants": {"user_mean": 0.125, "user_variance": 0.16, "level_noise": 0.8, "neighbours": 2.0},
+        "constants": {"user_mean": 0.125, "user_variance": 0.16, "bias_noise": 0.8, "neighbours": 2.0},
         "tensors": {name: array.astype(np.float32) for name, array in tensors.items()},
         "statement": statement(),
         "users": tuple(f"person {u} é" for u in range(PEOPLE)) if "user_factors" in own else (),

@@ -25,7 +25,7 @@ _REACH = np.linspace(-30, 30, 601)
 Tables = Callable[[Ints32, Bytes], Floats]
 """Maps known items and steps, shape (targets, known), to the tables of ``linkage_scores.standings``."""
 
-__all__ = ["Tables", "informed", "response_law", "scoreboard", "substitution_law"]
+__all__ = ["Tables", "informed", "response_channel", "scoreboard", "substitution_channel"]
 
 
 def scoreboard(released: Ratings) -> tuple[Bytes, Tables]:
@@ -42,9 +42,9 @@ def scoreboard(released: Ratings) -> tuple[Bytes, Tables]:
     scale = released.domain.scale
     support = np.bincount(released.items, minlength=released.domain.n_items)
     weights: Floats = 1 / np.log(np.maximum(support, 2))
-    grid = np.arange(scale.levels)
+    grid = np.arange(scale.n_values)
     apart = scale.step * np.abs(grid[:, None] - grid) / (_RHO * max(scale.span, scale.step))
-    similar = np.concatenate([np.zeros((scale.levels, 1)), np.exp(-apart)], axis=1)
+    similar = np.concatenate([np.zeros((scale.n_values, 1)), np.exp(-apart)], axis=1)
 
     def tables(items: Ints32, steps: Bytes) -> Floats:
         worth: Floats = weights[items][..., None] * similar[steps]
@@ -53,7 +53,7 @@ def scoreboard(released: Ratings) -> tuple[Bytes, Tables]:
     return np.zeros(released.n_users, np.uint8), tables
 
 
-def informed(released: Ratings, law: Floats, wrong: float) -> tuple[Bytes, Tables]:
+def informed(released: Ratings, channel: Floats, wrong: float) -> tuple[Bytes, Tables]:
     """Log-likelihood ratios that a row is the target's, ln(((1 − β) law[a, y] + β law[0, y])/π_ir(y)).
 
     Somebody else's row follows a Rasch model: π_ir(y) = σ(ℓ_i + α_r) times the share of y among the item's
@@ -64,7 +64,7 @@ def informed(released: Ratings, law: Floats, wrong: float) -> tuple[Bytes, Table
 
     Args:
         released: the published rows, which give the shares π.
-        law: P(y | a), shape (levels + 1, levels + 1).
+        channel: P(y | a), shape (n_values + 1, n_values + 1).
         wrong: β, share of wrong facts, whose items the target has not rated.
 
     Returns:
@@ -72,11 +72,11 @@ def informed(released: Ratings, law: Floats, wrong: float) -> tuple[Bytes, Table
 
     Privacy: post-processing of ``released``.
     """
-    levels, n_items, counts = len(law) - 1, released.domain.n_items, released.counts
-    codes = released.items.astype(np.int64) * levels + released.steps
-    cells = np.bincount(codes, minlength=n_items * levels).reshape(n_items, levels)
+    n_values, n_items, counts = len(channel) - 1, released.domain.n_items, released.counts
+    codes = released.items.astype(np.int64) * n_values + released.steps
+    cells = np.bincount(codes, minlength=n_items * n_values).reshape(n_items, n_values)
     support = cells.sum(axis=1, keepdims=True)
-    stars = (cells + 1 / levels) / (support + 1)
+    stars = (cells + 1 / n_values) / (support + 1)
     edges = np.unique(np.quantile(counts, np.linspace(0, 1, _KINDS + 1)[1:-1], method="lower"))
     kinds = np.searchsorted(edges, counts).astype(np.uint8)
     sizes = np.bincount(kinds, minlength=len(edges) + 1)
@@ -84,11 +84,11 @@ def informed(released: Ratings, law: Floats, wrong: float) -> tuple[Bytes, Table
     fame = logit((support[:, 0] + 0.5) / (released.n_users + 1))
     activity = np.interp(lengths, [expit(fame + reach).sum() for reach in _REACH], _REACH)
 
-    facts = (1 - wrong) * law[1:] + wrong * law[0]
+    facts = (1 - wrong) * channel[1:] + wrong * channel[0]
 
     def tables(items: Ints32, steps: Bytes) -> Floats:
         holds = fame[items][..., None] + activity
-        background = np.empty((*holds.shape, levels + 1))
+        background = np.empty((*holds.shape, n_values + 1))
         background[..., 0] = expit(-holds)
         background[..., 1:] = expit(holds)[..., None] * stars[items][:, :, None]
         odds: Floats = np.log((1 - _DOUBT) * facts[steps][:, :, None] / background + _DOUBT)
@@ -97,33 +97,33 @@ def informed(released: Ratings, law: Floats, wrong: float) -> tuple[Bytes, Table
     return kinds, tables
 
 
-def response_law(levels: int, exponent: float, *, asked: float = 1.0) -> Floats:
-    """What k-ary randomized response does to a cell, k = levels + 1 including "not rated".
+def response_channel(n_values: int, exponent: float, *, asked: float = 1.0) -> Floats:
+    """What k-ary randomized response does to a cell, k = n_values + 1 including "not rated".
 
     Args:
-        levels: number of values on the scale.
+        n_values: number of values on the scale.
         exponent: −ln of the probability that a cell is not answered truly; ∞ for unchanged rows.
         asked: share of a row's cells that are answered; the others come out as "not rated".
 
     Returns:
-        P(y | a), shape (levels + 1, levels + 1): asked · (1 − e^−exponent) if y is a, else asked ·
-        e^−exponent/levels; plus 1 − asked for "not rated".
+        P(y | a), shape (n_values + 1, n_values + 1): asked · (1 − e^−exponent) if y is a, else asked ·
+        e^−exponent/n_values; plus 1 − asked for "not rated".
 
     Raises:
         ConfigError: A number is out of range.
 
     Privacy: public.
     """
-    if not (levels >= 1 and exponent >= 0 and 0 <= asked <= 1):
-        raise ConfigError("randomized response needs levels ≥ 1, exponent ≥ 0, and asked from 0 to 1")
+    if not (n_values >= 1 and exponent >= 0 and 0 <= asked <= 1):
+        raise ConfigError("randomized response needs n_values ≥ 1, exponent ≥ 0, and asked from 0 to 1")
     flipped = math.exp(-exponent)
-    law = np.full((levels + 1, levels + 1), asked * flipped / levels)
-    np.fill_diagonal(law, asked * (1 - flipped))
-    law[:, 0] += 1 - asked
-    return law
+    channel = np.full((n_values + 1, n_values + 1), asked * flipped / n_values)
+    np.fill_diagonal(channel, asked * (1 - flipped))
+    channel[:, 0] += 1 - asked
+    return channel
 
 
-def substitution_law(released: Ratings, keep_probability: float) -> Floats:
+def substitution_channel(released: Ratings, keep_probability: float) -> Floats:
     """What item substitution does to a cell (Du, Leighton & Patel 2019, §III.C).
 
     A replaced rating leaves its cell empty, unless another rating of the same person lands there: with
@@ -135,7 +135,7 @@ def substitution_law(released: Ratings, keep_probability: float) -> Floats:
         keep_probability: p*, the probability that an item is kept.
 
     Returns:
-        P(y | a), shape (levels + 1, levels + 1).
+        P(y | a), shape (n_values + 1, n_values + 1).
 
     Raises:
         ConfigError: p* is not a probability.
@@ -144,10 +144,10 @@ def substitution_law(released: Ratings, keep_probability: float) -> Floats:
     """
     if not 0 <= keep_probability <= 1:
         raise ConfigError("keep_probability must be from 0 to 1")
-    levels, gone = released.domain.scale.levels, 1 - keep_probability
+    n_values, gone = released.domain.scale.n_values, 1 - keep_probability
     lands = gone * released.n_ratings / max(released.n_users, 1) / released.domain.n_items
-    stars = (np.bincount(released.steps, minlength=levels) + 1 / levels) / (released.n_ratings + 1)
-    law = np.tile(np.concatenate([[1 - lands], lands * stars]), (levels + 1, 1))
-    law[1:] *= gone
-    law[np.arange(1, levels + 1), np.arange(1, levels + 1)] += keep_probability
-    return law
+    stars = (np.bincount(released.steps, minlength=n_values) + 1 / n_values) / (released.n_ratings + 1)
+    channel = np.tile(np.concatenate([[1 - lands], lands * stars]), (n_values + 1, 1))
+    channel[1:] *= gone
+    channel[np.arange(1, n_values + 1), np.arange(1, n_values + 1)] += keep_probability
+    return channel

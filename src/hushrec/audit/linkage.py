@@ -112,7 +112,7 @@ def linkage(
     truth: Ratings,
     rows: Ints,
     *,
-    law: Floats | None = None,
+    channel: Floats | None = None,
     targets: int = 1000,
     known: int = 8,
     wrong: int = 2,
@@ -147,8 +147,8 @@ def linkage(
         truth: the private ratings as people gave them, before any cap.
         rows: row in ``released`` of each user of ``truth``, −1 if it came out empty and is absent; int,
             shape (truth.n_users,). Users without a row count as not found.
-        law: P(y | a), what happens to a cell with symbol a (0 for "not rated", s + 1 for step s); shape
-            (levels + 1, levels + 1). None leaves out the informed attacker.
+        channel: P(y | a), what happens to a cell with symbol a (0 for "not rated", s + 1 for step s); shape
+            (n_values + 1, n_values + 1). None leaves out the informed attacker.
         targets: how many people to attack, drawn uniformly from those with ``known`` or more ratings; all of
             them if there are fewer.
         known: how many facts are known of each.
@@ -168,17 +168,17 @@ def linkage(
     if not (targets >= 1 and 0 <= wrong < known):
         raise ConfigError("set targets to at least 1, and wrong from 0 to less than known")
     rows = _fitting(released, truth, np.asarray(rows))
-    k = released.domain.scale.levels + 1
-    if law is not None and not (
-        law.shape == (k, k) and bool((law >= 0).all()) and np.allclose(law.sum(axis=1), 1)
+    k = released.domain.scale.n_values + 1
+    if channel is not None and not (
+        channel.shape == (k, k) and bool((channel >= 0).all()) and np.allclose(channel.sum(axis=1), 1)
     ):
         raise ConfigError(
             "law needs a row of probabilities for not rated and for each step of the scale, in order"
         )
     people, items, steps = _facts(truth, targets, known, wrong, seed)
     attackers = {"Scoreboard-RH": scoreboard(released)}
-    if law is not None:
-        attackers["informed"] = informed(released, law, wrong / known)
+    if channel is not None:
+        attackers["informed"] = informed(released, channel, wrong / known)
     starts, holders, order = transpose(released.indptr, released.items, released.domain.n_items)
     published, own = released.steps[order], rows[people]
     attacks = []
@@ -221,7 +221,7 @@ def _facts(truth: Ratings, targets: int, known: int, wrong: int, seed: int) -> t
         raise DataError("nobody has as many ratings as the attacker must know; lower known")
     people = rng.permutation(able)[:targets]
     items = np.empty((len(people), known), np.int32)
-    steps = rng.integers(truth.domain.scale.levels, size=items.shape, dtype=np.uint8)
+    steps = rng.integers(truth.domain.scale.n_values, size=items.shape, dtype=np.uint8)
     for target, person in enumerate(people):
         start, stop = truth.indptr[person], truth.indptr[person + 1]
         right = start + rng.choice(stop - start, known - wrong, replace=False)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from hushrec.arrays import Floats
-from hushrec.audit.attackers import response_law, substitution_law
+from hushrec.audit.attackers import response_channel, substitution_channel
 from hushrec.audit.linkage import Linkage, linkage
 from hushrec.curator.release_data import reported
 from hushrec.data.ratings import Ratings
@@ -14,10 +14,10 @@ from hushrec.privacy.accounting.local_events import Responses
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import Seeded
 
-__all__ = ["rehearse"]
+__all__ = ["simulate_attack"]
 
 
-def rehearse(
+def simulate_attack(
     ratings: Ratings,
     method: Method | None,
     budget: Budget | None = None,
@@ -52,7 +52,7 @@ def rehearse(
     attack = {"targets": targets, "known": known, "wrong": wrong, "seed": seed}
     if method is None:
         everybody = np.arange(ratings.n_users)
-        return linkage(ratings, ratings, everybody, law=substitution_law(ratings, _NEARLY), **attack)
+        return linkage(ratings, ratings, everybody, channel=substitution_channel(ratings, _NEARLY), **attack)
     planned = method.plan(ratings.domain, budget)
     total = planned.budget.model_copy(update={"epsilon": max(planned.epsilon, planned.budget.epsilon)})
     made = reported(ratings, method, planned, Ledger.ephemeral(total).charge(planned, entropy=Seeded(seed)))
@@ -60,16 +60,16 @@ def rehearse(
     if ratings.domain.users:  # the truth holds only users who rated
         listed = ratings.domain.user_positions
         whose = whose[[listed[user] for user in ratings.users.to_list()]]
-    return linkage(rows, ratings, whose, law=_law(method, planned.events[0], rows), **attack)
+    return linkage(rows, ratings, whose, channel=_channel(method, planned.events[0], rows), **attack)
 
 
 _NEARLY = 0.999
 """Assumed probability that a known fact is in a raw row; at 1, one wrong fact would rule out the row."""
 
 
-def _law(method: Method, event: object, rows: Ratings) -> Floats:
+def _channel(method: Method, event: object, rows: Ratings) -> Floats:
     if isinstance(method, DistanceBased):
-        return substitution_law(rows, method.keep_probability)
+        return substitution_channel(rows, method.keep_probability)
     assert isinstance(event, Responses)
-    levels, width = rows.domain.scale.levels, rows.domain.n_items
-    return response_law(levels, event.exponent, asked=event.size / width)
+    n_values, width = rows.domain.scale.n_values, rows.domain.n_items
+    return response_channel(n_values, event.exponent, asked=event.size / width)

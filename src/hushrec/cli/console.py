@@ -99,7 +99,7 @@ def print_ledger(ledger: "Ledger") -> None:
     total, made = ledger.total, len({entry.charge for entry in ledger.entries()})
     name = escaped(ledger.path.name) if ledger.path else "in memory"
     console = out()
-    console.print(f"Ledger {name}: {total}; releases charged {made}, horizon {ledger.horizon}")
+    console.print(f"Ledger {name}: {total}; releases charged {made}, at most {ledger.max_releases}")
     console.print(f"Left: ε = {left(ledger.remaining)}")
     if ledger.holds:
         console.print(ledger.holds, soft_wrap=True)

@@ -52,7 +52,7 @@ def domain(
         column=column,
         users=users,
         user_column=user_column,
-        levels=options.levels(level),
+        privacy_classes=options.privacy_classes(level),
     )
     try:
         declared.save(out)

@@ -15,8 +15,8 @@ def evaluate(
     test: Annotated[Path, typer.Option(help="Ratings to predict; none of them may be in --train.")],
     domain: options.DomainFile,
     against: Annotated[Path | None, typer.Option(help="Another release, to compare with.")] = None,
-    at_home: Annotated[
-        bool, typer.Option("--at-home", help="Users whom the release lists fold in their own ratings too.")
+    fold_in: Annotated[
+        bool, typer.Option("--fold-in", help="Users whom the release lists fold in their own ratings too.")
     ] = False,
     column: options.Columns = None,
     format: options.Format = None,
@@ -45,7 +45,7 @@ def evaluate(
     console.print_confidential(train.name, known)
     console.print_confidential(test.name, held_out)
     with console.working("predicting"):
-        guesses = [predictions(opened, train=known, test=held_out, at_home=at_home) for opened in releases]
+        guesses = [predictions(opened, train=known, test=held_out, fold_in=fold_in) for opened in releases]
     listed = console.table("", *METRICS, "rmse on rare items")
     truth = held_out.values()
     for name, guess in [

@@ -40,10 +40,10 @@ def fit(
         typer.Option(help="The population's ledger."),
     ] = None,
     new_ledger: account.NewLedger = False,
-    slot: Annotated[
+    release_index: Annotated[
         int | None,
         typer.Option(
-            help="Release slot. A slot that was released before gives the same release, free of charge."
+            help="Release index. An index that was released before gives the same release, free of charge."
         ),
     ] = None,
     checkpoint: Annotated[
@@ -68,7 +68,7 @@ def fit(
     config = options.model(model, analysis, noise, settings)
     if recognised(ratings):
         paid = (epsilon, delta, unit, adjacency)
-        given = (domain, *paid, ledger, slot, checkpoint, noise, column, format, separator)
+        given = (domain, *paid, ledger, release_index, checkpoint, noise, column, format, separator)
         if any(value is not None for value in given) or analysis != "corrected" or new_ledger:
             raise ConfigError(
                 f"{ratings} is a released data set: models of it cost nothing and take no options but "
@@ -97,7 +97,9 @@ def fit(
         require_memory(planned.model, config.footprint(declared, budget), private)
     charged = account.opened(ledger, planned, new_ledger)
     with console.working("measuring under noise"):
-        release = fit(private, config, budget, ledger=charged, slot=slot, checkpoint=checkpoint)
+        release = fit(
+            private, config, budget, ledger=charged, release_index=release_index, checkpoint=checkpoint
+        )
     _save(release, out)
     console.print_statement(release.statement)
     console.print_ledger(charged)
@@ -133,6 +135,7 @@ def _save(release: "Release", out: Path) -> None:
         release.save(out)
     except OSError as error:
         raise ReleaseError(
-            f"{out} cannot be written: {error.strerror}. The release is kept in the ledger: run the same "
-            f"command with --slot {release.statement.ledger['slot']} and another file (without --new-ledger)"
+            f"{out} cannot be written: {error.strerror}. The release is stored in the ledger: run the same "
+            f"command with --release-index {release.statement.ledger['release_index']} and another file "
+            "(without --new-ledger)"
         ) from None

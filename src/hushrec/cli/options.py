@@ -240,7 +240,7 @@ def packed_or_loaded(
     return Blocks.open(source, domain)
 
 
-def levels(given: list[str] | None) -> dict[str, float] | None:
+def privacy_classes(given: list[str] | None) -> dict[str, float] | None:
     """Privacy classes, name to ε.
 
     Raises:

@@ -37,11 +37,11 @@ def plan(
         screen.print(f"For seeded experiments only: {planned.only_seeded}.", soft_wrap=True)
     if planned.condition:
         screen.print(planned.condition, soft_wrap=True)
-    if planned.levels:
+    if planned.promises:
         screen.print()
         listed = console.table("class", "asks for", "is promised", left=1)
-        for level in planned.levels:
-            listed.add_row(level.name, f"ε = {above(level.asked)}", f"ε = {above(level.promised)}")
+        for promise in planned.promises:
+            listed.add_row(promise.name, f"ε = {above(promise.asked)}", f"ε = {above(promise.promised)}")
         screen.print(listed)
         screen.print(
             "This is promised if the ratings have a column epsilon with each user's ε.", soft_wrap=True

@@ -58,10 +58,10 @@ def release_data(
     groups_from: Annotated[
         Path | None, typer.Option(help="A release whose item factors or covariance to group items by.")
     ] = None,
-    slot: Annotated[
+    release_index: Annotated[
         int | None,
         typer.Option(
-            help="Release slot. A slot that was released before gives the same data, free of charge."
+            help="Release index. An index that was released before gives the same data, free of charge."
         ),
     ] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Show the cost, and read no ratings.")] = False,
@@ -106,7 +106,7 @@ def release_data(
         require_memory(planned.model, config.footprint(planned, declared), private)
     charged = account.opened(ledger, planned, new_ledger)
     with console.working("randomizing rows"):
-        data = release_data(private, config, budget, ledger=charged, slot=slot)
+        data = release_data(private, config, budget, ledger=charged, release_index=release_index)
     _save(data, out)
     console.print_statement(data.statement)
     console.print_ledger(charged)
@@ -141,8 +141,8 @@ def _save(data: "ReleasedData", out: Path) -> None:
     except OSError as error:
         kept = data.ratings.n_ratings <= LARGEST_STORED and data.statement.ledger
         fix = (
-            "The data set is kept in the ledger: run the same command with "
-            f"--slot {data.statement.ledger['slot']} and another file (without --new-ledger)"
+            "The data set is stored in the ledger: run the same command with --release-index "
+            f"{data.statement.ledger['release_index']} and another file (without --new-ledger)"
             if kept
             else "It is too large for the ledger to keep, so it is lost and its charge stays spent: make "
             "room, and make another release"

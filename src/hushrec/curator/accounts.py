@@ -97,7 +97,7 @@ def spending(account: Ledger, grant: Grant, planned: Plan) -> Iterator[None]:
     except BaseException as error:
         note = "The charge stays open: the same call with this checkpoint resumes under it."
         if not grant.checkpoint:
-            account.burn(grant)
+            account.forfeit(grant)
             note = "The charge stays spent: noise is never drawn twice under one charge."
         if isinstance(error, MemoryError):
             error = MemoryExceeded("there is too little memory for this release; free some memory")

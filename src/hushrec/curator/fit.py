@@ -25,7 +25,7 @@ from hushrec.privacy.noise.entropy import Entropy
 from hushrec.release.artefact import Release
 from hushrec.release.statement import Statement
 
-_ANY = -1  # stands for slot None: the checkpoint then finds its charge by its commitment
+_ANY = -1  # stands for release index None: the checkpoint then finds its charge by its commitment
 
 
 def plan(config: Model, domain: Domain, budget: Budget) -> Plan:
@@ -47,7 +47,7 @@ def fit(
     budget: Budget | None = None,
     *,
     ledger: Ledger | str | Path | None = None,
-    slot: int | None = None,
+    release_index: int | None = None,
     entropy: Entropy | None = None,
     checkpoint: str | Path | None = None,
 ) -> Release:
@@ -65,8 +65,8 @@ def fit(
         budget: what may be spent; None gives the non-private baseline, whose statement says so.
         ledger: the population's ledger, or the path of one that ``Ledger.create`` made. Only seeded
             experiments and baselines do not need one.
-        slot: release slot. None charges for the next free slot; a slot that was released before returns the
-            same bytes and charges nothing.
+        release_index: number of the release in its ledger, from 0. None charges for the next free one; a
+            release that was made before returns the same bytes and charges nothing.
         entropy: the operating system's by default; ``hushrec.testing.Seeded`` for experiments and tests,
             whose releases are not private.
         checkpoint: a separate folder on a local disk, from which this fit resumes if it is stopped. It is as
@@ -102,17 +102,17 @@ def fit(
         )
     published: Statement | None = None
     if isinstance(ratings, ReleasedData):
-        if budget is not None or ledger is not None or slot is not None:
+        if budget is not None or ledger is not None or release_index is not None:
             raise BudgetUnsupported(
                 "a released data set is public, and models of it cost nothing: leave out budget, ledger and "
-                "slot"
+                "release_index"
             )
         published, ratings = ratings.statement, ratings.ratings
-    config.require_heed(budget, asks=ratings.asks)
-    if ratings.domain.levels and not ratings.asks:
+    config.require_personal_budgets(budget, asks=ratings.asks)
+    if ratings.domain.privacy_classes and not ratings.asks:
         raise DataError(
             "the domain declares privacy classes, but the ratings have no column epsilon that says who is in "
-            "which; name the column with columns=, or declare a domain without levels"
+            "which; name the column with columns=, or declare a domain without privacy classes"
         )
     if isinstance(ratings, Blocks) and not config.blockwise:
         raise DataError(f"{type(config).__name__} needs all ratings in memory; load them with hushrec.load")
@@ -126,13 +126,13 @@ def fit(
             return from_data(release, published) if published else not_private(release, config, stand_in)
     planned = plan(config, ratings.domain, budget)
     account = account_of(ledger, planned, entropy)
-    place = _ANY if slot is None else slot
+    place = _ANY if release_index is None else release_index
     with _going_on(checkpoint, ratings, planned.key(account.id, place), account.id) as kept:
-        if (stored := account.stored(planned, slot, kept)) is not None:
+        if (stored := account.stored(planned, release_index, kept)) is not None:
             release = Release.from_bytes(stored)
-            account.handed_out(planned, slot, kept)
+            account.handed_out(planned, release_index, kept)
             return release
-        return _charged(ratings, config, planned, account, slot, kept or entropy)
+        return _charged(ratings, config, planned, account, release_index, kept or entropy)
 
 
 @contextmanager
@@ -144,7 +144,8 @@ def _going_on(
         yield None
         return
     with Checkpoint(folder) as checkpoint:
-        checkpoint.bind({"ratings": ratings.digest(), "settings (slot and version too)": settings}, ledger)
+        marks = {"ratings": ratings.digest(), "settings (release index and version too)": settings}
+        checkpoint.bind(marks, ledger)
         yield checkpoint
         checkpoint.forget()
 
@@ -158,12 +159,12 @@ def _charged(
     config: Model,
     planned: Plan,
     account: Ledger,
-    slot: int | None,
+    release_index: int | None,
     entropy: Entropy | None,
 ) -> Release:
     budget = planned.budget
     require_memory(planned.model, config.footprint(ratings.domain, budget), ratings)
-    grant = account.charge(planned, slot, entropy)
+    grant = account.charge(planned, release_index, entropy)
     population = ratings.capped(ratings.domain.cap) if budget.unit == "user" else ratings
     with spending(account, grant, planned):
         made = config.release(population, budget, grant)

@@ -13,17 +13,17 @@ from hushrec.curator.statements import describe_data
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.errors import CheckpointError, DataError
-from hushrec.local.dataset_files import numbered
+from hushrec.local.dataset_files import anonymous_ids
 from hushrec.local.method import Method
-from hushrec.local.released import ReleasedData, frame_of
+from hushrec.local.released import ReleasedData, public_domain
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger.ledger import Ledger
-from hushrec.privacy.local.response import ResponseLaw
+from hushrec.privacy.local.response import ResponseRandomizer
 from hushrec.privacy.local.rows import RandomizedRows, Rows
-from hushrec.privacy.local.substitution import SubstitutionLaw
+from hushrec.privacy.local.substitution import SubstitutionRandomizer
 from hushrec.privacy.noise.entropy import Entropy
 
 
@@ -33,7 +33,7 @@ def release_data(
     budget: Budget | None = None,
     *,
     ledger: Ledger | str | Path | None = None,
-    slot: int | None = None,
+    release_index: int | None = None,
     entropy: Entropy | None = None,
 ) -> ReleasedData:
     """Charge the ledger, randomize every user's row by itself, and release the rows.
@@ -48,7 +48,7 @@ def release_data(
         method: ``RandomizedResponse`` or ``DistanceBased``.
         budget: what may be spent; ``DistanceBased`` needs none, because its settings decide its cost.
         ledger: the population's ledger, or its path, as for ``fit``.
-        slot: release slot, as for ``fit``.
+        release_index: release index, as for ``fit``.
         entropy: as for ``fit``.
 
     Returns:
@@ -61,7 +61,7 @@ def release_data(
         BudgetUnsupported: The method does not support the budget.
         DataError: The ratings carry per-user ε, which no method supports; or they are not in memory.
         CheckpointError: ``entropy`` is a checkpoint.
-        ReleaseError: The slot's data set was too large for the ledger to keep.
+        ReleaseError: The release's data set was too large for the ledger to keep.
 
     Privacy: charged (the one event of the plan).
     """
@@ -72,22 +72,24 @@ def release_data(
         )
     if isinstance(entropy, Checkpoint):
         raise CheckpointError("release_data cannot resume from a checkpoint; leave out entropy")
-    if ratings.asks or ratings.domain.levels:
+    if ratings.asks or ratings.domain.privacy_classes:
         raise DataError(
             "these ratings carry per-user ε, which a released data set does not support; drop the column "
-            "epsilon, and declare a domain without levels"
+            "epsilon, and declare a domain without privacy classes"
         )
     planned = signed(method.plan(ratings.domain, budget), method, ratings.domain)
     account = account_of(ledger, planned, entropy)
-    if slot is not None and (stored := account.stored(planned, slot)) is not None:
+    if release_index is not None and (stored := account.stored(planned, release_index)) is not None:
         data = ReleasedData.from_bytes(stored)
-        account.handed_out(planned, slot)
+        account.handed_out(planned, release_index)
         return data
     require_memory(planned.model, method.footprint(planned, ratings.domain), ratings)
-    law = method.law(planned, method.kept(ratings))  # which may also run out of memory
-    grant = account.charge(planned, slot, entropy)
+    randomizer = method.randomizer(
+        planned, method.cap_contributions(ratings)
+    )  # which may also run out of memory
+    grant = account.charge(planned, release_index, entropy)
     with spending(account, grant, planned):
-        data = reported(ratings, method, planned, grant, law).data
+        data = reported(ratings, method, planned, grant, randomizer).data
         account.sampled(grant, data.for_ledger())
     account.published(grant)
     return data
@@ -114,7 +116,7 @@ def reported(
     method: Method,
     planned: Plan,
     grant: Grant,
-    law: ResponseLaw | SubstitutionLaw | None = None,
+    randomizer: ResponseRandomizer | SubstitutionRandomizer | None = None,
 ) -> Reported:
     """Randomize every row through a grant, renumber the rows, and write the statement.
 
@@ -123,14 +125,14 @@ def reported(
         method: the settings.
         planned: what was charged.
         grant: the grant of the charge.
-        law: the law of the rows, if it was made before.
+        randomizer: the law of the rows, if it was made before.
 
     Privacy: charged (the one event of the plan).
     """
-    kept = method.kept(ratings)
+    kept = method.cap_contributions(ratings)
     order = grant.order(kept.domain.n_users or kept.n_users)
     private = _rows(planned.events[0].name, kept, order)
-    shuffled = grant.randomize(private, law or method.law(planned, kept))
+    shuffled = grant.randomize(private, randomizer or method.randomizer(planned, kept))
     listed = np.diff(shuffled.indptr) > 0
     rows = np.full(order.size, -1)
     rows[order[listed]] = np.arange(np.count_nonzero(listed))
@@ -156,7 +158,7 @@ def _rows(name: str, ratings: Ratings, order: Ints) -> Rows:
 def _numbered(rows: RandomizedRows, listed: np.ndarray, domain: Domain) -> Ratings:
     """The reported rows as ratings of numbered users, without empty rows."""
     n = listed.size
-    frame = frame_of(domain.items, tuple(domain.scale), n)
-    users = numbered(n, np.flatnonzero(listed) + 1)
+    frame = public_domain(domain.items, tuple(domain.scale), n)
+    users = anonymous_ids(n, np.flatnonzero(listed) + 1)
     indptr = np.concatenate([rows.indptr[:1], rows.indptr[1:][listed]])
     return Ratings(frame, users, indptr, rows.columns, rows.marks)

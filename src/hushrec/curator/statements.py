@@ -37,7 +37,7 @@ def describe(
         measurements=measured(config, plan, domain),
         assumes=_assumes(plan, domain, personal),
         diagnostics=release.statement.diagnostics,
-        levels=tuple(Promised(*dataclasses.astuple(level)) for level in plan.levels if personal),
+        promises=tuple(Promised(*dataclasses.astuple(promise)) for promise in plan.promises if personal),
         personal=personal,
     )
     return dataclasses.replace(release, statement=statement)

@@ -21,7 +21,7 @@ from hushrec.errors import DataError
 MAX_TIMESTAMP = 1 << 40
 _SLICE = 1 << 22  # rows cleaned at once: bounds the memory for text
 
-__all__ = ["MAX_TIMESTAMP", "Batch", "Intake", "assemble"]
+__all__ = ["MAX_TIMESTAMP", "Batch", "Cleaner", "assemble"]
 
 
 class Batch(NamedTuple):
@@ -46,7 +46,7 @@ class Batch(NamedTuple):
     asked: Floats | None = None
 
 
-class Intake:
+class Cleaner:
     """Cleans tables ``user_id, item_id, rating[, timestamp][, epsilon]``.
 
     Args:
@@ -103,7 +103,7 @@ class Intake:
         values = _numbers(table["rating"])
         finite = np.isfinite(values)
         person = users >= 0
-        asked = _epsilons(table["epsilon"], self._domain.levels) if self.asks else None
+        asked = _epsilons(table["epsilon"], self._domain.privacy_classes) if self.asks else None
         stated = np.ones_like(finite) if asked is None else (asked >= 0) & (asked < np.inf)
         known = person & stated & (items >= 0)
         keep = known & finite
@@ -247,16 +247,16 @@ def _numbers(column: pl.Series) -> Floats:
     return column.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
 
 
-def _epsilons(column: pl.Series, levels: Mapping[str, float] | None) -> Floats:
+def _epsilons(column: pl.Series, privacy_classes: Mapping[str, float] | None) -> Floats:
     """Cells as ε, given as a number or as the name of a class; NaN where a cell holds neither."""
     if column.dtype.is_numeric():
         return _numbers(column)
     column = column.cast(pl.String)
     numbers = _numbers(column)
-    if not levels:
+    if not privacy_classes:
         return numbers
     names = column.str.strip_chars(" \t").str.normalize("NFC")
-    named = names.replace_strict(dict(levels), default=None, return_dtype=pl.Float64).to_numpy()
+    named = names.replace_strict(dict(privacy_classes), default=None, return_dtype=pl.Float64).to_numpy()
     return np.where(np.isnan(named), numbers, named)
 
 

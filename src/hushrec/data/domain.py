@@ -25,9 +25,9 @@ from hushrec.errors import DomainError
 from hushrec.figures import above
 
 MAX_ID_BYTES = 256
-MAX_LEVELS = 256
+MAX_VALUES = 256
 
-__all__ = ["MAX_ID_BYTES", "MAX_LEVELS", "Domain", "Scale"]
+__all__ = ["MAX_ID_BYTES", "MAX_VALUES", "Domain", "Scale"]
 
 
 class Scale(NamedTuple):
@@ -46,7 +46,7 @@ class Scale(NamedTuple):
     step: float
 
     @property
-    def levels(self) -> int:
+    def n_values(self) -> int:
         """Number of distinct ratings, (hi − lo)/step + 1."""
         return round(self.span / self.step) + 1
 
@@ -61,7 +61,7 @@ class Scale(NamedTuple):
         return self.hi - self.lo
 
     @property
-    def unit(self) -> float:
+    def star(self) -> float:
         """A quarter of the width (one star on a 1-to-5 scale): the unit of constants within algorithms."""
         return self.span / 4
 
@@ -77,7 +77,7 @@ class Scale(NamedTuple):
         Privacy: private in, private out.
         """
         steps = np.floor((ratings - self.lo) / self.step + 0.5)
-        return np.clip(steps, 0, self.levels - 1).astype(np.uint8)
+        return np.clip(steps, 0, self.n_values - 1).astype(np.uint8)
 
 
 class Domain(BaseModel):
@@ -91,7 +91,7 @@ class Domain(BaseModel):
         users: the roster, if the list of users is public: unique ids, strings or integers, in any order;
             stored in ascending order of their UTF-8 bytes, as in ``Ratings.users``. Only models that publish
             a vector per person need it. Only ratings of people on the roster are read.
-        levels: privacy classes that people choose from, name to ε ≥ 0, such as
+        privacy_classes: privacy classes that people choose from, name to ε ≥ 0, such as
             ``{"strict": 0.5, "default": 2.0}``; ratings may then name a class in place of an ε.
 
     Raises:
@@ -108,7 +108,7 @@ class Domain(BaseModel):
     cap: int = Field(ge=1)
     max_users: int = Field(ge=1)
     users: tuple[str, ...] | None = None
-    levels: Mapping[str, float] | None = None
+    privacy_classes: Mapping[str, float] | None = None
 
     def __init__(
         self,
@@ -118,11 +118,16 @@ class Domain(BaseModel):
         max_users: int,
         cap: int = 500,
         users: Iterable[str | int] | None = None,
-        levels: Mapping[str, float] | None = None,
+        privacy_classes: Mapping[str, float] | None = None,
     ) -> None:
         try:
             super().__init__(
-                items=items, scale=scale, cap=cap, max_users=max_users, users=users, levels=levels
+                items=items,
+                scale=scale,
+                cap=cap,
+                max_users=max_users,
+                users=users,
+                privacy_classes=privacy_classes,
             )
         except ValidationError as error:
             raise DomainError(_explain(error)) from None
@@ -153,10 +158,10 @@ class Domain(BaseModel):
             raise ValueError(f"{len(ids):,} people are listed, more than max_users; declare a larger bound")
         return tuple(sorted(ids))  # Python compares text by code points, which matches UTF-8 byte order
 
-    @field_validator("levels", mode="before")
+    @field_validator("privacy_classes", mode="before")
     @classmethod
-    def _classes(cls, levels: Any) -> dict[str, float] | None:
-        return None if levels is None else classes(levels)
+    def _classes(cls, privacy_classes: Any) -> dict[str, float] | None:
+        return None if privacy_classes is None else classes(privacy_classes)
 
     @field_validator("scale")
     @classmethod
@@ -173,8 +178,8 @@ class Domain(BaseModel):
         steps = (hi - lo) / step
         if abs(steps - round(steps)) > 1e-9 * steps:
             raise ValueError(f"{hi:g} − {lo:g} is not a whole number of steps of {step:g}")
-        if scale.levels > MAX_LEVELS:
-            raise ValueError(f"{scale.levels} levels are more than {MAX_LEVELS}; choose a larger step")
+        if scale.n_values > MAX_VALUES:
+            raise ValueError(f"{scale.n_values} values are more than {MAX_VALUES}; choose a larger step")
         return scale
 
     @property
@@ -232,12 +237,12 @@ class Domain(BaseModel):
             fields = json.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise DomainError(f"{path} cannot be read as a domain: {error}") from None
-        optional = {"users", "levels"}
+        optional = {"users", "privacy_classes"}
         needed = set(cls.model_fields) - optional
         if not isinstance(fields, dict) or set(fields) - optional != needed:
             raise DomainError(
                 f"{path} is not a domain: it must have exactly the fields {', '.join(sorted(needed))}, "
-                "and may have users and levels"
+                "and may have users and privacy_classes"
             )
         return cls(**fields)
 
@@ -252,7 +257,7 @@ class Domain(BaseModel):
         column: str | None = None,
         users: str | Path | None = None,
         user_column: str | None = None,
-        levels: Mapping[str, float] | None = None,
+        privacy_classes: Mapping[str, float] | None = None,
     ) -> Self:
         """A domain whose items, and optionally users, come from public files: see ``hushrec.data.catalogue``.
 
@@ -266,7 +271,7 @@ class Domain(BaseModel):
             users: a public list of accounts, a file of the same kinds, such as MovieLens ``users.dat`` or
                 ``u.user``; none by default.
             user_column: the column of the ids in that file.
-            levels: privacy classes, name to ε.
+            privacy_classes: privacy classes, name to ε.
 
         Raises:
             DomainError: a file cannot be read as a list of ids.
@@ -277,7 +282,9 @@ class Domain(BaseModel):
             raise DomainError("user_column= names a column of the file users=, which is missing; give users=")
         roster = None if users is None else read_ids(Path(users), user_column)
         items = read_ids(Path(path), column)
-        return cls(items, scale=scale, max_users=max_users, cap=cap, users=roster, levels=levels)
+        return cls(
+            items, scale=scale, max_users=max_users, cap=cap, users=roster, privacy_classes=privacy_classes
+        )
 
     def _fields(self) -> dict[str, Any]:
         return self.model_dump(mode="json", exclude_none=True)
@@ -288,7 +295,9 @@ class Domain(BaseModel):
     def __repr__(self) -> str:
         lo, hi, step = self.scale
         roster = f", roster of {self.n_users:,} people" if self.users else ""
-        listed = ", ".join(f"{name} ε = {above(epsilon)}" for name, epsilon in (self.levels or {}).items())
+        listed = ", ".join(
+            f"{name} ε = {above(epsilon)}" for name, epsilon in (self.privacy_classes or {}).items()
+        )
         asked = f", classes {listed}" if listed else ""
         return (
             f"Domain({self.n_items} items, scale {lo:g} to {hi:g} by {step:g}, "

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from hushrec.data.cleaning import Batch, Intake, assemble
+from hushrec.data.cleaning import Batch, Cleaner, assemble
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.data.readers import formats, netflix
@@ -55,7 +55,7 @@ def load(
         columns: which column holds what: by name, ``{"user_id": "who"}``, or, for text without a header, by
             position from 0, ``{"user_id": 0, "item_id": 1, "rating": 2}``. Usual names, such as
             ``userId`` and ``movieId``, need no mapping. ``epsilon`` is the ε that a user requests, a number
-            or one of ``domain.levels``.
+            or one of ``domain.privacy_classes``.
         format: one of ``hushrec.data.readers.formats.FORMATS``; inferred from the file's name by default.
         separator: separator of csv and tsv, one character.
         decimal: decimal sign of csv and tsv, "." or ",".
@@ -69,7 +69,7 @@ def load(
 
     Privacy: private.
     """
-    intake = Intake(domain)
+    intake = Cleaner(domain)
     batches: list[Batch] = []
     for table, name in tables(source, columns, format, separator, decimal, max_bytes):
         batches += intake.batches(table, name)

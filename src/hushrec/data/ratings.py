@@ -117,7 +117,7 @@ class Ratings:
             and (self.timestamps is None or len(self.timestamps) == n)
             and self.items.min(initial=0) >= 0
             and self.items.max(initial=0) < self.domain.n_items
-            and self.steps.max(initial=0) < self.domain.scale.levels
+            and self.steps.max(initial=0) < self.domain.scale.n_values
             and ascends(self.indptr, self.items)
         )
         if self.asked is not None:

@@ -14,7 +14,7 @@ _EPS = float(np.finfo(np.float64).eps)
 
 _INFORMATION = 0.5
 """Of a rating on its item's factors, in units of 1/s²: E[p²] = 1, minus what few ratings leave unknown."""
-TASTE = 0.00375
+FACTOR_VARIANCE = 0.00375
 """Prior variance of p·q, in squared widths of the scale: (0.24 stars)² on one to five."""
 RESIDUAL = 0.05
 """Variance of a rating around its averages, in squared widths of the scale."""
@@ -38,12 +38,12 @@ def solve(sums: Noisy, counts: Floats, others: Floats, other_counts: Floats, spa
     Privacy: post-processing.
     """
     moment = (others * other_counts[:, None]).T @ others / other_counts.sum()
-    prior = TASTE * span**2 / max(float(np.trace(moment)), 1e-12)
+    prior = FACTOR_VARIANCE * span**2 / max(float(np.trace(moment)), 1e-12)
     curvature = np.maximum(counts, 1e-3)[:, None, None] * moment
     total = prior * curvature @ curvature + RESIDUAL * span**2 * curvature
-    rank, unit = others.shape[1], span / 4
+    rank, star = others.shape[1], span / 4
     rounding = 4 * rank * _EPS * np.einsum("nii->n", total)  # of a row known except in some directions
-    ridge = np.maximum(sums.sigma**2 + 1e-12 * unit**2, rounding)
+    ridge = np.maximum(sums.sigma**2 + 1e-12 * star**2, rounding)
     total += ridge[:, None, None] * np.eye(rank)
     shares = np.linalg.solve(total, sums.values[:, :, None])
     return np.asarray(prior * (curvature @ shares)[:, :, 0], dtype=np.float64)
@@ -58,12 +58,13 @@ def step(
     *,
     width: float,
     span: float,
-    left: float,
+    remaining_variance: float,
 ) -> Floats:
     """One gradient step of each row, with a length adapted to its noise.
 
     p ← p + η (w g − λ p), with η = a v/(a² v + w² σ²): the posterior mean of the remaining step, for a row
-    of curvature a = n w² m + λ whose coordinates have the remaining variance v = ``left`` · prior variance.
+    of curvature a = n w² m + λ whose coordinates have the variance v = ``remaining_variance`` · (prior
+    variance).
 
     Args:
         factors: released p, shape (n, rank).
@@ -82,10 +83,15 @@ def step(
     """
     rank = factors.shape[1]
     moment = width**2 * float(other_counts @ (others**2).sum(axis=1) / other_counts.sum()) / rank
-    prior = TASTE * span**2 / max(moment * rank, 1e-12 * (span / 4) ** 2)
+    prior = FACTOR_VARIANCE * span**2 / max(moment * rank, 1e-12 * (span / 4) ** 2)
     ridge = RESIDUAL * span**2 / prior
     curvature = np.maximum(counts, 1e-3) * moment + ridge
-    rate = curvature * prior * left / (curvature**2 * prior * left + (width * sums.sigma) ** 2)
+    rate = (
+        curvature
+        * prior
+        * remaining_variance
+        / (curvature**2 * prior * remaining_variance + (width * sums.sigma) ** 2)
+    )
     return np.asarray(factors + rate[:, None] * (width * sums.values - ridge * factors), dtype=np.float64)
 
 
@@ -99,17 +105,17 @@ def filled(factors: Floats) -> Floats:
     return np.asarray(factors / max(float(np.quantile(norms, 0.95)), least), dtype=np.float64)
 
 
-def home_ridge(items: Floats, counts: Floats) -> float:
+def user_ridge(items: Floats, counts: Floats) -> float:
     """Weight of the prior in a person's own fit on the item factors, s_x²/(s²/tr M).
 
     Privacy: post-processing.
     """
     moment = float(counts @ (items**2).sum(axis=1) / counts.sum())
-    return RESIDUAL / TASTE * max(moment, 1e-12)
+    return RESIDUAL / FACTOR_VARIANCE * max(moment, 1e-12)
 
 
-def home_step(
-    items: Floats, sums: Noisy, counts: Floats, *, ridge: float, span: float, left: float
+def user_gradient_step(
+    items: Floats, sums: Noisy, counts: Floats, *, ridge: float, span: float, remaining_variance: float
 ) -> tuple[Floats, Floats]:
     """One gradient step of the item factors, from gradients that people computed from their own ratings.
 
@@ -119,7 +125,7 @@ def home_step(
         items: released q, shape (n_items, rank).
         sums: Σ e p of every item, shape (n_items, rank).
         counts: released weight of each item, shape (n_items,).
-        ridge: ridge of the people's fits, as ``home_ridge`` gives it.
+        ridge: ridge of the people's fits, as ``user_ridge`` gives it.
         span: width of the scale.
         left: share of the prior variance that remains, in (0, 1].
 
@@ -132,13 +138,15 @@ def home_step(
     moment = noise / ridge  # prior variance of a coordinate of p
     prior = max(float(counts @ (items**2).sum(axis=1) / counts.sum()) / items.shape[1], 1e-9)
     curvature = np.maximum(counts, 1e-3) * moment + noise / prior
-    rate = curvature * prior * left / (curvature**2 * prior * left + sums.sigma**2)
+    rate = (
+        curvature * prior * remaining_variance / (curvature**2 * prior * remaining_variance + sums.sigma**2)
+    )
     return items + rate[:, None] * (sums.values - noise / prior * items), rate * curvature
 
 
-def prior_variance(taste: float, rank: int, span: float) -> float:
-    """τ² such that p·q has variance ``taste`` in squared widths of the scale. Privacy: public."""
-    return taste * span**2 / rank
+def prior_variance(factor_variance: float, rank: int, span: float) -> float:
+    """τ² such that p·q has variance ``factor_variance`` in squared widths of the scale. Privacy: public."""
+    return factor_variance * span**2 / rank
 
 
 def langevin_step(
@@ -150,13 +158,13 @@ def langevin_step(
     prior: float,
     noise: float,
     rate: float,
-    left: float,
+    remaining_variance: float,
 ) -> tuple[Floats, Floats]:
     """One step of each row, with a length adapted to its noise.
 
     η = a v/(a² v + σ²): the posterior mean of the remaining step for a row of curvature a = n/2 + s²/τ²
-    whose coordinates have the remaining variance v = ``left`` · τ². If only a sample of people took part, its
-    sum stands for q⁻¹ times as many people, and σ² grows by the sampling variance.
+    whose coordinates have the variance v = ``remaining_variance`` · τ². If only a sample of people took part,
+    its sum stands for q⁻¹ times as many people, and σ² grows by the sampling variance.
 
     Args:
         factors: released q, shape (n_items, rank).
@@ -176,5 +184,5 @@ def langevin_step(
     known = np.maximum(counts, 1e-3) * _INFORMATION
     curvature = known + noise / prior
     variance = (sigma / rate) ** 2 + (1 - rate) / rate * known * noise
-    pace = curvature * prior * left / (curvature**2 * prior * left + variance)
+    pace = curvature * prior * remaining_variance / (curvature**2 * prior * remaining_variance + variance)
     return factors + pace[:, None] * (gradients / rate - noise / prior * factors), pace * curvature

@@ -1,6 +1,6 @@
 """Item factors from a noisy covariance and noisy weights.
 
-Covariances are in squared units of the scale (``Scale.unit``), so that the constants here do not depend on
+Covariances are in squared units of the scale (``Scale.star``), so that the constants here do not depend on
 the rating scale.
 
 Privacy: post-processing, all of it.
@@ -35,11 +35,11 @@ _MOST_COMPONENTS = 60
 _TINY = 1e-3
 
 
-def full(matrix: Noisy, n: int, unit: float = 1.0) -> Floats32:
-    """The symmetric float32 matrix of a released upper triangle, in units of ``unit``, shape (n, n)."""
+def full(matrix: Noisy, n: int, star: float = 1.0) -> Floats32:
+    """The symmetric float32 matrix of a released upper triangle, in units of ``star``, shape (n, n)."""
     found: Floats32 = unpack(matrix.values, n, np.float32)
-    if unit != 1:
-        found /= np.float32(unit)
+    if star != 1:
+        found /= np.float32(star)
     return found
 
 

@@ -32,7 +32,7 @@ class NoisyRatings(NamedTuple):
     sigma: float
 
 
-def plausible(
+def membership_probability(
     noisy: NoisyRatings, user_counts: Floats, item_counts: Floats, clip: float, span: float
 ) -> tuple[NoisyRatings, Floats32]:
     """The cells that may be ratings, each with the posterior probability of being one.

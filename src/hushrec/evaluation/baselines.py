@@ -76,8 +76,8 @@ def global_effects(
     residuals = train.values() - items[train.items]
     mean = float(residuals.mean()) if train.n_ratings else 0.0
     averages = _averages(train.user_index(), residuals, train.n_users, user_strength, mean)
-    levels = dict(zip(train.users.to_list(), averages.tolist(), strict=True))
-    people = np.array([levels.get(user, mean) for user in test.users.to_list()], dtype=np.float64)
+    biases = dict(zip(train.users.to_list(), averages.tolist(), strict=True))
+    people = np.array([biases.get(user, mean) for user in test.users.to_list()], dtype=np.float64)
     people = np.clip(people, -scale.span / 2, scale.span / 2)
     return np.clip(items[test.items] + people[test.user_index()], scale.lo, scale.hi)
 

@@ -62,7 +62,7 @@ def evaluate(
     train: Ratings,
     test: Ratings,
     metrics: Iterable[str] = ("rmse", "mae"),
-    at_home: bool = False,
+    fold_in: bool = False,
 ) -> Evaluation:
     """Errors of a release's predictions on held-out ratings.
 
@@ -71,7 +71,7 @@ def evaluate(
         train: the ratings that each user folds in; absent users fold in nothing.
         test: the ratings to predict. No rating may be in both.
         metrics: names of ``hushrec.evaluation.metrics.METRICS``.
-        at_home: as in ``predictions``.
+        fold_in: as in ``predictions``.
 
     Returns:
         The errors.
@@ -85,13 +85,13 @@ def evaluate(
     only on other people's data, and do not publish them.
     """
     measures = named(metrics)
-    predicted = predictions(release, train=train, test=test, at_home=at_home)
+    predicted = predictions(release, train=train, test=test, fold_in=fold_in)
     ratings = test.values()
     values = {name: measure(ratings, predicted) for name, measure in measures.items()}
     return Evaluation(release.model, values, test.n_users, test.n_ratings)
 
 
-def predictions(release: Release, *, train: Ratings, test: Ratings, at_home: bool = False) -> Floats:
+def predictions(release: Release, *, train: Ratings, test: Ratings, fold_in: bool = False) -> Floats:
     """The release's predictions of all test ratings.
 
     Listed users are predicted from the vectors that the release holds; all others fold in their training
@@ -101,7 +101,7 @@ def predictions(release: Release, *, train: Ratings, test: Ratings, at_home: boo
         release: any release.
         train: what each user folds in.
         test: the ratings to predict.
-        at_home: listed users fold in their own ratings too.
+        fold_in: listed users fold in their own ratings too.
 
     Returns:
         Predicted ratings, clamped to the scale, in the order of ``test``; shape (test.n_ratings,).
@@ -123,7 +123,7 @@ def predictions(release: Release, *, train: Ratings, test: Ratings, at_home: boo
         return np.clip(at_once, lo, hi)
     predicted = np.empty(test.n_ratings)
     listed = np.full(test.n_users, -1, dtype=np.int64)
-    if release.users and not at_home:
+    if release.users and not fold_in:
         people = ListedPeople(release)
         listed = people.find(test.users.to_list())
         persons = listed[test.user_index()]

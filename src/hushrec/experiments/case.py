@@ -22,7 +22,7 @@ class Case:
         budget: what is spent; None without noise.
         seed: which draw of the noise on this split.
         entropy: seed of the noise: the same for every model and ε, so that curves differ by these alone.
-        at_home: whether known people fold in like everybody else.
+        fold_in: whether known people fold in like everybody else.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Case:
     budget: Budget | None = None
     seed: int = 0
     entropy: int = 0
-    at_home: bool = False
+    fold_in: bool = False
 
     def coordinates(self) -> dict[str, Any]:
         """What the result depends on, as columns of the table of results.
@@ -48,7 +48,7 @@ class Case:
             "delta": budget.delta if budget else None,
             "split": self.split,
             "seed": self.seed,
-            "at_home": self.at_home,
+            "fold_in": self.fold_in,
             "settings": json.dumps(config.settings(), sort_keys=True) if config else None,
         }
 

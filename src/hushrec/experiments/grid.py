@@ -47,7 +47,7 @@ class Run(Frozen):
         epsilon: ε of the budget; ``inf`` is the baseline without noise, run once a split.
         delta: δ of the budget.
         seeds: draws of all noise for each split.
-        at_home: have known people folded in like everybody else, also where the release lists them.
+        fold_in: have known people folded in like everybody else, also where the release lists them.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Run(Frozen):
     epsilon: OneOrMore[Annotated[float, Field(gt=0)]]
     delta: float | None = None
     seeds: int = Field(1, ge=1, le=1000)
-    at_home: bool = False
+    fold_in: bool = False
 
     @field_validator("model")
     @classmethod
@@ -101,10 +101,10 @@ class Run(Frozen):
         """Its runs on one split, the baseline without noise last."""
         for config, budget in itertools.product(self.configs(), self.budgets()):
             for seed in range(self.seeds):
-                yield Case(self.name, split, config, budget, seed, entropy(split, seed), self.at_home)
+                yield Case(self.name, split, config, budget, seed, entropy(split, seed), self.fold_in)
         if math.inf in self.epsilon:
             for config in self.configs():
-                yield Case(self.name, split, config, at_home=self.at_home)
+                yield Case(self.name, split, config, fold_in=self.fold_in)
 
 
 class Reference(Frozen):

@@ -69,7 +69,7 @@ class Bench:
         entropy = Seeded(case.entropy) if case.budget else None
         release = fit(train, case.config, case.budget, entropy=entropy)
         fitted = time.perf_counter()
-        predicted = predictions(release, train=train, test=test, at_home=case.at_home)
+        predicted = predictions(release, train=train, test=test, fold_in=case.fold_in)
         seconds = time.perf_counter() - fitted
         found = {
             **self.errors(train, test, predicted),

@@ -25,7 +25,7 @@ SCHEMA: dict[str, Any] = {
     "delta": pl.Float64,
     "split": pl.Int64,
     "seed": pl.Int64,
-    "at_home": pl.Boolean,
+    "fold_in": pl.Boolean,
     "settings": pl.String,
     "rmse": pl.Float64,
     "mae": pl.Float64,

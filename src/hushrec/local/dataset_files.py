@@ -38,7 +38,7 @@ _PEOPLE = 1 << 20  # ids hashed at once
 _LARGEST = 1 << 36  # bytes that a file may unpack to
 
 
-def numbered(n_people: int, numbers: Ints | None = None) -> pl.Series:
+def anonymous_ids(n_people: int, numbers: Ints | None = None) -> pl.Series:
     """Anonymous ids: "0001", "0002", …, padded so that their bytes sort like the numbers.
 
     Args:
@@ -171,7 +171,7 @@ def read_rows(path: Path, domain: Domain) -> Ratings:
     try:
         items = pl.Enum(domain.items)
         lo, _, step = domain.scale
-        values = lo + step * np.arange(domain.scale.levels)
+        values = lo + step * np.arange(domain.scale.n_values)
         names, counts = [pl.Series(dtype=pl.String)], [np.zeros(0, dtype=np.int64)]
         columns, marks = [np.zeros(0, dtype=np.int32)], [np.zeros(0, dtype=np.uint8)]
         for table in _tables(path):
@@ -219,7 +219,7 @@ def _source(ratings: Ratings) -> pl.LazyFrame:
 
 def _frames(ratings: Ratings) -> Iterator[pl.DataFrame]:
     lo, _, step = ratings.domain.scale
-    values = pl.Series(lo + step * np.arange(ratings.domain.scale.levels))
+    values = pl.Series(lo + step * np.arange(ratings.domain.scale.n_values))
     items = pl.Series(ratings.domain.items, dtype=pl.String)
     for start in range(0, ratings.n_ratings, _ROWS):
         stop = min(start + _ROWS, ratings.n_ratings)

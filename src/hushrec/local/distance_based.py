@@ -22,7 +22,7 @@ from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.events import drawn_rate
 from hushrec.privacy.accounting.local_events import Substitutions
 from hushrec.privacy.accounting.plan import Plan
-from hushrec.privacy.local.substitution import SubstitutionLaw, worst_per_slot
+from hushrec.privacy.local.substitution import SubstitutionRandomizer, worst_per_slot
 from hushrec.release.artefact import Release
 from hushrec.release.statement import Statement
 from hushrec.release.statement_lines import Local
@@ -86,7 +86,7 @@ class DistanceBased(Method):
         if uncovered := self._uncovered():
             per_slot = worst_per_slot(self.keep_probability, self.group_probability, domain.n_items)
         else:
-            per_slot = self._law(self._groups(domain)).per_slot
+            per_slot = self._randomizer(self._groups(domain)).per_slot
         cells = min(domain.cap, domain.n_items)
         event = Substitutions(SLOTS, per_slot, 1 - drawn_rate(self.keep_probability), cells, domain.n_items)
         cost = fixed_point.cost(cells * event.loss)
@@ -105,13 +105,13 @@ class DistanceBased(Method):
         """
         return Footprint(4e7 + LISTED * domain.n_users, 120, 200, 0.0, 2.0)
 
-    def law(self, plan: Plan, ratings: Ratings) -> SubstitutionLaw:
+    def randomizer(self, plan: Plan, ratings: Ratings) -> SubstitutionRandomizer:
         """The law of the groups, which are made from the ratings if the settings say so."""
         if self.groups == "ratings":
-            return self._law(Groups.of_ratings(ratings, self.distance, self.threshold))
-        return self._law(self._groups(ratings.domain))
+            return self._randomizer(Groups.of_ratings(ratings, self.distance, self.threshold))
+        return self._randomizer(self._groups(ratings.domain))
 
-    def kept(self, ratings: Ratings) -> Ratings:
+    def cap_contributions(self, ratings: Ratings) -> Ratings:
         """At most ``cap`` ratings per user, chosen so that their stars reveal nothing about the items."""
         parts = ratings.users, ratings.indptr, ratings.items, ratings.steps
         mask = chosen_slots(*parts, ratings.domain.cap)
@@ -121,13 +121,13 @@ class DistanceBased(Method):
         """Figures of a slot; the mean loss and D2P's own figure are given if the groups are public."""
         (event,) = plan.events
         assert isinstance(event, Substitutions)
-        law = None if self._uncovered() else self._law(self._groups(domain))
-        few = law is not None and float((np.diff(law.indptr).astype(float) ** 2).sum()) < _PAIRS
+        randomizer = None if self._uncovered() else self._randomizer(self._groups(domain))
+        few = randomizer is not None and float((np.diff(randomizer.indptr).astype(float) ** 2).sum()) < _PAIRS
         return Local(
             what="slot",
             epsilon=event.per_slot,
-            expected=law.expected if law else event.per_slot,
-            claimed=law.distance_epsilon if law and few else None,
+            expected=randomizer.expected if randomizer else event.per_slot,
+            claimed=randomizer.distance_epsilon if randomizer and few else None,
             count=event.cells,
             changed=event.replaced,
         )
@@ -175,8 +175,10 @@ class DistanceBased(Method):
         assert not isinstance(self.groups, str)
         return _grouped(self.groups, domain, self.distance, self.threshold)
 
-    def _law(self, groups: Groups) -> SubstitutionLaw:
-        return SubstitutionLaw(self.keep_probability, self.group_probability, groups.indptr, groups.members)
+    def _randomizer(self, groups: Groups) -> SubstitutionRandomizer:
+        return SubstitutionRandomizer(
+            self.keep_probability, self.group_probability, groups.indptr, groups.members
+        )
 
 
 def _together(made: Statement, epsilon: float) -> str:

@@ -58,7 +58,7 @@ def estimates(ratings: Ratings, n_people: int, method: str, settings: Mapping[st
             ".ratings or .table"
         )
     scale = ratings.domain.scale
-    q, keep, other = _law(settings, scale.levels)
+    q, keep, other = _law(settings, scale.n_values)
     seen = _seen(ratings)
     gain = q * (keep - other)
     true = (seen - q * other * n_people) / gain
@@ -66,7 +66,7 @@ def estimates(ratings: Ratings, n_people: int, method: str, settings: Mapping[st
     count_error = _error(seen, true, n_people, np.ones_like(seen), (q, keep, other))
     clear = count > _CLEAR * count_error
     whole = np.where(clear, count, np.nan)
-    stars = scale.lo + scale.step * np.arange(scale.levels)
+    stars = scale.lo + scale.step * np.arange(scale.n_values)
     mean = true @ stars / whole
     weights = (stars - mean[:, None]) / whole[:, None]
     mean_error = _error(seen, true, n_people, weights, (q, keep, other))
@@ -81,7 +81,7 @@ def estimates(ratings: Ratings, n_people: int, method: str, settings: Mapping[st
     )
 
 
-def _law(settings: Mapping[str, Any], levels: int) -> tuple[float, float, float]:
+def _law(settings: Mapping[str, Any], n_values: int) -> tuple[float, float, float]:
     """q, keep and other."""
     try:
         symbols, flip = int(settings["symbols"]), math.exp(-float(settings["exponent"]))
@@ -91,7 +91,7 @@ def _law(settings: Mapping[str, Any], levels: int) -> tuple[float, float, float]
     except (LookupError, TypeError, ValueError, ArithmeticError):
         q = keep = other = math.nan
         symbols = 0
-    if not (symbols == levels + 1 and 0 < q <= 1 and 0 < other < keep <= 1):
+    if not (symbols == n_values + 1 and 0 < q <= 1 and 0 < other < keep <= 1):
         raise ReleaseError(
             "the settings do not describe randomized response on this scale; make the data again"
         )
@@ -99,14 +99,14 @@ def _law(settings: Mapping[str, Any], levels: int) -> tuple[float, float, float]
 
 
 def _seen(ratings: Ratings) -> Floats:
-    """Answers by item and symbol, shape (n_items, levels)."""
-    n_items, levels = ratings.domain.n_items, ratings.domain.scale.levels
-    total = np.zeros(n_items * levels, dtype=np.int64)
+    """Answers by item and symbol, shape (n_items, n_values)."""
+    n_items, n_values = ratings.domain.n_items, ratings.domain.scale.n_values
+    total = np.zeros(n_items * n_values, dtype=np.int64)
     for start in range(0, ratings.n_ratings, _CELLS):
         part = slice(start, start + _CELLS)
-        cell = ratings.items[part].astype(np.int64) * levels + ratings.steps[part]
+        cell = ratings.items[part].astype(np.int64) * n_values + ratings.steps[part]
         total += np.bincount(cell, minlength=len(total))
-    return total.reshape(n_items, levels).astype(np.float64)
+    return total.reshape(n_items, n_values).astype(np.float64)
 
 
 def _error(seen: Floats, true: Floats, n_people: int, v: Floats, law: tuple[float, float, float]) -> Floats:

@@ -10,8 +10,8 @@ from hushrec.data.ratings import Ratings
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.local_events import Responses, Substitutions
 from hushrec.privacy.accounting.plan import Measurement, Plan
-from hushrec.privacy.local.response import ResponseLaw
-from hushrec.privacy.local.substitution import SubstitutionLaw
+from hushrec.privacy.local.response import ResponseRandomizer
+from hushrec.privacy.local.substitution import SubstitutionRandomizer
 from hushrec.release.statement_lines import Local
 from hushrec.settings import Settings
 from hushrec.statistics.footprint import Footprint
@@ -75,7 +75,7 @@ class Method(Settings):
         """Memory and time of randomizing, from public facts alone. Privacy: public."""
 
     @abstractmethod
-    def law(self, plan: Plan, ratings: Ratings) -> ResponseLaw | SubstitutionLaw:
+    def randomizer(self, plan: Plan, ratings: Ratings) -> ResponseRandomizer | SubstitutionRandomizer:
         """The law of a row.
 
         Args:
@@ -86,7 +86,7 @@ class Method(Settings):
         """
 
     @abstractmethod
-    def kept(self, ratings: Ratings) -> Ratings:
+    def cap_contributions(self, ratings: Ratings) -> Ratings:
         """The ratings that count: at most the domain's cap per user; neighbouring data stay neighbours.
 
         Privacy: private.

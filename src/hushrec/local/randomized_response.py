@@ -14,7 +14,7 @@ from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import published_responses, responses
 from hushrec.privacy.accounting.local_events import Responses
 from hushrec.privacy.accounting.plan import Analysis, Plan
-from hushrec.privacy.local.response import ResponseLaw
+from hushrec.privacy.local.response import ResponseRandomizer
 from hushrec.release.statement_lines import Local
 from hushrec.statistics.footprint import Footprint
 
@@ -61,7 +61,7 @@ class RandomizedResponse(Method):
         asked = self.sample or domain.n_items
         if asked > domain.n_items:
             raise ConfigError(f"sample = {asked:,} cells is more than the {domain.n_items:,} items; lower it")
-        sort = {"symbols": domain.scale.levels + 1, "cells": min(asked, 2 * domain.cap), "size": asked}
+        sort = {"symbols": domain.scale.n_values + 1, "cells": min(asked, 2 * domain.cap), "size": asked}
         if self.analysis == "published":
             event = published_responses(CELLS, budget.epsilon, **sort)
             return self.planned(domain, budget, event, claimed=budget.epsilon)
@@ -75,12 +75,12 @@ class RandomizedResponse(Method):
         seconds = 4e-8 * event.size
         return Footprint(1e7 + people * each, 40, 0 if people else each, people * seconds, 2.0)
 
-    def law(self, plan: Plan, ratings: Ratings) -> ResponseLaw:
+    def randomizer(self, plan: Plan, ratings: Ratings) -> ResponseRandomizer:
         """The law of the planned event."""
         event = _event(plan)
-        return ResponseLaw(event.symbols, event.exponent, self.sample)
+        return ResponseRandomizer(event.symbols, event.exponent, self.sample)
 
-    def kept(self, ratings: Ratings) -> Ratings:
+    def cap_contributions(self, ratings: Ratings) -> Ratings:
         """At most ``cap`` ratings per user, chosen by the user's own id and items alone."""
         return ratings.capped(ratings.domain.cap)
 

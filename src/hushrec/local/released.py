@@ -74,7 +74,7 @@ class ReleasedData:
             raise ReleaseError(
                 "by the settings a cell loses more than the statement says; fetch the data again"
             )
-        frame = frame_of(given.domain.items, tuple(given.domain.scale), self.n_people)
+        frame = public_domain(given.domain.items, tuple(given.domain.scale), self.n_people)
         if given.domain != frame:
             object.__setattr__(self, "ratings", replace(given, domain=frame))
 
@@ -206,8 +206,8 @@ class ReleasedData:
         ]
         counts = np.concatenate([report.ratings.counts for report in given])
         ratings = Ratings(
-            frame_of(first.ratings.domain.items, tuple(first.ratings.domain.scale), n_people),
-            dataset_files.numbered(n_people, np.concatenate(each) + 1),
+            public_domain(first.ratings.domain.items, tuple(first.ratings.domain.scale), n_people),
+            dataset_files.anonymous_ids(n_people, np.concatenate(each) + 1),
             np.concatenate([[0], np.cumsum(counts)]),
             np.concatenate([report.ratings.items for report in given]),
             np.concatenate([report.ratings.steps for report in given]),
@@ -216,12 +216,12 @@ class ReleasedData:
 
     def _keeps_its_word(self) -> bool:
         """Whether, by the settings, a cell loses no more than the statement says."""
-        law = [self.settings.get(name) for name in ("symbols", "exponent")]
+        randomizer = [self.settings.get(name) for name in ("symbols", "exponent")]
         local = self.statement.local
-        if self.method != "RandomizedResponse" or local is None or None in law:
+        if self.method != "RandomizedResponse" or local is None or None in randomizer:
             return True
         try:
-            return float(cell_loss(*law)) <= local.epsilon * (1 + 1e-9)
+            return float(cell_loss(*randomizer)) <= local.epsilon * (1 + 1e-9)
         except (HushrecError, TypeError, ValueError, ArithmeticError):
             return False
 
@@ -250,7 +250,7 @@ class ReleasedData:
             lo, hi, step = map(float, facts["scale"])
             if not isinstance(n_people, int) or not 0 <= n_people <= _MOST:
                 raise ReleaseError(_DAMAGED)
-            domain = frame_of(tuple(map(str, facts["items"])), (lo, hi, step), n_people)
+            domain = public_domain(tuple(map(str, facts["items"])), (lo, hi, step), n_people)
             statement = Statement.from_json(facts["statement"])
             ratings = dataset_files.read_rows(path, domain)
             if facts.pop("sha256") != dataset_files.digest(facts, ratings):
@@ -270,13 +270,13 @@ class ReleasedData:
 
 
 @lru_cache(maxsize=8)
-def frame_of(items: tuple[str, ...], scale: tuple[float, ...], n_people: int) -> Domain:
+def public_domain(items: tuple[str, ...], scale: tuple[float, ...], n_people: int) -> Domain:
     """The domain of a data set, which is public, so that nothing is capped. Privacy: public."""
     return Domain(items, scale=scale, max_users=max(n_people, 1), cap=len(items))
 
 
 def _numbers(users: pl.Series, n_people: int) -> bool:
-    """Whether the ids are ascending numbers from 1 to ``n_people``, as ``numbered`` writes them."""
+    """Whether the ids are ascending numbers from 1 to ``n_people``, as ``anonymous_ids`` writes them."""
     right = users.str.contains(rf"^[0-9]{{{len(str(n_people))}}}$")
     if users.null_count() or not right.all():
         return False

@@ -13,7 +13,7 @@ from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import spent_of
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import (
-    Target,
+    Part,
     gaussian,
     gaussians,
     laplace,
@@ -57,7 +57,7 @@ class Model(Settings):
     """Whether the model reads ratings block by block, so that they may exceed memory."""
 
     @property
-    def law(self) -> Noise:
+    def noise_distribution(self) -> Noise:
         """The noise distribution that is used."""
         return self.noise or "gaussian"
 
@@ -74,7 +74,7 @@ class Model(Settings):
     @property
     def norm(self) -> Norm:
         """The norm in which the noise requires sensitivities."""
-        return "l1" if self.law == "laplace" else "l2"
+        return "l1" if self.noise_distribution == "laplace" else "l2"
 
     def settings(self) -> dict[str, Any]:
         """All settings that affect the release, as JSON values."""
@@ -85,7 +85,7 @@ class Model(Settings):
         """What will be measured, in order, each with its share of the budget."""
 
     @abstractmethod
-    def own_shares(self, budget: Budget) -> Mapping[str, float]:
+    def default_split(self, budget: Budget) -> Mapping[str, float]:
         """Parts of the budget by name of measurement, where ``shares`` does not override them."""
 
     @abstractmethod
@@ -106,10 +106,10 @@ class Model(Settings):
         Privacy: public.
         """
         self._require(budget)
-        queries = [query for query, _ in self.queries(domain, budget) if not query.agreed]
+        queries = [query for query, _ in self.queries(domain, budget) if not query.is_exact]
         shares = self.split(domain, budget)
         price = _published if self.published else _corrected
-        events = price(queries, shares, budget, self.law)
+        events = price(queries, shares, budget, self.noise_distribution)
         return Plan(
             model=type(self).__name__,
             config=self.settings(),
@@ -119,18 +119,18 @@ class Model(Settings):
             analysis=self.analysis,
             measurements=tuple(Measurement(event, shares[event.name]) for event in events),
             claimed_epsilon=budget.epsilon if self.published else None,
-            asked=(domain.levels or {}) if self.personal else {},
+            asked=(domain.privacy_classes or {}) if self.personal else {},
             needs=str(self.footprint(domain, budget)),
             only_seeded=self.only_seeded,
         )
 
     def split(self, domain: Domain, budget: Budget) -> dict[str, float]:
         """The share of the budget of each measurement that costs anything; shares sum to one."""
-        parts = {query.name: part for query, part in self.queries(domain, budget) if not query.agreed}
+        parts = {query.name: part for query, part in self.queries(domain, budget) if not query.is_exact}
         total = sum(parts.values())
         return {name: part / total for name, part in parts.items()}
 
-    def with_shares(self, queries: Iterable[Query], budget: Budget) -> list[tuple[Query, float]]:
+    def allocate(self, queries: Iterable[Query], budget: Budget) -> list[tuple[Query, float]]:
         """Each query with its part of the budget.
 
         Raises:
@@ -140,12 +140,12 @@ class Model(Settings):
         if unknown := set(self.shares) - {query.name for query in asked}:
             names = ", ".join(query.name for query in asked)
             raise ConfigError(f"shares: {sorted(unknown)[0]!r} is not measured here; name one of {names}")
-        parts = {**self.own_shares(budget), **self.shares}
+        parts = {**self.default_split(budget), **self.shares}
         if not all(0 < part < math.inf for part in parts.values()):
             raise ConfigError("shares: every part of the budget must be a positive, finite number")
         return [(query, parts[query.name]) for query in asked]
 
-    def require_heed(self, budget: Budget | None, *, asks: bool) -> None:
+    def require_personal_budgets(self, budget: Budget | None, *, asks: bool) -> None:
         """Refuse ratings with per-user ε if the model, unit or adjacency does not support them.
 
         Args:
@@ -168,12 +168,13 @@ class Model(Settings):
             raise BudgetUnsupported(
                 f"{type(self).__name__} protects {offered}; change the budget's unit or adjacency"
             )
-        if self.noise not in (None, self.law):
+        if self.noise not in (None, self.noise_distribution):
             raise BudgetUnsupported(
-                f"{type(self).__name__} uses {self.law} noise in its {self.analysis} form; leave out noise"
+                f"{type(self).__name__} uses {self.noise_distribution} noise in its {self.analysis} form; "
+                "leave out noise"
             )
-        if self.law == "gaussian" and budget.delta == 0:
-            free = self.model_copy(update={"noise": "laplace"}).law == "laplace"
+        if self.noise_distribution == "gaussian" and budget.delta == 0:
+            free = self.model_copy(update={"noise": "laplace"}).noise_distribution == "laplace"
             other = ', or set noise="laplace"' if free else ""
             raise BudgetUnsupported(f"Gaussian noise needs delta > 0; set delta{other}")
 
@@ -193,7 +194,7 @@ def _corrected(queries: list[Query], shares: dict[str, float], budget: Budget, n
     }
     sums = [q for q in queries if not q.posterior]
     if samples and sums:
-        left = budget.epsilon_units - spent_of(samples.values()).pure
+        left = budget.epsilon_units - spent_of(samples.values()).epsilon_sum
         budget = budget.model_copy(
             update={"epsilon": fixed_point.float_below(Fraction(left, fixed_point.PER_ONE))}
         )
@@ -212,7 +213,7 @@ def _noisy(queries: list[Query], shares: dict[str, float], budget: Budget, noise
             for q in queries
         ]
     if any(q.rate < 1 for q in queries):
-        targets = (Target(q.name, q.sensitivity, q.step, q.size, shares[q.name], q.rate) for q in queries)
+        targets = (Part(q.name, q.sensitivity, q.step, q.size, shares[q.name], q.rate) for q in queries)
         return [*gaussians(budget, targets)]
     rhos = split_gaussian(budget, shares)
     return [

@@ -37,7 +37,7 @@ class CovarianceKNN(Model):
 
     supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")})
 
-    neighbours: int = Field(default=40, ge=1, le=1000)
+    n_neighbours: int = Field(default=40, ge=1, le=1000)
     rank: int = Field(default=20, ge=1, le=1024)
     effects: EffectSettings = EffectSettings()
     covariance: CovarianceSettings = CovarianceSettings()
@@ -53,9 +53,9 @@ class CovarianceKNN(Model):
                 f"without cleaning, a release holds at most {_LARGEST_DENSE:,} items; set a cleaning"
             )
         effects, covariance = self._sums(domain, budget)
-        return self.with_shares([*effects.queries(), *covariance.queries()], budget)
+        return self.allocate([*effects.queries(), *covariance.queries()], budget)
 
-    def own_shares(self, budget: Budget) -> Mapping[str, float]:
+    def default_split(self, budget: Budget) -> Mapping[str, float]:
         """As in ``CovarianceSettings``."""
         return self.covariance.shares(budget, published=self.published)
 
@@ -77,7 +77,7 @@ class CovarianceKNN(Model):
         if self._dense:
             average, weights = self.covariance.dense(matrices, domain.n_items)
             return neighbour_release(
-                self, domain, baseline, self.neighbours, {"covariance": average, "similarity": weights}
+                self, domain, baseline, self.n_neighbours, {"covariance": average, "similarity": weights}
             )
         factors = self.covariance.factors(matrices, covariance, baseline.counts, self.rank)
         similarity = self.covariance.similarity(matrices, domain.n_items)
@@ -85,7 +85,7 @@ class CovarianceKNN(Model):
             self,
             domain,
             baseline,
-            self.neighbours,
+            self.n_neighbours,
             {"item_factors": factors, "similarity_factors": similarity},
         )
 

@@ -40,9 +40,9 @@ class CovarianceSVD(Model):
     def queries(self, domain: Domain, budget: Budget) -> Sequence[tuple[Query, float]]:
         """Item sums and counts, covariance, co-rating weights."""
         effects, covariance = self._sums(domain, budget)
-        return self.with_shares([*effects.queries(), *covariance.queries()], budget)
+        return self.allocate([*effects.queries(), *covariance.queries()], budget)
 
-    def own_shares(self, budget: Budget) -> Mapping[str, float]:
+    def default_split(self, budget: Budget) -> Mapping[str, float]:
         """As in ``CovarianceSettings``."""
         return self.covariance.shares(budget, published=self.published)
 

@@ -10,14 +10,14 @@ from pydantic import Field
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.errors import ConfigError
-from hushrec.estimation.noisy_ratings import NoisyRatings, plausible
+from hushrec.estimation.noisy_ratings import NoisyRatings, membership_probability
 from hushrec.models.base import Model, Noise
 from hushrec.models.phases.biases import (
-    Averages,
-    AverageSettings,
-    average_part,
+    Biases,
+    BiasSettings,
     average_shares,
-    averages_footprint,
+    bias_share,
+    biases_footprint,
     require_rank,
 )
 from hushrec.models.phases.outputs import people_release
@@ -43,7 +43,7 @@ class InputPerturbationMF(Model):
         epochs: number of passes of the solver.
         clip: B, bound on a residual, as a fraction of the scale's width.
         threshold: α, as a fraction of the scale's width; smaller noisy cells are dropped (add-remove).
-        averages: how the averages are measured.
+        biases: how the averages are measured.
         learning_rate, reg: γ and λ of ``sgd``; ``als`` takes its penalty from the noise.
 
     Privacy: unit ``rating`` under both adjacencies. Publishes a vector for every user on the roster.
@@ -56,20 +56,20 @@ class InputPerturbationMF(Model):
     epochs: int | None = Field(default=None, ge=1, le=1000)
     clip: float = Field(default=0.25, gt=0, le=1, allow_inf_nan=False)
     threshold: float = Field(default=0.15, gt=0, le=1, allow_inf_nan=False)
-    averages: AverageSettings = AverageSettings()
+    biases: BiasSettings = BiasSettings()
     learning_rate: float = Field(default=0.01, gt=0, le=1, allow_inf_nan=False)
     reg: float = Field(default=0.045, ge=0, allow_inf_nan=False)
 
     @property
-    def law(self) -> Noise:
+    def noise_distribution(self) -> Noise:
         """Laplace noise: for a single number it is smaller than Gaussian noise at the same ε."""
         return "laplace"
 
     def queries(self, domain: Domain, budget: Budget) -> Sequence[tuple[Query, float]]:
         """The averages, then all ratings or all cells."""
         require_rank(self.rank, domain)
-        averages = self.averages.queries(domain, budget, self.norm, published=self.published)
-        return self.with_shares([*averages, self._cells(domain, budget).query()], budget)
+        biases = self.biases.queries(domain, budget, self.norm, published=self.published)
+        return self.allocate([*biases, self._cells(domain, budget).query()], budget)
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:
         """As ``Model.plan``; also refuses a threshold that the noise cannot reach.
@@ -87,17 +87,17 @@ class InputPerturbationMF(Model):
             )
         return planned
 
-    def own_shares(self, budget: Budget) -> Mapping[str, float]:
+    def default_split(self, budget: Budget) -> Mapping[str, float]:
         """The averages get 0.3 as published, else less at larger ε."""
-        levels = average_part(budget.epsilon)
-        parts = (0.14, 0.14, 0.7) if self.published else (0.33 * levels, 0.67 * levels, 1 - levels)
+        bias_part = bias_share(budget.epsilon)
+        parts = (0.14, 0.14, 0.7) if self.published else (0.33 * bias_part, 0.67 * bias_part, 1 - bias_part)
         items, users, rest = parts
         shares = average_shares(budget, published=self.published, items=items, users=users)
         return shares | dict.fromkeys(("ratings", "cells"), rest)
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """The averages, then all cells that are kept; empty cells are kept by noise alone."""
-        averages = averages_footprint(domain, budget, published=self.published)
+        biases = biases_footprint(domain, budget, published=self.published)
         cells, everywhere = self._cells(domain, budget), float(domain.n_users * domain.n_items)
         kept = 0.0
         if budget.adjacency == "add-remove":
@@ -105,43 +105,43 @@ class InputPerturbationMF(Model):
             exponent = cells.threshold * budget.epsilon * self.split(domain, budget)[query.name]
             kept = everywhere * math.exp(-exponent / query.sensitivity)
         pace = (self.epochs or 10) * self.rank / 200  # seconds per million ratings or kept cells
-        return averages.then(
+        return biases.then(
             Footprint(
-                averages.memory + 60 * kept, 60 if kept else 40, 32, kept / DRAWS + pace * kept / 1e6, pace
+                biases.memory + 60 * kept, 60 if kept else 40, 32, kept / DRAWS + pace * kept / 1e6, pace
             )
         )
 
     def release(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
-        """Averages (Algorithms 1 and 2), noise on every residual, clamp, factorise (Algorithm 3).
+        """Biases (Algorithms 1 and 2), noise on every residual, clamp, factorise (Algorithm 3).
 
         Privacy: charged (the events of ``queries``).
         """
-        averages = self.averages.measure(ratings, budget, self.norm, grant, published=self.published)
+        biases = self.biases.measure(ratings, budget, self.norm, grant, published=self.published)
         cells = self._cells(ratings.domain, budget)
-        residuals = cells.residuals.entries(ratings, averages.item_effects, averages.user_effects)
+        residuals = cells.residuals.entries(ratings, biases.item_effects, biases.user_effects)
         noisy = cells.release(grant, residuals)
-        found = self._factorised(noisy, averages, cells)
-        levels = averages._replace(
-            item_effects=averages.item_effects + found.column_effects,
-            user_effects=averages.user_effects + found.row_effects,
+        found = self._factorised(noisy, biases, cells)
+        released = biases._replace(
+            item_effects=biases.item_effects + found.column_effects,
+            user_effects=biases.user_effects + found.row_effects,
         )
-        return people_release(self, ratings.domain, levels, found.rows, found.columns)
+        return people_release(self, ratings.domain, released, found.rows, found.columns)
 
-    def _factorised(self, noisy: NoisyRatings, averages: Averages, cells: Cells) -> Factors:
+    def _factorised(self, noisy: NoisyRatings, biases: Biases, cells: Cells) -> Factors:
         """Post-processing: factors of the noisy ratings."""
         weights = None
         if not self.published and cells.adjacency == "add-remove" and noisy.sigma:
-            noisy, weights = plausible(
-                noisy, averages.user_counts, averages.item_counts, cells.clip, cells.domain.scale.span
+            noisy, weights = membership_probability(
+                noisy, biases.user_counts, biases.item_counts, cells.clip, cells.domain.scale.span
             )
-        unit = cells.domain.scale.unit  # the settings assume one to five stars
-        values = noisy.values / np.float32(unit)
+        star = cells.domain.scale.star  # the settings assume one to five stars
+        values = noisy.values / np.float32(star)
         known = Sparse(noisy.indptr, noisy.columns, values, cells.domain.n_items, weights)
         solver = self.solver or ("sgd" if self.published else "als")
         epochs = self.epochs or (20 if solver == "sgd" else 6)
         if solver == "sgd":
             found = gradient_descent(known, self.rank, epochs, rate=self.learning_rate, reg=self.reg)
-            return found.times(unit)
+            return found.times(star)
         # The noisier the ratings, the stronger the ridge.
         variance = float(np.mean(values.astype(np.float64) ** 2)) if len(values) else 1.0
         ridge = 25.0 if weights is None else 10.0
@@ -151,10 +151,10 @@ class InputPerturbationMF(Model):
             epochs,
             reg=ridge * variance,
             power=0.0,
-            row_scale=float(np.sqrt(ridge * averages.user_variance.mean())) / unit,
-            column_scale=float(np.sqrt(ridge * averages.item_variance.mean())) / unit,
+            row_scale=float(np.sqrt(ridge * biases.user_variance.mean())) / star,
+            column_scale=float(np.sqrt(ridge * biases.item_variance.mean())) / star,
         )
-        return found.times(unit)
+        return found.times(star)
 
     def _cells(self, domain: Domain, budget: Budget) -> Cells:
         span = domain.scale.span

@@ -24,14 +24,14 @@ class ItemKNN(Noiseless):
     ratings, 0 where a user did not rate it.
 
     Args:
-        neighbours: K.
+        n_neighbours: K.
         distance: s_ij is 1/(1 + ‖a − b‖²) for ``squared``, the cosine of the angle for ``cosine``, and for
             ``pearson`` the cosine after an item's mean is subtracted from its ratings (missing ones stay 0).
 
     Privacy: private. Of a data set that was released before, post-processing.
     """
 
-    neighbours: int = Field(default=20, ge=1, le=LARGEST_COUNT)
+    n_neighbours: int = Field(default=20, ge=1, le=LARGEST_COUNT)
     distance: Literal["squared", "cosine", "pearson"] = "pearson"
 
     def release(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
@@ -63,7 +63,7 @@ class ItemKNN(Noiseless):
             kind="item neighbours",
             items=domain.items,
             scale=(lo, hi, step),
-            constants={"neighbours": float(self.neighbours)},
+            constants={"neighbours": float(self.n_neighbours)},
             tensors={"item_means": means.astype(np.float32), "similarity": similarity},
             statement=placeholder_statement(),
         )

@@ -12,13 +12,13 @@ from hushrec.data.ratings import Ratings
 from hushrec.errors import ConfigError
 from hushrec.kernels.solvers.sgd import LARGEST_RANK
 from hushrec.models.noiseless import Noiseless
-from hushrec.models.phases.biases import Averages, require_rank
-from hushrec.models.phases.item_effects import Baseline
+from hushrec.models.phases.biases import Biases, require_rank
+from hushrec.models.phases.item_effects import ItemEffects
 from hushrec.models.phases.outputs import factor_release, people_release, second_moment_root
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.grant import Grant
 from hushrec.release.artefact import Release
-from hushrec.solvers.descent import Factored, Schedule, Source, gradient_descent, scheduled, survey
+from hushrec.solvers.descent import DescentData, Factored, Schedule, gradient_descent, scheduled, survey
 from hushrec.solvers.factorizers import Factors, Sparse, least_squares
 
 _ALS_RANK = 120
@@ -83,11 +83,11 @@ class MatrixFactorization(Noiseless):
         """
         domain = ratings.domain
         require_rank(self.rank, domain)
-        unit = domain.scale.unit
+        star = domain.scale.star
         if self.solver == "als":
-            level, person_counts, item_counts, found = self._least_squares(ratings, unit)
+            level, person_counts, item_counts, found = self._least_squares(ratings, star)
         else:
-            level, source = survey(ratings, unit)
+            level, source = survey(ratings, star)
             learned = gradient_descent(
                 source,
                 self.rank,
@@ -99,10 +99,10 @@ class MatrixFactorization(Noiseless):
                 checkpoint=grant.checkpoint,
             )
             if domain.users is None and not isinstance(ratings, Ratings):
-                return self._unlisted(domain, level, unit, source, learned)
+                return self._unlisted(domain, level, star, source, learned)
             person_counts, item_counts, found = source.person_counts, source.item_counts, Factors.of(learned)
-        found = found.times(unit)
-        averages = Averages(
+        found = found.times(star)
+        biases = Biases(
             level + found.column_effects,
             np.zeros(domain.n_items),
             item_counts.astype(np.float64),
@@ -111,21 +111,21 @@ class MatrixFactorization(Noiseless):
             person_counts.astype(np.float64),
         )
         users = tuple(ratings.users.to_list()) if isinstance(ratings, Ratings) and not domain.users else ()
-        return people_release(self, domain, averages, found.rows, found.columns, users)
+        return people_release(self, domain, biases, found.rows, found.columns, users)
 
     def _unlisted(
-        self, domain: Domain, level: float, unit: float, source: Source, found: Factored
+        self, domain: Domain, level: float, star: float, source: DescentData, found: Factored
     ) -> Release:
         """Only items, rotated as in ``people_release``; there are too many users to copy their factors."""
         weights = source.person_counts + 1e-9
         effects = found.person_effects if self.effects else np.zeros(len(weights))
-        user_mean = unit * float(np.average(effects, weights=weights)) if len(weights) else 0.0
+        user_mean = star * float(np.average(effects, weights=weights)) if len(weights) else 0.0
         parts = (found.people[at : at + _ROWS].astype(np.float64) for at in range(0, len(weights), _ROWS))
         squares = sum((part.T @ part for part in parts), np.zeros((self.rank, self.rank)))
-        squares *= unit**2 / max(len(weights), 1)
-        root = second_moment_root(squares, unit)
-        item_effects = level + unit * (found.item_effects if self.effects else np.zeros(domain.n_items))
-        baseline = Baseline(
+        squares *= star**2 / max(len(weights), 1)
+        root = second_moment_root(squares, star)
+        item_effects = level + star * (found.item_effects if self.effects else np.zeros(domain.n_items))
+        baseline = ItemEffects(
             item_effects.astype(np.float64),
             np.zeros(domain.n_items),
             source.item_counts.astype(np.float64),
@@ -133,14 +133,14 @@ class MatrixFactorization(Noiseless):
         )
         return factor_release(self, domain, baseline, found.items.astype(np.float64) @ root)
 
-    def _least_squares(self, ratings: Ratings | Blocks, unit: float) -> tuple[float, Ints, Ints, Factors]:
+    def _least_squares(self, ratings: Ratings | Blocks, star: float) -> tuple[float, Ints, Ints, Factors]:
         if not isinstance(ratings, Ratings):
             raise ConfigError('solver="als" needs all ratings in memory; for blocks set solver="sgd"')
         domain = ratings.domain
         indptr = ratings.indptr if domain.users is None else ratings.roster_indptr()
         values = ratings.values()
         level = float(values.mean()) if len(values) else domain.scale.mid
-        known = Sparse(indptr, ratings.items, ((values - level) / unit).astype(np.float32), domain.n_items)
+        known = Sparse(indptr, ratings.items, ((values - level) / star).astype(np.float32), domain.n_items)
         scale = 1.0 if self.effects else 0.0
         found = least_squares(
             known,

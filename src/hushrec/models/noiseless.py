@@ -36,6 +36,6 @@ class Noiseless(Model):
         """None: everything is exact."""
         return []
 
-    def own_shares(self, budget: Budget) -> Mapping[str, float]:
+    def default_split(self, budget: Budget) -> Mapping[str, float]:
         """None."""
         return {}

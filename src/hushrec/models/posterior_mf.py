@@ -17,7 +17,7 @@ from hushrec.estimation import factor_steps
 from hushrec.estimation.factor_steps import langevin_step, prior_variance
 from hushrec.models.base import Model, Noise
 from hushrec.models.phases.biases import require_rank
-from hushrec.models.phases.item_effects import Baseline, EffectSettings, effects_footprint
+from hushrec.models.phases.item_effects import EffectSettings, ItemEffects, effects_footprint
 from hushrec.models.phases.outputs import FACTOR_NOISE, factor_release
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.weights import weights
@@ -25,7 +25,7 @@ from hushrec.privacy.grant import Grant
 from hushrec.release.artefact import Release
 from hushrec.release.statement import placeholder_statement
 from hushrec.solvers.initial import normal_factors
-from hushrec.solvers.mcmc.density import ChainSettings, Target
+from hushrec.solvers.mcmc.density import ChainSettings, Posterior
 from hushrec.solvers.mcmc.sample import sample
 from hushrec.statistics.footprint import COPIED, DRAWS, Footprint
 from hushrec.statistics.item_sums import EffectSums
@@ -39,7 +39,7 @@ _AVERAGED = 0.3
 """Share of the rounds whose states are averaged."""
 _BASELINE = Budget(epsilon=100.0, delta=1e-9, unit="user", adjacency="add-remove")
 """Stand-in budget for the non-private baseline: it makes clips wide."""
-_CERTIFIED = {"rounds", "sample_rate", "clip", "contribution", "taste", "effects"}
+_CERTIFIED = {"rounds", "sample_rate", "clip", "clip_norm", "factor_variance", "effects"}
 _POSTERIOR = {"loss_bound", "margin", "out_of_range", "chain"}
 """Settings that only one method has."""
 _SAMPLE = "posterior sample"
@@ -59,9 +59,9 @@ class PosteriorMF(Model):
         rounds: T, number of steps (``certified``).
         sample_rate: probability that a user takes part in a step (``certified``).
         clip: bound on a rating's error, as a fraction of the scale's width (``certified``).
-        contribution: bound on the norm of a user's whole gradient, in widths of the scale; by default it
+        clip_norm: bound on the norm of a user's whole gradient, in widths of the scale; by default it
             grows with ε (``certified``).
-        taste: prior variance of p·q, in squared widths of the scale (``certified``).
+        factor_variance: prior variance of p·q, in squared widths of the scale (``certified``).
         effects: how the item effects are measured (``certified``).
         loss_bound: B, the largest weighted loss of a user, in squared widths of the scale; by default that of
             a user with ``domain.cap`` ratings (``posterior``).
@@ -83,8 +83,8 @@ class PosteriorMF(Model):
     rounds: int = Field(default=32, ge=1, le=1000)
     sample_rate: float = Field(default=1.0, gt=0, le=1, allow_inf_nan=False)
     clip: float = Field(default=0.2, gt=0, le=1, allow_inf_nan=False)
-    contribution: float | None = Field(default=None, ge=1e-6, le=1000, allow_inf_nan=False)
-    taste: float = Field(default=0.005, ge=1e-6, le=1, allow_inf_nan=False)
+    clip_norm: float | None = Field(default=None, ge=1e-6, le=1000, allow_inf_nan=False)
+    factor_variance: float = Field(default=0.005, ge=1e-6, le=1, allow_inf_nan=False)
     effects: EffectSettings = EffectSettings()
     loss_bound: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     margin: float = Field(default=0.25, ge=0, le=10, allow_inf_nan=False)
@@ -104,7 +104,7 @@ class PosteriorMF(Model):
         return self.rank or (5 if self.method == "certified" else 16)
 
     @property
-    def law(self) -> Noise:
+    def noise_distribution(self) -> Noise:
         """Gaussian noise drives the dynamics; a posterior sample has pure ε and no other noise."""
         return "gaussian" if self.method == "certified" else "laplace"
 
@@ -125,16 +125,16 @@ class PosteriorMF(Model):
                     "predictions are rejected depends on the item factors, which no ε covers; set "
                     'out_of_range="clamp"'
                 )
-            return self.with_shares([self._sample(domain, budget)], budget)
+            return self.allocate([self._sample(domain, budget)], budget)
         if self.published or budget.adjacency == "replace":
             raise BudgetUnsupported(
                 "the certified method supports only user under add-remove in the corrected analysis; set "
                 'method="posterior" for replace or the published analysis'
             )
         effects, gradients = self._effects(domain, budget), self._gradients(domain, budget)
-        return self.with_shares([*effects.queries(), *gradients.queries()], budget)
+        return self.allocate([*effects.queries(), *gradients.queries()], budget)
 
-    def own_shares(self, budget: Budget) -> Mapping[str, float]:
+    def default_split(self, budget: Budget) -> Mapping[str, float]:
         """All rounds get equal shares; together they get more at larger ε."""
         if self.method == "posterior":
             return {_SAMPLE: 1.0}
@@ -150,8 +150,8 @@ class PosteriorMF(Model):
             return self.chain.footprint(items, n)
         states = 2 + _AVERAGED * self.rounds
         memory = 1e7 + 8 * items * n * (states + 12) + COPIED * items * n
-        pace = self.rounds * (1 + n**2 / 20) / 10
-        rounds = Footprint(memory, 48, 64, self.rounds * items * n / DRAWS, pace)
+        per_million = self.rounds * (1 + n**2 / 20) / 10
+        rounds = Footprint(memory, 48, 64, self.rounds * items * n / DRAWS, per_million)
         return effects_footprint(domain, budget, published=False).then(rounds)
 
     def release(self, ratings: Ratings | Blocks, budget: Budget, grant: Grant) -> Release:
@@ -169,32 +169,34 @@ class PosteriorMF(Model):
         sums, gradients = self._effects(domain, budget), self._gradients(domain, budget)
         baseline = self.effects.measure(sums, people.total(sums.measure), grant)
         span, noise = domain.scale.span, gradients.noise
-        prior = prior_variance(self.taste, rank, span)
+        prior = prior_variance(self.factor_variance, rank, span)
         items = np.sqrt(prior * rank) * normal_factors(domain.n_items, rank)
-        random = np.ones(domain.n_items)  # how much of each row is still its random start
+        initial_weight = np.ones(domain.n_items)  # how much of each row is still its random start
         states = []
         for t in range(1, self.rounds + 1):
             query = gradients.query(t)
             present = partial(_present, people, query, grant)
             measure = partial(gradients.measure, present, baseline.item_effects, items)
             noisy = query.release(grant, measure)
-            pace = {
+            step_settings = {
                 "prior": prior,
                 "noise": noise,
                 "rate": query.rate,
-                "left": _LEFT ** ((t - 1) / self.rounds),
+                "remaining_variance": _LEFT ** ((t - 1) / self.rounds),
             }
-            items, part = langevin_step(items, noisy.values, noisy.sigma, baseline.counts, **pace)
-            random *= 1 - part
+            items, part = langevin_step(items, noisy.values, noisy.sigma, baseline.counts, **step_settings)
+            initial_weight *= 1 - part
             if t > self.rounds * (1 - _AVERAGED):
                 states.append(items)
         # Users fold in only on what was learned.
-        return factor_release(self, domain, baseline, np.mean(states, axis=0) * np.sqrt(1 - random)[:, None])
+        return factor_release(
+            self, domain, baseline, np.mean(states, axis=0) * np.sqrt(1 - initial_weight)[:, None]
+        )
 
     def _sampled(self, ratings: Ratings | Blocks, budget: Budget, grant: Grant) -> Release:
         """Algorithm 1: U, V ∝ exp(−s Σ_u w_u Σ_i (r − r̂)²) · prior; only V and item effects are released."""
         domain, span, weigh = ratings.domain, ratings.domain.scale.span, self._weigher(ratings.domain, budget)
-        target = Target(
+        target = Posterior(
             scale=self._scale(domain, budget),
             bound=self._bound(domain),
             rank=self.factors,
@@ -211,10 +213,10 @@ class PosteriorMF(Model):
         )
         lo, hi, _ = domain.scale
         effects = np.clip(drawn.item_effects, lo, hi)
-        doubt = np.full(domain.n_items, (_SAMPLED_NOISE - FACTOR_NOISE) * span**2)
+        extra_variance = np.full(domain.n_items, (_SAMPLED_NOISE - FACTOR_NOISE) * span**2)
         factors = drawn.item_factors / np.sqrt(drawn.user_precision)  # users then have unit variance
         release = factor_release(
-            self, domain, Baseline(effects, doubt, np.zeros(domain.n_items), 0.0), factors
+            self, domain, ItemEffects(effects, extra_variance, np.zeros(domain.n_items), 0.0), factors
         )
         return replace(release, statement=placeholder_statement(drawn.diagnostics.stated()))
 
@@ -252,7 +254,7 @@ class PosteriorMF(Model):
 
     def _gradients(self, domain: Domain, budget: Budget) -> MarginalGradients:
         span = domain.scale.span
-        contribution = self.contribution or 0.42 * budget.epsilon**0.6
+        clip_norm = self.clip_norm or 0.42 * budget.epsilon**0.6
         return MarginalGradients(
             domain=domain,
             rank=self.factors,
@@ -260,7 +262,7 @@ class PosteriorMF(Model):
             rate=self.sample_rate,
             noise=factor_steps.RESIDUAL * span**2,
             clip=self.clip * span,
-            contribution=contribution * span,
+            clip_norm=clip_norm * span,
         )
 
 

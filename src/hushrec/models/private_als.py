@@ -13,11 +13,11 @@ from hushrec.data.ratings import Ratings
 from hushrec.estimation import factor_steps
 from hushrec.models.base import Model, Noise
 from hushrec.models.phases.biases import (
-    Averages,
-    AverageSettings,
-    average_part,
+    Biases,
+    BiasSettings,
     average_shares,
-    averages_footprint,
+    bias_share,
+    biases_footprint,
     require_rank,
 )
 from hushrec.models.phases.outputs import people_release
@@ -39,7 +39,7 @@ class PrivateALS(Model):
         rank: d, number of factors.
         epochs: k, how often each side is solved.
         clip: B, bound on a residual, as a fraction of the scale's width.
-        averages: how the averages are measured.
+        biases: how the averages are measured.
         reg: λ (published analysis).
         user_norm, item_norm: p_max and q_max, where p·q is in quarters of the scale's width (published
             analysis).
@@ -54,29 +54,29 @@ class PrivateALS(Model):
     rank: int = Field(default=8, ge=1, le=128)
     epochs: int = Field(default=5, ge=1, le=100)
     clip: float = Field(default=0.225, gt=0, le=1, allow_inf_nan=False)
-    averages: AverageSettings = AverageSettings()
+    biases: BiasSettings = BiasSettings()
     reg: float = Field(default=0.045, gt=0, allow_inf_nan=False)
     user_norm: float = Field(default=0.4, gt=0, allow_inf_nan=False)
     item_norm: float = Field(default=0.5, gt=0, allow_inf_nan=False)
     exchanged_bounds: bool = True
 
     @property
-    def law(self) -> Noise:
+    def noise_distribution(self) -> Noise:
         """Laplace noise in the published form; Gaussian noise, which composes exactly, otherwise."""
         return "laplace" if self.published else "gaussian"
 
     def queries(self, domain: Domain, budget: Budget) -> Sequence[tuple[Query, float]]:
         """The averages, then both sides of every epoch."""
         require_rank(self.rank, domain)
-        averages = self.averages.queries(domain, budget, self.norm, published=self.published)
+        biases = self.biases.queries(domain, budget, self.norm, published=self.published)
         rounds = self._solved(domain, budget) if self.published else self._sums(domain, budget).queries()
-        return self.with_shares([*averages, *rounds], budget)
+        return self.allocate([*biases, *rounds], budget)
 
-    def own_shares(self, budget: Budget) -> Mapping[str, float]:
+    def default_split(self, budget: Budget) -> Mapping[str, float]:
         """The averages get 0.3 as published, else less at larger ε; all epochs get equal shares."""
         # A changed value moves a sum twice as far as a new one.
-        levels = average_part(budget.epsilon / (2 if budget.adjacency == "replace" else 1))
-        parts = (0.14, 0.14, 0.7) if self.published else (0.3 * levels, 0.7 * levels, 1 - levels)
+        bias_part = bias_share(budget.epsilon / (2 if budget.adjacency == "replace" else 1))
+        parts = (0.14, 0.14, 0.7) if self.published else (0.3 * bias_part, 0.7 * bias_part, 1 - bias_part)
         items, users, rest = parts
         each = rest / (2 * self.epochs)
         rounds = {f"{side}, round {t + 1}": each for side in ("users", "items") for t in range(self.epochs)}
@@ -90,27 +90,27 @@ class PrivateALS(Model):
         memory = 1e7 + LISTED * people + 8 * 4 * rows * n + COPIED * side * n + systems
         solved = rows * n * (1 / DRAWS + 16 * n**2 / FLOPS)
         factors = Footprint(memory, 24, 32, self.epochs * solved, self.epochs * n / 100)
-        return averages_footprint(domain, budget, published=self.published).then(factors)
+        return biases_footprint(domain, budget, published=self.published).then(factors)
 
     def release(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
-        """Averages (Algorithms 1 and 2), then both sides in turn (Algorithm 6).
+        """Biases (Algorithms 1 and 2), then both sides in turn (Algorithm 6).
 
         Privacy: charged (the events of ``queries``).
         """
-        averages = self.averages.measure(ratings, budget, self.norm, grant, published=self.published)
+        biases = self.biases.measure(ratings, budget, self.norm, grant, published=self.published)
         factorise = self._published if self.published else self._corrected
-        people, items = factorise(ratings, averages, budget, grant)
-        return people_release(self, ratings.domain, averages, people, items)
+        people, items = factorise(ratings, biases, budget, grant)
+        return people_release(self, ratings.domain, biases, people, items)
 
     def _corrected(
-        self, ratings: Ratings, averages: Averages, budget: Budget, grant: Grant
+        self, ratings: Ratings, biases: Biases, budget: Budget, grant: Grant
     ) -> tuple[Floats, Floats]:
         """b_u = Σ_i x_ui q_i + noise for every user; solve; then the same for every item, with p_u."""
         domain, span = ratings.domain, ratings.domain.scale.span
         sums = self._sums(domain, budget)
-        residuals = sums.residuals.entries(ratings, averages.item_effects, averages.user_effects)
+        residuals = sums.residuals.entries(ratings, biases.item_effects, biases.user_effects)
         absent = np.zeros((domain.n_users, self.rank)), np.zeros((domain.n_items, self.rank))
-        users, rated = averages.user_counts, averages.item_counts
+        users, rated = biases.user_counts, biases.item_counts
         items = normal_factors(domain.n_items, self.rank)
         people = absent[0]
         for epoch in range(1, self.epochs + 1):
@@ -120,28 +120,25 @@ class PrivateALS(Model):
             people = sums.in_ball(factor_steps.filled(people))
             noisy = sums.query("items", epoch).release(grant, sums.items(residuals, people, absent[1]))
             items = factor_steps.solve(noisy, rated, people, users, span)
-        return people * domain.scale.unit, items / domain.scale.unit
+        return people * domain.scale.star, items / domain.scale.star
 
     def _sums(self, domain: Domain, budget: Budget) -> FactorSums:
         clip = self.clip * domain.scale.span
         return FactorSums(domain, budget.adjacency, self.rank, self.epochs, clip, radius=1.0)
 
     def _published(
-        self, ratings: Ratings, averages: Averages, budget: Budget, grant: Grant
+        self, ratings: Ratings, biases: Biases, budget: Budget, grant: Grant
     ) -> tuple[Floats, Floats]:
         """Algorithm 6: solve, add noise of density ∝ exp(−‖b‖/s) to each vector, bound its norm."""
-        domain, unit = (
-            ratings.domain,
-            ratings.domain.scale.unit,
-        )  # the paper's settings assume one to five stars
+        domain, star = ratings.domain, ratings.domain.scale.star  # the settings assume one to five stars
         residuals = Residuals(domain, budget.adjacency, self.clip * domain.scale.span)
-        entries = residuals.entries(ratings, averages.item_effects, averages.user_effects)
-        by_user = Sparse.of(entries, domain.n_items, residuals.grid.step / unit)
+        entries = residuals.entries(ratings, biases.item_effects, biases.user_effects)
+        by_user = Sparse.of(entries, domain.n_items, residuals.grid.step / star)
         by_item, split = by_user.transposed(), self.split(domain, budget)
 
         def solved(side: str, epoch: int, rows: Sparse, others: Floats) -> Floats:
             counts, name = np.maximum(rows.counts, 1), f"{side}, round {epoch}"
-            reach = self._reach(side, budget.adjacency, residuals.change / unit) / (counts * self.reg)
+            reach = self._max_residual(side, budget.adjacency, residuals.change / star) / (counts * self.reg)
             vectors = rows.solve(others, self.reg * counts)
             return grant.release_rows(name, vectors, reach / (budget.epsilon * split[name])).values
 
@@ -149,9 +146,9 @@ class PrivateALS(Model):
         for epoch in range(1, self.epochs + 1):
             people = in_ball(solved("users", epoch, by_user, items), self.user_norm)
             items = in_ball(solved("items", epoch, by_item, people), self.item_norm)
-        return people * unit, items
+        return people * star, items
 
-    def _reach(self, side: str, adjacency: str, change: float) -> float:
+    def _max_residual(self, side: str, adjacency: str, change: float) -> float:
         """n λ times the sensitivity of a solved vector, as Algorithm 6 and Table 1 have it."""
         own, other = (self.user_norm, self.item_norm) if side == "users" else (self.item_norm, self.user_norm)
         if adjacency == "replace":

@@ -19,14 +19,14 @@ class UserKNN(Noiseless):
     release holds the ratings themselves, so publish it only if you may publish the ratings.
 
     Args:
-        neighbours: K.
+        n_neighbours: K.
         distance: ``squared`` for ‖a − b‖², ``cosine`` for the cosine of the angle, ``pearson`` for the cosine
             after a user's mean is subtracted from their ratings (unrated items stay 0).
 
     Privacy: private. Of a data set that was released before, post-processing.
     """
 
-    neighbours: int = Field(default=50, ge=1, le=LARGEST_COUNT)
+    n_neighbours: int = Field(default=50, ge=1, le=LARGEST_COUNT)
     distance: Literal["squared", "cosine", "pearson"] = "squared"
 
     def release(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
@@ -43,7 +43,7 @@ class UserKNN(Noiseless):
             kind="people's rows",
             items=domain.items,
             scale=(lo, hi, step),
-            constants={"neighbours": float(self.neighbours), "distance": float(index)},
+            constants={"neighbours": float(self.n_neighbours), "distance": float(index)},
             tensors={"row_starts": ratings.indptr, "row_items": ratings.items, "row_steps": ratings.steps},
             statement=placeholder_statement(),
         )

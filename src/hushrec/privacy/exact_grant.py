@@ -23,7 +23,7 @@ class _Unprotected(Grant):
         self.caveat, self.ledger, self.charge, self.key = "not private: no noise was added", {}, 0, ""
         self.checkpoint = checkpoint
 
-    def recall(self, name: str) -> None:
+    def already_released(self, name: str) -> None:
         """None: exact values are not kept.
 
         Privacy: public.

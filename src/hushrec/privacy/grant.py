@@ -35,9 +35,9 @@ from hushrec.privacy.bounded import (
 from hushrec.privacy.checkpoint import released_values
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 from hushrec.privacy.failpoints import failpoint
-from hushrec.privacy.local.response import ResponseLaw
+from hushrec.privacy.local.response import ResponseRandomizer
 from hushrec.privacy.local.rows import RandomizedRows, Rows
-from hushrec.privacy.local.substitution import SubstitutionLaw
+from hushrec.privacy.local.substitution import SubstitutionRandomizer
 from hushrec.privacy.noise.entropy import Entropy
 from hushrec.privacy.noise.geometric import require_threshold
 
@@ -89,7 +89,7 @@ class Grant:
         """Whether a release made with this grant may claim its ε."""
         return not self.caveat
 
-    def recall(self, name: str) -> Noisy | None:
+    def already_released(self, name: str) -> Noisy | None:
         """Return, once, the value released before the fit was interrupted. It is not measured again.
 
         Args:
@@ -103,7 +103,7 @@ class Grant:
 
         Privacy: charged (the event booked under ``name``).
         """
-        return self._recalled(name, Noisy)
+        return self._already_released(name, Noisy)
 
     def release(self, bounded: Bounded) -> Noisy:
         """Add the booked noise to a bounded sum, once.
@@ -124,13 +124,13 @@ class Grant:
         Privacy: charged (the event booked under ``bounded.name``).
         """
         event = self._booking(bounded)
-        if (before := self.recall(event.name)) is not None:
+        if (before := self.already_released(event.name)) is not None:
             return before
         self._use(event)
         steps = np.array(bounded.values, order="C")
         _add_noise(steps, event, self._entropy.key(event.name))
         values = in_own_units(steps, event.step)
-        return self._kept(Noisy(event.name, values, event.deviation, event.step, event))
+        return self._saved(Noisy(event.name, values, event.deviation, event.step, event))
 
     def release_matrix(self, bounded: BoundedMatrix, *, threshold: int, limit: int) -> NoisyMatrix:
         """Add the booked Laplace noise to every cell of a matrix, and list the cells that reach a threshold.
@@ -155,7 +155,7 @@ class Grant:
         require_range(bounded.name, threshold, limit)
         event = self._booking(bounded)
         require_threshold(_width(event), threshold)
-        if (before := self._recalled(event.name, NoisyMatrix)) is not None:
+        if (before := self._already_released(event.name, NoisyMatrix)) is not None:
             return before
         from hushrec.privacy.noise.threshold import reaching  # compiled code, like the sampler
 
@@ -173,7 +173,7 @@ class Grant:
             draw=functools.partial(sampler().count_draws, self._entropy.key(event.name, "cells")),
         )
         rows = bounded.shape, indptr, columns, values
-        return self._kept(NoisyMatrix(event.name, *rows, event.deviation, event.step, event))
+        return self._saved(NoisyMatrix(event.name, *rows, event.deviation, event.step, event))
 
     def release_rows(self, name: str, values: Floats, scales: Floats) -> Noisy:
         """Add noise of density ∝ exp(−‖b‖₂/s) to every row of a matrix, once. Never private.
@@ -200,21 +200,23 @@ class Grant:
                 f"{name}: spherical noise is drawn in floating point; published reproductions are seeded "
                 "experiments, so fit with entropy=Seeded(…)"
             )
-        if (before := self.recall(name)) is not None:
+        if (before := self.already_released(name)) is not None:
             return before
         self._use(event)
         keys = self._entropy.key(name), self._entropy.key(name, "directions")
         noise = sampler().unit_rows(values.shape, *keys)
         noise *= scales[:, None]
         deviation = math.sqrt((values.shape[1] + 1) * float(np.mean(scales**2)))
-        return self._kept(Noisy(event.name, values + noise, deviation, event.step, event))
+        return self._saved(Noisy(event.name, values + noise, deviation, event.step, event))
 
-    def randomize(self, rows: Rows, law: ResponseLaw | SubstitutionLaw) -> RandomizedRows:
+    def randomize(
+        self, rows: Rows, randomizer: ResponseRandomizer | SubstitutionRandomizer
+    ) -> RandomizedRows:
         """Randomize every row independently with the booked randomizer, once.
 
         Args:
             rows: named like a local randomizer in the charged plan.
-            law: the randomizer; its loss is at most the booked one.
+            randomizer: the randomizer; its loss is at most the booked one.
 
         Returns:
             The reported rows, in the same order.
@@ -227,10 +229,10 @@ class Grant:
         """
         event = self._booked(rows.name, Responses | Substitutions)
         assert isinstance(event, Responses | Substitutions)
-        law.require_booked(rows, event)
+        randomizer.require_booked(rows, event)
         self._use(event)
         key = functools.partial(self._entropy.key, event.name)
-        reported = law.draw(rows, key, sampler().count_draws)
+        reported = randomizer.draw(rows, key, sampler().count_draws)
         return RandomizedRows(rows.name, rows.width, *reported, event)
 
     def order(self, n_people: int) -> Ints:
@@ -300,21 +302,21 @@ class Grant:
         if self._open.pop(event.name, None) is None:  # another thread took it
             raise GrantError(f"{event.name}: already made; each booking is used once")
 
-    def _recalled(self, name: str, kind: type[_Released]) -> _Released | None:
+    def _already_released(self, name: str, kind: type[_Released]) -> _Released | None:
         if self.checkpoint is None or name not in self._open:
             return None
         event = self._booked(name, Event)
-        found = released_values.recall(self.checkpoint, event)
+        found = released_values.load(self.checkpoint, event)
         if not isinstance(found, kind):
             return None
         self._use(event)
         return found
 
-    def _kept(self, noisy: _Released) -> _Released:
+    def _saved(self, noisy: _Released) -> _Released:
         """Store the value before anything is computed from it: every later run gets this same value."""
         failpoint("after-sample")
         if self.checkpoint:
-            released_values.keep(self.checkpoint, noisy)
+            released_values.save(self.checkpoint, noisy)
         return noisy
 
     def __copy__(self) -> NoReturn:

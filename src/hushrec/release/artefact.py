@@ -26,7 +26,7 @@ LARGEST_COUNT = 10**6
 DISTANCES = ("squared", "cosine", "pearson")
 """Distance between users: ‖a − b‖², 1 − cos(a, b), or the latter after centring; constant ``distance``."""
 _FACTORS = {"user_mean": (-1e30, 1e30), "user_variance": (1e-30, 1e30)}
-_NEIGHBOURS = {**_FACTORS, "level_noise": (1e-30, 1e30), "neighbours": (1.0, 1000.0)}
+_NEIGHBOURS = {**_FACTORS, "bias_noise": (1e-30, 1e30), "neighbours": (1.0, 1000.0)}
 _COUNT = {"neighbours": (1.0, float(LARGEST_COUNT))}
 CONSTANTS: Mapping[str, Mapping[str, tuple[float, float]]] = {
     "factors": _FACTORS,

@@ -77,7 +77,7 @@ class NeighbourPredictor:
         tensors, constants = release.tensors, release.constants
         self._effects = tensors["item_effects"].astype(np.float64) + constants["user_mean"]
         self._noise = tensors["item_noise"].astype(np.float64)
-        self._level_noise, self._level_variance = constants["level_noise"], constants["user_variance"]
+        self._level_noise, self._level_variance = constants["bias_noise"], constants["user_variance"]
         self._k = int(constants["neighbours"])
         self._covariance = _Symmetric(release, "item_factors", "covariance")
         self._similarity = _Symmetric(release, "similarity_factors", "similarity")

@@ -12,7 +12,7 @@ from hushrec.release.statement_lines import RANDOMIZERS, Local, Measured, Promis
 
 __all__ = ["Local", "Measured", "Promised", "Statement"]
 
-_OPTIONAL = frozenset({"beside", "diagnostics", "levels", "local", "personal"})
+_OPTIONAL = frozenset({"beside", "diagnostics", "promises", "local", "personal"})
 """Fields that files omit when empty."""
 _UNPROTECTED, _CONDITIONAL = "NOT PRIVATE:", "CONDITIONAL ON CONVERGENCE:"
 _UNCOVERED, _CLAIMED = "GROUPS NOT COVERED:", "AUTHOR'S CLAIM:"
@@ -20,7 +20,7 @@ _UNCOVERED, _CLAIMED = "GROUPS NOT COVERED:", "AUTHOR'S CLAIM:"
 _REFUTED = "NOT CONVERGED"
 """The verdict of diagnostics that contradict convergence."""
 _LARGEST = 2**63
-"""Exceeds every number of a ledger's entry or slot."""
+"""Exceeds every number of a ledger's entry or release index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Statement:
         assumes: what the promise rests on.
         ledger: id, file, entry number and head of the ledger that was charged.
         diagnostics: of the Markov chains, such as R̂ and effective sample size, by name; numbers are finite.
-        levels: what each class of users is promised.
+        promises: what each class of users is promised.
         personal: whether users asked for their own ε.
         local: what one answer reveals, if users' rows were randomized; else None.
         beside: the release that groups of items were made from, which this one reveals; empty if there is
@@ -63,7 +63,7 @@ class Statement:
     assumes: tuple[str, ...] = ()
     ledger: Mapping[str, Any] = field(default_factory=dict)
     diagnostics: Mapping[str, float | str] = field(default_factory=dict)
-    levels: tuple[Promised, ...] = ()
+    promises: tuple[Promised, ...] = ()
     personal: bool = False
     local: Local | None = None
     beside: str = ""
@@ -119,7 +119,7 @@ class Statement:
             values = dict(values)
             values["measurements"] = tuple(map(_measured, values["measurements"]))
             values["assumes"] = tuple(map(str, values["assumes"]))
-            values["levels"] = tuple(Promised(**level) for level in values.get("levels", ()))
+            values["promises"] = tuple(Promised(**level) for level in values.get("promises", ()))
             values["epsilon"] = float(_or_infinite(values["epsilon"]))
             if values.get("local") is not None:
                 values["local"] = Local(**values["local"])
@@ -144,19 +144,21 @@ class Statement:
             and finite(self.delta)
             and self.delta < 1
             and self.epsilon >= 0
-            and all(line.sensible for line in self.measurements)
+            and all(line.is_valid for line in self.measurements)
             and (
                 (self.unit, self.adjacency) == ("rating", "replace")
                 or all(m.entries for m in self.measurements)
             )
             and not (math.isfinite(self.epsilon) and any(m.cost == math.inf for m in self.measurements))
             and isinstance(self.ledger, Mapping)
-            and all(0 <= self.ledger.get(name, 0) < _LARGEST for name in ("seq", "slot", "horizon"))
+            and all(
+                0 <= self.ledger.get(name, 0) < _LARGEST for name in ("seq", "release_index", "max_releases")
+            )
             and isinstance(self.diagnostics, Mapping)
             and all(isinstance(v, str) or math.isfinite(v) for v in self.diagnostics.values())
             and isinstance(self.personal, bool)
-            and all(level.sensible and self._keeps(level) for level in self.levels)
-            and len({level.name for level in self.levels}) == len(self.levels)
+            and all(level.is_valid and self._keeps(level) for level in self.promises)
+            and len({level.name for level in self.promises}) == len(self.promises)
             and ((self.unit, self.adjacency) == ("user", "add-remove") or not self._for_people())
             and (self.local is None or self._answers(self.local))
             and all(text.isprintable() for text in self._texts())
@@ -175,7 +177,7 @@ class Statement:
     def _answers(self, local: Local) -> bool:
         """Whether the figures match what was measured, and the release's ε covers all answers."""
         return (
-            local.sensible
+            local.is_valid
             and self.unit == "user"
             and {m.mechanism for m in self.measurements} - {"exact"} == {RANDOMIZERS[local.what]}
             and local.costs(self.epsilon, self.delta)
@@ -198,7 +200,7 @@ class Statement:
 
     def _for_people(self) -> bool:
         """Whether any field is valid only for unit ``user`` under add-remove."""
-        return self.personal or bool(self.levels) or any(m.rate < 1 for m in self.measurements)
+        return self.personal or bool(self.promises) or any(m.rate < 1 for m in self.measurements)
 
     def _texts(self) -> Iterator[str]:
         yield self.caveat
@@ -235,7 +237,7 @@ class Statement:
             lines += statement_text.local(self.local, self.epsilon, self.claimed_epsilon)
         if self.personal:
             sure = self.private and self.analysis == "corrected"
-            lines += statement_text.personal(self.levels, sure=sure)
+            lines += statement_text.personal(self.promises, sure=sure)
         lines += statement_text.measurements(self.measurements)
         if self.diagnostics:
             lines += ["", "The chain:", *(f"  · {name}: {_shown(v)}" for name, v in self.diagnostics.items())]

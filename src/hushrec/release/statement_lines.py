@@ -52,7 +52,7 @@ class Measured:
         return self.name, self.mechanism, sensitivity, noise, entries, share, cost
 
     @property
-    def sensible(self) -> bool:
+    def is_valid(self) -> bool:
         """Whether such a measurement is possible."""
         numbers = [self.noise, self.entries, self.share, self.sensitivity, self.cost]
         if self.mechanism == "spherical" and self.sensitivity == self.cost == math.inf:
@@ -93,7 +93,7 @@ class Promised:
         return promise(self.name, self.asked, self.promised, self.weight)
 
     @property
-    def sensible(self) -> bool:
+    def is_valid(self) -> bool:
         """Whether such a promise is possible under some ε; users who ask for 0 have weight 0."""
         return (
             isinstance(self.name, str)
@@ -141,7 +141,7 @@ class Local:
         return self.count * self.expected * self.drawn
 
     @property
-    def sensible(self) -> bool:
+    def is_valid(self) -> bool:
         """Whether such figures are possible under some ε."""
         return (
             self.what in RANDOMIZERS

@@ -142,12 +142,12 @@ def local(answer: Local, epsilon: float, claimed: float | None) -> list[str]:
     return [*aligned(rows), _CHANGED[answer.what].format(chance=below(answer.changed)), ""]
 
 
-def personal(levels: Sequence[Promised], *, sure: bool) -> list[str]:
+def personal(promises: Sequence[Promised], *, sure: bool) -> list[str]:
     """What is promised to users who asked for their own ε."""
     lines = []
-    if levels:
+    if promises:
         heads = "class", "asks for", "is promised" if sure else "would be promised", "weight"
-        lines += [*aligned([heads, *(level.cells() for level in levels)]), ""]
+        lines += [*aligned([heads, *(level.cells() for level in promises)]), ""]
     if not sure:
         return lines
     return [
@@ -194,8 +194,8 @@ def charged(ledger: Mapping[str, Any]) -> list[str]:
     """Which ledger was charged, and which of its releases this is."""
     file = ledger.get("file") or "a ledger in memory"
     return [
-        f"Charged to {file}: release {ledger.get('slot', 0) + 1} of at most {ledger.get('horizon', 1)}, "
-        f"entry {ledger.get('seq')}",
+        f"Charged to {file}: release {ledger.get('release_index', 0) + 1} of at most "
+        f"{ledger.get('max_releases', 1)}, entry {ledger.get('seq')}",
         f"  ledger {ledger.get('id')}",
         f"  head   {ledger.get('head')}",
     ]

@@ -33,17 +33,17 @@ SECONDS = 60.0
 _AHEAD = 2  # blocks
 _STATE = "descent"
 
-__all__ = ["SECONDS", "Factored", "Schedule", "Source", "gradient_descent", "scheduled", "survey"]
+__all__ = ["SECONDS", "DescentData", "Factored", "Schedule", "gradient_descent", "scheduled", "survey"]
 
 
-Turn = tuple[slice | Ints, CSR]
+Batch = tuple[slice | Ints, CSR]
 """The rows of some people among all people, and their ratings, minus what is not learned."""
 
-_Step = tuple[int, int, Turn | None]
+_Step = tuple[int, int, Batch | None]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Source:
+class DescentData:
     """Ratings that can be traversed repeatedly.
 
     Attributes:
@@ -54,7 +54,7 @@ class Source:
     Privacy: private; not shown in repr.
     """
 
-    turns: Callable[[], Iterator[Turn]]
+    batches: Callable[[], Iterator[Batch]]
     person_counts: Ints
     item_counts: Ints
 
@@ -82,11 +82,11 @@ class Factored:
     @classmethod
     def start(cls, n_people: int, n_items: int, rank: int, *, effects: bool) -> Self:
         """Random factors, the same in every run, and effects of 0. Privacy: public."""
-        levels = (np.zeros(n if effects else 0, dtype=np.float32) for n in (n_people, n_items))
+        biases = (np.zeros(n if effects else 0, dtype=np.float32) for n in (n_people, n_items))
         people, items = np.empty((n_people, rank), dtype=np.float32), padded(n_items, rank)
         for side in (people, items):
             fill_normal(side, 0.3)
-        return cls(people, items, *levels)
+        return cls(people, items, *biases)
 
     @classmethod
     def copied(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
@@ -99,25 +99,27 @@ class Factored:
         """Copies of the arrays, for a snapshot."""
         return {field.name: getattr(self, field.name).copy() for field in fields(self)}
 
-    def learn(self, turn: Turn, person_reg: Floats32, item_reg: Floats32, rate: float, threads: int) -> None:
+    def learn(
+        self, batch: Batch, person_reg: Floats32, item_reg: Floats32, rate: float, threads: int
+    ) -> None:
         """Visit each person of this turn once."""
-        at, rows = turn
+        at, rows = batch
         people, effects = self.people[at], self.person_effects[at] if len(self.item_effects) else None
         known = *rows, np.arange(len(people), dtype=np.int32)
-        levels = effects, None if effects is None else self.item_effects
-        descend(*known, people, self.items, *levels, person_reg[at], item_reg, rate, threads=threads)
+        biases = effects, None if effects is None else self.item_effects
+        descend(*known, people, self.items, *biases, person_reg[at], item_reg, rate, threads=threads)
         if not isinstance(at, slice):  # then these were copies
             self.people[at] = people
             if effects is not None:
                 self.person_effects[at] = effects
 
 
-def survey(ratings: Ratings | Blocks, unit: float) -> tuple[float, Source]:
-    """The mean of all ratings, and the rest in units of ``unit``; people are the roster, if there is one.
+def survey(ratings: Ratings | Blocks, star: float) -> tuple[float, DescentData]:
+    """The mean of all ratings, and the rest in units of ``star``; people are the roster, if there is one.
 
     Args:
         ratings: exact ratings.
-        unit: unit of the learned values, in rating units.
+        star: unit of the learned values, in rating units.
 
     Privacy: private.
     """
@@ -133,18 +135,18 @@ def survey(ratings: Ratings | Blocks, unit: float) -> tuple[float, Source]:
         first += block.n_users
     lo, _, step = domain.scale
     level = total / n_ratings if n_ratings else domain.scale.mid
-    table = ((lo + step * np.arange(domain.scale.levels) - level) / unit).astype(np.float32)
+    table = ((lo + step * np.arange(domain.scale.n_values) - level) / star).astype(np.float32)
 
-    def turns() -> Iterator[Turn]:
+    def batches() -> Iterator[Batch]:
         first = 0
         for block in ratings.blocks():
             yield _places(block, first), CSR(block.indptr, block.items, table[block.steps])
             first += block.n_users
 
     if isinstance(ratings, Ratings):
-        once = list(turns())
-        return level, Source(lambda: iter(once), person_counts, item_counts)
-    return level, Source(turns, person_counts, item_counts)
+        once = list(batches())
+        return level, DescentData(lambda: iter(once), person_counts, item_counts)
+    return level, DescentData(batches, person_counts, item_counts)
 
 
 def scheduled(first: float, decay: float, epochs: int, schedule: Schedule = "geometric") -> Sequence[float]:
@@ -161,7 +163,7 @@ def scheduled(first: float, decay: float, epochs: int, schedule: Schedule = "geo
 
 
 def gradient_descent(
-    source: Source,
+    source: DescentData,
     rank: int,
     *,
     rates: Sequence[float],
@@ -195,19 +197,19 @@ def gradient_descent(
     snapshots = _Snapshots(checkpoint, seconds)
     found, epoch, block = snapshots.last() or (Factored.start(*sizes, rank, effects=effects), 0, 0)
     with snapshots, closing(_ahead(_steps(source, epoch, block, len(rates)))) as steps:
-        for epoch, block, turn in steps:
-            if turn is not None:
-                found.learn(turn, *penalties(regs[epoch]), rates[epoch], threads)
-            snapshots.offer(found, epoch, block, epoch_ends=turn is None)
+        for epoch, block, batch in steps:
+            if batch is not None:
+                found.learn(batch, *penalties(regs[epoch]), rates[epoch], threads)
+            snapshots.offer(found, epoch, block, epoch_ends=batch is None)
     return found
 
 
-def _steps(source: Source, epoch: int, block: int, epochs: int) -> Iterator[_Step]:
+def _steps(source: DescentData, epoch: int, block: int, epochs: int) -> Iterator[_Step]:
     """The remaining steps from (epoch, block) on, each with the position after it."""
     for now in range(epoch, epochs):
         skipped = block if now == epoch else 0
-        for done, turn in enumerate(itertools.islice(source.turns(), skipped, None), skipped + 1):
-            yield now, done, turn
+        for done, batch in enumerate(itertools.islice(source.batches(), skipped, None), skipped + 1):
+            yield now, done, batch
         yield now + 1, 0, None
 
 
@@ -231,7 +233,7 @@ class _Snapshots:
 
     def last(self) -> tuple[Factored, int, int] | None:
         """The factors of the last snapshot, its epoch, and the blocks of that epoch that are done."""
-        state = self._checkpoint.recall(_STATE) if self._checkpoint else None
+        state = self._checkpoint.load_state(_STATE) if self._checkpoint else None
         if state is None:
             return None
         return Factored.copied(state.arrays), int(state.facts["epoch"]), int(state.facts["block"])
@@ -246,7 +248,7 @@ class _Snapshots:
             return
         self._finish()
         place = {"epoch": epoch, "block": block}
-        self._writing = self._writer.submit(self._checkpoint.keep, _STATE, found.copies(), place)
+        self._writing = self._writer.submit(self._checkpoint.save_state, _STATE, found.copies(), place)
         self._taken = time.monotonic()
 
     def __enter__(self) -> None:

@@ -101,13 +101,13 @@ class Factors(NamedTuple):
         """In double precision, with effects of 0 if there are none."""
         effects = found.person_effects, found.item_effects
         sides = zip((found.people, found.items), effects, strict=True)
-        levels = (effect if len(effect) else np.zeros(len(side)) for side, effect in sides)
-        parts = (found.people, found.items, *levels)
+        biases = (effect if len(effect) else np.zeros(len(side)) for side, effect in sides)
+        parts = (found.people, found.items, *biases)
         return cls(*(part.astype(np.float64) for part in parts))
 
-    def times(self, unit: float) -> "Factors":
-        """The factors for ratings ``unit`` times as large."""
-        return Factors(self.rows * unit, self.columns, self.row_effects * unit, self.column_effects * unit)
+    def times(self, star: float) -> "Factors":
+        """The factors for ratings ``star`` times as large."""
+        return Factors(self.rows * star, self.columns, self.row_effects * star, self.column_effects * star)
 
 
 def least_squares(
@@ -183,10 +183,10 @@ def gradient_descent(
     Privacy: private in, private out; post-processing if the ratings are already noisy.
     """
     everybody = slice(0, len(ratings.counts))
-    turn = everybody, CSR(ratings.indptr, ratings.columns, ratings.values)
+    batch = everybody, CSR(ratings.indptr, ratings.columns, ratings.values)
     counts = np.bincount(ratings.columns, minlength=ratings.n_columns)
     found = descent.gradient_descent(
-        descent.Source(lambda: iter([turn]), ratings.counts, counts),
+        descent.DescentData(lambda: iter([batch]), ratings.counts, counts),
         rank,
         rates=descent.scheduled(rate, decay, epochs),
         regs=[reg] * epochs,

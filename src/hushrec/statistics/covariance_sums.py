@@ -48,7 +48,7 @@ class CovarianceSums:
         published: use the algorithm as the paper prints it.
         clip: B, in rating units.
         strength: β_p, fictitious ratings in a user's mean.
-        contribution: K (unit ``user``).
+        contribution_cap: K (unit ``user``).
         offset: added to c in the weights (unit ``rating``).
         threads: number of threads of the kernel; the sums do not depend on it.
 
@@ -62,7 +62,7 @@ class CovarianceSums:
     published: bool
     clip: float
     strength: int
-    contribution: float
+    contribution_cap: float
     offset: float
     threads: int = 2
 
@@ -92,7 +92,7 @@ class CovarianceSums:
         power = 1.0 if self.norm == "l1" else 0.5
         if self.unit == "rating":
             return Weights(self.domain.n_items, bits, power, offset=self.offset)
-        return Weights(min(self.domain.cap, self.domain.n_items), bits, 2 * power, self.contribution)
+        return Weights(min(self.domain.cap, self.domain.n_items), bits, 2 * power, self.contribution_cap)
 
     @property
     def dropped_bits(self) -> int:
@@ -110,7 +110,7 @@ class CovarianceSums:
             co_rating = sensitivity.matrix_user(weights, 1.0, 0.0, self.norm)
         else:
             rule = sensitivity.matrix_replace if replace else sensitivity.matrix_add_remove
-            moved = {"reach": 2 * self.limit, "strength": self.strength, "step": step}
+            moved = {"max_residual": 2 * self.limit, "strength": self.strength, "step": step}
             change = rule(weights, bound, unit, self.norm, **moved)
             co_rating = 0.0 if replace else sensitivity.matrix_add_remove(weights, 1.0, 0.0, self.norm)
         claims: tuple[float | None, float | None] = (None, None)
@@ -138,7 +138,7 @@ class CovarianceSums:
             ratings.indptr,
             ratings.items,
             ratings.steps,
-            self.grid.counts(lo + step * np.arange(self.domain.scale.levels, dtype=np.float64)),
+            self.grid.counts(lo + step * np.arange(self.domain.scale.n_values, dtype=np.float64)),
             self.grid.counts(np.clip(item_effects, lo, hi)),
             limit,
             min(max(self.grid.count(level), -limit), limit),

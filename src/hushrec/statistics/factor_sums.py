@@ -68,7 +68,7 @@ class FactorSums:
         step = self.residuals.grid.step * 2.0**-_FACTOR_BITS
         moved = self.bound
         if self.adjacency == "replace":
-            moved = min(2 * self.bound, int(self.residuals.levels[-1]))
+            moved = min(2 * self.bound, int(self.residuals.grid_values[-1]))
         change = moved * self._limit * step
         rows = self.domain.n_users if side == "users" else self.domain.n_items
         return Query(f"{side}, round {number}", change, "l2", step, rows * self.rank)

@@ -37,7 +37,7 @@ class EffectSums:
         norm: norm of the noise.
         published: use the algorithm as the paper prints it.
         clip: bound on a centred rating (unit ``user``).
-        contribution: K (unit ``user``); the paper's is 1.
+        contribution_cap: K (unit ``user``); the paper's is 1.
         strength: fictitious ratings at the middle of the scale in a user's mean (unit ``user``).
         personal: whether users have individual weights, which scale their whole contribution (unit ``user``).
 
@@ -50,7 +50,7 @@ class EffectSums:
     norm: Norm
     published: bool
     clip: float
-    contribution: float
+    contribution_cap: float
     strength: int
     personal: bool = False
 
@@ -65,22 +65,22 @@ class EffectSums:
         return 0.0 if self.published else self.domain.scale.mid
 
     @cached_property
-    def levels(self) -> Ints:
+    def grid_values(self) -> Ints:
         """Every possible rating minus ``origin``, in steps."""
         lo, _, step = self.domain.scale
-        ratings = lo + step * np.arange(self.domain.scale.levels, dtype=np.float64)
-        levels = self.grid.counts(ratings - self.origin)
-        if np.abs(levels).max() >= 2**30:
+        ratings = lo + step * np.arange(self.domain.scale.n_values, dtype=np.float64)
+        grid_values = self.grid.counts(ratings - self.origin)
+        if np.abs(grid_values).max() >= 2**30:
             raise DomainError(
                 "this scale lies too far from zero for its width; declare ratings minus its middle"
             )
-        return levels
+        return grid_values
 
     @cached_property
     def weights(self) -> Weights:
         """A user's weight by number of ratings (unit ``user``)."""
         largest = min(self.domain.cap, self.domain.n_items)
-        return Weights(largest, _WEIGHT_BITS, 1.0 if self.norm == "l1" else 0.5, self.contribution)
+        return Weights(largest, _WEIGHT_BITS, 1.0 if self.norm == "l1" else 0.5, self.contribution_cap)
 
     @property
     def _shift(self) -> int:
@@ -89,7 +89,7 @@ class EffectSums:
 
     @property
     def _bound(self) -> int:
-        largest = int(np.abs(self.levels).max())
+        largest = int(np.abs(self.grid_values).max())
         return (
             largest
             if self.unit == "rating" or self.published
@@ -100,8 +100,8 @@ class EffectSums:
         """Descriptions of the sums, in the order in which they are measured."""
         grid, n, span = self.grid, self.domain.n_items, self.domain.scale.span
         user = self.unit == "user"
-        levels = self.levels
-        largest, width = int(np.abs(levels).max()), int(levels.max() - levels.min())
+        grid_values = self.grid_values
+        largest, width = int(np.abs(grid_values).max()), int(grid_values.max() - grid_values.min())
         change = (width if self.adjacency == "replace" else largest) * grid.step
         claim = span if self.published else None
         fixed = self.adjacency == "replace"
@@ -132,7 +132,7 @@ class EffectSums:
         """
         queries = {query.name: query for query in self.queries()}
         rating = self.unit == "rating"
-        values = self.levels[ratings.steps]
+        values = self.grid_values[ratings.steps]
         if "global sum" in queries:
             yield queries["global sum"], self._global_sum(ratings, values, personal)
             yield queries["global count"], self._global_count(ratings, personal)
@@ -169,12 +169,12 @@ class EffectSums:
         return np.array([means.sum()], dtype=np.int64)
 
     def _entries(self, ratings: Ratings) -> Ints32:
-        limit = 2 * int(np.abs(self.levels).max())
+        limit = 2 * int(np.abs(self.grid_values).max())
         entries: Ints32 = centre(
             ratings.indptr,
             ratings.items,
             ratings.steps,
-            self.levels,
+            self.grid_values,
             np.zeros(self.domain.n_items, dtype=np.int64),
             limit,
             0,

@@ -8,7 +8,7 @@ import numpy as np
 from hushrec.arrays import Floats, Ints
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
-from hushrec.kernels.sums.gradients import home_gradients
+from hushrec.kernels.sums.gradients import ridge_gradients
 from hushrec.kernels.sums.marginal_gradients import marginal_gradients
 from hushrec.statistics.population import FULL
 from hushrec.statistics.query import Query
@@ -18,7 +18,7 @@ _STEP_BITS = 16  # below the clip, so that truncation drops little from a person
 _THREADS = 2
 
 
-def at_home(ratings: Ratings, item_effects: Floats) -> Floats:
+def user_residuals(ratings: Ratings, item_effects: Floats) -> Floats:
     """Each rating minus its item's effect and its person's bias, computed from their own ratings.
 
     Args:
@@ -39,18 +39,18 @@ class _Gradients:
     domain: Domain
     rank: int
     rounds: int
-    contribution: float
+    clip_norm: float
     rate: float
 
     @property
     def step(self) -> float:
         """Width of the grid, a power of two."""
-        return float(2.0 ** (np.floor(np.log2(self.contribution)) - _STEP_BITS))
+        return float(2.0 ** (np.floor(np.log2(self.clip_norm)) - _STEP_BITS))
 
     def query(self, number: int) -> Query:
         """The measurement of round ``number`` from 1."""
         size = self.domain.n_items * self.rank
-        return Query(f"items, round {number}", self.contribution, "l2", self.step, size, rate=self.rate)
+        return Query(f"items, round {number}", self.clip_norm, "l2", self.step, size, rate=self.rate)
 
     def queries(self) -> Iterator[Query]:
         """Descriptions of the sums, in the order in which they are measured."""
@@ -58,18 +58,18 @@ class _Gradients:
 
 
 @dataclass(frozen=True)
-class HomeGradients(_Gradients):
+class RidgeGradients(_Gradients):
     """Σ_u of each person's gradient of the item factors, at a vector fitted to their own ratings.
 
     Any map of one person's own ratings is free in unit ``user``; the whole contribution of a person is
-    clipped to norm ``contribution`` and truncated to a grid, toward zero.
+    clipped to norm ``clip_norm`` and truncated to a grid, toward zero.
 
     Args:
         domain: the public domain.
         rank: number of factors.
         rounds: number of measurements of the gradients.
         clip: bound on a rating's error, in rating units.
-        contribution: bound on the L2 norm of a person's whole contribution, in squared rating units.
+        clip_norm: bound on the L2 norm of a person's whole contribution, in squared rating units.
 
     Privacy: public.
     """
@@ -78,7 +78,7 @@ class HomeGradients(_Gradients):
     rank: int
     rounds: int
     clip: float
-    contribution: float
+    clip_norm: float
     rate = 1.0
 
     def measure(self, ratings: Ratings, item_effects: Floats, items: Floats, ridge: float) -> Ints:
@@ -94,8 +94,8 @@ class HomeGradients(_Gradients):
         """
         if not ratings.n_users:
             return np.zeros((self.domain.n_items, self.rank), dtype=np.int64)
-        rows = (ratings.indptr, ratings.items, at_home(ratings, item_effects), items)
-        gradients: Ints = home_gradients(*rows, ridge, self.clip, self.contribution, self.step)
+        rows = (ratings.indptr, ratings.items, user_residuals(ratings, item_effects), items)
+        gradients: Ints = ridge_gradients(*rows, ridge, self.clip, self.clip_norm, self.step)
         return gradients
 
 
@@ -104,7 +104,7 @@ class MarginalGradients(_Gradients):
     """Σ_u of each person's gradient of noise · ln p(ratings | item factors), their vector integrated out.
 
     Any map of one person's own ratings is free in unit ``user``; the whole contribution of a person is
-    clipped to norm ``contribution`` times their weight and truncated to a grid, toward zero.
+    clipped to norm ``clip_norm`` times their weight and truncated to a grid, toward zero.
 
     Args:
         domain: the public domain.
@@ -113,7 +113,7 @@ class MarginalGradients(_Gradients):
         rate: probability that a person takes part in a round.
         noise: variance of a rating around effects and factors, in squared rating units.
         clip: bound on a rating's error, in rating units.
-        contribution: bound on the L2 norm of a person's whole contribution.
+        clip_norm: bound on the L2 norm of a person's whole contribution.
 
     Privacy: public.
     """
@@ -124,7 +124,7 @@ class MarginalGradients(_Gradients):
     rate: float
     noise: float
     clip: float
-    contribution: float
+    clip_norm: float
 
     def measure(
         self, people: Callable[[], Iterable[tuple[Ratings, Ints]]], item_effects: Floats, item_factors: Floats
@@ -140,7 +140,7 @@ class MarginalGradients(_Gradients):
         """
         sums = np.zeros(item_factors.shape, dtype=np.int64)
         for ratings, weights in people():
-            rows = ratings.indptr, ratings.items, at_home(ratings, item_effects), item_factors
-            clips = self.contribution * (weights / FULL)
+            rows = ratings.indptr, ratings.items, user_residuals(ratings, item_effects), item_factors
+            clips = self.clip_norm * (weights / FULL)
             sums += marginal_gradients(*rows, self.noise, self.clip, clips, self.step, threads=_THREADS)
         return sums

@@ -50,7 +50,7 @@ class Query:
         return self.sensitivity if self.claimed is None else self.claimed
 
     @property
-    def agreed(self) -> bool:
+    def is_exact(self) -> bool:
         """Whether all neighbouring data have the same sum, so that it is public under this adjacency."""
         return self.sensitivity == 0
 
@@ -69,11 +69,11 @@ class Query:
             values: the sum in grid steps, or a function that computes it; not called if the grant's
                 checkpoint has the released value already.
 
-        Privacy: charged (the event booked under ``name``); public where ``agreed``.
+        Privacy: charged (the event booked under ``name``); public where ``is_exact``.
         """
-        if not self.agreed and (kept := grant.recall(self.name)) is not None:
+        if not self.is_exact and (kept := grant.already_released(self.name)) is not None:
             return kept
         sums = values() if callable(values) else values
-        if self.agreed:
+        if self.is_exact:
             return Noisy(self.name, sums.astype(np.float64) * self.step, 0.0, self.step, None)
         return grant.release(self.bounded(sums))

@@ -46,17 +46,17 @@ class Residuals:
         return max(1, self.grid.count(self.clip))
 
     @cached_property
-    def levels(self) -> Ints:
+    def grid_values(self) -> Ints:
         """Every possible rating above the bottom of the scale, in steps."""
         return self.grid.counts(
-            self.domain.scale.step * np.arange(self.domain.scale.levels, dtype=np.float64)
+            self.domain.scale.step * np.arange(self.domain.scale.n_values, dtype=np.float64)
         )
 
     @property
     def change(self) -> float:
         """The most that a neighbour moves one residual, all others unchanged."""
         if self.adjacency == "replace":
-            return min(2 * self.bound, int(self.levels[-1])) * self.grid.step
+            return min(2 * self.bound, int(self.grid_values[-1])) * self.grid.step
         return self.bound * self.grid.step
 
     def entries(self, ratings: Ratings, item_effects: Floats, user_effects: Floats) -> CSR:
@@ -74,7 +74,7 @@ class Residuals:
             indptr,
             ratings.items,
             ratings.steps,
-            self.levels,
+            self.grid_values,
             self.grid.counts(item_effects - self.domain.scale.lo),
             self.grid.counts(user_effects),
             self.bound,

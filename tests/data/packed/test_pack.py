@@ -31,7 +31,7 @@ def small_pieces(monkeypatch):
 
 @pytest.fixture(scope="module")
 def domain():
-    return Domain(range(30), scale=(1, 5, 0.5), max_users=200, levels={"strict": 0.5, "loose": 9})
+    return Domain(range(30), scale=(1, 5, 0.5), max_users=200, privacy_classes={"strict": 0.5, "loose": 9})
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 
 from hushrec.data.cleaning import Batch
 from hushrec.data.packed import partitions
-from hushrec.data.packed.partitions import Spool
+from hushrec.data.packed.partitions import Partitions
 from hushrec.errors import DataError
 
 
@@ -45,7 +45,7 @@ def wishes(batches):
 @pytest.mark.parametrize("parts", [1, 7, 150])
 def test_what_is_set_aside_comes_back(tmp_path, timed, asks, parts):
     given = [batch(seed, timed=timed, asks=asks) for seed in range(3)]
-    with Spool(tmp_path, parts) as spool:
+    with Partitions(tmp_path, parts) as spool:
         for each in given:
             spool.add(each)
         assert list(tmp_path.iterdir()) == [], "files without a name"
@@ -65,7 +65,7 @@ def test_what_is_set_aside_comes_back(tmp_path, timed, asks, parts):
 def test_records_stay_in_their_order(tmp_path):
     """Within a part, as they were added."""
     first, second = batch(0), batch(1)
-    with Spool(tmp_path, 1) as spool:
+    with Partitions(tmp_path, 1) as spool:
         spool.add(first)
         spool.add(second)
         assert records(spool.take(0)) == records([first, second])
@@ -76,10 +76,10 @@ def test_parts_share_few_files(tmp_path, monkeypatch):
     monkeypatch.setattr(
         partitions.tempfile, "TemporaryFile", lambda **named: made.append(named) or real(**named)
     )
-    with Spool(tmp_path, 512) as spool:
+    with Partitions(tmp_path, 512) as spool:
         assert (len(spool.sizes), made) == (512, [{"dir": tmp_path}] * 64)
 
 
 def test_a_folder_that_cannot_be_written_to_is_told(tmp_path):
     with pytest.raises(DataError, match=r"nowhere cannot be written to: No such file.*; choose another one"):
-        Spool(tmp_path / "nowhere", 3)
+        Partitions(tmp_path / "nowhere", 3)

@@ -13,7 +13,7 @@ from hushrec.experiments.results import SCHEMA
 
 def error(case):
     """Falls with ε; the split and the name move it."""
-    facts = repr((case.name, case.split, case.at_home)).encode()
+    facts = repr((case.name, case.split, case.fold_in)).encode()
     noise = int.from_bytes(hashlib.sha256(facts).digest()[:4]) / 2**32
     epsilon = case.budget.epsilon if case.budget else math.inf
     return 0.85 + 0.2 / (1 + epsilon) + 0.1 * noise

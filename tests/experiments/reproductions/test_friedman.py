@@ -15,7 +15,7 @@ def test_page_figures_and_csv_from_finished_runs(made_up):
     assert "| GE | bounded (replace) | 0.500 | 4.000 |" in page  # true ε is half of the claimed one here
     lines = pl.read_csv(folder / "pages" / "friedman.csv")
     rows = pl.read_parquet(folder / "ml-1m.parquet").filter(name="ISGD", adjacency="replace", epsilon=2.0)
-    mean = rows.filter(analysis="corrected", at_home=False)["rmse"].mean()
+    mean = rows.filter(analysis="corrected", fold_in=False)["rmse"].mean()
     line = lines.filter(grid="ml-1m", name="ISGD", adjacency="replace", analysis="corrected", epsilon=2.0)
     assert line["rmse"].item() == round(mean, 5)
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.random import default_rng
 
 from hushrec.kernels.solvers.langevin import BATCH, langevin, reference_langevin
-from hushrec.kernels.solvers.langevin_pass import Epoch
+from hushrec.kernels.solvers.langevin_pass import LangevinPass
 from hushrec.kernels.solvers.sgd import LARGEST_RANK, padded, reference_descend
 
 KEY = bytes(range(32))
@@ -42,12 +42,14 @@ def random_case(rank, *, effects, n_users=N_USERS, n_items=N_ITEMS, visits=VISIT
     }
 
 
-def after(work, case, *, passes=1, number=0, quanta=5, key=KEY, **changes):
+def after(work, case, *, passes=1, number=0, noise_intervals=5, key=KEY, **changes):
     """What factors and effects become; the case itself stays as it is."""
     case = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in case.items()}
     case |= changes
     for n in range(number, number + passes):
-        work(**case, epoch=Epoch(key, n, len(case["order"]), len(case["item_factors"]), quanta))
+        work(
+            **case, epoch=LangevinPass(key, n, len(case["order"]), len(case["item_factors"]), noise_intervals)
+        )
     return [case[name] for name in FACTORS if case[name] is not None]
 
 
@@ -89,7 +91,7 @@ def test_every_other_pass_reads_ratings_backward():
         {"item_precision": np.full(16, 0.5, np.float32)},
         {"user_scales": np.full(N_USERS, 0.5, np.float32)},
         {"order": np.arange(VISITS, dtype=np.int32)},
-        {"quanta": 4},
+        {"noise_intervals": 4},
         {"number": 2},
         {"key": bytes(32)},
         {"first_user": 1},
@@ -113,7 +115,7 @@ def test_one_rating_by_hand():
 
     def visit(low, high):
         changed = [a.copy() for a in (p, q, b_u, b_i)]
-        langevin(*one, *changed, *law, low, high, Epoch(KEY, 0, 1, 1))
+        langevin(*one, *changed, *law, low, high, LangevinPass(KEY, 0, 1, 1))
         return [a.ravel().tolist() for a in changed]
 
     # The prediction is 1.25, the error 2.75, and 2 h c is ½.
@@ -131,7 +133,7 @@ def test_without_noise_and_prior_it_is_gradient_descent():
     rows = [case[name] for name in ("indptr", "items", "values", "order")]
     zero = np.zeros(N_USERS, np.float32), np.zeros(N_ITEMS, np.float32)
     reference_descend(*rows, **descent, user_reg=zero[0], item_reg=zero[1], rate=0.03, limit=np.inf)
-    assert differ(after(langevin, case, quanta=1), list(descent.values())) < 1e-5
+    assert differ(after(langevin, case, noise_intervals=1), list(descent.values())) < 1e-5
 
 
 def test_lazy_payments_decay_as_eager_ones():
@@ -157,7 +159,7 @@ def block_by_block(cuts, case, *, epoch, restart=False, numbered=True):
             "user_effects": case["user_effects"][start:end],
         }
         if restart:
-            again = Epoch(epoch.key, epoch.number, epoch.visits, epoch.n_items, epoch.quanta)
+            again = LangevinPass(epoch.key, epoch.number, epoch.visits, epoch.n_items, epoch.noise_intervals)
             again.visited, again.paid[:] = epoch.visited, epoch.paid
             epoch = again
         langevin(**block, epoch=epoch, first_user=start if numbered else 0)
@@ -171,7 +173,7 @@ def test_block_by_block_is_the_whole_pass():
 
     def blocks(cuts, **asked):
         fresh = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in case.items()}
-        return block_by_block(cuts, fresh, epoch=Epoch(KEY, 3, users, N_ITEMS, 5), **asked)
+        return block_by_block(cuts, fresh, epoch=LangevinPass(KEY, 3, users, N_ITEMS, 5), **asked)
 
     assert same(whole, blocks([BATCH, 3 * BATCH]))
     assert same(whole, blocks([BATCH, 3 * BATCH], restart=True))
@@ -183,7 +185,7 @@ def test_padded_items_are_changed_where_they_lie():
     case = random_case(17, effects=True)
     items = padded(N_ITEMS, 17)
     items[:] = case["item_factors"]
-    epoch = Epoch(KEY, 0, VISITS, N_ITEMS, 5)
+    epoch = LangevinPass(KEY, 0, VISITS, N_ITEMS, 5)
     fresh = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in case.items()}
     langevin(**(fresh | {"item_factors": items}), epoch=epoch)
     assert np.array_equal(items, after(langevin, case)[1])
@@ -241,7 +243,7 @@ def test_who_is_not_visited_is_paid():
 
 def test_the_last_call_settles():
     case = random_case(4, effects=True)
-    epoch = Epoch(KEY, 0, VISITS + 1, N_ITEMS, 5)
+    epoch = LangevinPass(KEY, 0, VISITS + 1, N_ITEMS, 5)
     langevin(**case, epoch=epoch)
     assert epoch.visited == VISITS
     assert set(epoch.paid[:2]) == {0}  # nobody rated these
@@ -278,13 +280,13 @@ def test_the_last_call_settles():
         {"item_factors": np.zeros((N_ITEMS - 1, 4), np.float32)},
         {"user_factors": np.zeros((N_USERS, 8), np.float32)[:, ::2]},
         {"user_factors": np.zeros((N_USERS, LARGEST_RANK + 1), np.float32)},
-        {"epoch": Epoch(KEY, 0, VISITS, N_ITEMS + 1)},
-        {"epoch": Epoch(KEY, 0, VISITS - 1, N_ITEMS)},
+        {"epoch": LangevinPass(KEY, 0, VISITS, N_ITEMS + 1)},
+        {"epoch": LangevinPass(KEY, 0, VISITS - 1, N_ITEMS)},
     ],
     ids=lambda spoil: next(iter(spoil)),
 )
 def test_refuses_what_does_not_fit(spoil):
-    case = random_case(4, effects=True) | {"epoch": Epoch(KEY, 0, VISITS, N_ITEMS)}
+    case = random_case(4, effects=True) | {"epoch": LangevinPass(KEY, 0, VISITS, N_ITEMS)}
     case["items"][0] = N_ITEMS - 1
     before = [case[name].copy() for name in FACTORS]
     with pytest.raises(ValueError, match=r"must|use|give"):

@@ -155,7 +155,7 @@ def each_alone(indptr, items, values, factors, *settings):
     for start, stop in itertools.pairwise(indptr):
         mine = slice(start, stop)
         alone = np.array([0, stop - start])
-        yield mine, gradients.home_gradients(alone, items[mine], values[mine], factors, *settings)
+        yield mine, gradients.ridge_gradients(alone, items[mine], values[mine], factors, *settings)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -181,16 +181,16 @@ def test_people_at_home_do_not_disturb_each_other(seed):
     """To the last bit: what one gives does not depend on who else is there, nor in which order."""
     indptr, items, values, factors = home_case(seed, n_users=40)
     settings = (0.05, 0.8, 0.5, 2.0**-17)
-    together = gradients.home_gradients(indptr, items, values, factors, *settings)
+    together = gradients.ridge_gradients(indptr, items, values, factors, *settings)
     alone = [found for _, found in each_alone(indptr, items, values, factors, *settings)]
     np.testing.assert_array_equal(together, sum(alone))
     order = np.random.default_rng(seed).permutation(40)
     place = np.concatenate([np.arange(indptr[u], indptr[u + 1]) for u in order])
     starts = np.concatenate([[0], np.cumsum(np.diff(indptr)[order])])
-    again = gradients.home_gradients(starts, items[place], values[place], factors, *settings)
+    again = gradients.ridge_gradients(starts, items[place], values[place], factors, *settings)
     np.testing.assert_array_equal(again, together)
     if seed == 0:
-        bolder = gradients.home_gradients(indptr, items, 1.01 * values, factors, *settings)
+        bolder = gradients.ridge_gradients(indptr, items, 1.01 * values, factors, *settings)
         assert (bolder != together).any(), "the test would see a difference"
 
 
@@ -213,7 +213,9 @@ def test_nobody_gives_more_than_the_clip(seed, n_items, rank, spread, size, ridg
     factors = size * rng.standard_normal((n_items, rank))
     values = spread * rng.standard_normal(n_items)
     step = 2.0 ** (math.floor(math.log2(clip)) - bits)
-    found = gradients.home_gradients(np.array([0, n_items]), items, values, factors, ridge, bound, clip, step)
+    found = gradients.ridge_gradients(
+        np.array([0, n_items]), items, values, factors, ridge, bound, clip, step
+    )
     squared = sum(int(entry) ** 2 for entry in found.ravel())
     assert squared * Fraction(step) ** 2 <= Fraction(clip) ** 2
 
@@ -223,11 +225,11 @@ def test_twins_and_items_without_factors_are_no_trouble():
     factors = np.array([[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]])
     indptr, items = np.array([0, 0, 3, 3]), np.arange(3, dtype=np.int32)
     values = np.array([1.0, 0.5, 1.0])
-    found = gradients.home_gradients(indptr, items, values, factors, 1e-6, 1.0, 1.0, 2.0**-16)
+    found = gradients.ridge_gradients(indptr, items, values, factors, 1e-6, 1.0, 1.0, 2.0**-16)
     assert found[0].any()
     assert (found[0] * found[1] < 0).all(), "he errs in opposite directions on the two"
     assert found[2].any(), "he rated it: his error on it counts"
-    nothing = gradients.home_gradients(indptr, items, np.ones(3), np.zeros((3, 2)), 1e-6, 1.0, 1.0, 2.0**-16)
+    nothing = gradients.ridge_gradients(indptr, items, np.ones(3), np.zeros((3, 2)), 1e-6, 1.0, 1.0, 2.0**-16)
     assert not nothing.any()
 
 
@@ -235,5 +237,5 @@ def test_twins_and_items_without_factors_are_no_trouble():
 def test_factors_beyond_floating_point_raise_nothing_at_home(size):
     """An error of LAPACK's, which finds such a matrix singular, would tell that somebody is there."""
     indptr, items, factors = np.array([0, 2]), np.array([0, 1], np.int32), np.full((2, 2), size)
-    found = gradients.home_gradients(indptr, items, np.ones(2), factors, 1e-12, 1.0, 1.0, 2.0**-16)
+    found = gradients.ridge_gradients(indptr, items, np.ones(2), factors, 1e-12, 1.0, 1.0, 2.0**-16)
     assert np.abs(found).max() <= 2**16

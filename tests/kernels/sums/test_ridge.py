@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hushrec.kernels.sums.ridge import fit_at_home, invert
+from hushrec.kernels.sums.ridge import fit_user, invert
 
 
 @pytest.mark.parametrize("rank", [1, 2, 5, 17])
@@ -18,7 +18,7 @@ def test_the_inverse_is_that_of_lapack(rank):
 def fitted(start, stop, items, values, factors, ridge):
     rank = factors.shape[1]
     vector, inverse = np.full(rank, np.nan), np.empty((rank, rank))
-    there = fit_at_home(start, stop, items, values, factors, ridge, np.empty((rank, rank)), inverse, vector)
+    there = fit_user(start, stop, items, values, factors, ridge, np.empty((rank, rank)), inverse, vector)
     return there, vector, inverse
 
 

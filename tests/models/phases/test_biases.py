@@ -5,13 +5,13 @@ import pytest
 
 import hushrec as hr
 from hushrec.errors import BudgetUnsupported
-from hushrec.models.phases.biases import AverageSettings
+from hushrec.models.phases.biases import BiasSettings
 from hushrec.privacy.exact_grant import unprotected
 from hushrec.privacy.grant import SEAL, Grant
 
 
 def measured(ratings, budget, norm, grant, *, published, **settings):
-    return AverageSettings(**settings).measure(ratings, budget, norm, grant, published=published)
+    return BiasSettings(**settings).measure(ratings, budget, norm, grant, published=published)
 
 
 def test_as_published_without_noise_they_are_algorithms_1_and_2(listed, budget):
@@ -33,7 +33,9 @@ def test_as_published_without_noise_they_are_algorithms_1_and_2(listed, budget):
 def test_as_published_they_are_clamped(listed, budget):
     train, _ = listed
     planned = hr.plan(
-        hr.GlobalEffects(levels="released", analysis="published", noise="laplace"), train.domain, budget(0.05)
+        hr.GlobalEffects(user_biases="released", analysis="published", noise="laplace"),
+        train.domain,
+        budget(0.05),
     )
     grant = Grant(planned.events, hr.testing.Seeded(1), seal=SEAL)
     found = measured(train, budget(0.05), "l1", grant, published=True)
@@ -47,7 +49,7 @@ def test_the_corrected_form_is_nearer_to_the_averages_under_noise(listed, budget
     clean = measured(train, budget(), "l2", unprotected(), published=False)
     errors = {}
     for analysis in ("corrected", "published"):
-        config = hr.GlobalEffects(levels="released", analysis=analysis, noise="gaussian")
+        config = hr.GlobalEffects(user_biases="released", analysis=analysis, noise="gaussian")
         allowed = budget(2.0, adjacency=adjacency)
         planned = hr.plan(config, train.domain, allowed)
         grant = Grant(planned.events, hr.testing.Seeded(2), seal=SEAL)
@@ -63,7 +65,7 @@ def test_variances_say_how_far_off_levels_are(listed, budget):
     train, _ = listed
     clean = measured(train, budget(), "l2", unprotected(), published=False)
     allowed = budget(3.0)
-    planned = hr.plan(hr.GlobalEffects(levels="released", noise="gaussian"), train.domain, allowed)
+    planned = hr.plan(hr.GlobalEffects(user_biases="released", noise="gaussian"), train.domain, allowed)
     found = measured(
         train, allowed, "l2", Grant(planned.events, hr.testing.Seeded(3), seal=SEAL), published=False
     )
@@ -73,7 +75,7 @@ def test_variances_say_how_far_off_levels_are(listed, budget):
 
 def test_levels_of_people_are_released_or_stay_at_home(listed, listed_rmse, budget):
     train, _ = listed
-    released, home = (hr.GlobalEffects(levels=levels) for levels in ("released", "home"))
+    released, home = (hr.GlobalEffects(user_biases=user_biases) for user_biases in ("released", "client"))
     one, other = (hr.fit(train, m, budget(), entropy=hr.testing.Seeded(1)) for m in (released, home))
     assert (one.kind, other.kind) == ("factors and people", "factors")
     assert one.users == train.domain.users
@@ -84,14 +86,14 @@ def test_levels_of_people_are_released_or_stay_at_home(listed, listed_rmse, budg
 
 
 def test_levels_of_protected_people_stay_at_home(listed, budget):
-    with pytest.raises(BudgetUnsupported, match='set levels="home"'):
-        hr.plan(hr.GlobalEffects(levels="released"), listed[0].domain, budget(unit="user"))
-    assert hr.plan(hr.GlobalEffects(levels="home"), listed[0].domain, budget(unit="user")).events
+    with pytest.raises(BudgetUnsupported, match='set user_biases="client"'):
+        hr.plan(hr.GlobalEffects(user_biases="released"), listed[0].domain, budget(unit="user"))
+    assert hr.plan(hr.GlobalEffects(user_biases="client"), listed[0].domain, budget(unit="user")).events
 
 
 def test_as_published_the_global_means_get_a_fiftieth(listed, budget):
     planned = hr.plan(
-        hr.GlobalEffects(levels="released", analysis="published", noise="laplace"),
+        hr.GlobalEffects(user_biases="released", analysis="published", noise="laplace"),
         listed[0].domain,
         budget(adjacency="replace"),
     )

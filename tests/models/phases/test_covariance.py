@@ -53,11 +53,11 @@ def test_what_is_left_open_takes_its_analysis_own_default(budget, scale):
 
     def chosen(settings, published):
         sums = settings.sums(domain, budget(), "l2", published=published)
-        return sums.clip / span, sums.strength, sums.contribution, sums.offset
+        return sums.clip / span, sums.strength, sums.contribution_cap, sums.offset
 
     assert chosen(CovarianceSettings(), False) == (0.1625, 300, 30, 5)
     assert chosen(CovarianceSettings(), True) == (0.25, 20, 1, 0)
-    zero = CovarianceSettings(clip=0.125, strength=0, contribution=2, offset=0)
+    zero = CovarianceSettings(clip=0.125, strength=0, contribution_cap=2, offset=0)
     assert chosen(zero, False) == chosen(zero, True) == (0.125, 0, 2, 0)
     assert [CovarianceSettings().way(published=p) for p in (False, True)] == ["weighted", "shrink"]
 
@@ -67,7 +67,7 @@ def test_what_is_left_open_takes_its_analysis_own_default(budget, scale):
 def test_every_way_finds_a_planted_factor(budget, way, scale):
     """In rating units, whatever the scale; shrinking takes a part of it, and keeps its direction."""
     domain = domain_of(scale=scale)
-    direction, matrices = planted(np.random.default_rng(1), unit=domain.scale.unit)
+    direction, matrices = planted(np.random.default_rng(1), unit=domain.scale.star)
     settings = CovarianceSettings(cleaning=way, shrinkage=(1.0, 1.0))
     sums = settings.sums(domain, budget(), "l2", published=False)
     found = settings.factors(matrices, sums, np.full(12, 50.0), 1)

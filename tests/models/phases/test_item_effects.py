@@ -45,12 +45,12 @@ def test_where_people_are_protected_the_level_is_that_of_their_own_means(small, 
 
 
 def test_less_noise_leaves_room_for_more_of_a_person(small, budget):
-    def contribution(epsilon, **more):
-        settings = EffectSettings(contribution=more.pop("contribution", None))
+    def contribution_cap(epsilon, **more):
+        settings = EffectSettings(contribution_cap=more.pop("contribution_cap", None))
         return settings.sums(
             small.domain, budget(epsilon, "user"), "l2", published=more.pop("published", False)
-        ).contribution
+        ).contribution_cap
 
-    assert contribution(0.01) == 1.0 < contribution(1.0) < contribution(4.0)
-    assert contribution(4.0, contribution=3.0) == 3.0
-    assert contribution(4.0, contribution=3.0, published=True) == 1.0
+    assert contribution_cap(0.01) == 1.0 < contribution_cap(1.0) < contribution_cap(4.0)
+    assert contribution_cap(4.0, contribution_cap=3.0) == 3.0
+    assert contribution_cap(4.0, contribution_cap=3.0, published=True) == 1.0

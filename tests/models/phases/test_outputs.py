@@ -9,7 +9,7 @@ import hushrec as hr
 from hushrec.errors import BudgetError, BudgetUnsupported, ConfigError, DomainError, ReleaseError
 
 MODELS = [
-    hr.GlobalEffects(levels="released"),
+    hr.GlobalEffects(user_biases="released"),
     hr.InputPerturbationMF(rank=3),
     hr.PrivateSGD(rank=3, epochs=4),
     hr.PrivateALS(rank=3, epochs=2),
@@ -112,7 +112,7 @@ def test_other_units_and_adjacencies_are_refused(listed, budget, model):
     with pytest.raises(BudgetUnsupported, match=r"change the budget's unit or adjacency"):
         hr.plan(model, domain, budget(unit="user", adjacency="replace"))
     if not isinstance(model, hr.PrivateSGD):
-        with pytest.raises(BudgetUnsupported, match=r"unit|levels"):
+        with pytest.raises(BudgetUnsupported, match=r"unit|user_biases"):
             hr.plan(model, domain, budget(unit="user"))
 
 
@@ -127,11 +127,11 @@ def test_shares_of_what_is_not_measured_are_refused(listed, budget, model):
 @each_analysis
 def test_noise_that_the_algorithm_does_not_draw_is_refused(listed, budget, model, analysis):
     model = as_(analysis, model)
-    other = {"gaussian": "laplace", "laplace": "gaussian"}[model.law]
+    other = {"gaussian": "laplace", "laplace": "gaussian"}[model.noise_distribution]
     wrong = type(model)(**model.model_dump(exclude_unset=True), noise=other)
     with pytest.raises(BudgetUnsupported, match="leave out noise"):
         hr.plan(wrong, listed[0].domain, budget())
-    right = type(model)(**model.model_dump(exclude_unset=True), noise=model.law)
+    right = type(model)(**model.model_dump(exclude_unset=True), noise=model.noise_distribution)
     assert hr.plan(right, listed[0].domain, budget()).events
 
 
@@ -208,12 +208,12 @@ def test_an_outsider_folds_in(release, listed, listed_rmse):
     liked, disliked = (client.predict(dict.fromkeys(release.items[:10], stars)) for stars in (5.0, 1.0))
     assert sum(liked.values()) > sum(disliked.values()) + 10
     train, test = listed
-    at_home = hr.evaluate(release, train=train, test=test, at_home=True)["rmse"]
-    assert at_home < hr.evaluate(release, train=train, test=test)["rmse"], "his own ratings need no noise"
-    assert at_home < 1.0
+    fold_in = hr.evaluate(release, train=train, test=test, fold_in=True)["rmse"]
+    assert fold_in < hr.evaluate(release, train=train, test=test)["rmse"], "his own ratings need no noise"
+    assert fold_in < 1.0
 
 
 def test_without_noise_folding_in_and_looking_up_agree(listed_rmse):
     """The vectors are turned to unit covariance, the prior of those who fold in."""
     for model in MODELS[1:]:
-        assert listed_rmse(model, at_home=True) == pytest.approx(listed_rmse(model), abs=0.03)
+        assert listed_rmse(model, fold_in=True) == pytest.approx(listed_rmse(model), abs=0.03)

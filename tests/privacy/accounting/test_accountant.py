@@ -193,7 +193,7 @@ def test_the_zcdp_loss_of_laplace_noise_is_the_supremum_over_all_orders() -> Non
 
 def test_prices_are_rational_and_rounded_up() -> None:
     assert price(Gaussian("sums", 1.0, 3.0, 1.0, 9)) == Spent(rho=55_555_555_556)
-    assert price(Laplace("sums", 1.0, 3.0, 1.0, 9)).pure == 333_333_333_334
+    assert price(Laplace("sums", 1.0, 3.0, 1.0, 9)).epsilon_sum == 333_333_333_334
     assert price(Gaussian("sums", 1e-9, 1.0, 1.0, 1)).rho == 1  # the smallest loss is still a loss
 
 
@@ -201,7 +201,11 @@ def test_less_noise_costs_more() -> None:
     for kind in (Gaussian, Laplace):
         costs = [spent_of([kind("sums", 1.0, noise, 1.0, 1)]) for noise in np.geomspace(0.1, 1e3, 60)]
         for dear, cheap in pairwise(costs):
-            assert (dear.rho, dear.pure, dear.pure_rho) > (cheap.rho, cheap.pure, cheap.pure_rho)
+            assert (dear.rho, dear.epsilon_sum, dear.pure_rho) > (
+                cheap.rho,
+                cheap.epsilon_sum,
+                cheap.pure_rho,
+            )
             assert dear.epsilon_units(1e-6) >= cheap.epsilon_units(1e-6)
 
 
@@ -277,7 +281,7 @@ def test_the_largest_pure_loss_is_the_budget_or_more() -> None:
 
 def test_spherical_noise_costs_its_ratio() -> None:
     cost = price(Spherical("a", 1.0, 8.0, 1.0, 1))
-    assert (cost.pure, cost.pure_rho) == (fixed_point.PER_ONE // 8, fixed_point.PER_ONE // 128)
+    assert (cost.epsilon_sum, cost.pure_rho) == (fixed_point.PER_ONE // 8, fixed_point.PER_ONE // 128)
     assert cost.epsilon(0.0) == 0.125
     # Its zCDP loss is what pure loss always allows: more than that of Laplace noise, whose law is known.
     assert cost.pure_rho > price(Laplace("a", 1.0, 8.0, 1.0, 1)).pure_rho
@@ -295,17 +299,17 @@ def test_the_ratio_bounds_the_loss_of_spherical_noise_and_is_reached(d: int) -> 
 
 
 def test_a_loss_without_a_known_bound_stays_infinite() -> None:
-    endless = price(Spherical("a", math.inf, 8.0, 1.0, 1))
-    assert endless == Spent(endless=1)
+    unbounded = price(Spherical("a", math.inf, 8.0, 1.0, 1))
+    assert unbounded == Spent(unbounded=1)
     finite = price(Laplace("a", 1.0, 8.0, 1.0, 1)) + price(Gaussian("a", 1.0, 8.0, 1.0, 1))
-    for spent in (endless, endless + finite, finite + endless * 3, Spent() + endless):
+    for spent in (unbounded, unbounded + finite, finite + unbounded * 3, Spent() + unbounded):
         for delta in (0.0, 1e-6, 0.009):
             assert spent.epsilon(delta) == math.inf
             with pytest.raises(BudgetError, match=r'analysis="corrected", or make a seeded experiment'):
                 spent.epsilon_units(delta)
-    assert (finite + endless * 3).endless == 3
+    assert (finite + unbounded * 3).unbounded == 3
     assert (
-        (endless * 0 + finite).epsilon(1e-6)
+        (unbounded * 0 + finite).epsilon(1e-6)
         == finite.epsilon(1e-6)
-        == (finite + endless).bounded.epsilon(1e-6)
+        == (finite + unbounded).bounded.epsilon(1e-6)
     )

@@ -56,8 +56,10 @@ SHARES = [{"a": 0.5, "b": 0.5 + 4e-10}, dict.fromkeys("abc", 1 / 3), dict.fromke
 def test_shares_come_to_no_more_than_the_whole(shares: dict[str, float]) -> None:
     rhos = split_gaussian(budget(), shares)
     assert sum(rhos.values()) <= largest_rho(budget()) < sum(rhos.values()) + 2 * len(shares)
-    pure = split_laplace(budget(0.0), shares)
-    assert sum(pure.values()) <= largest_pure(budget(0.0)) < sum(pure.values()) + 2 * len(shares)
+    epsilon_sum = split_laplace(budget(0.0), shares)
+    assert (
+        sum(epsilon_sum.values()) <= largest_pure(budget(0.0)) < sum(epsilon_sum.values()) + 2 * len(shares)
+    )
 
 
 def test_a_measurement_costs_no_more_than_its_share() -> None:
@@ -67,4 +69,4 @@ def test_a_measurement_costs_no_more_than_its_share() -> None:
         event = gaussian("a", rho=units_of, sensitivity=delta, step=2**-8, size=1)
         assert 0 <= units_of - price(event).rho <= 1
         other = laplace("a", epsilon=units_of, sensitivity=delta, step=2**-8, size=1)
-        assert 0 <= units_of - price(other).pure <= 1
+        assert 0 <= units_of - price(other).epsilon_sum <= 1

@@ -10,7 +10,7 @@ from hushrec.errors import BudgetError
 from hushrec.privacy.accounting.accountant import price, spent_of
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import (
-    Target,
+    Part,
     gaussian,
     gaussians,
     laplace,
@@ -30,11 +30,11 @@ def budget(epsilon: float = 1.0, delta: float = 1e-6) -> Budget:
     return Budget(epsilon=epsilon, delta=delta, unit="user", adjacency="add-remove")
 
 
-def wanted(rounds: int = 20, rate: float = 0.05, first: float = 0.1) -> list[Target]:
+def wanted(rounds: int = 20, rate: float = 0.05, first: float = 0.1) -> list[Part]:
     part = (1 - first) / rounds
     return [
-        Target("items", 3.0, 2**-10, 8, first),
-        *(Target(f"round {i}", 0.1 * (i + 1), 2**-14, 8, part, rate) for i in range(rounds)),
+        Part("items", 3.0, 2**-10, 8, first),
+        *(Part(f"round {i}", 0.1 * (i + 1), 2**-14, 8, part, rate) for i in range(rounds)),
     ]
 
 
@@ -95,19 +95,19 @@ def test_an_epsilon_that_samples_cannot_show_is_refused() -> None:
     with pytest.raises(BudgetError, match="give a δ"):
         gaussians(budget(delta=0.0), wanted())
     with pytest.raises(BudgetError, match="shares"):
-        gaussians(budget(), [*wanted(first=0.5), Target("more", 1.0, 1.0, 1, 0.2)])
+        gaussians(budget(), [*wanted(first=0.5), Part("more", 1.0, 1.0, 1, 0.2)])
 
 
 def test_a_grid_too_coarse_for_the_noise_is_refused_with_one_that_would_do() -> None:
     with pytest.raises(BudgetError, match="choose a step between"):
-        gaussians(budget(), [Target("a", 1.0, 2.0**20, 1, 1.0, 0.5)])
+        gaussians(budget(), [Part("a", 1.0, 2.0**20, 1, 1.0, 0.5)])
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.3, 1.0, 7.7])
 def test_a_posterior_sample_costs_its_part_and_no_more(epsilon: float) -> None:
     part = split_laplace(budget(epsilon), {"v": 0.7})["v"]
     event = posterior_sample("v", epsilon=part, sensitivity=12.5, step=2**-10, size=3)
-    assert 0 <= part - spent_of([event]).pure <= 1
+    assert 0 <= part - spent_of([event]).epsilon_sum <= 1
     assert event.temperature == pytest.approx(12.5 / (0.7 * epsilon))
     with pytest.raises(BudgetError, match="less than one unit"):
         posterior_sample("v", epsilon=0, sensitivity=1.0, step=1.0, size=1)

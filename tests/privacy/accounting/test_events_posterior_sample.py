@@ -38,7 +38,11 @@ def plan(*events: Event) -> Plan:
 
 def test_it_costs_the_largest_change_by_the_temperature() -> None:
     cost = price(SAMPLE)
-    assert (cost.pure, cost.pure_rho, cost.rho) == (fixed_point.PER_ONE // 2, fixed_point.PER_ONE // 8, 0)
+    assert (cost.epsilon_sum, cost.pure_rho, cost.rho) == (
+        fixed_point.PER_ONE // 2,
+        fixed_point.PER_ONE // 8,
+        0,
+    )
     assert cost.epsilon(0.0) == 0.5
 
 
@@ -47,10 +51,10 @@ def test_its_zcdp_loss_is_never_above_epsilon(make: type[Laplace]) -> None:
     """A divergence of any order is at most ε, and so at most αε: far below αε²/2 where ε is large."""
     for epsilon in (1e-6, 0.1, 1.0, 1.9, 2.0, 2.1, 10.0, 1e3, 4e6, 2.0**40):
         cost = price(make("v", epsilon, 1.0, 1.0, 12))
-        assert cost.pure == fixed_point.cost(Fraction(epsilon))
-        assert cost.pure_rho <= min(cost.pure, fixed_point.cost(Fraction(epsilon) ** 2 / 2))
+        assert cost.epsilon_sum == fixed_point.cost(Fraction(epsilon))
+        assert cost.pure_rho <= min(cost.epsilon_sum, fixed_point.cost(Fraction(epsilon) ** 2 / 2))
         if make is not Laplace:
-            assert cost.pure_rho == min(cost.pure, fixed_point.cost(Fraction(epsilon) ** 2 / 2))
+            assert cost.pure_rho == min(cost.epsilon_sum, fixed_point.cost(Fraction(epsilon) ** 2 / 2))
 
 
 LARGEST = Budget(epsilon=4.6e6, delta=1e-6, unit="user", adjacency="add-remove")
@@ -140,7 +144,7 @@ def test_a_seeded_key_is_repeatable_and_an_unprotected_one_public() -> None:
 
 
 def test_a_condition_excuses_no_inexact_noise(path: Path) -> None:
-    ledger = Ledger.create(path, BUDGET, horizon=5)
+    ledger = Ledger.create(path, BUDGET, max_releases=5)
     ledger.charge(plan(SAMPLE))
     for events in (
         (Spherical("rows", 1.0, 9.0, 2**-20, 4),),

@@ -129,7 +129,7 @@ def test_many_symbols_cost_less_than_the_textbook() -> None:
 
 
 def together(symbols: int, exponent: float, cells: int) -> tuple[float, Floats]:
-    """Law of the number of steps ε that the loss of so many cells is: its lattice's ε, and chances."""
+    """Distribution of the loss of so many cells in steps of ε: its lattice's ε, and probabilities."""
     event = Responses("r", symbols, exponent, 1, 1)
     other = event.noise / (symbols - 1)
     one, law = np.array([other, (symbols - 2) * other, 1 - event.noise]), np.ones(1)
@@ -166,7 +166,7 @@ def test_a_third_of_the_price_is_found_too_little(symbols: int) -> None:
 def test_the_price_is_that_of_all_cells() -> None:
     event = Responses("r", 6, _exponent(0.1, 6), 400, 1000)
     spent = price(event)
-    assert spent.pure == fixed_point.cost(400 * event.loss)
+    assert spent.epsilon_sum == fixed_point.cost(400 * event.loss)
     assert spent.pure_rho == fixed_point.cost(400 * cell_rho(6, event.exponent))
-    assert spent.rho == spent.endless == 0
-    assert spent.epsilon_units(0.0) == spent.pure
+    assert spent.rho == spent.unbounded == 0
+    assert spent.epsilon_units(0.0) == spent.epsilon_sum

@@ -47,7 +47,7 @@ def test_noise_is_rounded_so_that_the_charge_fits(cost: int, sensitivity: float)
     less = dataclasses.replace(event, sigma=event.sigma * (1 - 1e-14))
     assert price(less).rho >= cost
     scaled = laplace("a", epsilon=cost, sensitivity=sensitivity, step=sensitivity / cost, size=3)
-    assert price(scaled).pure <= cost
+    assert price(scaled).epsilon_sum <= cost
 
 
 def test_a_share_of_nothing_is_refused() -> None:

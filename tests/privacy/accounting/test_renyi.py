@@ -222,16 +222,20 @@ def test_what_is_mixed_costs_the_smaller_of_both_bounds() -> None:
     sampled = price(SubsampledGaussian("a", 1.0, 1.0, 1.0, 1, 0.125)) * 20
     gaussian, few = price(Gaussian("b", 1.0, 5.0, 1.0, 1)), price(Laplace("c", 1.0, 2.0, 1.0, 1))
     many = price(Laplace("c", 1.0, 100.0, 1.0, 1)) * 400
-    for pure in (few, many):
-        total, rest = sampled + gaussian + pure, sampled + gaussian
-        basic = rest.epsilon_units(1e-6) + pure.pure
+    for epsilon_sum in (few, many):
+        total, rest = sampled + gaussian + epsilon_sum, sampled + gaussian
+        basic = rest.epsilon_units(1e-6) + epsilon_sum.epsilon_sum
         renyi, _ = smallest(
-            (c + o * (gaussian.rho + pure.pure_rho) for o, c in zip(ORDERS, sampled.curve, strict=True)), 1e-6
+            (
+                c + o * (gaussian.rho + epsilon_sum.pure_rho)
+                for o, c in zip(ORDERS, sampled.curve, strict=True)
+            ),
+            1e-6,
         )
         assert total.epsilon_units(1e-6) == min(basic, renyi)
     one = price(Laplace("c", 1.0, 0.2, 1.0, 1))
-    assert (sampled + one).epsilon_units(1e-6) == one.pure + sampled.epsilon_units(1e-6)
-    assert (sampled + many).epsilon_units(1e-6) < many.pure + sampled.epsilon_units(1e-6)
+    assert (sampled + one).epsilon_units(1e-6) == one.epsilon_sum + sampled.epsilon_units(1e-6)
+    assert (sampled + many).epsilon_units(1e-6) < many.epsilon_sum + sampled.epsilon_units(1e-6)
 
 
 def test_where_nothing_is_a_sample_nothing_changes() -> None:

@@ -12,7 +12,7 @@ from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting import weights as weights_module
 from hushrec.privacy.accounting.accountant import gaussian_epsilon, spent_of
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.calibration import Target, gaussians
+from hushrec.privacy.accounting.calibration import Part, gaussians
 from hushrec.privacy.accounting.events import (
     Event,
     Gaussian,
@@ -22,15 +22,15 @@ from hushrec.privacy.accounting.events import (
     SubsampledGaussian,
 )
 from hushrec.privacy.accounting.plan import Measurement, Plan
-from hushrec.privacy.accounting.weights import GRID, Level, levels, promised, weight, weights
+from hushrec.privacy.accounting.weights import GRID, Promise, promised, promises, weight, weights
 
 DELTA = 1e-6
 BUDGET = Budget(epsilon=4.0, delta=DELTA, unit="user", adjacency="add-remove")
 
 
 def sampled(rounds: int = 10) -> tuple[Event, ...]:
-    wanted = [Target(f"round {i}", 1.5, 2**-10, 4, 0.9 / rounds, 0.1) for i in range(rounds)]
-    return tuple(gaussians(BUDGET, [Target("items", 2.0, 2**-10, 4, 0.1), *wanted]))
+    wanted = [Part(f"round {i}", 1.5, 2**-10, 4, 0.9 / rounds, 0.1) for i in range(rounds)]
+    return tuple(gaussians(BUDGET, [Part("items", 2.0, 2**-10, 4, 0.1), *wanted]))
 
 
 PLANS: dict[str, tuple[Event, ...]] = {
@@ -102,8 +102,8 @@ def test_an_asked_epsilon_is_the_decimal_that_was_written() -> None:
     event = (Laplace("b", 0.3, 1.0, 2**-8, 1),)  # 0.3 is a little less in binary
     assert weight(event, 0.0, 0.3) == 1.0
     assert weight((Laplace("b", 3.0, 10.0, 2**-8, 1),), 0.0, 0.3) == 1.0
-    (level,) = levels((Laplace("b", 3.0, 10.0, 2**-8, 1),), 0.0, {"all": 0.3})
-    assert level == Level("all", 0.3, 1.0, 0.3)
+    (level,) = promises((Laplace("b", 3.0, 10.0, 2**-8, 1),), 0.0, {"all": 0.3})
+    assert level == Promise("all", 0.3, 1.0, 0.3)
 
 
 def test_where_no_bound_is_known_nobody_counts() -> None:

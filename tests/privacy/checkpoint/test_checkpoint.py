@@ -75,7 +75,7 @@ def test_no_key_without_a_name_a_fit_or_the_folder(folder: Path) -> None:
     checkpoint = Checkpoint(folder)
     for use in (
         lambda: checkpoint.key("sums"),
-        lambda: checkpoint.recall("state"),
+        lambda: checkpoint.load_state("state"),
         lambda: checkpoint.commitment,
     ):
         with pytest.raises(CheckpointError, match="bind it"):
@@ -110,7 +110,7 @@ def test_a_commitment_that_looks_at_nothing_would_let_other_ratings_go_on(
 
 def test_a_damaged_commitment_is_refused(folder: Path) -> None:
     with bound(folder) as checkpoint:
-        checkpoint.keep("state", {}, {})
+        checkpoint.save_state("state", {}, {})
     file = folder / "commitment"
     whole = file.read_bytes()
     for damage in (b"", b"[]", b"{", b"\xff", whole[:-1], whole + b" "):
@@ -139,22 +139,22 @@ ARRAYS = {
 def test_a_state_comes_back_as_it_was(folder: Path) -> None:
     facts = {"round": 3, "pace": 0.1, "phase": "burn-in"}
     with bound(folder) as checkpoint:
-        assert checkpoint.recall("chain, round 3/∞") is None
-        checkpoint.keep("chain, round 3/∞", ARRAYS, facts)
-        checkpoint.keep("empty", {}, {})
+        assert checkpoint.load_state("chain, round 3/∞") is None
+        checkpoint.save_state("chain, round 3/∞", ARRAYS, facts)
+        checkpoint.save_state("empty", {}, {})
     with bound(folder) as checkpoint:
-        state = checkpoint.recall("chain, round 3/∞")
+        state = checkpoint.load_state("chain, round 3/∞")
         assert state is not None
         assert (state.facts, set(state.arrays)) == (facts, set(ARRAYS))
         for name, array in ARRAYS.items():
             np.testing.assert_array_equal(state.arrays[name], array)
             assert state.arrays[name].dtype == array.dtype
-        assert checkpoint.recall("empty") == ({}, {})
-        checkpoint.keep("chain, round 3/∞", {}, {"round": 4})
-        assert checkpoint.recall("chain, round 3/∞") == ({}, {"round": 4})
+        assert checkpoint.load_state("empty") == ({}, {})
+        checkpoint.save_state("chain, round 3/∞", {}, {"round": 4})
+        assert checkpoint.load_state("chain, round 3/∞") == ({}, {"round": 4})
         checkpoint.drop("chain, round 3/∞")
         checkpoint.drop("never kept")
-        assert checkpoint.recall("chain, round 3/∞") is None
+        assert checkpoint.load_state("chain, round 3/∞") is None
 
 
 def state_file(folder: Path) -> Path:
@@ -164,23 +164,23 @@ def state_file(folder: Path) -> Path:
 
 def test_a_damaged_state_is_refused(folder: Path) -> None:
     with bound(folder) as checkpoint:
-        checkpoint.keep("state", ARRAYS, {"round": 3})
+        checkpoint.save_state("state", ARRAYS, {"round": 3})
         file = state_file(folder)
         whole = file.read_bytes()
         for length in range(0, len(whole), 7):
             file.write_bytes(whole[:length])
             with pytest.raises(CheckpointError, match="damaged"):
-                checkpoint.recall("state")
+                checkpoint.load_state("state")
         for place in range(len(whole)):
             file.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
             assert harmless(checkpoint), place
         file.write_bytes(whole)
-        checkpoint.recall("state")
+        checkpoint.load_state("state")
 
 
 def harmless(checkpoint: Checkpoint) -> bool:
     try:
-        state = checkpoint.recall("state")
+        state = checkpoint.load_state("state")
     except CheckpointError:
         return True
     assert state is not None
@@ -192,26 +192,26 @@ def test_without_the_tag_damage_would_go_unseen(folder: Path, monkeypatch: pytes
     """A planted fault: states are not authenticated."""
     monkeypatch.setattr(Checkpoint, "_tag", lambda checkpoint, *parts: "")
     with bound(folder) as checkpoint:
-        checkpoint.keep("state", {"values": np.zeros(4)}, {})
+        checkpoint.save_state("state", {"values": np.zeros(4)}, {})
         file = state_file(folder)
         file.write_bytes(file.read_bytes()[:-1] + b"\x40")
-        state = checkpoint.recall("state")
+        state = checkpoint.load_state("state")
         assert state is not None
         assert state.arrays["values"].any()
 
 
 def test_a_state_under_another_name_or_key_is_refused(tmp_path: Path) -> None:
     with bound(tmp_path / "one") as one, bound(tmp_path / "two") as two:
-        one.keep("state", {}, {})
-        two.keep("state", {}, {})
+        one.save_state("state", {}, {})
+        two.save_state("state", {}, {})
         shutil.copy(state_file(tmp_path / "two"), state_file(tmp_path / "one"))
         with pytest.raises(CheckpointError, match="damaged"):
-            one.recall("state")
-        two.keep("other", {}, {})
+            one.load_state("state")
+        two.save_state("other", {}, {})
         first, second = sorted((tmp_path / "two").glob("*.safetensors"))
         shutil.copy(first, second)
         with pytest.raises(CheckpointError, match="damaged"):
-            [two.recall(name) for name in ("state", "other")]
+            [two.load_state(name) for name in ("state", "other")]
 
 
 # -- the folder -------------------------------------------------------------------------------------------
@@ -229,13 +229,13 @@ def test_states_are_their_owners_alone_whatever_writes_them(
 
     monkeypatch.setattr(module.safetensors.numpy, "save_file", open_to_all)
     with bound(folder) as checkpoint:
-        checkpoint.keep("state", ARRAYS, {})
+        checkpoint.save_state("state", ARRAYS, {})
         assert modes(folder) == {0o600}
 
 
 def test_forgetting_overwrites_the_key_and_leaves_nothing(folder: Path) -> None:
     with bound(folder) as checkpoint:
-        checkpoint.keep("state", ARRAYS, {})
+        checkpoint.save_state("state", ARRAYS, {})
         twin = folder.with_name("twin")
         os.link(folder / "key", twin)  # another name for the same bytes on disk
         assert any(twin.read_bytes())
@@ -251,11 +251,11 @@ def test_forgetting_overwrites_the_key_and_leaves_nothing(folder: Path) -> None:
 def test_what_is_left_without_its_key_is_removed(folder: Path) -> None:
     """A kill while it was forgotten: the key goes first."""
     with bound(folder) as checkpoint:
-        checkpoint.keep("state", {}, {})
+        checkpoint.save_state("state", {}, {})
         before = checkpoint.key("sums")
     (folder / "key").unlink()
     with bound(folder, ratings="others") as checkpoint:
-        assert checkpoint.recall("state") is None
+        assert checkpoint.load_state("state") is None
         assert checkpoint.key("sums") != before
 
 

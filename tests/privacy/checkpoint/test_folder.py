@@ -35,16 +35,16 @@ ARRAYS = {
 
 def test_a_full_disk_keeps_the_state_before(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with bound(folder) as checkpoint:
-        checkpoint.keep("state", {}, {"round": 1})
+        checkpoint.save_state("state", {}, {"round": 1})
 
         def full(path: Path) -> None:
             raise OSError(28, "No space left on device")
 
         monkeypatch.setattr("hushrec.privacy.checkpoint.folder._sync", full)
         with pytest.raises(CheckpointError, match="No space left on device"):
-            checkpoint.keep("state", {}, {"round": 2})
+            checkpoint.save_state("state", {}, {"round": 2})
         monkeypatch.undo()
-        assert checkpoint.recall("state") == ({}, {"round": 1})
+        assert checkpoint.load_state("state") == ({}, {"round": 1})
 
 
 @pytest.mark.parametrize("mode", [None, 0o755, 0o777])
@@ -55,7 +55,7 @@ def test_the_folder_is_its_owners_alone(folder: Path, mode: int | None) -> None:
     before = os.umask(0)
     try:
         with bound(folder) as checkpoint:
-            checkpoint.keep("state", ARRAYS, {})
+            checkpoint.save_state("state", ARRAYS, {})
             assert folder.stat().st_mode & 0o777 == 0o700
             assert modes(folder) == {0o600}
     finally:

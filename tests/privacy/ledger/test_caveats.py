@@ -26,7 +26,7 @@ def plan(*events: Event) -> Plan:
 
 
 def test_it_is_conditional_and_so_is_all_that_follows(path: Path) -> None:
-    ledger = Ledger.create(path, BUDGET, horizon=5)
+    ledger = Ledger.create(path, BUDGET, max_releases=5)
     before = ledger.charge(plan(SUMS))
     sampled = ledger.charge(plan(SAMPLE, SUMS))
     after = Ledger.open(path).charge(plan(SUMS))
@@ -39,7 +39,7 @@ def test_it_is_conditional_and_so_is_all_that_follows(path: Path) -> None:
 
 
 def test_what_is_not_private_says_so_first(path: Path) -> None:
-    ledger = Ledger.create(path, BUDGET, horizon=5)
+    ledger = Ledger.create(path, BUDGET, max_releases=5)
     assert ledger.charge(plan(SAMPLE), entropy=Seeded(1)).caveat == "not private: seeded"
     spoilt = "not private: this ledger holds a seeded release"
     assert ledger.charge(plan(SAMPLE)).caveat == ledger.charge(plan(SUMS)).caveat == spoilt
@@ -48,7 +48,15 @@ def test_what_is_not_private_says_so_first(path: Path) -> None:
 def entry(caveat: str = "", measurement: str = "sums", mechanism: str = "gaussian") -> Entry:
     about = 1, 1, 0, "key", "toy", caveat, measurement, mechanism
     return Entry(
-        *about, sensitivity=1.0, sigma=1.0, step=1.0, size=4, rho=1, pure=0, pure_rho=0, state="charged"
+        *about,
+        sensitivity=1.0,
+        sigma=1.0,
+        step=1.0,
+        size=4,
+        rho=1,
+        epsilon_sum=0,
+        pure_rho=0,
+        state="charged",
     )
 
 

@@ -42,14 +42,14 @@ def lose(folder: Path) -> None:
 def test_a_charge_is_granted_again_and_costs_nothing_more(
     path: Path, folder: Path, make_plan: MakePlan, make_bounded: MakeBounded
 ) -> None:
-    ledger, plan = Ledger.create(path, TOTAL, horizon=3), make_plan()
+    ledger, plan = Ledger.create(path, TOTAL, max_releases=3), make_plan()
     with bound(folder, ledger) as checkpoint:
         first = ledger.charge(plan, entropy=checkpoint)
         sums = first.release(make_bounded()).values
     head = ledger.head
-    for slot in (None, 0):
+    for release_index in (None, 0):
         with bound(folder, ledger) as checkpoint:
-            again = Ledger.open(path).charge(plan, slot, checkpoint)
+            again = Ledger.open(path).charge(plan, release_index, checkpoint)
             assert (again.charge, again.key, again.ledger) == (first.charge, first.key, first.ledger)
             assert again.private
             np.testing.assert_array_equal(again.release(make_bounded()).values, sums)
@@ -67,7 +67,7 @@ def test_a_charge_is_granted_again_and_costs_nothing_more(
 
 def test_a_fresh_key_would_charge_anew(path: Path, folder: Path, make_plan: MakePlan) -> None:
     """A planted fault: the key does not survive the kill."""
-    ledger = Ledger.create(path, TOTAL, horizon=3)
+    ledger = Ledger.create(path, TOTAL, max_releases=3)
     for _ in range(2):
         with bound(folder, ledger) as checkpoint:
             ledger.charge(make_plan(), entropy=checkpoint)
@@ -81,16 +81,16 @@ def test_what_was_released_comes_back_whatever_is_measured(
     ledger, plan = Ledger.create(path, TOTAL), make_plan()
     with bound(folder, ledger) as checkpoint:
         grant = ledger.charge(plan, entropy=checkpoint)
-        assert grant.recall("sums") is None
+        assert grant.already_released("sums") is None
         noisy = grant.release(make_bounded())
     with bound(folder, ledger) as checkpoint:
         grant = ledger.charge(plan, entropy=checkpoint)
         other = make_bounded(values=np.zeros(4, dtype=np.int64))
         np.testing.assert_array_equal(grant.release(other).values, noisy.values)
-        assert grant.recall("sums") is None  # each booking is used once
+        assert grant.already_released("sums") is None  # each booking is used once
     with bound(folder, ledger) as checkpoint:
         grant = ledger.charge(plan, entropy=checkpoint)
-        again = grant.recall("sums")
+        again = grant.already_released("sums")
         assert again is not None
         np.testing.assert_array_equal(again.values, noisy.values)
         assert (again.name, again.sigma, again.step, again.event) == (
@@ -99,11 +99,11 @@ def test_what_was_released_comes_back_whatever_is_measured(
             noisy.step,
             noisy.event,
         )
-        assert grant.recall("sums") is None
+        assert grant.already_released("sums") is None
         with pytest.raises(GrantError, match="already made"):
             grant.release(make_bounded())
-        assert grant.recall("counts") is None
-        assert grant.recall("not booked") is None
+        assert grant.already_released("counts") is None
+        assert grant.already_released("not booked") is None
 
 
 def test_what_was_lost_is_drawn_again_to_the_bit(
@@ -184,7 +184,7 @@ def test_a_checkpoint_that_is_bound_to_no_ledger_is_refused(
 
 def test_what_was_handed_out_is_published(path: Path, folder: Path, make_plan: MakePlan) -> None:
     """A kill between the artefact and the mark; what comes back after it has left the building."""
-    ledger, plan = Ledger.create(path, TOTAL, horizon=3), make_plan(0.5)
+    ledger, plan = Ledger.create(path, TOTAL, max_releases=3), make_plan(0.5)
     with bound(folder, ledger) as checkpoint:
         ledger.handed_out(plan, None, checkpoint)  # nothing is there yet
         ledger.sampled(ledger.charge(plan, entropy=checkpoint), b"factors")
@@ -217,31 +217,31 @@ def test_the_same_people_take_part_again(path: Path, folder: Path) -> None:
 
 
 def test_a_charge_that_was_given_up_stays_so(path: Path, folder: Path, make_plan: MakePlan) -> None:
-    ledger = Ledger.create(path, TOTAL, horizon=3)
+    ledger = Ledger.create(path, TOTAL, max_releases=3)
     with bound(folder, ledger) as checkpoint:
         ledger.charge(make_plan(0.5), entropy=checkpoint)
     ledger.charge(make_plan(0.5), 0)  # somebody else needs the slot: the first charge is burnt
     spent = ledger.spent
-    for slot in (None, 0, 1):
+    for release_index in (None, 0, 1):
         with bound(folder, ledger) as checkpoint, pytest.raises(CheckpointError, match="is burnt"):
-            ledger.charge(make_plan(0.5), slot, checkpoint)
+            ledger.charge(make_plan(0.5), release_index, checkpoint)
     assert ledger.spent == spent
 
 
 def test_another_plan_or_slot_is_not_granted(path: Path, folder: Path, make_plan: MakePlan) -> None:
-    ledger = Ledger.create(path, TOTAL, horizon=3)
+    ledger = Ledger.create(path, TOTAL, max_releases=3)
     with bound(folder, ledger) as checkpoint:
         ledger.charge(make_plan(0.5), entropy=checkpoint)
-        for plan, slot in ((make_plan(0.5), 1), (make_plan(0.4), 0), (make_plan(0.4), None)):
+        for plan, release_index in ((make_plan(0.5), 1), (make_plan(0.4), 0), (make_plan(0.4), None)):
             with pytest.raises(CheckpointError, match="another plan or slot"):
-                ledger.charge(plan, slot, checkpoint)
+                ledger.charge(plan, release_index, checkpoint)
     assert ledger.spent == make_plan(0.5).spent
 
 
 def test_the_ledger_holds_the_commitment_and_never_the_key(
     path: Path, folder: Path, make_plan: MakePlan
 ) -> None:
-    ledger = Ledger.create(path, TOTAL, horizon=3)
+    ledger = Ledger.create(path, TOTAL, max_releases=3)
     with bound(folder, ledger) as checkpoint:
         ledger.charge(make_plan(0.1), entropy=checkpoint)
         commitment, key = checkpoint.commitment, (folder / "key").read_bytes()
@@ -254,7 +254,7 @@ def test_the_ledger_holds_the_commitment_and_never_the_key(
 
 
 def test_the_head_of_a_release_is_that_of_its_charge(path: Path, folder: Path, make_plan: MakePlan) -> None:
-    ledger = Ledger.create(path, TOTAL, horizon=3)
+    ledger = Ledger.create(path, TOTAL, max_releases=3)
     with bound(folder, ledger) as checkpoint:
         first = ledger.charge(make_plan(0.1), entropy=checkpoint).ledger
     ledger.charge(make_plan(0.1))

@@ -47,7 +47,7 @@ def bodies(path):
 
 def test_the_route_stands_in_the_first_charges_first_record(tmp_path):
     path = tmp_path / "ledger.db"
-    ledger = Ledger.create(path, total(4.0), horizon=3)
+    ledger = Ledger.create(path, total(4.0), max_releases=3)
     for _ in range(2):
         ledger.charge(plan(sampled(4.0, 0.125, 3)))
     route = chosen(spent_of(sampled(4.0, 0.125, 3)), total(4.0))
@@ -68,7 +68,7 @@ def replayed(*facts):
 
 def test_a_ledger_that_counts_in_an_unknown_way_is_refused(tmp_path):
     path = tmp_path / "ledger.db"
-    Ledger.create(path, total(4.0), horizon=3).charge(plan(laplace(40.0)))
+    Ledger.create(path, total(4.0), max_releases=3).charge(plan(laplace(40.0)))
     opened, charged = bodies(path)
     assert replayed(opened, charged).route == charged.pop("route") == routes.CONCENTRATED
     for other in ({}, {"route": ""}, {"route": "65"}):
@@ -79,10 +79,12 @@ def test_a_ledger_that_counts_in_an_unknown_way_is_refused(tmp_path):
 # -- records, without a file ------------------------------------------------------------------------------
 
 
-def charged(number, slot=0, domain="d" * 64, checkpoint="", **changes):
+def charged(number, release_index=0, domain="d" * 64, checkpoint="", **changes):
     """The record of a charge of one measurement, which gets this number."""
     facts = ledger_history.booking(
-        Charge(number, slot, f"key {number}", "toy", domain, checkpoint=checkpoint), "", laplace(40.0)[0]
+        Charge(number, release_index, f"key {number}", "toy", domain, checkpoint=checkpoint),
+        "",
+        laplace(40.0)[0],
     )
     return facts | {"route": routes.CONCENTRATED} | changes
 
@@ -97,7 +99,7 @@ def stored(*facts):
 
 
 def test_stored_records_replay_to_the_same_history():
-    facts = OPENED, charged(1), charged(2, slot=1), {"kind": "sampled", "charge": 1, "sha256": "ab"}
+    facts = OPENED, charged(1), charged(2, release_index=1), {"kind": "sampled", "charge": 1, "sha256": "ab"}
     history, again = replayed(*facts), ledger_history.History()
     for record in stored(*facts):
         again.load(*record)
@@ -105,7 +107,7 @@ def test_stored_records_replay_to_the_same_history():
     assert [*again.entries()] == [*history.entries()]
     assert history.spent == spent_of(laplace(40.0)) * 2
     assert (history.charges[1].state, history.charges[1].sha256) == ("sampled", "ab")
-    assert (history.id, history.horizon, history.total) == ("f" * 32, 3, total(4.0))
+    assert (history.id, history.max_releases, history.total) == ("f" * 32, 3, total(4.0))
 
 
 def test_a_hash_is_of_the_one_before_the_number_and_the_record():
@@ -142,11 +144,11 @@ def test_a_record_that_is_not_the_stored_one_is_refused(damage):
     [
         ([], "published"),
         (["sampled"], "sampled"),
-        (["sampled", "published"], "burnt"),
+        (["sampled", "published"], "forfeited"),
         (["sampled", "published"], "sampled"),
-        (["burnt"], "sampled"),
-        (["burnt"], "burnt"),
-        (["sampled", "burnt"], "published"),
+        (["forfeited"], "sampled"),
+        (["forfeited"], "forfeited"),
+        (["sampled", "forfeited"], "published"),
     ],
 )
 def test_no_charge_goes_back(states, refused):
@@ -168,12 +170,17 @@ def test_a_head_is_held_by_its_number_and_its_hash():
 
 
 def test_what_burnt_charges_leave_free_and_what_they_do_not():
-    facts = OPENED, charged(1, checkpoint="c"), charged(2, slot=1, domain="e" * 64), charged(3, slot=2)
-    history = replayed(*facts, {"kind": "burnt", "charge": 1})
-    assert history.free_slot() == 0
+    facts = (
+        OPENED,
+        charged(1, checkpoint="c"),
+        charged(2, release_index=1, domain="e" * 64),
+        charged(3, release_index=2),
+    )
+    history = replayed(*facts, {"kind": "forfeited", "charge": 1})
+    assert history.free_index() == 0
     assert history.latest(0) is None
     assert history.latest(1) == history.charges[2]
-    assert replayed(*facts).free_slot() == 3
+    assert replayed(*facts).free_index() == 3
     assert history.under("c") == history.charges[1], "a checkpoint's charge, burnt or not"
     assert history.under("") is None
     assert history.covers("d" * 64)
@@ -187,6 +194,6 @@ def test_divergences_at_other_orders_are_refused():
 
 
 def test_a_horizon_is_at_least_one_release():
-    assert ledger_history.opening(total(4.0), 1)["horizon"] == 1
+    assert ledger_history.opening(total(4.0), 1)["max_releases"] == 1
     with pytest.raises(BudgetError, match="at least one release"):
         ledger_history.opening(total(4.0), 0)

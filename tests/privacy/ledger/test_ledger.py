@@ -28,13 +28,13 @@ TOTAL = Budget(epsilon=2.0, delta=1e-6, unit="user", adjacency="add-remove")
 
 
 def test_a_charge_books_every_measurement_and_outlives_the_process(path: Path, make_plan: MakePlan) -> None:
-    ledger = Ledger.create(path, TOTAL, horizon=3)
+    ledger = Ledger.create(path, TOTAL, max_releases=3)
     plan = make_plan()
     grant = ledger.charge(plan)
     reopened = Ledger.open(path)
     assert reopened.entries() == ledger.entries()
     first, second = reopened.entries()
-    assert (first.seq, first.charge, first.slot, first.measurement, first.state) == (
+    assert (first.seq, first.charge, first.release_index, first.measurement, first.state) == (
         1,
         1,
         0,
@@ -48,11 +48,11 @@ def test_a_charge_books_every_measurement_and_outlives_the_process(path: Path, m
     assert (
         reopened.spent
         == plan.spent
-        == sum((Spent(e.rho, e.pure, e.pure_rho) for e in reopened.entries()), Spent())
+        == sum((Spent(e.rho, e.epsilon_sum, e.pure_rho) for e in reopened.entries()), Spent())
     )
     assert reopened.spent == spent_of(plan.events)
     assert reopened.remaining == pytest.approx(1.0, abs=1e-9)
-    assert (reopened.total, reopened.horizon) == (TOTAL, 3)
+    assert (reopened.total, reopened.max_releases) == (TOTAL, 3)
     assert grant.private
     assert grant.caveat == ""
     assert grant.ledger == {
@@ -60,14 +60,14 @@ def test_a_charge_books_every_measurement_and_outlives_the_process(path: Path, m
         "file": "ledger.db",
         "seq": 2,
         "head": ledger.head.hash,
-        "slot": 0,
-        "horizon": 3,
+        "release_index": 0,
+        "max_releases": 3,
         "domain": "d" * 64,
     }
 
 
 def test_states_only_go_forward(path: Path, make_plan: MakePlan) -> None:
-    ledger = Ledger.create(path, TOTAL, horizon=9)
+    ledger = Ledger.create(path, TOTAL, max_releases=9)
     grant = ledger.charge(make_plan(0.1))
     with pytest.raises(GrantError, match="charge is charged, not sampled"):
         ledger.published(grant)
@@ -75,23 +75,23 @@ def test_states_only_go_forward(path: Path, make_plan: MakePlan) -> None:
     with pytest.raises(GrantError, match="charge is sampled, not charged"):
         ledger.sampled(grant, b"other factors")
     ledger.published(grant)
-    for again in (ledger.published, ledger.burn):
+    for again in (ledger.published, ledger.forfeit):
         with pytest.raises(GrantError, match="charge is published"):
             again(grant)
-    burnt = ledger.charge(make_plan(0.1))
+    forfeited = ledger.charge(make_plan(0.1))
     spent = ledger.spent
-    ledger.burn(burnt)
+    ledger.forfeit(forfeited)
     with pytest.raises(GrantError, match="charge is burnt"):
-        ledger.sampled(burnt, b"factors")
+        ledger.sampled(forfeited, b"factors")
     assert ledger.spent == spent  # nothing comes back
-    assert [entry.state for entry in ledger.entries()] == ["published"] * 2 + ["burnt"] * 2
+    assert [entry.state for entry in ledger.entries()] == ["published"] * 2 + ["forfeited"] * 2
 
 
 def test_a_stored_or_burnt_grant_releases_nothing_more(
     path: Path, make_plan: MakePlan, make_bounded: Callable[..., object]
 ) -> None:
-    ledger = Ledger.create(path, TOTAL, horizon=9)
-    for close in (lambda grant: ledger.sampled(grant, b"factors"), ledger.burn):
+    ledger = Ledger.create(path, TOTAL, max_releases=9)
+    for close in (lambda grant: ledger.sampled(grant, b"factors"), ledger.forfeit):
         grant = ledger.charge(make_plan(0.1))
         close(grant)
         with pytest.raises(GrantError):
@@ -109,7 +109,7 @@ def test_a_grant_belongs_to_its_ledger(tmp_path: Path, make_plan: MakePlan) -> N
 
 
 def test_more_than_the_total_is_refused_and_changes_nothing(path: Path, make_plan: MakePlan) -> None:
-    ledger = Ledger.create(path, TOTAL, horizon=9)
+    ledger = Ledger.create(path, TOTAL, max_releases=9)
     ledger.charge(make_plan(1.5))
     head = ledger.head
     with pytest.raises(BudgetExceeded) as refusal:
@@ -123,7 +123,7 @@ def test_more_than_the_total_is_refused_and_changes_nothing(path: Path, make_pla
 
 def test_the_whole_total_can_be_spent_and_not_a_unit_more(path: Path, make_plan: MakePlan) -> None:
     total = Budget(epsilon=0.3, delta=0.0, unit="user", adjacency="add-remove")
-    ledger = Ledger.create(path, total, horizon=99)
+    ledger = Ledger.create(path, total, max_releases=99)
     tenth = make_plan(0.1, delta=0.0, names=("sums",))
     for _ in range(3):
         ledger.charge(tenth)
@@ -152,11 +152,11 @@ def test_the_ledgers_delta_must_be_small_too(path: Path, make_plan: MakePlan) ->
 
 
 def test_pure_and_gaussian_charges_add(path: Path, make_plan: MakePlan) -> None:
-    ledger = Ledger.create(path, TOTAL, horizon=9)
+    ledger = Ledger.create(path, TOTAL, max_releases=9)
     ledger.charge(make_plan(1.0))
     ledger.charge(make_plan(0.9, delta=0.0))
     spent = ledger.spent
-    assert (spent.rho, spent.pure) == (make_plan(1.0).spent.rho, 900_000_000_000)
+    assert (spent.rho, spent.epsilon_sum) == (make_plan(1.0).spent.rho, 900_000_000_000)
     assert spent.epsilon(1e-6) <= 1.9
 
 
@@ -174,7 +174,7 @@ def test_a_published_analysis_is_charged_at_its_true_price(path: Path, make_plan
 
 def test_many_threads_share_one_budget(path: Path, make_plan: MakePlan) -> None:
     total = TOTAL.model_copy(update={"delta": 0.0, "epsilon": 0.5})
-    ledger = Ledger.create(path, total, horizon=99)
+    ledger = Ledger.create(path, total, max_releases=99)
     plan = make_plan(0.1, delta=0.0)
     outcomes: list[bool] = []
 
@@ -198,10 +198,10 @@ def test_many_threads_share_one_budget(path: Path, make_plan: MakePlan) -> None:
 
 
 def test_a_slot_answers_with_the_bytes_it_was_charged_for(path: Path, make_plan: MakePlan) -> None:
-    ledger = Ledger.create(path, TOTAL, horizon=4)
+    ledger = Ledger.create(path, TOTAL, max_releases=4)
     plan = make_plan(0.5)
     assert ledger.stored(plan, 2) is None
-    grant = ledger.charge(plan, slot=2)
+    grant = ledger.charge(plan, release_index=2)
     assert ledger.stored(plan, 2) is None
     ledger.sampled(grant, b"factors")
     assert ledger.stored(plan, 2) == b"factors"
@@ -212,19 +212,19 @@ def test_a_slot_answers_with_the_bytes_it_was_charged_for(path: Path, make_plan:
     spent = ledger.spent
     for same_slot in (plan, make_plan(0.4)):
         with pytest.raises(GrantError, match=r"stored\(plan, 2\)"):
-            ledger.charge(same_slot, slot=2)
+            ledger.charge(same_slot, release_index=2)
     assert ledger.spent == spent
 
 
 def test_an_unfinished_slot_is_burnt_and_paid_for_again(path: Path, make_plan: MakePlan) -> None:
-    ledger = Ledger.create(path, TOTAL, horizon=1)
-    first = ledger.charge(make_plan(0.5), slot=0)
+    ledger = Ledger.create(path, TOTAL, max_releases=1)
+    first = ledger.charge(make_plan(0.5), release_index=0)
     with pytest.raises(BudgetError, match="beyond the horizon"):
         ledger.charge(make_plan(0.5))  # the next slot, for the first may still be at work
-    second = ledger.charge(make_plan(0.5), slot=0)
+    second = ledger.charge(make_plan(0.5), release_index=0)
     assert ledger.spent == make_plan(0.5).spent * 2
-    assert [entry.state for entry in ledger.entries()] == ["burnt"] * 2 + ["charged"] * 2
-    with pytest.raises(GrantError, match="burnt"):
+    assert [entry.state for entry in ledger.entries()] == ["forfeited"] * 2 + ["charged"] * 2
+    with pytest.raises(GrantError, match="forfeited"):
         ledger.sampled(first, b"too late")
     ledger.sampled(second, b"factors")
     assert ledger.stored(make_plan(0.5), 0) == b"factors"
@@ -232,35 +232,35 @@ def test_an_unfinished_slot_is_burnt_and_paid_for_again(path: Path, make_plan: M
 
 def test_a_refused_second_charge_burns_nothing(path: Path, make_plan: MakePlan) -> None:
     ledger = Ledger.create(path, TOTAL)
-    grant = ledger.charge(make_plan(1.5), slot=0)
+    grant = ledger.charge(make_plan(1.5), release_index=0)
     with pytest.raises(BudgetExceeded):
-        ledger.charge(make_plan(1.5), slot=0)
+        ledger.charge(make_plan(1.5), release_index=0)
     finish(ledger, grant)
 
 
 def test_slots_end_at_the_horizon_which_the_owner_may_extend(path: Path, make_plan: MakePlan) -> None:
-    ledger = Ledger.create(path, TOTAL, horizon=2)
-    for slot in (-1, 2):
+    ledger = Ledger.create(path, TOTAL, max_releases=2)
+    for release_index in (-1, 2):
         with pytest.raises(BudgetError, match="beyond the horizon"):
-            ledger.charge(make_plan(0.1), slot=slot)
-    assert [ledger.charge(make_plan(0.1)).ledger["slot"] for _ in range(2)] == [0, 1]
+            ledger.charge(make_plan(0.1), release_index=release_index)
+    assert [ledger.charge(make_plan(0.1)).ledger["release_index"] for _ in range(2)] == [0, 1]
     with pytest.raises(BudgetError, match="beyond the horizon"):
         ledger.charge(make_plan(0.1))
     more = TOTAL.model_copy(update={"epsilon": 4.0})
-    ledger.extend(more, horizon=3)
-    assert (Ledger.open(path).total, Ledger.open(path).horizon) == (more, 3)
-    assert ledger.charge(make_plan(3.0)).ledger["slot"] == 2
+    ledger.extend(more, max_releases=3)
+    assert (Ledger.open(path).total, Ledger.open(path).max_releases) == (more, 3)
+    assert ledger.charge(make_plan(3.0)).ledger["release_index"] == 2
 
 
 @pytest.mark.parametrize(
     "change", [{"epsilon": 1.9}, {"delta": 1e-7}, {"unit": "rating"}, {"adjacency": "replace"}]
 )
 def test_an_extension_only_adds(path: Path, change: dict[str, object]) -> None:
-    ledger = Ledger.create(path, TOTAL, horizon=2)
+    ledger = Ledger.create(path, TOTAL, max_releases=2)
     with pytest.raises(BudgetError):
         ledger.extend(TOTAL.model_copy(update=change))
     with pytest.raises(BudgetError):
-        ledger.extend(TOTAL, horizon=1)
+        ledger.extend(TOTAL, max_releases=1)
     assert ledger.head.seq == 0
 
 
@@ -268,7 +268,7 @@ def test_an_extension_only_adds(path: Path, change: dict[str, object]) -> None:
 
 
 def test_seeded_or_unkept_releases_claim_nothing(path: Path, make_plan: MakePlan) -> None:
-    kept, unkept = Ledger.create(path, TOTAL, horizon=9), Ledger.ephemeral(TOTAL)
+    kept, unkept = Ledger.create(path, TOTAL, max_releases=9), Ledger.ephemeral(TOTAL)
     plan = make_plan(0.1)
     assert kept.charge(plan, entropy=OperatingSystem()).caveat == ""
     assert kept.charge(plan, entropy=Seeded(1)).caveat == "not private: seeded"
@@ -287,7 +287,7 @@ def test_seeded_or_unkept_releases_claim_nothing(path: Path, make_plan: MakePlan
 def test_no_decision_reads_a_clock(path: Path, make_plan: MakePlan, monkeypatch: pytest.MonkeyPatch) -> None:
     readers = clock_readers(Path(module.__file__).parents[1])
     assert readers == set()
-    ledger = Ledger.create(path, TOTAL, horizon=9)
+    ledger = Ledger.create(path, TOTAL, max_releases=9)
     ledger.charge(make_plan(0.1))
     for jump in (0.0, -1e9, 1e12):
         for clock in ("time", "monotonic", "perf_counter", "time_ns"):

@@ -43,9 +43,9 @@ def test_a_ledger_in_memory_says_that_nothing_is_left() -> None:
     assert ledger.spent.epsilon(1e-6) == math.inf
     assert ledger.remaining == 0
     first, second = ledger.entries()
-    assert (first.sensitivity, first.size, first.endless) == (1.0, 0, 0)
-    assert (second.sensitivity, second.mechanism, second.endless) == (math.inf, "spherical", 1)
-    totals = (Spent(e.rho, e.pure, e.pure_rho, e.endless) for e in ledger.entries())
+    assert (first.sensitivity, first.size, first.unbounded) == (1.0, 0, 0)
+    assert (second.sensitivity, second.mechanism, second.unbounded) == (math.inf, "spherical", 1)
+    totals = (Spent(e.rho, e.epsilon_sum, e.pure_rho, e.unbounded) for e in ledger.entries())
     assert sum(totals, Spent()) == ledger.spent
     grant.release_rows("rows", np.zeros((12, 5)), np.ones(12))
     ledger.sampled(grant, b"factors")
@@ -60,7 +60,7 @@ def test_what_has_a_bound_counts_beside_what_has_none() -> None:
 
 def test_entries_for_every_rating_are_kept_and_replayed(path: Path) -> None:
     ledger = Ledger.create(path, TOTAL)
-    grant = ledger.charge(plan_of(BOUNDED), slot=0)
+    grant = ledger.charge(plan_of(BOUNDED), release_index=0)
     ledger.sampled(grant, b"factors")
     reopened = Ledger.open(path)
     assert reopened.entries() == ledger.entries()

@@ -41,23 +41,23 @@ class Reference:
     """What a ledger is meant to do: slots hold [cost, state, bytes]; nothing spent comes back."""
 
     def __init__(self) -> None:
-        self.spent, self.total, self.horizon = 0, TOTAL, HORIZON
+        self.spent, self.total, self.max_releases = 0, TOTAL, HORIZON
         self.slots: dict[int, list] = {}
 
-    def charge(self, cost: int, slot: int | None) -> list | type[Exception]:
-        if slot is None:
-            slot = next(n for n in range(99) if n not in self.slots)
-        elif slot in self.slots and self.slots[slot][1] != "charged":
+    def charge(self, cost: int, release_index: int | None) -> list | type[Exception]:
+        if release_index is None:
+            release_index = next(n for n in range(99) if n not in self.slots)
+        elif release_index in self.slots and self.slots[release_index][1] != "charged":
             return GrantError
         if self.spent + cost > self.total:
             return BudgetExceeded
-        if slot >= self.horizon:
+        if release_index >= self.max_releases:
             return BudgetError
-        if slot in self.slots:
-            self.slots[slot][1] = "burnt"
+        if release_index in self.slots:
+            self.slots[release_index][1] = "forfeited"
         self.spent += cost
-        self.slots[slot] = [cost, "charged", None]
-        return self.slots[slot]
+        self.slots[release_index] = [cost, "charged", None]
+        return self.slots[release_index]
 
 
 class LedgerMachine(RuleBasedStateMachine):
@@ -73,13 +73,13 @@ class LedgerMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         shutil.rmtree(self.folder)
 
-    @rule(target=grants, cost=st.integers(1, 4), slot=st.none() | st.integers(0, HORIZON))
-    def charge(self, cost: int, slot: int | None) -> tuple[Grant, list] | None:
-        expected = self.reference.charge(cost, slot)
+    @rule(target=grants, cost=st.integers(1, 4), release_index=st.none() | st.integers(0, HORIZON))
+    def charge(self, cost: int, release_index: int | None) -> tuple[Grant, list] | None:
+        expected = self.reference.charge(cost, release_index)
         if isinstance(expected, list):
-            return self.ledger.charge(plan_of(cost), slot), expected
+            return self.ledger.charge(plan_of(cost), release_index), expected
         with pytest.raises(expected) as refusal:
-            self.ledger.charge(plan_of(cost), slot)
+            self.ledger.charge(plan_of(cost), release_index)
         assert refusal.type is expected
         return None
 
@@ -92,11 +92,11 @@ class LedgerMachine(RuleBasedStateMachine):
         self.move(pair, lambda grant: self.ledger.published(grant), ("sampled",), "published")
 
     @rule(pair=consumes(grants))
-    def burn(self, pair: tuple[Grant, list] | None) -> None:
-        self.move(pair, lambda grant: self.ledger.burn(grant), ("charged", "sampled"), "burnt")
+    def forfeit(self, pair: tuple[Grant, list] | None) -> None:
+        self.move(pair, lambda grant: self.ledger.forfeit(grant), ("charged", "sampled"), "forfeited")
         if pair:
             slots = self.reference.slots
-            self.reference.slots = {n: held for n, held in slots.items() if held[1] != "burnt"}
+            self.reference.slots = {n: held for n, held in slots.items() if held[1] != "forfeited"}
 
     def move(self, pair, act, before, after, artefact=None) -> None:
         if pair is None:
@@ -117,9 +117,9 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(more=st.integers(0, 2), slots=st.integers(0, 1))
     def extend(self, more: int, slots: int) -> None:
         self.reference.total += more
-        self.reference.horizon += slots
+        self.reference.max_releases += slots
         self.ledger.extend(
-            BUDGET.model_copy(update={"epsilon": float(self.reference.total)}), self.reference.horizon
+            BUDGET.model_copy(update={"epsilon": float(self.reference.total)}), self.reference.max_releases
         )
 
     @rule()
@@ -139,15 +139,17 @@ class LedgerMachine(RuleBasedStateMachine):
     def agree(self) -> None:
         reference, ledger = self.reference, self.ledger
         assert (
-            ledger.spent.pure
+            ledger.spent.epsilon_sum
             == reference.spent * fixed_point.PER_ONE
             <= reference.total * fixed_point.PER_ONE
         )
         assert ledger.remaining == reference.total - reference.spent
-        live = {e.slot: (e.sensitivity, e.state) for e in ledger.entries() if e.state != "burnt"}
-        assert live == {slot: (cost, state) for slot, (cost, state, _) in reference.slots.items()}
-        for slot, (cost, _, artefact) in reference.slots.items():
-            assert ledger.stored(plan_of(cost), slot) == artefact
+        live = {e.release_index: (e.sensitivity, e.state) for e in ledger.entries() if e.state != "forfeited"}
+        assert live == {
+            release_index: (cost, state) for release_index, (cost, state, _) in reference.slots.items()
+        }
+        for release_index, (cost, _, artefact) in reference.slots.items():
+            assert ledger.stored(plan_of(cost), release_index) == artefact
 
 
 SHORT = settings(
@@ -164,11 +166,11 @@ TestLedger = LedgerMachine.TestCase
 
 def half_price(*facts: object) -> dict[str, object]:
     record = ledger_history.booking(*facts)
-    return record | {"pure": record["pure"] // 2}
+    return record | {"epsilon_sum": record["epsilon_sum"] // 2}
 
 
 def forgets_burnt(history: ledger_history.History) -> int:
-    return len({charge.slot for charge in history.charges.values()})
+    return len({charge.release_index for charge in history.charges.values()})
 
 
 @pytest.mark.parametrize(
@@ -180,7 +182,7 @@ def forgets_burnt(history: ledger_history.History) -> int:
             "_of",
             lambda ledger, grant, session, *states: session.history.charges[grant.charge],
         ),
-        (ledger_history.History, "free_slot", forgets_burnt),
+        (ledger_history.History, "free_index", forgets_burnt),
         (ledger_history.History, "holds", lambda history, head: True),
     ],
 )

@@ -70,7 +70,7 @@ def test_a_new_ledger_in_place_of_a_lost_one_is_refused(path: Path, make_plan: M
 
 
 def test_a_restored_backup_is_refused(path: Path, make_plan: MakePlan) -> None:
-    ledger = Ledger.create(path, TOTAL, horizon=9)
+    ledger = Ledger.create(path, TOTAL, max_releases=9)
     write_release(path.parent, "first", ledger.charge(make_plan(0.1)).ledger)
     backup = path.read_bytes()
     write_release(path.parent, "second", ledger.charge(make_plan(0.1)).ledger)
@@ -84,7 +84,7 @@ def test_a_restored_backup_is_refused(path: Path, make_plan: MakePlan) -> None:
 
 
 def test_a_backup_that_went_its_own_way_is_refused(path: Path, make_plan: MakePlan) -> None:
-    ledger = Ledger.create(path, TOTAL, horizon=9)
+    ledger = Ledger.create(path, TOTAL, max_releases=9)
     backup = path.read_bytes()
     write_release(path.parent, "first", ledger.charge(make_plan(0.1)).ledger)
     release = (path.parent / "first.safetensors").rename(path.parent / "away")
@@ -96,7 +96,7 @@ def test_a_backup_that_went_its_own_way_is_refused(path: Path, make_plan: MakePl
 
 
 def test_an_open_ledger_notices_that_it_was_put_back(path: Path, make_plan: MakePlan) -> None:
-    ledger = Ledger.create(path, TOTAL, horizon=9)
+    ledger = Ledger.create(path, TOTAL, max_releases=9)
     backup = path.read_bytes()
     ledger.charge(make_plan(0.1))
     path.write_bytes(backup)

@@ -65,13 +65,17 @@ def test_the_smaller_of_two_bounds_that_outcomes_choose_is_no_bound():
     the true δ of the whole is above it by half. The loss of the first measurement is N(μ²/2, μ²)."""
     epsilon, delta, first = 1.0, DELTA, 0.15
     whole = spent_mu(epsilon, delta)
-    pure = epsilon - gaussian_epsilon(first, delta)
+    epsilon_sum = epsilon - gaussian_epsilon(first, delta)
     second = math.sqrt(whole**2 - first**2)
 
     def pure_delta(x):  # of randomized response, the worst there is
-        if x >= pure:
+        if x >= epsilon_sum:
             return 0.0
-        return 1 - math.exp(x) if x <= -pure else (math.exp(pure) - math.exp(x)) / (1 + math.exp(pure))
+        return (
+            1 - math.exp(x)
+            if x <= -epsilon_sum
+            else (math.exp(epsilon_sum) - math.exp(x)) / (1 + math.exp(epsilon_sum))
+        )
 
     def gaussian_at(x):  # also for x < 0, by the symmetry of the two directions
         return gaussian_delta(second, x) if x >= 0 else 1 - math.exp(x) * (1 - gaussian_delta(second, -x))
@@ -83,7 +87,9 @@ def test_the_smaller_of_two_bounds_that_outcomes_choose_is_no_bound():
     assert mean(gaussian_at) == pytest.approx(delta, rel=1e-3)
     assert mean(pure_delta) <= delta
     assert mean(lambda x: max(gaussian_at(x), pure_delta(x))) > 1.5 * delta
-    mixed = Spent(rho=fixed_point.cost(Fraction(first) ** 2 / 2), pure=fixed_point.cost(Fraction(pure)))
+    mixed = Spent(
+        rho=fixed_point.cost(Fraction(first) ** 2 / 2), epsilon_sum=fixed_point.cost(Fraction(epsilon_sum))
+    )
     assert not settled(mixed, routes.EXACT)
 
 
@@ -104,10 +110,10 @@ def test_the_order_is_not_chosen_by_what_comes_later(tmp_path):
     first, second = plan(sampled(4.0, 0.125, 40)), plan(sampled(0.9, 0.002, 60))
     both = first.spent + second.spent
     limit = total(both.epsilon(DELTA) * 1.001)
-    ledger = Ledger.create(tmp_path / "ledger.db", limit, horizon=3)
+    ledger = Ledger.create(tmp_path / "ledger.db", limit, max_releases=3)
     ledger.charge(first)
     order = int(chosen(first.spent, limit))
-    assert order != both.deciding(DELTA)
+    assert order != both.optimal_order(DELTA)
     assert both.epsilon_units(DELTA) <= limit.epsilon_units  # what the smallest bound would allow
     with pytest.raises(BudgetExceeded):
         ledger.charge(second)
@@ -120,7 +126,7 @@ def test_later_charges_are_counted_by_the_first_ones_order(tmp_path):
     limit, first, second = total(2.0), plan(sampled(4.0, 0.125, 20)), plan(sampled(0.9, 0.002, 5))
     both = first.spent + second.spent
     assert counted(both, chosen(second.spent, limit), DELTA) <= limit.epsilon_units
-    ledger = Ledger.create(tmp_path / "ledger.db", limit, horizon=3)
+    ledger = Ledger.create(tmp_path / "ledger.db", limit, max_releases=3)
     ledger.charge(first)
     with pytest.raises(BudgetExceeded):
         ledger.charge(second)
@@ -167,7 +173,7 @@ def test_what_fits_by_itself_fits_first_and_no_route_counts_too_little(first, th
 def test_without_delta_pure_losses_add():
     assert chosen(spent_of(laplace(2.0)), total(4.0, 0.0)) == routes.EXACT
     spent = spent_of(laplace(2.0)) * 3
-    assert counted(spent, routes.EXACT, 0.0) == spent.pure
+    assert counted(spent, routes.EXACT, 0.0) == spent.epsilon_sum
 
 
 def test_few_large_losses_add_and_many_small_ones_are_concentrated():
@@ -178,7 +184,7 @@ def test_few_large_losses_add_and_many_small_ones_are_concentrated():
 
 
 def test_a_ledger_that_leaves_its_route_says_so(tmp_path):
-    ledger = Ledger.create(tmp_path / "ledger.db", total(4.0), horizon=3)
+    ledger = Ledger.create(tmp_path / "ledger.db", total(4.0), max_releases=3)
     assert ledger.holds == ""
     ledger.charge(plan(gaussian(20.0)))
     assert ledger.holds == (

@@ -120,7 +120,7 @@ def tamper(path: Path, *statements: str) -> None:
     ],
 )
 def test_an_altered_ledger_is_refused(path: Path, make_plan: MakePlan, statement: str) -> None:
-    Ledger.create(path, TOTAL, horizon=9).charge(make_plan())
+    Ledger.create(path, TOTAL, max_releases=9).charge(make_plan())
     tamper(path, "")
     Ledger.open(path)  # taking triggers off and putting them back is no damage
     tamper(path, statement)
@@ -155,7 +155,7 @@ def test_a_record_that_is_altered_with_its_own_hash_does_not_lead_to_the_next(
     path: Path, make_plan: MakePlan
 ) -> None:
     ledger = Ledger.create(path, TOTAL)
-    finish(ledger, ledger.charge(make_plan(), slot=0))
+    finish(ledger, ledger.charge(make_plan(), release_index=0))
     with contextlib.closing(sqlite3.connect(path)) as database:
         bodies = [body for (body,) in database.execute("SELECT body FROM log ORDER BY seq")]
     history = History()
@@ -169,7 +169,7 @@ def test_a_record_that_is_altered_with_its_own_hash_does_not_lead_to_the_next(
 
 def test_altered_artefacts_are_not_given_out(path: Path, make_plan: MakePlan) -> None:
     ledger = Ledger.create(path, TOTAL)
-    finish(ledger, ledger.charge(make_plan(), slot=0))
+    finish(ledger, ledger.charge(make_plan(), release_index=0))
     for damage in ("UPDATE artefact SET content = x'00'", "DELETE FROM artefact"):
         tamper(path, damage)
         with pytest.raises(LedgerDamaged, match="stored artefact"):

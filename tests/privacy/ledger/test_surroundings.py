@@ -94,9 +94,9 @@ def test_a_second_ledger_for_the_same_people_is_not_started(
 
 
 def test_a_second_ledger_that_was_minted_is_not_charged(path: Path, other: Path, make_plan: MakePlan) -> None:
-    first = Ledger.create(path, TOTAL, horizon=9)
+    first = Ledger.create(path, TOTAL, max_releases=9)
     with pytest.warns(LedgerWarning, match=r"other\.db is started beside ledger\.db\. One population"):
-        minted = Ledger.create(other, TOTAL, horizon=9)
+        minted = Ledger.create(other, TOTAL, max_releases=9)
     first.charge(make_plan(0.5))
     with pytest.raises(LedgerError, match=SECOND):
         minted.charge(make_plan(0.5))
@@ -109,7 +109,7 @@ def test_a_second_ledger_that_was_minted_is_not_charged(path: Path, other: Path,
 
 
 def test_a_renamed_copy_of_a_ledger_is_not_charged(path: Path, other: Path, make_plan: MakePlan) -> None:
-    first = Ledger.create(path, TOTAL, horizon=9)
+    first = Ledger.create(path, TOTAL, max_releases=9)
     shutil.copy(path, other)
     first.charge(make_plan(0.5))
     with pytest.raises(LedgerError, match=SECOND):
@@ -135,7 +135,7 @@ def test_a_ledger_that_was_deleted_is_missed_under_another_name(
 
 
 def test_a_release_of_the_ledger_itself_is_no_other(path: Path, make_plan: MakePlan) -> None:
-    ledger = Ledger.create(path, TOTAL, horizon=9)
+    ledger = Ledger.create(path, TOTAL, max_releases=9)
     saved(path.parent, "films", ledger.charge(make_plan(0.5)), make_plan())
     ledger.charge(make_plan(0.5))
     Ledger.open(path).charge(of(make_plan(0.5), OTHER))
@@ -156,7 +156,7 @@ def test_what_claims_nothing_is_charged_anywhere(path: Path, other: Path, make_p
     Ledger.create(path, TOTAL).charge(make_plan())
     Ledger.ephemeral(TOTAL).charge(make_plan())
     with pytest.warns(LedgerWarning):
-        scratch = Ledger.create(other, TOTAL, horizon=9)
+        scratch = Ledger.create(other, TOTAL, max_releases=9)
     assert not scratch.charge(make_plan(0.5), entropy=Seeded(1)).private
     assert not scratch.charge(make_plan(0.5)).private  # nor does what follows on that ledger
 
@@ -215,8 +215,8 @@ def test_looking_around_drops_no_lock_of_this_process(path: Path, other: Path) -
         with pytest.raises(LedgerMissing):
             Ledger.open(other)
         assert seen_by_another_process(path) == "database is locked"
-        session.append(kind="extended", total=TOTAL.model_dump(), horizon=5)
-    assert Ledger.open(path).horizon == 5
+        session.append(kind="extended", total=TOTAL.model_dump(), max_releases=5)
+    assert Ledger.open(path).max_releases == 5
 
 
 def test_a_look_by_other_means_would_drop_it(path: Path) -> None:

@@ -37,7 +37,7 @@ def test_a_missing_ledger_is_missed_by_a_data_set(path: Path, make_plan: MakePla
 
 
 def test_a_restored_backup_is_noticed_by_a_data_set(path: Path, make_plan: MakePlan) -> None:
-    ledger = Ledger.create(path, TOTAL, horizon=9)
+    ledger = Ledger.create(path, TOTAL, max_releases=9)
     backup = path.read_bytes()
     facts = write_facts(path.parent, "ratings", ledger.charge(make_plan(0.1)).ledger)
     path.write_bytes(backup)

@@ -17,7 +17,7 @@ from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.local import response
-from hushrec.privacy.local.response import ResponseLaw
+from hushrec.privacy.local.response import ResponseRandomizer
 from hushrec.privacy.local.rows import Rows
 from hushrec.privacy.noise import sampler
 from hushrec.privacy.noise.entropy import Entropy, OperatingSystem, Seeded
@@ -25,12 +25,12 @@ from support.cells import dense, rows_of, truth
 
 SHAPE = 30, 40
 EVENT = Responses("answers", 6, _exponent(1.0, 6), 40, 40)
-LAW = ResponseLaw(6, EVENT.exponent)
+LAW = ResponseRandomizer(6, EVENT.exponent)
 
 
-def drawn(law: ResponseLaw, before: Ints, threads: int = 2) -> Ints:
+def drawn(distribution: ResponseRandomizer, before: Ints, threads: int = 2) -> Ints:
     key = functools.partial(Seeded(2).key, "answers")
-    return dense(before.shape, *law.draw(rows_of(before), key, sampler.count_draws, threads=threads))
+    return dense(before.shape, *distribution.draw(rows_of(before), key, sampler.count_draws, threads=threads))
 
 
 def grant_for(event: Event = EVENT, entropy: Entropy | None = None) -> Grant:
@@ -46,7 +46,7 @@ def digest(*arrays: np.ndarray) -> str:
 def reported(entropy: Entropy, asked: int | None = None) -> str:
     event = Responses("answers", 6, EVENT.exponent, asked or 40, asked or 40)
     found = grant_for(event, entropy).randomize(
-        rows_of(truth(6, SHAPE)), ResponseLaw(6, EVENT.exponent, asked)
+        rows_of(truth(6, SHAPE)), ResponseRandomizer(6, EVENT.exponent, asked)
     )
     assert (found.name, found.width, found.event) == ("answers", 40, event)
     Rows(found.name, found.width, found.indptr, found.columns, found.marks)  # such rows they are
@@ -73,7 +73,9 @@ def test_nothing_given_is_written_to() -> None:
 @pytest.mark.parametrize("asked", [None, 12])
 def test_threads_change_nothing(asked: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(response, "_RUN", 2**12)
-    one, three = (drawn(ResponseLaw(6, 1.0, asked), truth(6, (20_000, 50)), threads) for threads in (1, 3))
+    one, three = (
+        drawn(ResponseRandomizer(6, 1.0, asked), truth(6, (20_000, 50)), threads) for threads in (1, 3)
+    )
     np.testing.assert_array_equal(one, three)
 
 
@@ -82,8 +84,8 @@ def test_threads_change_nothing(asked: int | None, monkeypatch: pytest.MonkeyPat
 def test_rows_of_any_number_and_width_are_whole(asked: int | None, shape: tuple[int, int]) -> None:
     """Within 7 standard deviations: a false alarm in 4e11. A run that is lost is 1e3 of them."""
     before = truth(6, shape)
-    law, rate = ResponseLaw(6, 0.25, asked), math.exp(-0.25)
-    answers = drawn(law, before)
+    distribution, rate = ResponseRandomizer(6, 0.25, asked), math.exp(-0.25)
+    answers = drawn(distribution, before)
     share = (asked or shape[1]) / shape[1]
     for there, seen in ((before < 0, rate), (before >= 0, 1 - rate / 5)):
         expected = there.sum() * share * seen
@@ -93,8 +95,8 @@ def test_rows_of_any_number_and_width_are_whole(asked: int | None, shape: tuple[
 def test_one_cell_of_two_symbols_is_turned() -> None:
     """Warner's: 40,000 people, one question. Within 7 standard deviations."""
     before = np.where(np.arange(40_000) % 2, 0, -1)[:, None]
-    law = ResponseLaw(2, -math.log(0.3))
-    answers = drawn(law, before)
+    distribution = ResponseRandomizer(2, -math.log(0.3))
+    answers = drawn(distribution, before)
     for mark in (-1, 0):
         turned = (answers != before)[before == mark].sum()
         assert abs(turned - 6000) < 7 * math.sqrt(4200)
@@ -102,13 +104,13 @@ def test_one_cell_of_two_symbols_is_turned() -> None:
 
 def test_all_256_marks_are_answered() -> None:
     before = np.tile(np.arange(256), (40, 1))
-    law = ResponseLaw(257, -math.log(0.5))
-    answers = drawn(law, before)
+    distribution = ResponseRandomizer(257, -math.log(0.5))
+    answers = drawn(distribution, before)
     assert set(answers[answers != before]) >= {0, 255}
 
 
 @pytest.mark.parametrize(
-    ("law", "event", "complaint"),
+    ("distribution", "event", "complaint"),
     [
         (LAW, Responses("others", 6, EVENT.exponent, 40, 40), "not booked"),
         (LAW, Substitutions("answers", 1.0, 0.5, 40, 40), "booked was item substitution"),
@@ -117,23 +119,27 @@ def test_all_256_marks_are_answered() -> None:
             Responses("answers", 6, EVENT.exponent * (1 - 1e-15), 40, 40),
             "loses more than the booked ε = 1;",
         ),
-        (ResponseLaw(7, EVENT.exponent), EVENT, "loses more than the booked"),
+        (ResponseRandomizer(7, EVENT.exponent), EVENT, "loses more than the booked"),
         (LAW, Responses("answers", 6, EVENT.exponent, 39, 40), "more than the booked 39 cells"),
         (LAW, Responses("answers", 6, EVENT.exponent, 40, 41), "booked were 41"),
-        (ResponseLaw(6, EVENT.exponent, 7), EVENT, "7 of 40 cells"),
+        (ResponseRandomizer(6, EVENT.exponent, 7), EVENT, "7 of 40 cells"),
         (LAW, Responses("answers", 6, EVENT.exponent, 7, 7), "40 of 40 cells"),
-        (ResponseLaw(6, EVENT.exponent, 41), Responses("answers", 6, EVENT.exponent, 41, 41), "41 of 40"),
-        (ResponseLaw(6, EVENT.exponent, 7), Responses("answers", 6, EVENT.exponent, 6, 7), "6 cells"),
-        (ResponseLaw(5, EVENT.exponent), EVENT, "a mark is not among the 4"),
+        (
+            ResponseRandomizer(6, EVENT.exponent, 41),
+            Responses("answers", 6, EVENT.exponent, 41, 41),
+            "41 of 40",
+        ),
+        (ResponseRandomizer(6, EVENT.exponent, 7), Responses("answers", 6, EVENT.exponent, 6, 7), "6 cells"),
+        (ResponseRandomizer(5, EVENT.exponent), EVENT, "a mark is not among the 4"),
     ],
 )
 def test_what_was_not_booked_is_refused_and_spends_nothing(
-    law: ResponseLaw, event: Event, complaint: str
+    distribution: ResponseRandomizer, event: Event, complaint: str
 ) -> None:
     grant = grant_for(event)
     for _ in range(2):
         with pytest.raises(GrantError, match=complaint):
-            grant.randomize(rows_of(truth(6, SHAPE)), law)
+            grant.randomize(rows_of(truth(6, SHAPE)), distribution)
 
 
 def test_rows_are_randomized_once() -> None:
@@ -157,7 +163,7 @@ def test_the_longest_row_decides_how_many_cells_may_differ() -> None:
 def test_a_law_that_tells_nothing_or_everything_is_none() -> None:
     for symbols, exponent in ((6, 0.1), (6, 301.0), (1, 1.0), (6, math.nan)):
         with pytest.raises(BudgetError):
-            ResponseLaw(symbols, exponent)
+            ResponseRandomizer(symbols, exponent)
 
 
 def test_an_order_is_the_same_again_from_the_same_seed() -> None:

@@ -13,12 +13,12 @@ from hushrec.errors import BudgetError, GrantError
 from hushrec.privacy.accounting.local_events import Responses, Substitutions
 from hushrec.privacy.local import substitution
 from hushrec.privacy.local.rows import Rows
-from hushrec.privacy.local.substitution import SubstitutionLaw, worst_per_slot
+from hushrec.privacy.local.substitution import SubstitutionRandomizer, worst_per_slot
 
 
-def law(keep, group, groups):
+def distribution(keep, group, groups):
     members = np.array([j for own in groups for j in sorted(own)], np.int32)
-    return SubstitutionLaw(keep, group, np.cumsum([0, *map(len, groups)]), members)
+    return SubstitutionRandomizer(keep, group, np.cumsum([0, *map(len, groups)]), members)
 
 
 def matrix(of):
@@ -44,7 +44,7 @@ def random_laws(number, largest=8):
         m, filled = int(generator.integers(1, largest + 1)), generator.choice([0.0, 0.2, 0.5, 0.8, 1.0])
         groups = [[j for j in range(m) if j != i and generator.random() < filled] for i in range(m)]
         keep, group = generator.random(2) ** generator.choice([0.2, 1, 5])
-        yield law(float(keep), float(group), groups)
+        yield distribution(float(keep), float(group), groups)
 
 
 def clusters(m, size):
@@ -67,26 +67,28 @@ def test_the_loss_of_a_slot_that_every_other_group_holds(m):
     groups = [[j for j in range(m) if j != i] for i in range(m)]
     groups[1] = [0]
     for keep, group in itertools.product(np.linspace(0, 0.9, 31), np.linspace(0, 0.9, 10)):
-        each = law(float(keep), float(group), groups)
+        each = distribution(float(keep), float(group), groups)
         assert slot(matrix(each)) <= each.per_slot <= slot(matrix(each)) + 1e-9
 
 
 @pytest.mark.parametrize(
     "fault",
     [
-        lambda each: law(each.group_probability, each.keep_probability, [[1, 2], [0, 2], [0], []]),
-        lambda each: law(each.keep_probability * 1.05, each.group_probability, [[1, 2], [0, 2], [0], []]),
-        lambda each: law(each.keep_probability, each.group_probability, [[1, 2], [0, 2], [0], [0]]),
+        lambda each: distribution(each.group_probability, each.keep_probability, [[1, 2], [0, 2], [0], []]),
+        lambda each: distribution(
+            each.keep_probability * 1.05, each.group_probability, [[1, 2], [0, 2], [0], []]
+        ),
+        lambda each: distribution(each.keep_probability, each.group_probability, [[1, 2], [0, 2], [0], [0]]),
     ],
 )
 def test_another_law_has_another_loss(fault):
-    each = law(0.6, 0.7, [[1, 2], [0, 2], [0], []])
+    each = distribution(0.6, 0.7, [[1, 2], [0, 2], [0], []])
     assert abs(fault(each).per_slot - slot(matrix(each))) > 0.01
 
 
 @pytest.mark.parametrize(("chance", "epsilon"), [(0.8, 9.9), (0.9, 11.4), (0.95, 12.8), (0.97, 13.9)])
 def test_a_thousand_items_lose_what_is_written_down_of_them(chance, epsilon):
-    each = law(chance, chance, clusters(1000, 30))
+    each = distribution(chance, chance, clusters(1000, 30))
     assert round(each.per_slot, 1) == epsilon
     assert each.per_slot <= worst_per_slot(chance, chance, 1000) < each.per_slot + 0.01
     assert each.distance_epsilon < each.per_slot - 1
@@ -115,7 +117,7 @@ def test_the_mean_loss_bounds_all_divergences_and_is_met_by_disjoint_groups():
     few = [[1], [], [], [], []]
     for groups in (clusters(8, 1), clusters(9, 2), mixed, [[]] * 5, single, few):
         for keep, group in ((0.7, 0.6), (0.1, 0.8)):
-            each = law(keep, group, groups)
+            each = distribution(keep, group, groups)
             assert each.expected == pytest.approx(divergence(matrix(each)), abs=1e-9)
 
 
@@ -129,7 +131,7 @@ def test_no_groups_lose_more_than_the_worst():
             for i in range(m)
         ]
         for groups in itertools.product(*options):
-            found = law(keep, group, groups).per_slot
+            found = distribution(keep, group, groups).per_slot
             assert found <= bound
             largest = max(largest, found)
         if m > 2:  # some groups are as bad, so nothing smaller would do
@@ -143,20 +145,20 @@ def test_no_larger_groups_lose_more_than_the_worst_either():
 
 def test_chances_of_zero_lose_everything():
     half = [[1], [0], [3], [2]]
-    assert law(0.5, 1.0, half).per_slot == math.inf
-    assert law(1.0, 0.5, half).per_slot == math.inf
-    assert law(0.5, 1.0, half).distance_epsilon == math.inf
-    assert law(0.5, 1.0, half).expected == math.inf
+    assert distribution(0.5, 1.0, half).per_slot == math.inf
+    assert distribution(1.0, 0.5, half).per_slot == math.inf
+    assert distribution(0.5, 1.0, half).distance_epsilon == math.inf
+    assert distribution(0.5, 1.0, half).expected == math.inf
     assert worst_per_slot(0.5, 1.0, 4) == worst_per_slot(1.0, 0.5, 4) == math.inf
     everybody = [[j for j in range(4) if j != i] for i in range(4)]
-    assert law(0.25, 1.0, everybody).per_slot < 1e-9  # uniform, whatever comes in
-    assert law(0.5, 1.0, everybody).per_slot == pytest.approx(math.log(3))
+    assert distribution(0.25, 1.0, everybody).per_slot < 1e-9  # uniform, whatever comes in
+    assert distribution(0.5, 1.0, everybody).per_slot == pytest.approx(math.log(3))
     with pytest.raises(BudgetError, match="no finite"):
         Substitutions("cells", math.inf, 0.5, 1, 4)
 
 
 def test_chances_are_rounded_down_before_they_are_priced():
-    each = law(0.9, 0.3, [[1], [0], []])
+    each = distribution(0.9, 0.3, [[1], [0], []])
     assert each.keep * 2**32 == math.floor(0.9 * 2**32)
     assert each.group * 2**32 == math.floor(0.3 * 2**32)
     assert 0 <= 0.9 - each.keep < 2**-32
@@ -178,11 +180,14 @@ def test_chances_are_rounded_down_before_they_are_priced():
 def test_what_is_no_law_is_refused(arguments):
     keep, group, indptr, members = arguments
     with pytest.raises(ValueError, match=r"chances|group|indptr|lie"):
-        SubstitutionLaw(keep, group, np.array(indptr), np.array(members, np.int32))
+        SubstitutionRandomizer(keep, group, np.array(indptr), np.array(members, np.int32))
 
 
 def test_groups_are_in_no_repr():
-    assert repr(law(0.5, 0.25, [[1], [0]])) == "SubstitutionLaw(keep_probability=0.5, group_probability=0.25)"
+    assert (
+        repr(distribution(0.5, 0.25, [[1], [0]]))
+        == "SubstitutionRandomizer(keep_probability=0.5, group_probability=0.25)"
+    )
 
 
 # -- what was booked --------------------------------------------------------------------------------------
@@ -200,7 +205,7 @@ def rows(*profiles, width=6, seed=0):
 
 
 def test_what_was_booked_may_be_drawn():
-    each = law(0.9, 0.9, GROUPS)
+    each = distribution(0.9, 0.9, GROUPS)
     event = Substitutions("cells", each.per_slot, 0.1, 3, 6)
     each.require_booked(rows((0, 1, 5), ()), event)
     each.require_booked(rows(), event)
@@ -216,7 +221,7 @@ def test_what_was_booked_may_be_drawn():
     ],
 )
 def test_what_was_not_booked_is_refused(event, given, message):
-    each = law(0.9, 0.9, GROUPS)
+    each = distribution(0.9, 0.9, GROUPS)
     booked = {"per_slot": each.per_slot, "replaced": 0.1, "cells": 3, "size": 6} | event
     with pytest.raises(GrantError, match=message) as caught:
         each.require_booked(given, Substitutions("cells", **booked))
@@ -225,7 +230,7 @@ def test_what_was_not_booked_is_refused(event, given, message):
 
 def test_another_randomizer_is_refused():
     with pytest.raises(GrantError, match="randomized response"):
-        law(0.9, 0.9, GROUPS).require_booked(rows((0,)), Responses("cells", 6, 1.0, 2, 6))
+        distribution(0.9, 0.9, GROUPS).require_booked(rows((0,)), Responses("cells", 6, 1.0, 2, 6))
 
 
 # -- draws ------------------------------------------------------------------------------------------------
@@ -237,7 +242,7 @@ KNOWN = "c98d930e62029ad5465a280c512be02fe25ce8f6121ec366c85598c576a2dff4"
 def many(seed=0):
     generator = np.random.default_rng(seed)
     own = [np.flatnonzero(generator.random(60) < chance) for chance in generator.random(900) ** 2]
-    return rows(*own, (), (), width=60), law(0.6, 0.7, [*clusters(60, 7)[:-1], []])
+    return rows(*own, (), (), width=60), distribution(0.6, 0.7, [*clusters(60, 7)[:-1], []])
 
 
 def drawn(given, each, salt=b""):
@@ -274,14 +279,14 @@ def test_draws_are_the_known_ones():
 
 @pytest.mark.parametrize("given", [rows(), rows(()), rows((), (), ())])
 def test_nobody_and_nothing_come_out_as_they_are(given):
-    indptr, columns, marks = drawn(given, law(0.9, 0.9, GROUPS))
+    indptr, columns, marks = drawn(given, distribution(0.9, 0.9, GROUPS))
     np.testing.assert_array_equal(indptr, given.indptr)
     assert (columns.dtype, marks.dtype, columns.size, marks.size) == (np.int32, np.uint8, 0, 0)
 
 
 def test_what_is_kept_for_sure_is_kept():
     given, each = many()
-    _, columns, marks = drawn(given, SubstitutionLaw(1.0, 0.5, each.indptr, each.members))
+    _, columns, marks = drawn(given, SubstitutionRandomizer(1.0, 0.5, each.indptr, each.members))
     np.testing.assert_array_equal(columns, given.columns)
     np.testing.assert_array_equal(marks, given.marks)
 

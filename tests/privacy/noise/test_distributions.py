@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE, Law
+from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE, Distribution
 
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803")
 POINTS = [Fraction(n, 16) for n in (1, 5, 16, 24, 48, 77, 96, 160, 400)] + [Fraction(0.1), Fraction(37, 3)]
@@ -33,39 +33,43 @@ def laplace_bounds(x: Fraction) -> tuple[Decimal, Decimal]:
     return value, value
 
 
-def brackets(law: Law, x: Fraction, bits: int) -> bool:
+def brackets(distribution: Distribution, x: Fraction, bits: int) -> bool:
     with localcontext() as context:
         context.prec = 80
-        low, high = (gaussian_bounds if law.slope == GAUSSIAN.slope else laplace_bounds)(x)
+        low, high = (gaussian_bounds if distribution.slope == GAUSSIAN.slope else laplace_bounds)(x)
         scale, slack = Decimal(2) ** bits, Decimal("1e-70")
-        below, above = (Decimal(law.survival(x, bits, side)) / scale for side in (False, True))
+        below, above = (Decimal(distribution.survival(x, bits, side)) / scale for side in (False, True))
         return below <= high + slack and above >= low - slack
 
 
-@pytest.mark.parametrize("law", [GAUSSIAN, LAPLACE])
+@pytest.mark.parametrize("distribution", [GAUSSIAN, LAPLACE])
 @pytest.mark.parametrize("bits", [8, 64, 192])
-def test_bounds_hold_and_are_tight(law: Law, bits: int) -> None:
+def test_bounds_hold_and_are_tight(distribution: Distribution, bits: int) -> None:
     for x in POINTS:
-        assert brackets(law, x, bits)
+        assert brackets(distribution, x, bits)
         # Every term of a series adds one rounding; there are 80 of them per unit of x at the most.
-        assert 0 <= law.survival(x, bits, True) - law.survival(x, bits, False) <= 100 * (1 + x)
+        assert (
+            0 <= distribution.survival(x, bits, True) - distribution.survival(x, bits, False) <= 100 * (1 + x)
+        )
 
 
-@pytest.mark.parametrize("law", [GAUSSIAN, LAPLACE])
+@pytest.mark.parametrize("distribution", [GAUSSIAN, LAPLACE])
 @pytest.mark.parametrize("side", [-1, 1])
-def test_bounds_off_by_their_own_width_are_caught(law: Law, side: int) -> None:
+def test_bounds_off_by_their_own_width_are_caught(distribution: Distribution, side: int) -> None:
     for x in (x for x in POINTS if x >= 3):  # where the continued fraction is good to 60 digits
-        width = law.survival(x, 192, True) - law.survival(x, 192, False) + 1
+        width = distribution.survival(x, 192, True) - distribution.survival(x, 192, False) + 1
 
         def off(x: Fraction, bits: int, above: bool, shift: int = side * width) -> int:
-            return law.survival(x, bits, above) + shift
+            return distribution.survival(x, bits, above) + shift
 
-        assert not brackets(replace(law, survival=off), x, 192)
+        assert not brackets(replace(distribution, survival=off), x, 192)
 
 
-@pytest.mark.parametrize("law", [GAUSSIAN, LAPLACE])
-def test_nothing_is_beyond_zero_but_everything(law: Law) -> None:
-    assert law.survival(Fraction(0), 64, False) == law.survival(Fraction(0), 64, True) == 2**64
+@pytest.mark.parametrize("distribution", [GAUSSIAN, LAPLACE])
+def test_nothing_is_beyond_zero_but_everything(distribution: Distribution) -> None:
+    assert (
+        distribution.survival(Fraction(0), 64, False) == distribution.survival(Fraction(0), 64, True) == 2**64
+    )
 
 
 @pytest.mark.parametrize(
@@ -76,11 +80,13 @@ def test_known_digits(x: int, digits: str) -> None:  # 2 (1 − Φ(x))
     assert abs(value - Decimal(digits)) <= Decimal("1e-26")
 
 
-@pytest.mark.parametrize("law", [GAUSSIAN, LAPLACE])
-def test_quantile_and_density_belong_to_the_tail(law: Law) -> None:
+@pytest.mark.parametrize("distribution", [GAUSSIAN, LAPLACE])
+def test_quantile_and_density_belong_to_the_tail(distribution: Distribution) -> None:
     for u in (0.999, 0.5, 1e-3, 1e-10, 2.0**-100):
-        z = law.quantile(u)
-        assert math.isclose(law.survival(Fraction(z), 300, False) / 2**300, u, rel_tol=1e-12)
+        z = distribution.quantile(u)
+        assert math.isclose(distribution.survival(Fraction(z), 300, False) / 2**300, u, rel_tol=1e-12)
         step = Fraction(1, 2**30)
-        lost = law.survival(Fraction(z), 300, False) - law.survival(Fraction(z) + step, 300, False)
-        assert math.isclose(lost / 2**300 * 2**30, law.density(z), rel_tol=1e-7)
+        lost = distribution.survival(Fraction(z), 300, False) - distribution.survival(
+            Fraction(z) + step, 300, False
+        )
+        assert math.isclose(lost / 2**300 * 2**30, distribution.density(z), rel_tol=1e-7)

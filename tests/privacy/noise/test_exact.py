@@ -13,7 +13,7 @@ from scipy import stats
 
 from hushrec.arrays import Ints
 from hushrec.privacy.noise import exact
-from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE, Law
+from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE, Distribution
 from hushrec.privacy.noise.exact import Uniform, draw
 from hushrec.privacy.noise.geometric import Count
 
@@ -26,7 +26,7 @@ def _pareto(x: Fraction, bits: int, above: bool) -> int:
     return -(-top // bottom) if above else top // bottom
 
 
-PARETO = Law(2.0, (0.0, 0.0), _pareto, lambda u: u**-0.5 - 1)
+PARETO = Distribution(2.0, (0.0, 0.0), _pareto, lambda u: u**-0.5 - 1)
 """P(|Z| > x) = 1 / (1 + x)²: rational, so that the reference below has no rounding at all."""
 
 
@@ -49,14 +49,18 @@ def reference(value: int, bits: int) -> int | None:
     return k if reaches(k) >= largest_u else None
 
 
-def outcome(law: Law, words: list[int], cell_bits: int = 0, second: list[int] | None = None) -> int | None:
+def outcome(
+    distribution: Distribution, words: list[int], cell_bits: int = 0, second: list[int] | None = None
+) -> int | None:
     try:
-        return draw(law, SCALE, cell_bits, Uniform(iter(words), WIDTH), Uniform(iter(second or []), WIDTH))
+        return draw(
+            distribution, SCALE, cell_bits, Uniform(iter(words), WIDTH), Uniform(iter(second or []), WIDTH)
+        )
     except StopIteration:
         return None
 
 
-def disagreements(law: Law) -> int:
+def disagreements(distribution: Distribution) -> int:
     """Over all fractions of one and of two 6-bit words."""
     found = 0
     for count in (1, 2):
@@ -65,7 +69,7 @@ def disagreements(law: Law) -> int:
             value = sum(word << WIDTH * (count - 1 - i) for i, word in enumerate(words))
             negative, value = divmod(value, 2**bits)
             expected = reference(value, bits)
-            found += outcome(law, list(words)) != (-expected if negative and expected else expected)
+            found += outcome(distribution, list(words)) != (-expected if negative and expected else expected)
     return found
 
 
@@ -107,22 +111,24 @@ def bits_of(seed: int) -> Uniform:
     return Uniform(iter(lambda: generator.getrandbits(WIDTH), None), WIDTH)
 
 
-def misfit(law: Law, draws: Ints, claimed: float) -> float:
+def misfit(distribution: Distribution, draws: Ints, claimed: float) -> float:
     """p-value of Pearson's χ² against the law at the claimed scale."""
-    continuous = (stats.norm if law is GAUSSIAN else stats.laplace)(scale=claimed)
+    continuous = (stats.norm if distribution is GAUSSIAN else stats.laplace)(scale=claimed)
     edges = np.unique(np.floor(continuous.ppf(np.linspace(0, 1, 25)[1:-1]))) + 0.5
     chances = np.diff(continuous.cdf(edges), prepend=0, append=1)
     counts = np.bincount(np.searchsorted(edges, draws), minlength=chances.size)
     return float(stats.chisquare(counts, chances * draws.size).pvalue)
 
 
-@pytest.mark.parametrize("law", [GAUSSIAN, LAPLACE])
+@pytest.mark.parametrize("distribution", [GAUSSIAN, LAPLACE])
 @pytest.mark.parametrize(("scale", "cell_bits"), [(0.9, 0), (7.0, 0), (30.0, 4)])
-def test_short_words_give_the_law(law: Law, scale: float, cell_bits: int) -> None:
+def test_short_words_give_the_law(distribution: Distribution, scale: float, cell_bits: int) -> None:
     # Six tests at 1e-7: a false alarm in fewer than one of 1e6 choices of the seeds.
-    draws = np.array([draw(law, scale, cell_bits, bits_of(2 * i), bits_of(2 * i + 1)) for i in range(1000)])
-    assert misfit(law, draws, scale) > 1e-7
-    assert misfit(law, draws, 1.5 * scale) < 1e-7
+    draws = np.array(
+        [draw(distribution, scale, cell_bits, bits_of(2 * i), bits_of(2 * i + 1)) for i in range(1000)]
+    )
+    assert misfit(distribution, draws, scale) > 1e-7
+    assert misfit(distribution, draws, 1.5 * scale) < 1e-7
 
 
 def test_ties_are_settled_by_as_many_words_as_it_takes() -> None:
@@ -147,7 +153,7 @@ def geometric(k: int, bits: int) -> tuple[int, int]:
 GEOMETRIC = Count(-1 / math.log(3 / 4), 0.0, 12, geometric)
 
 
-def count_disagreements(law: Count) -> int:
+def count_disagreements(distribution: Count) -> int:
     """With (3/4)^k cut at 12, over all fractions of one and of two 6-bit words."""
     found = 0
     chances = [Fraction(3, 4) ** k for k in range(1, 13)]
@@ -159,7 +165,7 @@ def count_disagreements(law: Count) -> int:
         k = largest(iter(chances), Fraction(value, 2**bits))
         decided = k == largest(iter(chances), Fraction(value + 1, 2**bits) - Fraction(1, 2**200))
         try:
-            result = exact.count(law, Uniform(iter(words), WIDTH))
+            result = exact.count(distribution, Uniform(iter(words), WIDTH))
         except StopIteration:
             result = None
         found += result != ((bool(negative), k) if decided else None)

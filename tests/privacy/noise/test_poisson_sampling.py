@@ -12,7 +12,7 @@ from hushrec.arrays import Bools
 from hushrec.errors import BudgetError, GrantError, SamplerError
 from hushrec.kernels.noise import chacha
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.calibration import Target, gaussians
+from hushrec.privacy.accounting.calibration import Part, gaussians
 from hushrec.privacy.accounting.events import ODDS, Gaussian, SubsampledGaussian, drawn_rate
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.bounded import Bounded
@@ -41,8 +41,8 @@ def fits(draw: Callable[[int, float, bytes], Bools]) -> bool:
             first = taken[: PEOPLE // (2 * lag) * 2 * lag].reshape(-1, 2, lag)
             checks.append((int((first[:, 0] & first[:, 1]).sum()), first[:, 0].size, rate * rate))
         for found, trials, chance in checks:
-            law = binom(trials, chance)
-            if not law.ppf(1e-7) <= found <= law.isf(1e-7):
+            distribution = binom(trials, chance)
+            if not distribution.ppf(1e-7) <= found <= distribution.isf(1e-7):
                 return False
     return True
 
@@ -101,7 +101,7 @@ def test_the_drawn_rate_is_never_above_the_asked_one() -> None:
 
 def plan(*rates: float) -> Plan:
     part = 1 / len(rates)
-    wanted = [Target(f"round {i}", 2.0, 2**-8, 4, part, rate) for i, rate in enumerate(rates)]
+    wanted = [Part(f"round {i}", 2.0, 2**-8, 4, part, rate) for i, rate in enumerate(rates)]
     events = tuple(Measurement(event, part) for event in gaussians(BUDGET, wanted))
     return Plan("toy", {}, "d" * 64, 1000, BUDGET, "corrected", events)
 

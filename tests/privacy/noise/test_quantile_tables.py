@@ -10,12 +10,12 @@ from hushrec.arrays import Floats
 from hushrec.errors import SamplerError
 from hushrec.kernels.noise.quantiles import FIRST_OCTAVE, LAST_OCTAVE
 from hushrec.privacy.noise import quantile_tables
-from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE, Law
+from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE, Distribution
 
 ROWS = 64 * (LAST_OCTAVE + 1 - FIRST_OCTAVE)
 
 
-def worst(law: Law, table: Floats) -> float:
+def worst(distribution: Distribution, table: Floats) -> float:
     """The largest error of z, in units of its bound, at the pieces' edges and middles."""
     found = 0.0
     for row in range(1, ROWS + 1):
@@ -26,36 +26,36 @@ def worst(law: Law, table: Floats) -> float:
             for coefficient in table[row, 6::-1]:
                 z = z * (position - 2**45) + float(coefficient)
             u = Fraction(word + Fraction(position, 2**46) * 2 ** (FIRST_OCTAVE + octave - 6), 2**63)
-            tail = Fraction(law.survival(Fraction(z), 128, False), 2**128)
-            error = abs(float(tail - u)) / float(law.density(np.float64(z)))
+            tail = Fraction(distribution.survival(Fraction(z), 128, False), 2**128)
+            error = abs(float(tail - u)) / float(distribution.density(np.float64(z)))
             found = max(found, error / table[row, 7])
     return found
 
 
-@pytest.mark.parametrize("law", [GAUSSIAN, LAPLACE])
-def test_errors_are_within_their_bounds(law: Law) -> None:
-    table = quantile_tables.quantiles(law)
+@pytest.mark.parametrize("distribution", [GAUSSIAN, LAPLACE])
+def test_errors_are_within_their_bounds(distribution: Distribution) -> None:
+    table = quantile_tables.quantiles(distribution)
     assert table.shape == (ROWS + 2, 8)
-    assert worst(law, table) < 1
+    assert worst(distribution, table) < 1
     assert table[1 + 64 * (62 - FIRST_OCTAVE) :, 7][:-1].max() < 2.0**-48  # the half that is used most
 
 
-@pytest.mark.parametrize("law", [GAUSSIAN, LAPLACE])
+@pytest.mark.parametrize("distribution", [GAUSSIAN, LAPLACE])
 @pytest.mark.parametrize("fault", ["row", "last bits", "degree"])
-def test_planted_faults_are_caught(law: Law, fault: str) -> None:
-    table = quantile_tables.quantiles(law).copy()
+def test_planted_faults_are_caught(distribution: Distribution, fault: str) -> None:
+    table = quantile_tables.quantiles(distribution).copy()
     if fault == "row":
         table[2:-1] = table[1:-2]
     elif fault == "last bits":
         table[1:-1, 0] *= 1 + 2.0**-46
     else:
         table[:, 6] = 0
-    assert worst(law, table) > 1
+    assert worst(distribution, table) > 1
 
 
-@pytest.mark.parametrize("law", [GAUSSIAN, LAPLACE])
-def test_words_without_a_piece_are_always_doubtful(law: Law) -> None:
-    assert np.isinf(quantile_tables.quantiles(law)[[0, -1], 7]).all()
+@pytest.mark.parametrize("distribution", [GAUSSIAN, LAPLACE])
+def test_words_without_a_piece_are_always_doubtful(distribution: Distribution) -> None:
+    assert np.isinf(quantile_tables.quantiles(distribution)[[0, -1], 7]).all()
 
 
 def test_a_table_is_made_once_and_cannot_be_written() -> None:

@@ -12,54 +12,54 @@ from scipy import stats
 from hushrec.arrays import Ints
 from hushrec.errors import SamplerError
 from hushrec.privacy.noise import geometric, quantile_tables, sampler
-from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE, Law
+from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE, Distribution
 from hushrec.privacy.noise.entropy import Seeded
 from hushrec.privacy.noise.exact import Uniform
 
 KEY = Seeded(1).key()
 SCALES = [0.1, 0.6, 3.0, 10_000.0, 2.0**26, 2.0**45 / 3, 2.0**50]
-DRAW: dict[Law, Callable[..., Ints]] = {
+DRAW: dict[Distribution, Callable[..., Ints]] = {
     GAUSSIAN: sampler.rounded_gaussian,
     LAPLACE: sampler.rounded_laplace,
 }
-laws = pytest.mark.parametrize("law", [GAUSSIAN, LAPLACE])
+distributions = pytest.mark.parametrize("distribution", [GAUSSIAN, LAPLACE])
 
 
-@laws
+@distributions
 @pytest.mark.parametrize("scale", SCALES)
-def test_draws_are_the_exact_ones(law: Law, scale: float) -> None:
-    draws = DRAW[law](1200, scale, KEY)
+def test_draws_are_the_exact_ones(distribution: Distribution, scale: float) -> None:
+    draws = DRAW[distribution](1200, scale, KEY)
     for i in [*range(15), 511, 512, 1199]:
-        assert draws[i] == sampler.exact_draw(law, scale, KEY, i)
+        assert draws[i] == sampler.exact_draw(distribution, scale, KEY, i)
 
 
-@laws
+@distributions
 @pytest.mark.parametrize("scale", [0.6, 3.0, 1000.0, 2.0**45])
 def test_doubt_costs_time_but_changes_nothing(
-    law: Law, scale: float, monkeypatch: pytest.MonkeyPatch
+    distribution: Distribution, scale: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    draws = DRAW[law](3000, scale, KEY)
-    table = quantile_tables.quantiles(law).copy()
+    draws = DRAW[distribution](3000, scale, KEY)
+    table = quantile_tables.quantiles(distribution).copy()
     table[:, 7] += 0.05 / (scale / 2 ** max(0, np.frexp(scale)[1] - 26))  # a tenth of all draws
     refined = []
     exact_draw = sampler.exact_draw
-    monkeypatch.setattr(quantile_tables, "quantiles", lambda law: table)
+    monkeypatch.setattr(quantile_tables, "quantiles", lambda distribution: table)
     monkeypatch.setattr(sampler, "exact_draw", lambda *args: refined.append(args[3]) or exact_draw(*args))
-    np.testing.assert_array_equal(DRAW[law](3000, scale, KEY), draws)
+    np.testing.assert_array_equal(DRAW[distribution](3000, scale, KEY), draws)
     assert 10 < len(refined) < 1000
 
 
-@laws
+@distributions
 @pytest.mark.parametrize("scale", [3.0, 2.0**45])
 def test_threads_slabs_and_sizes_change_nothing(
-    law: Law, scale: float, monkeypatch: pytest.MonkeyPatch
+    distribution: Distribution, scale: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size = 3 * sampler._SLAB // 2 + 17
-    draws = DRAW[law](size, scale, KEY, threads=1)
-    np.testing.assert_array_equal(DRAW[law](size, scale, KEY, threads=2), draws)
-    np.testing.assert_array_equal(DRAW[law](1003, scale, KEY), draws[:1003])
+    draws = DRAW[distribution](size, scale, KEY, threads=1)
+    np.testing.assert_array_equal(DRAW[distribution](size, scale, KEY, threads=2), draws)
+    np.testing.assert_array_equal(DRAW[distribution](1003, scale, KEY), draws[:1003])
     monkeypatch.setattr(sampler, "_SLAB", 3 * 512)
-    np.testing.assert_array_equal(DRAW[law](20_011, scale, KEY, threads=2), draws[:20_011])
+    np.testing.assert_array_equal(DRAW[distribution](20_011, scale, KEY, threads=2), draws[:20_011])
 
 
 def test_every_draw_has_further_words_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,8 +68,10 @@ def test_every_draw_has_further_words_of_its_own(monkeypatch: pytest.MonkeyPatch
     def second(*fractions: Uniform) -> list[int]:
         return [[next(fraction.words), next(fraction.words)][1] for fraction in fractions]
 
-    monkeypatch.setattr(sampler.exact, "draw", lambda law, scale, bits, *fractions: second(*fractions))
-    monkeypatch.setattr(sampler.exact, "count", lambda law, fraction: (False, second(fraction)[0]))
+    monkeypatch.setattr(
+        sampler.exact, "draw", lambda distribution, scale, bits, *fractions: second(*fractions)
+    )
+    monkeypatch.setattr(sampler.exact, "count", lambda distribution, fraction: (False, second(fraction)[0]))
     words = []
     for number in (0, 1, 511, 512, 2**32, 2**32 + 1, 2**33 + 512):
         words += sampler.exact_draw(GAUSSIAN, 3.0, KEY, number)  # type: ignore[misc]
@@ -92,12 +94,12 @@ def test_keys_and_laws_and_scales_give_other_draws() -> None:
     assert len(set(draws)) == 8
 
 
-@laws
-def test_noise_is_added_where_the_values_lie(law: Law) -> None:
-    add = sampler.add_gaussian if law is GAUSSIAN else sampler.add_laplace
+@distributions
+def test_noise_is_added_where_the_values_lie(distribution: Distribution) -> None:
+    add = sampler.add_gaussian if distribution is GAUSSIAN else sampler.add_laplace
     values = np.arange(600, dtype=np.int64).reshape(20, 30) << 40
     add(values, 50.0, KEY)
-    np.testing.assert_array_equal(values.ravel() - (np.arange(600) << 40), DRAW[law](600, 50.0, KEY))
+    np.testing.assert_array_equal(values.ravel() - (np.arange(600) << 40), DRAW[distribution](600, 50.0, KEY))
 
 
 def test_no_second_array_is_needed() -> None:
@@ -150,31 +152,33 @@ def test_numpy_generators_are_never_touched(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 COUNTS = {"gaps": geometric.gaps(20.0, 50, 2**31), "excesses": geometric.excesses(20.0, 30)}
-counted = pytest.mark.parametrize("law", COUNTS.values(), ids=COUNTS)
+counted = pytest.mark.parametrize("distribution", COUNTS.values(), ids=COUNTS)
 
 
 @counted
-def test_counts_are_the_exact_ones(law: geometric.Count) -> None:
-    draws = sampler.count_draws(KEY, law, (1, 5), 1024, 1200)
+def test_counts_are_the_exact_ones(distribution: geometric.Count) -> None:
+    draws = sampler.count_draws(KEY, distribution, (1, 5), 1024, 1200)
     for i in [*range(15), 511, 512, 1199]:
-        assert draws[i] == sampler.exact_count(KEY, law, (1, 5), 1024 + i)
+        assert draws[i] == sampler.exact_count(KEY, distribution, (1, 5), 1024 + i)
 
 
 @counted
-def test_counts_do_not_depend_on_how_many_are_drawn_at_once(law: geometric.Count) -> None:
-    draws = sampler.count_draws(KEY, law, (0, 5), 0, 3000)
-    np.testing.assert_array_equal(sampler.count_draws(KEY, law, (0, 5), 1024, 700), draws[1024:1724])
+def test_counts_do_not_depend_on_how_many_are_drawn_at_once(distribution: geometric.Count) -> None:
+    draws = sampler.count_draws(KEY, distribution, (0, 5), 0, 3000)
+    np.testing.assert_array_equal(sampler.count_draws(KEY, distribution, (0, 5), 1024, 700), draws[1024:1724])
     for other in ((1, 5), (0, 6)):
-        assert np.any(sampler.count_draws(KEY, law, other, 0, 3000) != draws)
+        assert np.any(sampler.count_draws(KEY, distribution, other, 0, 3000) != draws)
 
 
 @counted
-def test_doubt_about_counts_changes_nothing(law: geometric.Count, monkeypatch: pytest.MonkeyPatch) -> None:
-    draws = sampler.count_draws(KEY, law, (0, 5), 0, 2000)
+def test_doubt_about_counts_changes_nothing(
+    distribution: geometric.Count, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draws = sampler.count_draws(KEY, distribution, (0, 5), 0, 2000)
     refined = []
     exact_count = sampler.exact_count
     monkeypatch.setattr(sampler, "exact_count", lambda *args: refined.append(args[3]) or exact_count(*args))
-    wary = replace(law, slack=0.05 / law.scale)
+    wary = replace(distribution, slack=0.05 / distribution.scale)
     np.testing.assert_array_equal(sampler.count_draws(KEY, wary, (0, 5), 0, 2000), draws)
     assert 10 < len(refined) < 1000
 
@@ -197,7 +201,7 @@ def test_the_self_test_passes() -> None:
 def test_the_self_test_catches_a_wrong_table(monkeypatch: pytest.MonkeyPatch) -> None:
     table = quantile_tables.quantiles(GAUSSIAN).copy()
     table[1:-1, 0] *= 1.01
-    monkeypatch.setattr(quantile_tables, "quantiles", lambda law: table)
+    monkeypatch.setattr(quantile_tables, "quantiles", lambda distribution: table)
     with pytest.raises(SamplerError, match="not the known ones"):
         sampler.self_test()
 

@@ -62,9 +62,9 @@ def test_every_run_draws_words_of_its_own(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(threshold_noise, "_RUN", 900)
     asked = []
 
-    def draw(law: geometric.Count, sequence: tuple[int, int], start: int, size: int) -> Ints:
+    def draw(distribution: geometric.Count, sequence: tuple[int, int], start: int, size: int) -> Ints:
         asked.append((*sequence, start))
-        return np.asarray(sampler.count_draws(Seeded(3).key(), law, sequence, start, size))
+        return np.asarray(sampler.count_draws(Seeded(3).key(), distribution, sequence, start, size))
 
     empty = np.zeros(11, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64)
     threshold_noise.reaching((10, 900), *empty, threshold=30, limit=60, scale=10.0, draw=draw)

@@ -12,13 +12,13 @@ from hushrec.data.packed.blocks import Blocks
 from hushrec.errors import ConfigError
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint, State
 from hushrec.solvers.mcmc import sgld as chains
-from hushrec.solvers.mcmc.density import Target
+from hushrec.solvers.mcmc.density import Posterior
 from hushrec.solvers.mcmc.sample import sample
 from support.chains import FIXED, KEY, SETTINGS, made, people
 
 
 def draw(ratings, settings=SETTINGS, target=None, key=KEY, **options):
-    return sample(ratings, target or Target(scale=0.2, bound=250, rank=3), settings, key, **options)
+    return sample(ratings, target or Posterior(scale=0.2, bound=250, rank=3), settings, key, **options)
 
 
 def bits(found):
@@ -72,7 +72,7 @@ class Memory:
     def __init__(self, lives):
         self.lives, self.states = lives, {}
 
-    def keep(self, name, arrays, facts):
+    def save_state(self, name, arrays, facts):
         if self.lives == 0:
             raise Stop
         self.lives -= 1
@@ -85,8 +85,8 @@ class Memory:
 @pytest.mark.parametrize("clamped", [True, False])
 def test_interrupted_chains_go_on_bit_for_bit(crowd, monkeypatch, clamped):
     monkeypatch.setattr(chains, "_KEPT_EVERY", 0.0)
-    ratings, target = made(crowd, 12), Target(scale=2.0, bound=900, rank=2, margin=4.0, clamped=clamped)
-    settings = SETTINGS.model_copy(update={"epochs": 12, "chains": 3, "taste": 1e-3})
+    ratings, target = made(crowd, 12), Posterior(scale=2.0, bound=900, rank=2, margin=4.0, clamped=clamped)
+    settings = SETTINGS.model_copy(update={"epochs": 12, "chains": 3, "factor_variance": 1e-3})
     whole, memory, deaths = draw(ratings, settings, target), Memory(0), 0
     while True:
         memory.lives = 7
@@ -136,20 +136,20 @@ def test_kill_9_changes_nothing(tmp_path):
 
 
 def test_a_chain_that_cannot_come_in_range_is_refused(crowd):
-    target = Target(scale=0.01, bound=250, rank=3, margin=0.0, clamped=False)
+    target = Posterior(scale=0.01, bound=250, rank=3, margin=0.0, clamped=False)
     with pytest.raises(ConfigError, match="off the scale"):
         draw(made(crowd, 12), SETTINGS.model_copy(update={"epochs": 5}), target)
 
 
 def test_a_chain_that_leaves_all_bounds_is_refused(crowd):
-    target = Target(scale=5.0, bound=250, rank=3, clamped=False)
+    target = Posterior(scale=5.0, bound=250, rank=3, clamped=False)
     with pytest.raises(ConfigError, match="rate"), np.errstate(all="ignore"):
         draw(made(crowd, 12), SETTINGS.model_copy(update={"rate": 1e4}), target)
 
 
 def test_short_chains_are_reported_as_not_converged_and_long_ones_as_converged():
     """The same toy; the diagnostics say which is which."""
-    ratings, target = made(people(), 5), Target(scale=0.05, bound=250, rank=1)
+    ratings, target = made(people(), 5), Posterior(scale=0.05, bound=250, rank=1)
     settings = FIXED.model_copy(update={"rate": 4.0, "epochs": 500})
     far = {"epochs": 20, "rate": 0.01, "burn_in": 0.0, "item_variance": 1.0}
     short = draw(ratings, settings.model_copy(update=far), target)

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from hushrec.errors import ConfigError
-from hushrec.solvers.mcmc.density import Target
+from hushrec.solvers.mcmc.density import Posterior
 from support.chains import FIXED, SETTINGS, copied, made, people, predictions, started, unclamped
 
 ALARM = 1e-6
@@ -20,7 +20,7 @@ def exact(rows, n_items, scale, rank, settings, *, copies, sweeps, seed=0):
     for u, own in enumerate(rows.values()):
         for i, r in own.items():
             x[u, i], rated[u, i] = r - 3, 1
-    mean_precision = np.sqrt(rank / (settings.taste * 16))
+    mean_precision = np.sqrt(rank / (settings.factor_variance * 16))
     hyper_rate = settings.shape / mean_precision
     effects = [1 / (v * 16) for v in (settings.user_variance, settings.item_variance)]
     items, level = rng.standard_normal((copies, n_items, rank + 1)), np.zeros(copies)
@@ -118,8 +118,10 @@ def test_clamped_losses_against_quadrature():
     """One person, two items, predictions clamped to [2, 4], where the priors reach far out."""
     rows, copies, scale = {"u": {0: 3, 1: 4}}, 3000, 0.8
     # Out there nothing but the priors pulls, which takes 25 epochs.
-    settings = FIXED.model_copy(update={"taste": 1e-9, "user_variance": 0.05, "item_variance": 0.05})
-    target = Target(scale=scale, bound=2 * 3.0**2, rank=1, margin=-1.0)
+    settings = FIXED.model_copy(
+        update={"factor_variance": 1e-9, "user_variance": 0.05, "item_variance": 0.05}
+    )
+    target = Posterior(scale=scale, bound=2 * 3.0**2, rank=1, margin=-1.0)
     chain, state = started(copied(rows, 2, copies), target, settings)
     for _ in range(300):
         chain.advance(state)
@@ -151,7 +153,7 @@ def test_a_temperature_is_a_scale_and_a_precision():
     hot = SETTINGS.model_copy(update={"temperature": heat})
     warm = SETTINGS.model_copy(
         update={
-            "taste": SETTINGS.taste * heat**2,
+            "factor_variance": SETTINGS.factor_variance * heat**2,
             **{name: getattr(SETTINGS, name) * heat for name in VARIANCES},
         }
     )
@@ -171,10 +173,13 @@ VARIANCES = "level_variance", "user_variance", "item_variance"
 
 def test_as_printed_the_chain_goes_on_until_all_predictions_are_in_range(crowd):
     """The first chain ends inside, later than asked if need be; the others only serve the diagnostics."""
-    ratings, settings = made(crowd, 12), SETTINGS.model_copy(update={"epochs": 6, "rate": 0.3, "taste": 1e-3})
+    ratings, settings = (
+        made(crowd, 12),
+        SETTINGS.model_copy(update={"epochs": 6, "rate": 0.3, "factor_variance": 1e-3}),
+    )
     late = 0
     for margin in np.linspace(0, 1, 21):
-        target = Target(scale=2.0, bound=10 * (4 + margin) ** 2, rank=2, margin=margin, clamped=False)
+        target = Posterior(scale=2.0, bound=10 * (4 + margin) ** 2, rank=2, margin=margin, clamped=False)
         chain, _ = started(ratings, target, settings)
         with suppress(ConfigError):
             state = chain.run()

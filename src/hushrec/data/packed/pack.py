@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from hushrec.data.cleaning import Intake, assemble
+from hushrec.data.cleaning import Cleaner, assemble
 from hushrec.data.domain import Domain
 from hushrec.data.load import MAX_BYTES, tables
 from hushrec.data.packed.blocks import RATINGS_PER_BLOCK, Blocks
-from hushrec.data.packed.partitions import Spool
+from hushrec.data.packed.partitions import Partitions
 from hushrec.data.ratings import Dropped, Ratings
 from hushrec.data.readers.columns import Columns
 from hushrec.errors import DataError
@@ -60,8 +60,8 @@ def load_blocks(
         raise DataError("there is no file to read; name one or more")
     if folder.exists() or not folder.parent.is_dir():
         raise DataError(f"{folder} exists, or its parent folder does not; choose another one")
-    intake = Intake(domain)
-    with Spool(folder.parent, _parts(sources, ratings_per_block)) as spool:
+    intake = Cleaner(domain)
+    with Partitions(folder.parent, _parts(sources, ratings_per_block)) as spool:
         for one in sources:
             for table, name in tables(one, columns, format, separator, decimal, max_bytes):
                 for batch in intake.batches(table, name):
@@ -74,7 +74,9 @@ def load_blocks(
         return Blocks.write(packed, folder, ratings_per_block=ratings_per_block)
 
 
-def _assembled(spool: Spool, intake: Intake, domain: Domain, ratings_per_block: int) -> Iterator[Ratings]:
+def _assembled(
+    spool: Partitions, intake: Cleaner, domain: Domain, ratings_per_block: int
+) -> Iterator[Ratings]:
     """Ratings of as many partitions at a time as fit in a block, after an empty one with ``dropped``."""
     yield assemble([], domain, intake.dropped, asks=intake.asks, timed=intake.timed)
     parts = list(range(len(spool.sizes)))

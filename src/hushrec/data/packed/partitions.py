@@ -15,10 +15,10 @@ from hushrec.errors import DataError
 
 _FILES = 64  # at most; all stay open
 
-__all__ = ["Spool"]
+__all__ = ["Partitions"]
 
 
-class Spool:
+class Partitions:
     """Records in hash partitions by user id.
 
     They lie in unnamed temporary files: no other process finds them, and they vanish when this one ends.

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 import hushrec as hr
-from hushrec.audit.rehearsal import rehearse
+from hushrec.audit.rehearsal import simulate_attack
 from hushrec.experiments.reproductions.trials import Trial, Trials
 from hushrec.experiments.tables import markdown
 from hushrec.local.groups import quantile_threshold
@@ -56,7 +56,7 @@ class Attack:
     def measure(self, trial: Trial) -> list[dict[str, Any]]:
         """How each attacker fares, of 1,000 targets, and the true ε of a person."""
         method, budget, epsilon = self._release(**trial.settings)
-        attacks = rehearse(self.ratings, method, budget).attacks
+        attacks = simulate_attack(self.ratings, method, budget).attacks
         return [
             {"attacker": a.name, "epsilon": epsilon, **{key: 1000 * getattr(a, key) for key in SHARES}}
             for a in attacks

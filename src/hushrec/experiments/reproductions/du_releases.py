@@ -249,7 +249,7 @@ def measured(train: hr.Ratings, test: hr.Ratings, rows: hr.Ratings, own: Ints) -
         for k, guess in zip(KS.tolist(), found.T, strict=True):
             yield {"by": "items", "by_distance": distance, "k": k, "query": "own"}, guess
     model = hr.fit(rows, hr.MatrixFactorization(rank=8, reg=3.0, epochs=15))
-    guess = predictions(model, train=train, test=test, at_home=True)
+    guess = predictions(model, train=train, test=test, fold_in=True)
     yield {"by": "factors", "k": 8, "query": "own"}, guess
 
 

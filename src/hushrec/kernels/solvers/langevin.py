@@ -28,7 +28,7 @@ from hushrec.kernels.csr import check_rows, frozen
 from hushrec.kernels.noise.chacha import Words32
 from hushrec.kernels.noise.gaussian import draw, reference_draw, room
 from hushrec.kernels.simd import TILE, aligned, prefetch
-from hushrec.kernels.solvers.langevin_pass import Epoch
+from hushrec.kernels.solvers.langevin_pass import LangevinPass
 from hushrec.kernels.solvers.prior_transition import pay, pay_item, settle, table, transition
 from hushrec.kernels.solvers.sgd import (
     LARGEST_RANK,
@@ -68,7 +68,7 @@ def reference_langevin(
     temperature: float,
     low: float,
     high: float,
-    epoch: Epoch,
+    epoch: LangevinPass,
     *,
     first_user: int = 0,
     eager: bool = False,
@@ -139,7 +139,7 @@ def langevin(
     temperature: float,
     low: float,
     high: float,
-    epoch: Epoch,
+    epoch: LangevinPass,
     *,
     first_user: int = 0,
     threads: int = 1,

@@ -11,7 +11,7 @@ def centre(
     indptr: Ints,
     items: Ints32,
     steps: Bytes,
-    levels: Ints,
+    grid_values: Ints,
     offsets: Ints,
     limit: int,
     prior: int,
@@ -27,7 +27,7 @@ def centre(
         indptr: where each user's ratings start, shape (n_users + 1,).
         items: item of each rating, shape (n_ratings,).
         steps: each rating, in steps above the bottom of the scale.
-        levels: the rating of each step, shape (n_levels,).
+        grid_values: the rating of each step, shape (n_values,).
         offsets: subtracted from the ratings of each item, shape (n_items,).
         limit: bound on |x|.
         prior: mean of the fictitious ratings.
@@ -42,7 +42,7 @@ def centre(
         start, stop = indptr[user], indptr[user + 1]
         total = np.int64(0)
         for position in range(start, stop):
-            x = min(max(levels[steps[position]] - offsets[items[position]], -limit), limit)
+            x = min(max(grid_values[steps[position]] - offsets[items[position]], -limit), limit)
             entries[position] = x
             total += x
         mean = np.int64(0)
@@ -57,7 +57,7 @@ def reference_centre(
     indptr: Ints,
     items: Ints32,
     steps: Bytes,
-    levels: Ints,
+    grid_values: Ints,
     offsets: Ints,
     limit: int,
     prior: int,
@@ -65,7 +65,7 @@ def reference_centre(
     bound: int,
 ) -> Ints32:
     """The same as ``centre``, user by user in NumPy: slow."""
-    x = np.clip(levels[steps] - offsets[items], -limit, limit)
+    x = np.clip(grid_values[steps] - offsets[items], -limit, limit)
     parts = []
     for own in np.split(x, indptr[1:-1]):
         weight = len(own) + strength

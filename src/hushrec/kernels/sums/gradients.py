@@ -8,7 +8,7 @@ import numba
 import numpy as np
 
 from hushrec.arrays import Bytes, Floats, Ints, Ints32
-from hushrec.kernels.sums.ridge import fit_at_home
+from hushrec.kernels.sums.ridge import fit_user
 
 
 @numba.njit(cache=True)
@@ -16,7 +16,7 @@ def residuals(
     indptr: Ints,
     items: Ints32,
     steps: Bytes,
-    levels: Ints,
+    grid_values: Ints,
     item_offsets: Ints,
     user_offsets: Ints,
     bound: int,
@@ -27,7 +27,7 @@ def residuals(
         indptr: where each user's ratings start, shape (n_users + 1,).
         items: item of each rating, shape (n_ratings,).
         steps: each rating, in steps above the bottom of the scale.
-        levels: rating of each step, in grid steps, shape (n_levels,).
+        grid_values: rating of each step, in grid steps, shape (n_values,).
         item_offsets: shape (n_items,).
         user_offsets: shape (n_users,).
         bound: bound on the absolute residual.
@@ -38,7 +38,7 @@ def residuals(
     entries = np.empty(len(items), dtype=np.int32)
     for user in range(len(indptr) - 1):
         for place in range(indptr[user], indptr[user + 1]):
-            entry = levels[steps[place]] - item_offsets[items[place]] - user_offsets[user]
+            entry = grid_values[steps[place]] - item_offsets[items[place]] - user_offsets[user]
             entries[place] = min(max(entry, -bound), bound)
     return entries
 
@@ -107,14 +107,14 @@ def reference_residuals(
     indptr: Ints,
     items: Ints32,
     steps: Bytes,
-    levels: Ints,
+    grid_values: Ints,
     item_offsets: Ints,
     user_offsets: Ints,
     bound: int,
 ) -> Ints32:
     """The same as ``residuals``, in plain NumPy."""
     users = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    entries = levels[steps] - item_offsets[items] - user_offsets[users]
+    entries = grid_values[steps] - item_offsets[items] - user_offsets[users]
     return np.asarray(np.clip(entries, -bound, bound), dtype=np.int32)
 
 
@@ -148,7 +148,7 @@ def reference_sums(places: Ints32, entries: Ints32, factors: Ints32, n_rows: int
 
 
 @numba.njit(cache=True)
-def home_gradients(
+def ridge_gradients(
     indptr: Ints,
     items: Ints32,
     values: Floats,
@@ -177,25 +177,25 @@ def home_gradients(
     """
     rank = item_factors.shape[1]
     sums = np.zeros(item_factors.shape, dtype=np.int64)
-    normal, inverse, taste = np.empty((rank, rank)), np.empty((rank, rank)), np.empty(rank)
+    normal, inverse, user_vector = np.empty((rank, rank)), np.empty((rank, rank)), np.empty(rank)
     for user in range(len(indptr) - 1):
         start, stop = indptr[user], indptr[user + 1]
         if start == stop:
             continue
-        if not fit_at_home(start, stop, items, values, item_factors, ridge, normal, inverse, taste):
+        if not fit_user(start, stop, items, values, item_factors, ridge, normal, inverse, user_vector):
             continue  # outside floating-point range: this user contributes nothing
         total = 0.0
         for place in range(start, stop):
-            error = min(max(values[place] - np.dot(taste, item_factors[items[place]]), -bound), bound)
+            error = min(max(values[place] - np.dot(user_vector, item_factors[items[place]]), -bound), bound)
             total += error * error
-        norm = np.sqrt(total * np.dot(taste, taste))
+        norm = np.sqrt(total * np.dot(user_vector, user_vector))
         if not np.isfinite(norm):
             continue
         # Scale slightly below the bound, so that floating-point rounding cannot exceed it; then toward zero.
         scale = min(1.0, clip / max(norm, 1e-300)) * (1 - 1e-9) / step
         for place in range(start, stop):
             item = items[place]
-            error = min(max(values[place] - np.dot(taste, item_factors[item]), -bound), bound)
+            error = min(max(values[place] - np.dot(user_vector, item_factors[item]), -bound), bound)
             for f in range(rank):
-                sums[item, f] += np.int64(error * taste[f] * scale)
+                sums[item, f] += np.int64(error * user_vector[f] * scale)
     return sums

@@ -7,7 +7,7 @@ import numba
 import numpy as np
 
 from hushrec.arrays import Floats, Ints, Ints32
-from hushrec.kernels.sums.ridge import fit_at_home
+from hushrec.kernels.sums.ridge import fit_user
 
 __all__ = ["marginal_gradients", "reference_marginal_gradients"]
 
@@ -82,7 +82,7 @@ def _visit(
         start, stop = indptr[person], indptr[person + 1]
         if start == stop or clips[person] <= 0:
             continue
-        if not fit_at_home(start, stop, items, values, item_factors, noise, normal, spread, mean):
+        if not fit_user(start, stop, items, values, item_factors, noise, normal, spread, mean):
             continue
         spread *= noise
         given = np.empty((stop - start, rank))

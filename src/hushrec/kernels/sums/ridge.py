@@ -5,7 +5,7 @@ import numpy as np
 
 from hushrec.arrays import Floats, Ints32
 
-__all__ = ["fit_at_home", "invert"]
+__all__ = ["fit_user", "invert"]
 
 
 @numba.njit(cache=True, nogil=True)
@@ -44,7 +44,7 @@ def invert(matrix: Floats, inverse: Floats) -> bool:
 
 
 @numba.njit(cache=True, nogil=True)
-def fit_at_home(
+def fit_user(
     start: int,
     stop: int,
     items: Ints32,

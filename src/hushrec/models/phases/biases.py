@@ -22,8 +22,8 @@ from hushrec.statistics.query import Query
 from hushrec.statistics.sensitivity import Norm
 
 
-class Averages(NamedTuple):
-    """Released levels: a rating is item_effects + user_effects + residual.
+class Biases(NamedTuple):
+    """Released biases: a rating is item_effects + user_effects + residual.
 
     Attributes:
         item_effects: mean rating of each item, shape (n_items,).
@@ -44,7 +44,7 @@ class Averages(NamedTuple):
     user_counts: Floats
 
 
-class AverageSettings(Frozen):
+class BiasSettings(Frozen):
     """How averages are measured. Widths are fractions of the scale's width: one star of five is 0.25.
 
     Args:
@@ -72,7 +72,7 @@ class AverageSettings(Frozen):
 
     def measure(
         self, ratings: Ratings, budget: Budget, norm: Norm, grant: Grant, *, published: bool
-    ) -> Averages:
+    ) -> Biases:
         """Algorithms 1 and 2 (Friedman, Berkovsky & Kaafar 2016, §4.1).
 
         Published: (Σ r + β G + noise)/(n + β), clamped. Corrected: the posterior mean given the variances of
@@ -90,10 +90,12 @@ class AverageSettings(Frozen):
             found = shrink(noisy["item sums"], noisy["item counts"], ratings.domain.scale.span)
         effects = np.clip(found.mean + items.origin, lo, hi)
         noisy |= {query.name: query.release(grant, sums) for query, sums in people.measure(ratings, effects)}
-        levels = self._levels(noisy, people, published=published)
-        return Averages(effects, found.variance, found.counts, levels.mean, levels.variance, levels.counts)
+        user_biases = self._user_biases(noisy, people, published=published)
+        return Biases(
+            effects, found.variance, found.counts, user_biases.mean, user_biases.variance, user_biases.counts
+        )
 
-    def _levels(self, noisy: Mapping[str, Noisy], people: PeopleSums, *, published: bool) -> ItemEffects:
+    def _user_biases(self, noisy: Mapping[str, Noisy], people: PeopleSums, *, published: bool) -> ItemEffects:
         sums, counts = noisy["user sums"], noisy["user counts"]
         span = people.domain.scale.span
         if not published:
@@ -107,7 +109,7 @@ class AverageSettings(Frozen):
     ) -> tuple[EffectSums, PeopleSums]:
         span, adjacency = domain.scale.span, budget.adjacency
         items = EffectSums(
-            domain, "rating", adjacency, norm, published, clip=span, contribution=1.0, strength=0
+            domain, "rating", adjacency, norm, published, clip=span, contribution_cap=1.0, strength=0
         )
         clip = span if published else self.clip * span
         return items, PeopleSums(domain, adjacency, norm, published, clip)
@@ -125,7 +127,7 @@ def require_rank(rank: int, domain: Domain) -> None:
         raise ConfigError(f"rank = {rank} is more than the {domain.n_items:,} items; set a smaller rank")
 
 
-def average_part(epsilon: float) -> float:
+def bias_share(epsilon: float) -> float:
     """Share of a corrected factorisation's budget for the averages: most of it if noise hides the factors.
 
     Privacy: public.
@@ -133,7 +135,7 @@ def average_part(epsilon: float) -> float:
     return min(max(0.75 / epsilon, 0.15), 0.8)
 
 
-def averages_footprint(domain: Domain, budget: Budget, *, published: bool) -> Footprint:
+def biases_footprint(domain: Domain, budget: Budget, *, published: bool) -> Footprint:
     """Footprint of measuring and shrinking both averages; later phases add to it. Privacy: public."""
     people, items = domain.n_users, domain.n_items
     memory = seconds = 0.0

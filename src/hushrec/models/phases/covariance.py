@@ -10,7 +10,7 @@ from hushrec.arrays import Floats, Floats32
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.estimation import low_rank
-from hushrec.models.phases.item_effects import Baseline
+from hushrec.models.phases.item_effects import ItemEffects
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.bounded import Noisy
 from hushrec.privacy.grant import Grant
@@ -39,7 +39,7 @@ class CovarianceSettings(Frozen):
         clip: B, bound on a centred rating as a fraction of the scale's width: 0.1625, published 0.25.
         strength: β_p, fictitious ratings in a user's mean: 300, published 20.
         offset: added to c in the weights 1/√c (unit ``rating``): 5, published 0.
-        contribution: K, the number of ratings up to which a user counts in full (unit ``user``): 30,
+        contribution_cap: K, the number of ratings up to which a user counts in full (unit ``user``): 30,
             published 1.
         cleaning: ``weighted`` (default), ``shrink`` (published) or ``none``.
         shrinkage: β of the diagonal and of the rest, for ``shrink``.
@@ -51,7 +51,7 @@ class CovarianceSettings(Frozen):
     clip: float | None = Field(default=None, gt=0, le=0.25)
     strength: int | None = Field(default=None, ge=0, le=10**6)
     offset: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    contribution: float | None = Field(default=None, ge=1, allow_inf_nan=False)
+    contribution_cap: float | None = Field(default=None, ge=1, allow_inf_nan=False)
     cleaning: Cleaning | None = None
     shrinkage: tuple[float, float] = (10.0, 100.0)
     threads: int = Field(default=2, ge=1)
@@ -70,7 +70,7 @@ class CovarianceSettings(Frozen):
             published=published,
             clip=chosen(self.clip, 0.1625, 0.25) * domain.scale.span,
             strength=int(chosen(self.strength, 300, 20)),
-            contribution=chosen(self.contribution, 30, 1),
+            contribution_cap=chosen(self.contribution_cap, 30, 1),
             offset=chosen(self.offset, 5, 0),
             threads=self.threads,
         )
@@ -107,7 +107,9 @@ class CovarianceSettings(Frozen):
         """How the matrices are cleaned."""
         return self.cleaning or ("shrink" if published else "weighted")
 
-    def measure(self, sums: CovarianceSums, baseline: Baseline, ratings: Ratings, grant: Grant) -> Matrices:
+    def measure(
+        self, sums: CovarianceSums, baseline: ItemEffects, ratings: Ratings, grant: Grant
+    ) -> Matrices:
         """Covariance and weights of the residuals of the item effects.
 
         Privacy: charged (the events of ``sums``).
@@ -120,16 +122,16 @@ class CovarianceSettings(Frozen):
 
         Privacy: post-processing.
         """
-        n, unit = sums.domain.n_items, sums.domain.scale.unit
-        covariance = low_rank.full(matrices.covariance, n, unit**2)
+        n, star = sums.domain.n_items, sums.domain.scale.star
+        covariance = low_rank.full(matrices.covariance, n, star**2)
         weights = low_rank.full(matrices.weights, n)
         way = self.way(published=sums.published)
         if way == "shrink":
             average = low_rank.shrunk_average(covariance, weights, self.shrinkage)
-            return unit * low_rank.low_rank(average, counts, rank)
+            return star * low_rank.low_rank(average, counts, rank)
         if way == "none":
             average = low_rank.shrunk_average(covariance, weights, (0.0, 0.0))
-            return unit * low_rank.low_rank(average, np.ones(n), rank)
+            return star * low_rank.low_rank(average, np.ones(n), rank)
         weight_sum = max(float(np.trace(weights, dtype=np.float64)), 1e-3)
         variance = max(float(np.trace(covariance, dtype=np.float64)) / weight_sum, 0.0)
         if matrices.weights.sigma:
@@ -138,9 +140,9 @@ class CovarianceSettings(Frozen):
         np.maximum(weights, 1e-3, out=weights)
         # Twice the value for independent products, because those of one user are correlated.
         kappa = 2 * variance**2 * min(1.0, weight_sum / max(float(counts.sum()), 1.0))
-        sigma = matrices.covariance.sigma / unit**2
+        sigma = matrices.covariance.sigma / star**2
         factors = low_rank.weighted_factors(covariance, weights, sigma, kappa, rank)
-        return unit * factors * low_rank.unclipped(variance, sums.clip / unit)
+        return star * factors * low_rank.unclipped(variance, sums.clip / star)
 
     def footprint(self, domain: Domain, rank: int, *, published: bool) -> Footprint:
         """Square matrices of the catalogue, and the cost of cleaning them.

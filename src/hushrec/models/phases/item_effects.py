@@ -19,7 +19,7 @@ from hushrec.statistics.query import Query
 from hushrec.statistics.sensitivity import Norm
 
 
-class Baseline(NamedTuple):
+class ItemEffects(NamedTuple):
     """Released global effects.
 
     Attributes:
@@ -44,7 +44,7 @@ class EffectSettings(Frozen):
     Args:
         clip: bound on a rating minus its user's mean (unit ``user``).
         strength: fictitious ratings at the middle of the scale in a user's own mean (unit ``user``).
-        contribution: K, the number of ratings up to which a user counts in full (unit ``user``); by default
+        contribution_cap: K, number of ratings up to which a user counts in full (unit ``user``); by default
             it grows with ε, because less noise leaves room for more of each user's ratings.
         item_strength: β_m, fictitious ratings at the global mean (published analysis).
 
@@ -53,14 +53,14 @@ class EffectSettings(Frozen):
 
     clip: float = Field(default=0.35, gt=0, le=2, allow_inf_nan=False)
     strength: int = Field(default=20, ge=0, le=10**6)
-    contribution: float | None = Field(default=None, ge=1, allow_inf_nan=False)
+    contribution_cap: float | None = Field(default=None, ge=1, allow_inf_nan=False)
     item_strength: float = Field(default=15.0, ge=0, allow_inf_nan=False)
 
     def sums(
         self, domain: Domain, budget: Budget, norm: Norm, *, published: bool, personal: bool = False
     ) -> EffectSums:
         """The sums that are measured under a budget."""
-        contribution = 1.0 if published else self.contribution or max(15 * budget.epsilon**0.9, 1.0)
+        contribution_cap = 1.0 if published else self.contribution_cap or max(15 * budget.epsilon**0.9, 1.0)
         return EffectSums(
             domain=domain,
             unit=budget.unit,
@@ -68,12 +68,12 @@ class EffectSettings(Frozen):
             norm=norm,
             published=published,
             clip=self.clip * domain.scale.span,
-            contribution=contribution,
+            contribution_cap=contribution_cap,
             strength=self.strength,
             personal=personal,
         )
 
-    def measure(self, sums: EffectSums, measured: Iterable[tuple[Query, Ints]], grant: Grant) -> Baseline:
+    def measure(self, sums: EffectSums, measured: Iterable[tuple[Query, Ints]], grant: Grant) -> ItemEffects:
         """Release the sums, then shrink them to item effects.
 
         Args:
@@ -100,7 +100,7 @@ class EffectSettings(Frozen):
         else:
             residual = item_sums.values.sum() - effects.counts @ (item_effects - origin)
             user_mean = residual / max(effects.counts.sum(), 1.0)
-        return Baseline(
+        return ItemEffects(
             item_effects, effects.variance, effects.counts, float(np.clip(user_mean, -span, span))
         )
 

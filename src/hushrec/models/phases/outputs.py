@@ -10,20 +10,20 @@ import numpy as np
 from hushrec.arrays import Floats, Floats32
 from hushrec.data.domain import Domain
 from hushrec.models.base import Model
-from hushrec.models.phases.biases import Averages
-from hushrec.models.phases.item_effects import Baseline
+from hushrec.models.phases.biases import Biases
+from hushrec.models.phases.item_effects import ItemEffects
 from hushrec.release.artefact import Release
 from hushrec.release.statement import placeholder_statement
 
 USER_VARIANCE = 0.01
-"""Variance of users' levels, in squared widths of the scale."""
+"""Variance of user biases, in squared widths of the scale."""
 LEVEL_NOISE = 0.05
 """Variance of a rating around item effect plus level, in squared widths of the scale."""
 FACTOR_NOISE = 0.044
 """The same, if factors explain part of it."""
 
 
-def factor_release(model: Model, domain: Domain, baseline: Baseline, factors: Floats) -> Release:
+def factor_release(model: Model, domain: Domain, baseline: ItemEffects, factors: Floats) -> Release:
     """A release that predicts by ridge regression on item factors of shape (n_items, rank)."""
     noise = FACTOR_NOISE if factors.shape[1] else LEVEL_NOISE
     constants = {"user_mean": baseline.user_mean, "user_variance": USER_VARIANCE * domain.scale.span**2}
@@ -32,29 +32,29 @@ def factor_release(model: Model, domain: Domain, baseline: Baseline, factors: Fl
 
 
 def people_release(
-    model: Model, domain: Domain, averages: Averages, people: Floats, items: Floats, users: Sequence[str] = ()
+    model: Model, domain: Domain, biases: Biases, people: Floats, items: Floats, users: Sequence[str] = ()
 ) -> Release:
     """A release that lists users: listed users are predicted from their vectors, others fold in.
 
     Args:
         model: the model that makes the release.
         domain: the public domain, with a roster.
-        averages: released levels of items and users.
+        biases: released biases of items and users.
         people, items: factors, shapes (n_users, rank) and (n_items, rank), the former in rating units.
         users: ids of the users, if the domain has no roster.
     """
     # Rotated so that the users' vectors have unit covariance, which is the prior of those who fold in.
-    root = second_moment_root(people.T @ people / max(len(people), 1), domain.scale.unit)
+    root = second_moment_root(people.T @ people / max(len(people), 1), domain.scale.star)
     span = domain.scale.span
-    weights = averages.user_counts + 1e-9
-    user_mean = float(np.average(averages.user_effects, weights=weights)) if len(weights) else 0.0
+    weights = biases.user_counts + 1e-9
+    user_mean = float(np.average(biases.user_effects, weights=weights)) if len(weights) else 0.0
     constants = {"user_mean": user_mean, "user_variance": USER_VARIANCE * span**2}
     tensors = {
         "item_factors": items @ root,
-        "user_effects": averages.user_effects - user_mean,
+        "user_effects": biases.user_effects - user_mean,
         "user_factors": np.linalg.solve(root, people.T).T,
     }
-    baseline = Baseline(averages.item_effects, averages.item_variance, averages.item_counts, user_mean)
+    baseline = ItemEffects(biases.item_effects, biases.item_variance, biases.item_counts, user_mean)
     noise = FACTOR_NOISE if people.shape[1] else LEVEL_NOISE
     names = tuple(users) or domain.users or ()
     if not names:  # nobody rated
@@ -63,7 +63,7 @@ def people_release(
     return _release(model, domain, kind, baseline, noise, constants, tensors, names)
 
 
-def second_moment_root(moment: Floats, unit: float) -> Floats:
+def second_moment_root(moment: Floats, star: float) -> Floats:
     """Cholesky factor of the second moment of the users' factors, which may be singular.
 
     Args:
@@ -72,15 +72,15 @@ def second_moment_root(moment: Floats, unit: float) -> Floats:
     """
     rank = len(moment)
     rounding = 16 * rank * float(np.finfo(np.float64).eps * np.trace(moment))
-    ridge = max(1e-12 * unit**2, rounding)
+    ridge = max(1e-12 * star**2, rounding)
     return np.asarray(np.linalg.cholesky(moment + ridge * np.eye(rank)), dtype=np.float64)
 
 
 def neighbour_release(
     model: Model,
     domain: Domain,
-    baseline: Baseline,
-    neighbours: int,
+    baseline: ItemEffects,
+    n_neighbours: int,
     matrices: Mapping[str, Floats | Floats32],
 ) -> Release:
     """A release that predicts from nearest neighbours; ``matrices`` are factors or packed triangles."""
@@ -88,8 +88,8 @@ def neighbour_release(
     constants = {
         "user_mean": baseline.user_mean,
         "user_variance": USER_VARIANCE * span**2,
-        "level_noise": LEVEL_NOISE * span**2,
-        "neighbours": float(neighbours),
+        "bias_noise": LEVEL_NOISE * span**2,
+        "neighbours": float(n_neighbours),
     }
     kind = "neighbours" if "item_factors" in matrices else "dense neighbours"
     return _release(model, domain, kind, baseline, FACTOR_NOISE, constants, matrices)
@@ -99,7 +99,7 @@ def _release(
     model: Model,
     domain: Domain,
     kind: str,
-    baseline: Baseline,
+    baseline: ItemEffects,
     noise: float,
     constants: Mapping[str, float],
     matrices: Mapping[str, Floats | Floats32],

@@ -154,9 +154,9 @@ class Spent:
 
     Args:
         rho: Σ μ²/2 of Gaussian measurements.
-        pure: Σ ε of Laplace and spherical measurements, and of posterior samples.
+        epsilon_sum: Σ ε of Laplace and spherical measurements, and of posterior samples.
         pure_rho: Σ of the zCDP loss of the same measurements.
-        endless: number of measurements whose loss has no known finite bound.
+        unbounded: number of measurements whose loss has no known finite bound.
         curve: Σ of the Rényi divergences of subsampled measurements, at the orders ``renyi.ORDERS``; empty
             without any.
 
@@ -164,28 +164,30 @@ class Spent:
     """
 
     rho: int = 0
-    pure: int = 0
+    epsilon_sum: int = 0
     pure_rho: int = 0
-    endless: int = 0
+    unbounded: int = 0
     curve: Curve = ()
 
     def __add__(self, other: "Spent") -> "Spent":
         return Spent(
             self.rho + other.rho,
-            self.pure + other.pure,
+            self.epsilon_sum + other.epsilon_sum,
             self.pure_rho + other.pure_rho,
-            self.endless + other.endless,
+            self.unbounded + other.unbounded,
             added(self.curve, other.curve),
         )
 
     def __mul__(self, times: int) -> "Spent":
         curve = tuple(times * loss for loss in self.curve) if times else ()
-        return Spent(self.rho * times, self.pure * times, self.pure_rho * times, self.endless * times, curve)
+        return Spent(
+            self.rho * times, self.epsilon_sum * times, self.pure_rho * times, self.unbounded * times, curve
+        )
 
     @property
     def bounded(self) -> "Spent":
         """The part that has a finite bound."""
-        return replace(self, endless=0)
+        return replace(self, unbounded=0)
 
     def epsilon_units(self, delta: float) -> int:
         """ε at δ in units of 1e-12, rounded up.
@@ -195,7 +197,7 @@ class Spent:
         Raises:
             BudgetError: δ is 0 and Gaussian noise was used, or no finite ε is known.
         """
-        if self.endless:
+        if self.unbounded:
             raise BudgetError(
                 'no finite ε is known for this noise; set analysis="corrected", or make a seeded experiment '
                 "without a ledger"
@@ -203,14 +205,14 @@ class Spent:
         if delta == 0:
             if self.rho or self.curve:
                 raise BudgetError("Gaussian noise has no finite ε at δ = 0; give a δ, or use Laplace noise")
-            return self.pure
+            return self.epsilon_sum
         if self.curve:
-            return min(self.pure + self._smallest(delta)[0], self._smallest(delta, self.pure_rho)[0])
-        return min(self.exact(delta), self.concentrated(delta)) if self.pure else self.exact(delta)
+            return min(self.epsilon_sum + self._smallest(delta)[0], self._smallest(delta, self.pure_rho)[0])
+        return min(self.exact(delta), self.concentrated(delta)) if self.epsilon_sum else self.exact(delta)
 
     def exact(self, delta: float) -> int:
         """Σε + (ε at δ > 0 of Gaussian noise), for losses without a curve, in units of 1e-12, rounded up."""
-        return self.pure + _units(gaussian_epsilon(math.sqrt(2 * _above(self.rho)), delta))
+        return self.epsilon_sum + _units(gaussian_epsilon(math.sqrt(2 * _above(self.rho)), delta))
 
     def concentrated(self, delta: float) -> int:
         """ε at δ > 0 by zCDP, for losses without a curve, in units of 1e-12, rounded up."""
@@ -218,11 +220,11 @@ class Spent:
 
     def epsilon(self, delta: float) -> float:
         """ε at δ, rounded up; infinite for Gaussian noise at δ = 0, and if no finite ε is known."""
-        if self.endless or (delta == 0 and (self.rho or self.curve)):
+        if self.unbounded or (delta == 0 and (self.rho or self.curve)):
             return math.inf
         return fixed_point.shown(self.epsilon_units(delta))
 
-    def deciding(self, delta: float) -> int:
+    def optimal_order(self, delta: float) -> int:
         """The order whose divergence determines ε at δ > 0, for losses with a curve."""
         return self._smallest(delta)[1]
 
@@ -271,12 +273,16 @@ def price(event: Event) -> Spent:
         loss = event.loss
         textbook = min(loss**2 / 2, loss)
         rho = cell_rho(event.symbols, event.exponent) if isinstance(event, Responses) else textbook
-        return Spent(pure=fixed_point.cost(event.cells * loss), pure_rho=fixed_point.cost(event.cells * rho))
+        return Spent(
+            epsilon_sum=fixed_point.cost(event.cells * loss), pure_rho=fixed_point.cost(event.cells * rho)
+        )
     if isinstance(event, Spherical | PosteriorSample):
         if event.sensitivity == math.inf:
-            return Spent(endless=1)
+            return Spent(unbounded=1)
         epsilon = Fraction(event.sensitivity) / Fraction(event.noise)
-        return Spent(pure=fixed_point.cost(epsilon), pure_rho=fixed_point.cost(min(epsilon**2 / 2, epsilon)))
+        return Spent(
+            epsilon_sum=fixed_point.cost(epsilon), pure_rho=fixed_point.cost(min(epsilon**2 / 2, epsilon))
+        )
     raise BudgetError(f"no price is known for a measurement of type {type(event).__name__}")
 
 
@@ -326,7 +332,7 @@ def _laplace_price(epsilon: Fraction) -> Spent:
     above = fixed_point.float_above(epsilon)
     # The sum cancels for small ε, where its error is at most a rounding of its terms; ε²/2 is exact there.
     tight = Fraction(above + math.expm1(-above)) + Fraction(_ROUNDING * above)
-    return Spent(pure=fixed_point.cost(epsilon), pure_rho=fixed_point.cost(min(epsilon**2 / 2, tight)))
+    return Spent(epsilon_sum=fixed_point.cost(epsilon), pure_rho=fixed_point.cost(min(epsilon**2 / 2, tight)))
 
 
 def _crossing(reached: Callable[[float], bool]) -> tuple[float, float]:

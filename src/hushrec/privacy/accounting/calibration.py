@@ -90,12 +90,12 @@ def laplace(name: str, *, epsilon: int, sensitivity: float, step: float, size: i
     _require_unit(name, epsilon)
     scale = sensitivity / (epsilon / fixed_point.PER_ONE)
     return _widened(
-        lambda noise: Laplace(name, sensitivity, noise, step, size), scale, lambda s: s.pure <= epsilon
+        lambda noise: Laplace(name, sensitivity, noise, step, size), scale, lambda s: s.epsilon_sum <= epsilon
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class Part:
     """A Gaussian measurement whose noise is not yet calibrated.
 
     Args:
@@ -125,7 +125,7 @@ class Target:
         return SubsampledGaussian(self.name, self.sensitivity, sigma, self.step, self.size, rate)
 
 
-def gaussians(budget: Budget, targets: Iterable[Target]) -> list[Gaussian | SubsampledGaussian]:
+def gaussians(budget: Budget, targets: Iterable[Part]) -> list[Gaussian | SubsampledGaussian]:
     """Gaussian measurements, also of samples, that together cost at most the budget.
 
     σᵢ = s · Δᵢ · rateᵢ/√partᵢ with the smallest s that fits, found by bisection and rounded up. For small
@@ -148,7 +148,7 @@ def gaussians(budget: Budget, targets: Iterable[Target]) -> list[Gaussian | Subs
 
     def fits(scale: float) -> bool:
         losses = (
-            price(Target("", 1.0, scale * width, 1, 1.0, rate).event(scale * width)) * count
+            price(Part("", 1.0, scale * width, 1, 1.0, rate).event(scale * width)) * count
             for (width, rate), count in kinds.items()
         )
         return sum(losses, Spent()).epsilon_units(budget.delta) <= budget.epsilon_units
@@ -186,7 +186,7 @@ def posterior_sample(
     return _widened(
         lambda noise: PosteriorSample(name, sensitivity, noise, step, size),
         temperature,
-        lambda s: s.pure <= epsilon,
+        lambda s: s.epsilon_sum <= epsilon,
     )
 
 

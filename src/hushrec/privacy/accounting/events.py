@@ -181,8 +181,8 @@ class Spherical:
     size: int
 
     def __post_init__(self) -> None:
-        endless = self.sensitivity == math.inf
-        _check(self.name, 1.0 if endless else self.sensitivity, self.scale, self.step, self.size)
+        unbounded = self.sensitivity == math.inf
+        _check(self.name, 1.0 if unbounded else self.sensitivity, self.scale, self.step, self.size)
 
     @property
     def noise(self) -> float:

@@ -23,7 +23,7 @@ from hushrec.privacy.accounting.events import (
     SubsampledGaussian,
 )
 from hushrec.privacy.accounting.local_events import Responses
-from hushrec.privacy.accounting.weights import Level, levels
+from hushrec.privacy.accounting.weights import Promise, promises
 
 Analysis = Literal["corrected", "published"]
 
@@ -115,7 +115,7 @@ class Plan:
         if self.asked and (self.budget.unit, self.budget.adjacency) != ("user", "add-remove"):
             raise BudgetError(
                 f'{self.model}: personal ε needs unit "user" and adjacency "add-remove"; choose these, or a '
-                "domain without levels"
+                "domain without privacy classes"
             )
         if (self.claimed_epsilon is None) != (self.analysis == "corrected"):
             raise BudgetError(
@@ -144,9 +144,9 @@ class Plan:
         return self.spent.epsilon(self.budget.delta)
 
     @cached_property
-    def levels(self) -> tuple[Level, ...]:
+    def promises(self) -> tuple[Promise, ...]:
         """What each class of people is promised."""
-        return levels(self.events, self.budget.delta, self.asked)
+        return promises(self.events, self.budget.delta, self.asked)
 
     def cost(self, event: Event) -> float:
         """Cost of one measurement, rounded up: ρ for Gaussian noise, ε for any other.
@@ -154,11 +154,11 @@ class Plan:
         For a sample it is D_α/α at the order α that determines the plan's ε; ρ is additive with it.
         """
         loss = price(event)
-        if loss.endless:
+        if loss.unbounded:
             return math.inf
         if loss.curve:
-            return fixed_point.shown(loss.rho_at(self.spent.deciding(self.budget.delta)))
-        return fixed_point.shown(loss.rho or loss.pure)
+            return fixed_point.shown(loss.rho_at(self.spent.optimal_order(self.budget.delta)))
+        return fixed_point.shown(loss.rho or loss.epsilon_sum)
 
     @property
     def condition(self) -> str:
@@ -185,11 +185,11 @@ class Plan:
     def _affordable(self) -> bool:
         return self.spent.epsilon_units(self.budget.delta) <= self.budget.epsilon_units
 
-    def key(self, ledger_id: str, slot: int) -> str:
-        """Idempotency key: SHA-256 of population, plan, code version and release slot, in hex."""
+    def key(self, ledger_id: str, release_index: int) -> str:
+        """Idempotency key: SHA-256 of population, plan, code version and release index, in hex."""
         facts = {
             "ledger": ledger_id,
-            "slot": slot,
+            "release_index": release_index,
             "version": version(),
             "model": self.model,
             "config": self.config,
@@ -214,13 +214,13 @@ class Plan:
             "" if self.claimed_epsilon is None else f"; the paper claims ε = {above(self.claimed_epsilon)}"
         )
         total = f"true ε = {above(self.epsilon)} at δ = {above(self.budget.delta)}{claim}"
-        if self.spent.endless:
+        if self.spent.unbounded:
             total = f"no finite ε is known for this noise{claim}"
         lines = [head, "", *aligned(list(self._rows()), left=2), "", total]
         seeded = self.only_seeded and f"for seeded experiments alone: {self.only_seeded}"
         lines += filter(None, [self.condition, seeded, self.needs and f"{self.model} {self.needs}"])
-        if self.levels:
-            classes = [promise(of.name, of.asked, of.promised, of.weight) for of in self.levels]
+        if self.promises:
+            classes = [promise(of.name, of.asked, of.promised, of.weight) for of in self.promises]
             heads = "class", "asks for", "is promised", "weight"
             lines += ["", "If the ratings say who asks for what:", "", *aligned([heads, *classes], left=2)]
         return "\n".join(lines)

@@ -26,7 +26,7 @@ GRID = 2**16
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class Promise:
     """The promise to one privacy class of users.
 
     Attributes:
@@ -102,7 +102,9 @@ def promised(events: tuple[Event, ...], delta: float, weight: float) -> float:
     return _spent(events, round(weight * GRID)).epsilon(delta) if weight else 0.0
 
 
-def levels(events: tuple[Event, ...], delta: float, asked: Mapping[str, float] | None) -> tuple[Level, ...]:
+def promises(
+    events: tuple[Event, ...], delta: float, asked: Mapping[str, float] | None
+) -> tuple[Promise, ...]:
     """What a plan promises each privacy class of users.
 
     Args:
@@ -116,13 +118,13 @@ def levels(events: tuple[Event, ...], delta: float, asked: Mapping[str, float] |
     for name, epsilon in (asked or {}).items():
         part = weight(events, delta, epsilon)
         # The loss is at most the ε asked for; only rounding up its decimals could exceed it.
-        found.append(Level(name, float(epsilon), part, min(float(epsilon), promised(events, delta, part))))
+        found.append(Promise(name, float(epsilon), part, min(float(epsilon), promised(events, delta, part))))
     return tuple(found)
 
 
 def _fits(events: tuple[Event, ...], delta: float, part: int, allowed: int) -> bool:
     spent = _spent(events, part)
-    return not spent.endless and spent.epsilon_units(delta) <= allowed
+    return not spent.unbounded and spent.epsilon_units(delta) <= allowed
 
 
 @lru_cache(maxsize=2**16)

@@ -4,8 +4,8 @@ Why a resumed fit has the same guarantee as an uninterrupted one:
 
 1. Noise keys are HMAC(master key, commitment, measurement). A repeated measurement gives the same bits, so
    there is no second noise to compare with the first.
-2. The commitment binds ratings, plan, ledger, slot and version, and is part of every key. So other ratings
-   never get the same noise. The ledger's record of the charge holds the commitment too, and no other ledger
+2. The commitment binds ratings, plan, ledger, release index and version, and is part of every key. So other
+   ratings never get the same noise. The ledger's record of the charge holds the commitment too, and no other ledger
    accepts it.
 3. A released value is on disk before anything is computed from it, and every later run gets this value.
 4. The ledger accepts one artefact per charge: of two runs, or two copies of the folder, only one publishes.
@@ -166,7 +166,7 @@ class Checkpoint:
         """
         return self.key(name, "model")
 
-    def keep(self, name: str, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Fact]) -> None:
+    def save_state(self, name: str, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Fact]) -> None:
         """Store a state on disk atomically, replacing the one of that name.
 
         Args:
@@ -190,7 +190,7 @@ class Checkpoint:
             self._folder.publish(draft.name)
         failpoint("after-keep")
 
-    def recall(self, name: str) -> State | None:
+    def load_state(self, name: str) -> State | None:
         """The state stored under a name; None if there is none.
 
         Raises:

@@ -11,7 +11,7 @@ from hushrec.privacy.checkpoint.checkpoint import Checkpoint, Fact
 _PREFIX = "released: "  # keeps them apart from a model's own states
 
 
-def keep(checkpoint: Checkpoint, noisy: Noisy | NoisyMatrix) -> None:
+def save(checkpoint: Checkpoint, noisy: Noisy | NoisyMatrix) -> None:
     """Store a released value on disk.
 
     Privacy: the value is public; its folder is private.
@@ -22,15 +22,15 @@ def keep(checkpoint: Checkpoint, noisy: Noisy | NoisyMatrix) -> None:
         rows, columns = noisy.shape
         arrays |= {"indptr": noisy.indptr, "columns": noisy.columns}
         facts |= {"rows": rows, "columns": columns}
-    checkpoint.keep(_PREFIX + noisy.name, arrays, facts)
+    checkpoint.save_state(_PREFIX + noisy.name, arrays, facts)
 
 
-def recall(checkpoint: Checkpoint, event: Event) -> Noisy | NoisyMatrix | None:
+def load(checkpoint: Checkpoint, event: Event) -> Noisy | NoisyMatrix | None:
     """The value that was released for an event, or None if it is not on disk.
 
     Privacy: charged (``event``).
     """
-    state = checkpoint.recall(_PREFIX + event.name)
+    state = checkpoint.load_state(_PREFIX + event.name)
     if state is None:
         return None
     arrays, facts = state.arrays, state.facts

@@ -27,29 +27,29 @@ def commitment(entropy: Entropy | None, ledger: str) -> str:
     return entropy.commitment_to(ledger) if isinstance(entropy, Checkpoint) else ""
 
 
-def finished(history: History, plan: Plan, slot: int | None, checkpoint: str) -> Charge | None:
+def finished(history: History, plan: Plan, release_index: int | None, checkpoint: str) -> Charge | None:
     """The finished charge of a plan, whose artefact is stored; None if there is none.
 
     Args:
         history: history of the ledger.
         plan: what was measured.
-        slot: the release slot; None for the slot of the checkpoint's charge.
+        release_index: the release index; None for that of the checkpoint's charge.
         checkpoint: the commitment; empty for none.
 
     Privacy: public.
     """
-    charge = history.under(checkpoint) if slot is None else history.latest(slot)
-    answers = charge and charge.finished and charge.key == plan.key(history.id, charge.slot)
+    charge = history.under(checkpoint) if release_index is None else history.latest(release_index)
+    answers = charge and charge.finished and charge.key == plan.key(history.id, charge.release_index)
     return charge if answers else None
 
 
-def resumed(session: Session, plan: Plan, slot: int | None, checkpoint: str) -> Charge | None:
+def resume(session: Session, plan: Plan, release_index: int | None, checkpoint: str) -> Charge | None:
     """The open charge of a checkpoint. It may be used until its artefact is stored.
 
     Args:
         session: a transaction on the ledger.
         plan: what will be measured.
-        slot: the release slot; None for any.
+        release_index: the release index; None for any.
         checkpoint: the commitment; empty for none.
 
     Returns:
@@ -57,7 +57,7 @@ def resumed(session: Session, plan: Plan, slot: int | None, checkpoint: str) -> 
 
     Raises:
         GrantError: The charge's artefact is stored already.
-        CheckpointError: The charge was burnt, or is for another plan or slot.
+        CheckpointError: The charge was forfeited, or is for another plan or release index.
 
     Privacy: public.
     """
@@ -65,26 +65,28 @@ def resumed(session: Session, plan: Plan, slot: int | None, checkpoint: str) -> 
     if charge is None:
         return None
     if charge.finished:
-        raise _finished(charge.slot)
-    if charge.state == "burnt":
+        raise _finished(charge.release_index)
+    if charge.state == "forfeited":
         raise CheckpointError(
-            "the charge of this checkpoint is burnt, because its slot was charged again; delete the "
+            "the charge of this checkpoint is forfeited, as its release index was charged again; delete the "
             "checkpoint's folder, and fit again"
         )
-    if slot not in (None, charge.slot) or charge.key != plan.key(session.history.id, charge.slot):
-        raise CheckpointError("this checkpoint was charged for another plan or slot; resume with those")
+    if release_index not in (None, charge.release_index) or charge.key != plan.key(
+        session.history.id, charge.release_index
+    ):
+        raise CheckpointError("this checkpoint is for another plan or release index; resume with those")
     return charge
 
 
-def entered(
-    session: Session, plan: Plan, slot: int | None, caveat: str, checkpoint: str, *, bounded: bool
+def book(
+    session: Session, plan: Plan, release_index: int | None, caveat: str, checkpoint: str, *, bounded: bool
 ) -> Charge:
     """Book every measurement of a plan as an entry of its own.
 
     Args:
         session: a transaction on the ledger.
         plan: what will be measured.
-        slot: the release slot; None for the next free one.
+        release_index: the release index; None for the next free one.
         caveat: why its release claims no ε; empty if it does.
         checkpoint: commitment of the checkpoint that may resume under this charge; empty for none.
         bounded: whether the total ignores losses without a known bound. Only a ledger in memory does, because
@@ -92,37 +94,37 @@ def entered(
 
     Raises:
         BudgetExceeded: The ledger has less left than the plan costs.
-        BudgetError: The slot is beyond the horizon.
-        GrantError: The slot holds a finished release.
+        BudgetError: The release index is not below ``max_releases``.
+        GrantError: The release index holds a finished release.
 
     Privacy: charged (every event of the plan).
     """
     history = session.history
-    if slot is None:
-        slot = history.free_slot()
-    elif held := history.latest(slot):
+    if release_index is None:
+        release_index = history.free_index()
+    elif held := history.latest(release_index):
         if held.finished:
-            raise _finished(slot)
-        session.append(kind="burnt", charge=held.number)
+            raise _finished(release_index)
+        session.append(kind="forfeited", charge=held.number)
     spent = history.spent + plan.spent
     route = history.route if history.charges else chosen(plan.spent.bounded, history.total)
     requested = counted(spent.bounded if bounded else spent, route, history.total.delta)
     if requested > history.total.epsilon_units:
         raise BudgetExceeded(fixed_point.shown(requested), history.remaining, history.total.unit)
-    if not 0 <= slot < history.horizon:
+    if not 0 <= release_index < history.max_releases:
         raise BudgetError(
-            f"slot {slot} is beyond the horizon of {history.horizon} releases; name an unfinished slot "
-            "to charge it again, or let the ledger's owner extend the horizon"
+            f"release index {release_index} is not below this ledger's {history.max_releases} releases; name "
+            "an unfinished one to charge it again, or let the ledger's owner raise max_releases"
         )
-    number, key = history.head.seq + 1, plan.key(history.id, slot)
-    charge = Charge(number, slot, key, plan.model, plan.domain_digest, checkpoint=checkpoint)
+    number, key = history.head.seq + 1, plan.key(history.id, release_index)
+    charge = Charge(number, release_index, key, plan.model, plan.domain_digest, checkpoint=checkpoint)
     for event in plan.events:
         first = {} if history.charges else {"route": route}
         session.append(**booking(charge, caveat, event), **first)
     return history.charges[number]
 
 
-def stamp(session: Session, charge: Charge, file: str | None, size: int) -> dict[str, Any]:
+def ledger_reference(session: Session, charge: Charge, file: str | None, size: int) -> dict[str, Any]:
     """What a release says about its ledger: its state when the charge was booked, as JSON values.
 
     Args:
@@ -140,14 +142,14 @@ def stamp(session: Session, charge: Charge, file: str | None, size: int) -> dict
         "file": file,
         "seq": head.seq,
         "head": head.hash,
-        "slot": charge.slot,
-        "horizon": history.horizon,
+        "release_index": charge.release_index,
+        "max_releases": history.max_releases,
         "domain": charge.domain,
     }
 
 
-def _finished(slot: int) -> GrantError:
+def _finished(release_index: int) -> GrantError:
     return GrantError(
-        f"slot {slot} holds a finished release; get its bytes with stored(plan, {slot}), or use the next "
-        "slot for a new release"
+        f"release {release_index} is finished; get its bytes with stored(plan, {release_index}), or use the "
+        "next release index for a new one"
     )

@@ -21,12 +21,12 @@ from hushrec.privacy.accounting.events import Event, SubsampledGaussian
 from hushrec.privacy.accounting.renyi import ORDERS, Curve
 from hushrec.privacy.ledger.routes import ROUTES, counted
 
-State = Literal["charged", "sampled", "published", "burnt"]
+State = Literal["charged", "sampled", "published", "forfeited"]
 
 _NEXT: dict[str, tuple[State, ...]] = {
     "sampled": ("charged",),
     "published": ("sampled",),
-    "burnt": ("charged", "sampled"),
+    "forfeited": ("charged", "sampled"),
 }
 """The states from which a charge may enter each state."""
 
@@ -48,10 +48,10 @@ class Charge:
 
     Args:
         number: ``seq`` of its first entry.
-        slot: its release slot.
+        release_index: its release index.
         key: idempotency key of its plan.
         model: name of its model.
-        state: charged → sampled → published | burnt; a charge is never refunded.
+        state: charged → sampled → published | forfeited; a charge is never refunded.
         sha256: digest of the stored artefact, hex; empty before it is sampled.
         domain: digest of its public domain.
         checkpoint: commitment of the checkpoint that may resume under it, hex; empty without one.
@@ -60,7 +60,7 @@ class Charge:
     """
 
     number: int
-    slot: int
+    release_index: int
     key: str
     model: str
     domain: str
@@ -79,7 +79,7 @@ class Entry:
     """One booked measurement, as the ledger shows it.
 
     ``sigma`` is the standard deviation of the noise; ``rate`` is the probability that each person takes part.
-    The three costs and the ``curve`` are in units of 1e-12, as in ``Spent``; ``endless`` is 1 if no finite
+    The three costs and the ``curve`` are in units of 1e-12, as in ``Spent``; ``unbounded`` is 1 if no finite
     cost is known. ``state`` is the state of its charge. ``caveat`` says why its release claims no ε, if so:
     with a known seed, for example, anyone can subtract the noise.
 
@@ -88,7 +88,7 @@ class Entry:
 
     seq: int
     charge: int
-    slot: int
+    release_index: int
     key: str
     model: str
     caveat: str
@@ -99,17 +99,17 @@ class Entry:
     step: float
     size: int
     rho: int
-    pure: int
+    epsilon_sum: int
     pure_rho: int
     state: State
-    endless: int = 0
+    unbounded: int = 0
     rate: float = 1.0
     curve: Curve = ()
 
     @property
     def spent(self) -> Spent:
         """What it costs."""
-        return Spent(self.rho, self.pure, self.pure_rho, self.endless, self.curve)
+        return Spent(self.rho, self.epsilon_sum, self.pure_rho, self.unbounded, self.curve)
 
 
 def booking(charge: Charge, caveat: str, event: Event) -> dict[str, Any]:
@@ -121,39 +121,44 @@ def booking(charge: Charge, caveat: str, event: Event) -> dict[str, Any]:
     facts = {
         "kind": "charged",
         "charge": charge.number,
-        "slot": charge.slot,
+        "release_index": charge.release_index,
         "key": charge.key,
         "model": charge.model,
         "domain": charge.domain,
         "caveat": caveat,
         "measurement": event.name,
         "mechanism": event.mechanism,
-        "sensitivity": None if loss.endless else float(event.sensitivity),
+        "sensitivity": None if loss.unbounded else float(event.sensitivity),
         "sigma": float(event.deviation),
         "step": float(event.step),
         "size": int(event.size),
         "rho": loss.rho,
-        "pure": loss.pure,
+        "epsilon_sum": loss.epsilon_sum,
         "pure_rho": loss.pure_rho,
     }
     if isinstance(event, SubsampledGaussian):
         facts |= {"rate": float(event.rate), "curve": list(loss.curve)}
     if charge.checkpoint:
         facts["checkpoint"] = charge.checkpoint
-    return facts | {"endless": loss.endless} if loss.endless else facts
+    return facts | {"unbounded": loss.unbounded} if loss.unbounded else facts
 
 
-def opening(total: Budget, horizon: int) -> dict[str, Any]:
+def opening(total: Budget, max_releases: int) -> dict[str, Any]:
     """Build the first record of a ledger.
 
     Raises:
-        BudgetError: The horizon is below 1.
+        BudgetError: ``max_releases`` is below 1.
 
     Privacy: public.
     """
-    if horizon < 1:
-        raise BudgetError("the horizon must be at least one release")
-    return {"kind": "opened", "id": secrets.token_hex(16), "total": total.model_dump(), "horizon": horizon}
+    if max_releases < 1:
+        raise BudgetError("max_releases must be at least 1")
+    return {
+        "kind": "opened",
+        "id": secrets.token_hex(16),
+        "total": total.model_dump(),
+        "max_releases": max_releases,
+    }
 
 
 class History:
@@ -162,7 +167,7 @@ class History:
     Attributes:
         id: the population's identifier; empty before the first record.
         total: the owner's budget.
-        horizon: number of release slots.
+        max_releases: number of release indexs.
         spent: sum of all charges.
         route: how the total is counted, fixed by the first charge; empty before it.
         charges: every charge by number.
@@ -171,7 +176,7 @@ class History:
     """
 
     def __init__(self) -> None:
-        self.id, self.horizon, self.spent, self.route = "", 0, Spent(), ""
+        self.id, self.max_releases, self.spent, self.route = "", 0, Spent(), ""
         self.total: Budget
         self.charges: dict[int, Charge] = {}
         self._measurements: list[tuple[int, dict[str, Any]]] = []
@@ -191,7 +196,7 @@ class History:
     @property
     def remaining(self) -> float:
         """Unspent ε of the total, at the ledger's δ, rounded down."""
-        if self.spent.endless:
+        if self.spent.unbounded:
             return 0.0
         return fixed_point.float_below(
             Fraction(self.total.epsilon_units - self.spent_epsilon, fixed_point.PER_ONE)
@@ -212,25 +217,27 @@ class History:
         return Head(seq, self._hashes[seq].hex())
 
     def under(self, checkpoint: str) -> Charge | None:
-        """The charge under which a checkpoint resumes, by its commitment; it may be burnt."""
+        """The charge under which a checkpoint resumes, by its commitment; it may be forfeited."""
         return next((c for c in self.charges.values() if checkpoint and c.checkpoint == checkpoint), None)
 
-    def latest(self, slot: int) -> Charge | None:
-        """The slot's last charge, ignoring burnt ones."""
-        live = [c for c in self.charges.values() if c.slot == slot and c.state != "burnt"]
+    def latest(self, release_index: int) -> Charge | None:
+        """The last charge of a release index, ignoring forfeited ones."""
+        live = [
+            c for c in self.charges.values() if c.release_index == release_index and c.state != "forfeited"
+        ]
         return live[-1] if live else None
 
-    def free_slot(self) -> int:
-        """The first slot that no charge holds."""
-        taken = {charge.slot for charge in self.charges.values() if charge.state != "burnt"}
-        return next(slot for slot in range(len(taken) + 1) if slot not in taken)
+    def free_index(self) -> int:
+        """The first release index that no charge holds."""
+        taken = {charge.release_index for charge in self.charges.values() if charge.state != "forfeited"}
+        return next(release_index for release_index in range(len(taken) + 1) if release_index not in taken)
 
     def entries(self) -> Iterator[Entry]:
         """Every booked measurement, in order."""
         for seq, facts in self._measurements:
             charge = self.charges[facts["charge"]]
             shown = {name: value for name, value in facts.items() if name in Entry.__dataclass_fields__}
-            if facts.get("endless"):
+            if facts.get("unbounded"):
                 shown["sensitivity"] = math.inf
             shown |= {"seq": seq, "state": charge.state, "curve": tuple(facts.get("curve", ()))}
             yield Entry(**shown)
@@ -269,13 +276,13 @@ class History:
         kind, seq = facts["kind"], len(self._hashes)
         if kind in ("opened", "extended"):
             self.id = facts.get("id", self.id)
-            self.total, self.horizon = Budget(**facts["total"]), facts["horizon"]
+            self.total, self.max_releases = Budget(**facts["total"]), facts["max_releases"]
         elif kind == "charged":
             number = facts["charge"]
             if not self.charges:
                 self.route = _route(facts)
             if number == seq:
-                about = facts["slot"], facts["key"], facts["model"], facts["domain"]
+                about = facts["release_index"], facts["key"], facts["model"], facts["domain"]
                 self.charges[number] = Charge(number, *about, checkpoint=facts.get("checkpoint", ""))
             self.spent += _spent(facts)
             self._measurements.append((seq, facts))
@@ -303,4 +310,4 @@ def _spent(facts: dict[str, Any]) -> Spent:
         raise LedgerDamaged(
             "the ledger holds divergences at orders that this version does not know; upgrade hushrec"
         )
-    return Spent(facts["rho"], facts["pure"], facts["pure_rho"], facts.get("endless", 0), curve)
+    return Spent(facts["rho"], facts["epsilon_sum"], facts["pure_rho"], facts.get("unbounded", 0), curve)

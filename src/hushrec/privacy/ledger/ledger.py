@@ -21,7 +21,7 @@ from hushrec.privacy.failpoints import failpoint
 from hushrec.privacy.grant import SEAL, Grant, sampler
 from hushrec.privacy.ledger import surroundings, witnesses
 from hushrec.privacy.ledger.caveats import conditional, inherited
-from hushrec.privacy.ledger.charging import commitment, entered, finished, resumed, stamp
+from hushrec.privacy.ledger.charging import book, commitment, finished, ledger_reference, resume
 from hushrec.privacy.ledger.history import Charge, Entry, Head, History, opening
 from hushrec.privacy.ledger.routes import spelled
 from hushrec.privacy.ledger.sqlite import Session, Store
@@ -49,14 +49,14 @@ class Ledger:
 
     @classmethod
     def create(
-        cls, path: str | os.PathLike[str], total: Budget, horizon: int = 1, *, domain: str | None = None
+        cls, path: str | os.PathLike[str], total: Budget, max_releases: int = 1, *, domain: str | None = None
     ) -> "Ledger":
         """Create a population's ledger. Do this once; nothing else creates one.
 
         Args:
             path: a file that does not exist, on a local disk. Only its owner may read it (0600).
             total: what the population may lose over all releases.
-            horizon: largest number of releases.
+            max_releases: largest number of releases.
             domain: ``Domain.digest`` of what will be charged. Without it hushrec cannot tell whether ledgers
                 and releases in the same folder are of the same people. A ``LedgerWarning`` then names them,
                 and the first charge is refused if they are.
@@ -66,7 +66,7 @@ class Ledger:
             LedgerMissing: A release in the folder names a ledger of this file name, which was lost.
         """
         where = Path(path).resolve()
-        first = opening(total, horizon)
+        first = opening(total, max_releases)
         surroundings.require_startable(where, total, domain)
         if domain is None and (beside := surroundings.beside(where)):
             warnings.warn(
@@ -97,10 +97,10 @@ class Ledger:
         return cls(store)
 
     @classmethod
-    def ephemeral(cls, total: Budget, horizon: int = 1_000_000) -> "Ledger":
+    def ephemeral(cls, total: Budget, max_releases: int = 1_000_000) -> "Ledger":
         """A ledger in memory, for experiments. It is not kept, so its releases claim nothing."""
         store = Store(None)
-        store.fill(opening(total, horizon))
+        store.fill(opening(total, max_releases))
         return cls(store)
 
     @property
@@ -110,10 +110,10 @@ class Ledger:
             return session.history.total
 
     @property
-    def horizon(self) -> int:
-        """Number of release slots."""
+    def max_releases(self) -> int:
+        """Number of release indexs."""
         with self._reading() as session:
-            return session.history.horizon
+            return session.history.max_releases
 
     @property
     def spent(self) -> Spent:
@@ -144,29 +144,29 @@ class Ledger:
         with self._reading() as session:
             return tuple(session.history.entries())
 
-    def stored(self, plan: Plan, slot: int | None, entropy: Entropy | None = None) -> bytes | None:
-        """The stored artefact of this plan in this slot, byte for byte; None if there is none.
+    def stored(self, plan: Plan, release_index: int | None, entropy: Entropy | None = None) -> bytes | None:
+        """The stored artefact of this plan under this release index, byte for byte; None if there is none.
 
         Args:
             plan: what was measured.
-            slot: the release slot; None for the slot of the checkpoint's charge.
+            release_index: the release index; None for that of the checkpoint's charge.
             entropy: the checkpoint, if the noise came from one.
 
         Raises:
             LedgerDamaged: The bytes differ from those that were stored.
         """
         with self._reading() as session:
-            charge = finished(session.history, plan, slot, commitment(entropy, self.id))
-            return None if charge is None else session.kept(charge)
+            charge = finished(session.history, plan, release_index, commitment(entropy, self.id))
+            return None if charge is None else session.artefact(charge)
 
-    def handed_out(self, plan: Plan, slot: int | None, entropy: Entropy | None = None) -> None:
+    def handed_out(self, plan: Plan, release_index: int | None, entropy: Entropy | None = None) -> None:
         """Record that the artefact that ``stored`` returned was published, unless this is recorded already.
 
         A fit that was killed after storing its artefact has not recorded this.
 
         Args:
             plan: what was measured.
-            slot: as for ``stored``.
+            release_index: as for ``stored``.
             entropy: as for ``stored``.
 
         Raises:
@@ -174,24 +174,24 @@ class Ledger:
         """
         mark = commitment(entropy, self.id)
         with self._reading() as session:
-            charge = finished(session.history, plan, slot, mark)
+            charge = finished(session.history, plan, release_index, mark)
         if charge is None or charge.state == "published":
             return
         with self._writing() as session:
-            charge = finished(session.history, plan, slot, mark)
+            charge = finished(session.history, plan, release_index, mark)
             if charge is not None and charge.state == "sampled":
                 session.append(kind="published", charge=charge.number)
 
-    def charge(self, plan: Plan, slot: int | None = None, entropy: Entropy | None = None) -> Grant:
+    def charge(self, plan: Plan, release_index: int | None = None, entropy: Entropy | None = None) -> Grant:
         """Charge a plan durably, and return the right to make its measurements.
 
-        If a slot holds an unfinished charge, for example after a crash, that charge is burnt and the slot is
+        If an index holds an unfinished charge, for example after a crash, that is forfeited and the index is
         charged again: noise is never drawn twice under one charge. A checkpoint draws the same noise again,
         so its own unfinished charge is granted again at no extra cost.
 
         Args:
             plan: what will be measured.
-            slot: the release slot, 0 ≤ slot < horizon; None for the next free one, or the checkpoint's.
+            release_index: from 0 to below ``max_releases``; None for the next free one, or the checkpoint's.
             entropy: source of the noise; by default the operating system. A checkpoint must already be bound
                 to its fit and to this ledger.
 
@@ -200,14 +200,14 @@ class Ledger:
 
         Raises:
             BudgetExceeded: The ledger has less left than the plan costs; nothing was charged.
-            BudgetError: Unit, adjacency, δ or slot does not fit this ledger, or the plan is only for seeded
-                experiments; nothing was charged.
-            GrantError: The slot holds a finished release; nothing was charged.
+            BudgetError: Unit, adjacency, δ or release index does not fit this ledger, or the plan is only for
+                seeded experiments; nothing was charged.
+            GrantError: The release index holds a finished release; nothing was charged.
             LedgerError: This would be the ledger's first charge for a domain that another ledger in the
                 folder, or a release of another ledger, was charged for; nothing was charged. Seeded charges
                 claim nothing and are not refused.
-            CheckpointError: The checkpoint's charge is burnt, or it is bound to another ledger; nothing was
-                charged.
+            CheckpointError: The checkpoint's charge is forfeited, or it is bound to another ledger; nothing
+                was charged.
             LedgerError: The ledger is not reliable, or could not be written; nothing is granted.
 
         Privacy: charged (every event of the plan).
@@ -225,10 +225,10 @@ class Ledger:
             if self.path and not caveat and not history.covers(plan.domain_digest):
                 surroundings.require_alone(self.path, plan.domain_digest, history.total)
             caveat = conditional(caveat, plan, [*history.entries()])
-            charge = resumed(session, plan, slot, mark) or entered(
-                session, plan, slot, caveat, mark, bounded=not self.path
+            charge = resume(session, plan, release_index, mark) or book(
+                session, plan, release_index, caveat, mark, bounded=not self.path
             )
-            about = stamp(session, charge, self.path.name if self.path else None, len(plan.events))
+            about = ledger_reference(session, charge, self.path.name if self.path else None, len(plan.events))
             failpoint("inside-charge")
         failpoint("after-charge")
         return Grant(
@@ -242,16 +242,16 @@ class Ledger:
         )
 
     def sampled(self, grant: Grant, artefact: bytes) -> None:
-        """Store the artefact made with a grant; from now on its slot returns these bytes.
+        """Store the artefact made with a grant; from now on its release index returns these bytes.
 
         Raises:
-            GrantError: The grant is not this ledger's, or was burnt or stored before.
+            GrantError: The grant is not this ledger's, or was forfeited or stored before.
             LedgerError: The ledger could not be written.
         """
         grant.close()
         with self._writing() as session:
             charge = self._of(grant, session, "charged")
-            session.keep(charge.number, artefact)
+            session.save_artefact(charge.number, artefact)
             digest = hashlib.sha256(artefact).hexdigest()
             session.append(kind="sampled", charge=charge.number, sha256=digest, size=len(artefact))
             failpoint("inside-store")
@@ -268,32 +268,32 @@ class Ledger:
             session.append(kind="published", charge=self._of(grant, session, "sampled").number)
         failpoint("after-publish")
 
-    def burn(self, grant: Grant) -> None:
-        """Burn a charge: it stays spent, and its slot may be charged again.
+    def forfeit(self, grant: Grant) -> None:
+        """Forfeit a charge: it stays spent, and its release index may be charged again.
 
         Raises:
-            GrantError: The grant is not this ledger's, or was published or burnt before.
+            GrantError: The grant is not this ledger's, or was published or forfeited before.
             LedgerError: The ledger could not be written.
         """
         grant.close()
         with self._writing() as session:
-            session.append(kind="burnt", charge=self._of(grant, session, "charged", "sampled").number)
+            session.append(kind="forfeited", charge=self._of(grant, session, "charged", "sampled").number)
 
-    def extend(self, total: Budget, horizon: int | None = None) -> None:
-        """Record the owner's decision to raise the total or the horizon.
+    def extend(self, total: Budget, max_releases: int | None = None) -> None:
+        """Record the owner's decision to raise the total or ``max_releases``.
 
         Raises:
-            BudgetError: Unit, adjacency or δ differs, or the total or the horizon would shrink.
+            BudgetError: Unit, adjacency or δ differs, or the total or ``max_releases`` would shrink.
             LedgerError: The ledger could not be written.
         """
         with self._writing() as session:
             history = session.history
-            horizon = history.horizon if horizon is None else horizon
+            max_releases = history.max_releases if max_releases is None else max_releases
             if _kind(total) != _kind(history.total):
-                raise BudgetError("a ledger keeps its unit, adjacency and δ; only ε and the horizon may grow")
-            if total.epsilon_units < history.total.epsilon_units or horizon < history.horizon:
-                raise BudgetError("a ledger's ε and horizon may grow, not shrink")
-            session.append(kind="extended", total=total.model_dump(), horizon=horizon)
+                raise BudgetError("a ledger keeps unit, adjacency and δ; only ε and max_releases may grow")
+            if total.epsilon_units < history.total.epsilon_units or max_releases < history.max_releases:
+                raise BudgetError("a ledger's ε and max_releases may grow, not shrink")
+            session.append(kind="extended", total=total.model_dump(), max_releases=max_releases)
 
     def _of(self, grant: Grant, session: Session, *states: str) -> Charge:
         charge = session.history.charges.get(grant.charge)
@@ -310,7 +310,7 @@ class Ledger:
 
     @contextmanager
     def _reading(self) -> Iterator[Session]:
-        beside = self._anchors()
+        beside = self._witnesses()
         with self._store.reading() as session:
             self._compare(session.history, beside)
             yield session
@@ -318,17 +318,17 @@ class Ledger:
 
     @contextmanager
     def _writing(self) -> Iterator[Session]:
-        beside = self._anchors()
+        beside = self._witnesses()
         with self._store.writing() as session:
             self._compare(session.history, beside)
             yield session
         self._seen = session.history.head
 
-    def _anchors(self) -> list[witnesses.Anchor]:
+    def _witnesses(self) -> list[witnesses.Witness]:
         # Read before the history: a release that appears in between names a record that will be there.
         return witnesses.beside(self.path) if self.path else []
 
-    def _compare(self, history: History, beside: list[witnesses.Anchor]) -> None:
+    def _compare(self, history: History, beside: list[witnesses.Witness]) -> None:
         """Refuse a history that lacks a record that a release, or this process, has seen."""
         witnesses.require_known(beside, self.path, history)
         if self._seen and not history.holds(self._seen):

@@ -41,7 +41,7 @@ def chosen(first: Spent, total: Budget) -> str:
     Privacy: public.
     """
     allowed, delta = total.epsilon_units, total.delta
-    if delta == 0 or not (first.curve or first.pure):
+    if delta == 0 or not (first.curve or first.epsilon_sum):
         return EXACT
     if first.curve:
         room = {o: Fraction(allowed - conversion(o, delta), _divergence(first, o)) for o in ORDERS}
@@ -58,7 +58,7 @@ def settled(spent: Spent, route: str) -> bool:
     """
     if route.isdigit():
         return True
-    return not spent.curve and (route == CONCENTRATED or not (spent.pure and spent.rho))
+    return not spent.curve and (route == CONCENTRATED or not (spent.epsilon_sum and spent.rho))
 
 
 def counted(spent: Spent, route: str, delta: float) -> int:
@@ -69,7 +69,7 @@ def counted(spent: Spent, route: str, delta: float) -> int:
 
     Privacy: public.
     """
-    if delta == 0 or spent.endless or spent == Spent() or not settled(spent, route):
+    if delta == 0 or spent.unbounded or spent == Spent() or not settled(spent, route):
         return spent.epsilon_units(delta)
     return _along(spent, route, delta)
 

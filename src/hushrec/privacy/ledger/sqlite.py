@@ -32,7 +32,7 @@ CREATE TABLE account (
     seq INTEGER NOT NULL,
     head BLOB NOT NULL,
     rho INTEGER NOT NULL,
-    pure INTEGER NOT NULL,
+    epsilon_sum INTEGER NOT NULL,
     pure_rho INTEGER NOT NULL,
     spent_epsilon INTEGER NOT NULL CHECK (spent_epsilon >= 0),
     total_epsilon INTEGER NOT NULL,
@@ -46,8 +46,8 @@ CREATE TRIGGER artefact_update BEFORE UPDATE ON artefact BEGIN SELECT RAISE(ABOR
 CREATE TRIGGER artefact_delete BEFORE DELETE ON artefact BEGIN SELECT RAISE(ABORT, 'append-only'); END;
 CREATE TRIGGER account_delete BEFORE DELETE ON account BEGIN SELECT RAISE(ABORT, 'append-only'); END;
 CREATE TRIGGER account_shrink BEFORE UPDATE ON account
-    WHEN NEW.seq < OLD.seq OR NEW.rho < OLD.rho OR NEW.pure < OLD.pure OR NEW.pure_rho < OLD.pure_rho
-        OR NEW.total_epsilon < OLD.total_epsilon
+    WHEN NEW.seq < OLD.seq OR NEW.rho < OLD.rho OR NEW.epsilon_sum < OLD.epsilon_sum
+        OR NEW.pure_rho < OLD.pure_rho OR NEW.total_epsilon < OLD.total_epsilon
     BEGIN SELECT RAISE(ABORT, 'nothing spent is taken back'); END;
 """
 
@@ -92,16 +92,16 @@ class Session:
     def settle(self) -> None:
         """Update the account from the records; the database refuses what exceeds the total."""
         self._database.execute(
-            "UPDATE account SET (seq, head, rho, pure, pure_rho, spent_epsilon, total_epsilon)"
+            "UPDATE account SET (seq, head, rho, epsilon_sum, pure_rho, spent_epsilon, total_epsilon)"
             " = (?, ?, ?, ?, ?, ?, ?)",
             _totals(self.history),
         )
 
-    def keep(self, charge: int, artefact: bytes) -> None:
+    def save_artefact(self, charge: int, artefact: bytes) -> None:
         """Store the artefact of a charge."""
         self._database.execute("INSERT INTO artefact VALUES (?, ?)", (charge, artefact))
 
-    def kept(self, charge: Charge) -> bytes:
+    def artefact(self, charge: Charge) -> bytes:
         """The artefact of a charge.
 
         Raises:
@@ -267,7 +267,7 @@ def _fill(database: sqlite3.Connection, first: dict[str, object]) -> None:
 
 def _totals(history: History) -> tuple[object, ...]:
     head, spent = history.head, history.spent
-    losses = spent.rho, spent.pure, spent.pure_rho
+    losses = spent.rho, spent.epsilon_sum, spent.pure_rho
     return head.seq, bytes.fromhex(head.hash), *losses, history.spent_epsilon, history.total.epsilon_units
 
 

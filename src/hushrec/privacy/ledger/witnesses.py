@@ -25,7 +25,7 @@ _MOST_PARTS = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Anchor:
+class Witness:
     """What one release states about its ledger.
 
     Privacy: public.
@@ -39,7 +39,7 @@ class Anchor:
     """Domain (its digest), unit and adjacency."""
 
 
-def beside(ledger: Path) -> list[Anchor]:
+def beside(ledger: Path) -> list[Witness]:
     """Read the anchors of all releases in the folder of a ledger, whichever ledger they name.
 
     Files that are not releases are ignored.
@@ -49,7 +49,7 @@ def beside(ledger: Path) -> list[Anchor]:
     files = [(path, _header) for path in ledger.parent.glob("*.safetensors")]
     files += [(path, _text) for path in ledger.parent.glob("*.statement.json")]
     return [
-        anchor for path, read in sorted(files, key=lambda found: found[0]) for anchor in _anchor(path, read)
+        anchor for path, read in sorted(files, key=lambda found: found[0]) for anchor in _witness(path, read)
     ]
 
 
@@ -69,7 +69,7 @@ def require_new(ledger: Path) -> None:
             )
 
 
-def require_known(found: list[Anchor], ledger: Path | None, history: History) -> None:
+def require_known(found: list[Witness], ledger: Path | None, history: History) -> None:
     """Refuse a ledger that contradicts a release.
 
     Raises:
@@ -92,7 +92,7 @@ def require_known(found: list[Anchor], ledger: Path | None, history: History) ->
             )
 
 
-def _anchor(path: Path, read: Callable[[Path], Any]) -> Iterator[Anchor]:
+def _witness(path: Path, read: Callable[[Path], Any]) -> Iterator[Witness]:
     try:
         facts = read(path)
         statement = facts["statement"] if isinstance(facts, Mapping) and "statement" in facts else {}
@@ -100,7 +100,7 @@ def _anchor(path: Path, read: Callable[[Path], Any]) -> Iterator[Anchor]:
         if not ledger:  # another kind of file, or made without a ledger
             return
         # Malformed values are kept: they match no history, so a ledger that they name stays closed.
-        yield Anchor(
+        yield Witness(
             path.name,
             ledger["id"],
             ledger["file"],

@@ -19,7 +19,7 @@ from hushrec.errors import GrantError
 from hushrec.figures import above
 from hushrec.privacy.accounting.local_events import Responses, Substitutions, cell_loss
 from hushrec.privacy.local.rows import Rows
-from hushrec.privacy.noise.geometric import Count, misses, passing
+from hushrec.privacy.noise.geometric import Count, geometric_gaps, threshold_passes
 
 Draw = Callable[[bytes, Count, tuple[int, int], int, int], Ints]
 """``sampler.count_draws``."""
@@ -29,7 +29,7 @@ _WIDEST = 2**31 - 1  # cells of a row: column numbers have 31 bits, and no gap i
 
 
 @dataclass(frozen=True, slots=True)
-class ResponseLaw:
+class ResponseRandomizer:
     """K-ary randomized response on the cells of a row.
 
     Args:
@@ -103,7 +103,7 @@ class ResponseLaw:
         """
         from hushrec.kernels.local import symbol_flips  # compiled code, loaded only to answer
 
-        law = misses(Fraction(self.exponent), _WIDEST + 1)
+        distribution = geometric_gaps(Fraction(self.exponent), _WIDEST + 1)
         draw = functools.partial(count_draws, key("cells"))
         symbols, sample = (np.frombuffer(key(use), "<u4").astype(np.uint32) for use in ("symbols", "sample"))
         answered = rows.width if self.asked is None else self.asked
@@ -120,7 +120,7 @@ class ResponseLaw:
                 whole = starts, columns, marks
                 starts, columns, marks = np.empty_like(starts), np.empty_like(columns), np.empty_like(marks)
                 symbol_flips.restrict(*whole, chosen, starts, columns, marks)
-            gaps, turned = passing(draw, law, (0, number), counts.size * answered)
+            gaps, turned = threshold_passes(draw, distribution, (0, number), counts.size * answered)
             listed = np.empty(turned + starts[-1], np.int32)
             reported = np.empty(listed.size, np.uint8)
             size = symbol_flips.respond(

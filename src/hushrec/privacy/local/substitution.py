@@ -29,11 +29,11 @@ _SLACK = 1e-12
 _CHUNK = 2**16  # approximate number of slots that a thread draws at a time
 _THREADS = 2
 
-__all__ = ["SubstitutionLaw", "worst_per_slot"]
+__all__ = ["SubstitutionRandomizer", "worst_per_slot"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SubstitutionLaw:
+class SubstitutionRandomizer:
     """Selector and profiler of an AlterEgo profile.
 
     Args:

@@ -17,7 +17,7 @@ from hushrec.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Law:
+class Distribution:
     """Distribution of a symmetric real variable Z.
 
     Attributes:
@@ -95,5 +95,7 @@ def _arccot(n: int, one: int) -> int:
     return total
 
 
-GAUSSIAN = Law(math.sqrt(2 / math.pi), (0.0, 1.0), _gaussian_survival, lambda u: -NormalDist().inv_cdf(u / 2))
-LAPLACE = Law(1.0, (1.0, 0.0), _laplace_survival, lambda u: -math.log(u))
+GAUSSIAN = Distribution(
+    math.sqrt(2 / math.pi), (0.0, 1.0), _gaussian_survival, lambda u: -NormalDist().inv_cdf(u / 2)
+)
+LAPLACE = Distribution(1.0, (1.0, 0.0), _laplace_survival, lambda u: -math.log(u))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hushrec.privacy.noise.distributions import Law
+from hushrec.privacy.noise.distributions import Distribution
 from hushrec.privacy.noise.geometric import Count
 
 _GUARD = 64
@@ -43,7 +43,7 @@ class Uniform:
         return (2 * self.known + 1) / (2 << self.bits)
 
 
-def draw(law: Law, scale: float, cell_bits: int, first: Uniform, second: Uniform) -> int:
+def draw(distribution: Distribution, scale: float, cell_bits: int, first: Uniform, second: Uniform) -> int:
     """The integer K, distributed as round(scale · Z), that two uniform fractions determine.
 
     ``first`` is a sign bit followed by U₁. The cell is the j with S(j) > U₁ ≥ S(j + 1), where S(j) is the
@@ -51,7 +51,7 @@ def draw(law: Law, scale: float, cell_bits: int, first: Uniform, second: Uniform
     s(m) > U₂ ≥ s(m + 1), where s(m) is the probability, given the cell, of at least place m.
 
     Args:
-        law: distribution of Z.
+        distribution: distribution of Z.
         scale: in integers.
         cell_bits: log2 of the number of integers in a cell; with 0, ``second`` is not read.
         first, second: unread fractions.
@@ -66,11 +66,11 @@ def draw(law: Law, scale: float, cell_bits: int, first: Uniform, second: Uniform
 
     def reaches(k: int, bits: int) -> tuple[int, int]:  # bounds on P(|K| ≥ k)
         x = max(Fraction(0), (k - Fraction(1, 2)) / width)
-        return law.survival(x, bits, False), law.survival(x, bits, True)
+        return distribution.survival(x, bits, False), distribution.survival(x, bits, True)
 
     first.read()
     negative = first.take_bit()
-    likely = int(scale * law.quantile(first.guess()) + 0.5) // cell_size
+    likely = int(scale * distribution.quantile(first.guess()) + 0.5) // cell_size
     start = cell_size * _locate(first, lambda j, bits: reaches(j * cell_size, bits), likely)
     place = 0
     if cell_bits:
@@ -88,11 +88,11 @@ def draw(law: Law, scale: float, cell_bits: int, first: Uniform, second: Uniform
     return -magnitude if negative else magnitude
 
 
-def count(law: Count, uniform: Uniform) -> tuple[bool, int]:
+def count(distribution: Count, uniform: Uniform) -> tuple[bool, int]:
     """A sign bit, and the k with P(G ≥ k) > U ≥ P(G ≥ k + 1) for the U that follows the bit.
 
     Args:
-        law: distribution of k.
+        distribution: distribution of k.
         uniform: an unread fraction.
 
     Returns:
@@ -102,11 +102,11 @@ def count(law: Count, uniform: Uniform) -> tuple[bool, int]:
     """
 
     def reaches(k: int, bits: int) -> tuple[int, int]:
-        return law.reaches(k, bits) if k <= law.cap else (0, 0)
+        return distribution.reaches(k, bits) if k <= distribution.cap else (0, 0)
 
     uniform.read()
     negative = uniform.take_bit()
-    likely = min(law.scale * -math.log(uniform.guess()), law.cap)
+    likely = min(distribution.scale * -math.log(uniform.guess()), distribution.cap)
     return negative, _locate(uniform, reaches, int(likely))
 
 

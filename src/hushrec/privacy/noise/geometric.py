@@ -71,10 +71,10 @@ def gaps(scale: float, threshold: int, cap: int) -> Count:
 
     Privacy: public.
     """
-    return misses(_far(scale, threshold), cap)
+    return geometric_gaps(_far(scale, threshold), cap)
 
 
-def misses(far: Fraction, cap: int) -> Count:
+def geometric_gaps(far: Fraction, cap: int) -> Count:
     """Number of independent cells before the first event of probability p = e^−far: q = 1 − p.
 
     Args:
@@ -97,9 +97,9 @@ def misses(far: Fraction, cap: int) -> Count:
     return count
 
 
-def passing(
+def threshold_passes(
     draw: Callable[[Count, tuple[int, int], int, int], Ints],
-    law: Count,
+    distribution: Count,
     sequence: tuple[int, int],
     cells: int,
 ) -> tuple[Ints, int]:
@@ -107,7 +107,7 @@ def passing(
 
     Args:
         draw: ``sampler.count_draws`` with its key.
-        law: distribution of a gap.
+        distribution: distribution of a gap.
         sequence: which sequence of the key.
         cells: number of cells.
 
@@ -116,11 +116,11 @@ def passing(
 
     Privacy: private.
     """
-    expected = cells * -math.expm1(-1 / law.scale)
+    expected = cells * -math.expm1(-1 / distribution.scale)
     batch = _BATCH * (1 + int((expected + 6 * math.sqrt(expected)) / _BATCH))
     drawn = np.empty(0, np.int64)
     while True:
-        more = draw(law, sequence, drawn.size, batch)
+        more = draw(distribution, sequence, drawn.size, batch)
         drawn = np.concatenate([drawn, np.maximum(more, ~more)])  # the sign has no meaning
         found = int(np.searchsorted(np.cumsum(drawn + 1), cells, side="right"))
         if found < drawn.size:

@@ -19,14 +19,14 @@ from numpy.polynomial import Polynomial
 from hushrec.arrays import Floats
 from hushrec.errors import SamplerError
 from hushrec.kernels.noise.quantiles import FIRST_OCTAVE, LAST_OCTAVE, PIECES_LOG2
-from hushrec.privacy.noise.distributions import Law
+from hushrec.privacy.noise.distributions import Distribution
 
 _DEGREE = 6
 _BITS = 128
 
 
 @lru_cache(maxsize=8)
-def quantiles(law: Law) -> Floats:
+def quantiles(distribution: Distribution) -> Floats:
     """Taylor pieces of z(u) for u = word / 2⁶³.
 
     The piece of words 2^e (1 + i/64) to 2^e (1 + (i+1)/64) is expanded at its middle, in units of 2^(e − 52).
@@ -48,11 +48,13 @@ def quantiles(law: Law) -> Floats:
     lower = np.ldexp(1 + piece / pieces, octave - 63)
     half_width = np.ldexp(0.5 / pieces, octave - 63)
     middle = lower + half_width
-    z = np.array([law.quantile(u) for u in middle.tolist()])
+    z = np.array([distribution.quantile(u) for u in middle.tolist()])
     # One Newton step makes the guess accurate to the last bit.
-    excess = np.array([_excess(law, *pair) for pair in zip(z.tolist(), middle.tolist(), strict=True)])
-    z += excess / law.density(z)
-    steepest = np.array([law.quantile(u) for u in lower.tolist()])
+    excess = np.array(
+        [_excess(distribution, *pair) for pair in zip(z.tolist(), middle.tolist(), strict=True)]
+    )
+    z += excess / distribution.density(z)
+    steepest = np.array([distribution.quantile(u) for u in lower.tolist()])
 
     table = np.full((2 + z.size, _DEGREE + 2), np.inf)
     table[[0, -1], :-1] = 0.0
@@ -60,12 +62,12 @@ def quantiles(law: Law) -> Floats:
     unit = np.ldexp(1.0, octave - 52 - 63)
     p = Polynomial([1.0])
     for n in range(1, _DEGREE + 1):
-        table[1:-1, n] = p(z) * (-unit / law.density(z)) ** n / math.factorial(n)
-        p = p.deriv() + n * Polynomial(law.slope) * p
+        table[1:-1, n] = p(z) * (-unit / distribution.density(z)) ** n / math.factorial(n)
+        p = p.deriv() + n * Polynomial(distribution.slope) * p
     n = _DEGREE + 1
-    remainder = p(steepest) * (half_width / law.density(steepest)) ** n / math.factorial(n)
+    remainder = p(steepest) * (half_width / distribution.density(steepest)) ** n / math.factorial(n)
     # |dz/du| at the middle; within the piece it grows by less than the margins of 10 and 100 % below.
-    slope = 1 / law.density(z)
+    slope = 1 / distribution.density(z)
     rounding = 2.0**-50 * z + 2.0**-46 * slope * half_width
     unread = 2 * slope * (unit + 2.0**-63)
     table[1:-1, -1] = 1.1 * remainder + rounding + unread
@@ -73,10 +75,10 @@ def quantiles(law: Law) -> Floats:
     return table
 
 
-def _excess(law: Law, z: float, u: float) -> float:
+def _excess(distribution: Distribution, z: float, u: float) -> float:
     """P(|Z| > z) − u, with the probability computed exactly."""
     x = Fraction(z)
-    low, high = law.survival(x, _BITS, False), law.survival(x, _BITS, True)
+    low, high = distribution.survival(x, _BITS, False), distribution.survival(x, _BITS, True)
     excess = float(Fraction(low + high, 2 << _BITS) - Fraction(u))
     if high - low > 2**20 or abs(excess) > 2.0**-40 * u:
         raise SamplerError("this machine's floating-point functions are inaccurate; fit on another machine")

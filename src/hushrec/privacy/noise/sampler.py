@@ -29,7 +29,7 @@ from hushrec.arrays import Floats, Ints, Words
 from hushrec.errors import SamplerError
 from hushrec.kernels.noise import chacha, quantiles
 from hushrec.privacy.noise import exact, geometric, quantile_tables
-from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE, Law
+from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE, Distribution
 from hushrec.privacy.noise.exact import Uniform
 from hushrec.privacy.noise.geometric import Count
 
@@ -112,7 +112,7 @@ def add_laplace(values: Ints, scale: float, key: bytes, *, threads: int = 2) -> 
     _add(LAPLACE, values, scale, key, threads)
 
 
-def _add(law: Law, values: Ints, scale: float, key: bytes, threads: int) -> None:
+def _add(distribution: Distribution, values: Ints, scale: float, key: bytes, threads: int) -> None:
     if not FINEST <= scale <= COARSEST:
         raise SamplerError(f"noise of {scale:.3g} grid steps cannot be drawn; choose a grid with 0.1 to 2^50")
     if len(key) != 32:
@@ -122,25 +122,27 @@ def _add(law: Law, values: Ints, scale: float, key: bytes, threads: int) -> None
             "noise needs a contiguous, writable array of int64; pass np.ascontiguousarray(values)"
         )
     flat, key_words = values.reshape(-1), _key_words(key)
-    table, cell_bits = quantile_tables.quantiles(law), _cell_bits(scale)
+    table, cell_bits = quantile_tables.quantiles(distribution), _cell_bits(scale)
 
     def slab(start: int) -> None:
         part = flat[start : start + _SLAB]
         doubtful = np.empty(part.size, np.bool_)
         cells = math.ldexp(scale, -cell_bits)
-        quantiles.add(part, doubtful, key_words, start // chacha.WORDS, table, cells, cell_bits, law.slope)
+        quantiles.add(
+            part, doubtful, key_words, start // chacha.WORDS, table, cells, cell_bits, distribution.slope
+        )
         for i in np.flatnonzero(doubtful).tolist():
-            part[i] += exact_draw(law, scale, key, start + i)
+            part[i] += exact_draw(distribution, scale, key, start + i)
 
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(slab, range(0, flat.size, _SLAB)))
 
 
-def exact_draw(law: Law, scale: float, key: bytes, number: int) -> int:
+def exact_draw(distribution: Distribution, scale: float, key: bytes, number: int) -> int:
     """One draw of the key's sequence in exact arithmetic only: the reference for the fast draws.
 
     Args:
-        law: ``distributions.GAUSSIAN`` or ``distributions.LAPLACE``.
+        distribution: ``distributions.GAUSSIAN`` or ``distributions.LAPLACE``.
         scale: in integers.
         key: 32 bytes.
         number: which draw, from 0.
@@ -158,15 +160,15 @@ def exact_draw(law: Law, scale: float, key: bytes, number: int) -> int:
         word = _keystream(key, block & 0xFFFFFFFF, (stream, block >> 32, 0))[place]
         return Uniform(itertools.chain([int(word)], _words(key, (quantiles.STREAMS + stream, low, high))))
 
-    return exact.draw(law, scale, _cell_bits(scale), fraction(0), fraction(1))
+    return exact.draw(distribution, scale, _cell_bits(scale), fraction(0), fraction(1))
 
 
-def count_draws(key: bytes, law: Count, sequence: tuple[int, int], start: int, size: int) -> Ints:
+def count_draws(key: bytes, distribution: Count, sequence: tuple[int, int], start: int, size: int) -> Ints:
     """Draws of a count n and a sign: n if positive, ~n if negative.
 
     Args:
         key: 32 bytes that were never used before, except for other draws of counts.
-        law: distribution of the count.
+        distribution: distribution of the count.
         sequence: 0 or 1, and the run.
         start: number of the first draw, a multiple of 512.
         size: number of draws.
@@ -176,13 +178,23 @@ def count_draws(key: bytes, law: Count, sequence: tuple[int, int], start: int, s
     drawn, doubtful = np.empty(size, np.int64), np.empty(size, np.bool_)
     table, batch = quantile_tables.quantiles(LAPLACE), start // chacha.WORDS
     nonce = (*sequence, 0)
-    quantiles.count(drawn, doubtful, _key_words(key), batch, nonce, table, law.scale, law.slack, law.cap)
+    quantiles.count(
+        drawn,
+        doubtful,
+        _key_words(key),
+        batch,
+        nonce,
+        table,
+        distribution.scale,
+        distribution.slack,
+        distribution.cap,
+    )
     for i in np.flatnonzero(doubtful).tolist():
-        drawn[i] = exact_count(key, law, sequence, start + i)
+        drawn[i] = exact_count(key, distribution, sequence, start + i)
     return drawn
 
 
-def exact_count(key: bytes, law: Count, sequence: tuple[int, int], number: int) -> int:
+def exact_count(key: bytes, distribution: Count, sequence: tuple[int, int], number: int) -> int:
     """One of ``count_draws`` in exact arithmetic only.
 
     Privacy: private.
@@ -191,7 +203,7 @@ def exact_count(key: bytes, law: Count, sequence: tuple[int, int], number: int) 
     kind, run = sequence
     word = _keystream(key, batch * chacha.BLOCKS, (kind, run, 0))[place]
     uniform = Uniform(itertools.chain([int(word)], _words(key, (quantiles.STREAMS + kind, number, run))))
-    negative, count = exact.count(law, uniform)
+    negative, count = exact.count(distribution, uniform)
     return ~count if negative else count
 
 
@@ -250,14 +262,14 @@ def self_test() -> None:
     Privacy: public.
     """
     key = bytes(range(32))
-    for law, scale, answer in _ANSWERS:
+    for distribution, scale, answer in _ANSWERS:
         draws = np.zeros(_TESTED, np.int64)
-        _add(law, draws, scale, key, 1)
+        _add(distribution, draws, scale, key, 1)
         if hashlib.sha256(draws.astype("<i8").tobytes()).hexdigest() != answer:
             raise SamplerError(
                 f"draws of scale {scale:.6g} are not the known ones; release nothing from this machine"
             )
-        if any(draws[i] != exact_draw(law, scale, key, i) for i in range(0, _TESTED, _TESTED // 4)):
+        if any(draws[i] != exact_draw(distribution, scale, key, i) for i in range(0, _TESTED, _TESTED // 4)):
             raise SamplerError(
                 f"draws of scale {scale:.6g} are not the exact ones; release nothing from this machine"
             )

@@ -13,7 +13,7 @@ import numpy as np
 
 from hushrec.arrays import Ints, Ints32
 from hushrec.kernels.noise.sparse_cells import merge
-from hushrec.privacy.noise.geometric import Count, excesses, gaps, passing
+from hushrec.privacy.noise.geometric import Count, excesses, gaps, threshold_passes
 
 Draw = Callable[[Count, tuple[int, int], int, int], Ints]
 """``sampler.count_draws`` with its key."""
@@ -58,14 +58,14 @@ def reaching(
     """
     rows, n_columns = shape
     tall = max(1, _RUN // n_columns)
-    gap_law, excess_law = gaps(scale, threshold, _LONGEST), excesses(scale, limit - threshold)
+    gap_distribution, excess_law = gaps(scale, threshold, _LONGEST), excesses(scale, limit - threshold)
 
     def run(number: int) -> tuple[Ints, Ints32, Ints32]:
         bounds = indptr[number * tall : (number + 1) * tall + 1]
         there = slice(bounds[0], bounds[-1])
         row_counts = np.empty(bounds.size - 1, np.int64)
         empty = row_counts.size * n_columns - int(bounds[-1] - bounds[0])
-        between, found = passing(draw, gap_law, (_GAPS, number), empty)
+        between, found = threshold_passes(draw, gap_distribution, (_GAPS, number), empty)
         beyond = draw(excess_law, (_EXCESSES, number), 0, found)
         listed, cells = np.empty((2, found + columns[there].size), np.int32)
         size = merge(

@@ -21,7 +21,7 @@ _DRAWS = 500  # draws of a chain that the diagnostics use
 
 Weigh = Callable[[Ratings], Floats]
 
-__all__ = ["ChainSettings", "Part", "Source", "Target", "Weigh"]
+__all__ = ["ChainBatch", "ChainData", "ChainSettings", "Posterior", "Weigh"]
 
 
 class ChainSettings(Frozen):
@@ -34,10 +34,10 @@ class ChainSettings(Frozen):
         rate: step size of the first epoch, in units of 1/(curvature of the effect of the heaviest person).
         offset: epochs after which the step size begins to fall.
         decay: γ of the step sizes rate · (1 + t/offset)^−γ, t = 0, 1, ….
-        quanta: intervals of a pass; in each, an item that is rated gets its noise.
+        noise_intervals: intervals of a pass; in each, an item that is rated gets its noise.
         temperature: T, which divides energy and prior.
         shape: shape of the Gamma hyper-prior of each factor's precision; ratings move a larger one less.
-        taste: variance of ⟨p, q⟩ at the hyper-prior's mean.
+        factor_variance: variance of ⟨p, q⟩ at the hyper-prior's mean.
         level_variance: prior variance of b_0, around the middle of the scale.
         user_variance: prior variance of b_u.
         item_variance: prior variance of b_i.
@@ -51,10 +51,10 @@ class ChainSettings(Frozen):
     rate: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     offset: float = Field(default=100.0, gt=0, allow_inf_nan=False)
     decay: float = Field(default=1 / 3, ge=0, le=1, allow_inf_nan=False)
-    quanta: int = Field(default=32, ge=1, le=2**16)
+    noise_intervals: int = Field(default=32, ge=1, le=2**16)
     temperature: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     shape: float = Field(default=1000.0, gt=0, allow_inf_nan=False)
-    taste: float = Field(default=0.00375, gt=0, allow_inf_nan=False)
+    factor_variance: float = Field(default=0.00375, gt=0, allow_inf_nan=False)
     level_variance: float = Field(default=0.1, gt=0, allow_inf_nan=False)
     user_variance: float = Field(default=0.01, gt=0, allow_inf_nan=False)
     item_variance: float = Field(default=0.03, gt=0, allow_inf_nan=False)
@@ -73,18 +73,18 @@ class ChainSettings(Frozen):
         )
 
     @property
-    def burnt(self) -> int:
+    def forfeited(self) -> int:
         """Number of epochs that the diagnostics leave out."""
         return int(self.burn_in * self.epochs)
 
     @property
     def thin(self) -> int:
         """Number of epochs from one recorded draw of a chain to the next."""
-        return -(-(self.epochs - self.burnt) // _DRAWS)
+        return -(-(self.epochs - self.forfeited) // _DRAWS)
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class Posterior:
     """The density to sample, without its priors.
 
     The density is ∝ exp(−s Σ_u w_u Σ_i (r_ui − r̂_ui)² / T) · prior, with w_u = v_u min(1, B/(m_u L)), where
@@ -118,7 +118,7 @@ class Target:
         return np.asarray(share if own is None else share * own, dtype=np.float64)
 
 
-class Part(NamedTuple):
+class ChainBatch(NamedTuple):
     """The ratings of some people, in the form of the kernels. Privacy: private."""
 
     first: int  # index of the first person among all
@@ -137,7 +137,7 @@ class Part(NamedTuple):
         return np.diff(indptr[one : end + 1]), items[some], steps[some], self.scales[one:end]
 
 
-class Source:
+class ChainData:
     """The ratings of all people with positive weight, in the order of their ids.
 
     Mapped blocks stay mapped, unless people are left out or capped. How the ratings are cut into blocks does
@@ -146,24 +146,24 @@ class Source:
     Privacy: private.
     """
 
-    def __init__(self, ratings: Ratings | Blocks, target: Target, weigh: Weigh | None) -> None:
+    def __init__(self, ratings: Ratings | Blocks, target: Posterior, weigh: Weigh | None) -> None:
         self.domain, self.n_users = ratings.domain, 0
-        self._blocks: list[Part] = []
+        self._blocks: list[ChainBatch] = []
         for block in ratings.blocks():
             weights = target.weights(block, None if weigh is None else weigh(block))
             if not (weights > 0).all():
                 block = block.select(np.repeat(weights > 0, block.counts))
                 weights = weights[weights > 0]
-            scales = (target.scale * self.domain.scale.unit**2 * weights).astype(np.float32)
+            scales = (target.scale * self.domain.scale.star**2 * weights).astype(np.float32)
             rows = CSR(block.indptr, block.items, block.steps)
-            self._blocks.append(Part(self.n_users, rows, scales))
+            self._blocks.append(ChainBatch(self.n_users, rows, scales))
             self.n_users += len(weights)
 
-    def parts(self, *, backwards: bool = False) -> Iterator[Part]:
+    def parts(self, *, backwards: bool = False) -> Iterator[ChainBatch]:
         """All people, part by part, in reverse order if ``backwards``."""
         if not self.n_users:  # items then follow their prior, which takes a pass too
             nothing, nobody = np.zeros((2, 0), np.float32)
-            yield Part(0, CSR(np.zeros(1, np.int64), np.zeros(0, np.int32), nothing), nobody)
+            yield ChainBatch(0, CSR(np.zeros(1, np.int64), np.zeros(0, np.int32), nothing), nobody)
         seams = np.array([block.first for block in self._blocks[1:]], dtype=np.int64)
         batches = (self.n_users - seams if backwards else seams) // BATCH * BATCH
         ends = np.concatenate([[0, self.n_users], batches, batches + BATCH])
@@ -171,12 +171,12 @@ class Source:
         for near, far in pairwise(cuts):
             yield self._part(*((self.n_users - far, self.n_users - near) if backwards else (near, far)))
 
-    def _part(self, start: int, stop: int) -> Part:
+    def _part(self, start: int, stop: int) -> ChainBatch:
         here = [b for b in self._blocks if b.first < stop and b.first + len(b.scales) > start]
         rows = [block.between(start, stop) for block in here]
         counts, items, steps, scales = (
             rows[0] if len(rows) == 1 else map(np.concatenate, zip(*rows, strict=True))
         )
         scale = self.domain.scale
-        values = steps * np.float32(scale.step / scale.unit) + np.float32((scale.lo - scale.mid) / scale.unit)
-        return Part(start, CSR(np.concatenate([[0], np.cumsum(counts)]), items, values), scales)
+        values = steps * np.float32(scale.step / scale.star) + np.float32((scale.lo - scale.mid) / scale.star)
+        return ChainBatch(start, CSR(np.concatenate([[0], np.cumsum(counts)]), items, values), scales)

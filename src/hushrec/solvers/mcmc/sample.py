@@ -15,9 +15,9 @@ from hushrec.arrays import Floats
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
-from hushrec.solvers.mcmc.density import ChainSettings, Source, Target, Weigh
+from hushrec.solvers.mcmc.density import ChainData, ChainSettings, Posterior, Weigh
 from hushrec.solvers.mcmc.diagnostics import Diagnostics, diagnose
-from hushrec.solvers.mcmc.sgld import Chain, Kept
+from hushrec.solvers.mcmc.sgld import Chain, ChainStates
 
 __all__ = ["Sample", "sample"]
 
@@ -45,7 +45,7 @@ class Sample:
 
 def sample(
     ratings: Ratings | Blocks,
-    target: Target,
+    target: Posterior,
     settings: ChainSettings,
     key: bytes,
     *,
@@ -73,14 +73,14 @@ def sample(
 
     Privacy: private.
     """
-    source, kept = Source(ratings, target, weigh), Kept(checkpoint)
+    source, kept = ChainData(ratings, target, weigh), ChainStates(checkpoint)
     chains = [Chain(source, target, settings, key, number, kept) for number in range(settings.chains)]
     with ThreadPoolExecutor(max(1, min(threads, settings.chains))) as pool:
         states = list(pool.map(Chain.run, chains))
     first, scale = states[0], ratings.domain.scale
     return Sample(
-        item_effects=scale.mid + scale.unit * (first.level[0] + first.item_effects.astype(np.float64)),
-        item_factors=scale.unit * first.item_factors.astype(np.float64),
+        item_effects=scale.mid + scale.star * (first.level[0] + first.item_effects.astype(np.float64)),
+        item_factors=scale.star * first.item_factors.astype(np.float64),
         user_precision=first.user_precision,
         item_precision=first.item_precision,
         diagnostics=diagnose(np.stack([state.draws for state in states])),

@@ -6,7 +6,7 @@ against all b_i, that do not change any prediction
 
     r̂_ui = b_0 + b_u + b_i + ⟨p_u, q_i⟩.
 
-Ratings and effects are in units of the scale here (``Scale.unit``), so that a step means the same on every
+Ratings and effects are in units of the scale here (``Scale.star``), so that a step means the same on every
 scale.
 """
 
@@ -24,17 +24,17 @@ from numpy.typing import NDArray
 from hushrec.arrays import Floats, Floats32, Ints
 from hushrec.errors import ConfigError
 from hushrec.kernels.solvers.langevin import langevin
-from hushrec.kernels.solvers.langevin_pass import Epoch
+from hushrec.kernels.solvers.langevin_pass import LangevinPass
 from hushrec.kernels.solvers.squared_errors import losses
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
-from hushrec.solvers.mcmc.density import ChainSettings, Source, Target
+from hushrec.solvers.mcmc.density import ChainData, ChainSettings, Posterior
 
 _WATCHED = 250  # items whose effect is recorded, and whose neighbours' product with them is
 _KEPT_EVERY = 5.0  # seconds between two states in the checkpoint
 _PAIRS = 1 << 20  # predicted at once: bounds the memory, does not change the result
 _PATIENCE = 2  # maximal multiple of the epochs for a chain that may not end yet
 
-__all__ = ["Chain", "Kept", "State"]
+__all__ = ["Chain", "ChainStates", "State"]
 
 
 @dataclass(eq=False, repr=False)
@@ -55,20 +55,20 @@ class State:
         return {name: array for name, array in vars(self).items() if name != "epoch"}
 
 
-class Kept:
+class ChainStates:
     """The states of the chains in a checkpoint, if there is one. Privacy: private."""
 
     def __init__(self, checkpoint: Checkpoint | None) -> None:
         self._checkpoint, self._lock = checkpoint, Lock()
 
-    def keep(self, name: str, state: State) -> None:
+    def save_state(self, name: str, state: State) -> None:
         if self._checkpoint is not None:
             with self._lock:
-                self._checkpoint.keep(name, state.arrays(), {"epoch": state.epoch})
+                self._checkpoint.save_state(name, state.arrays(), {"epoch": state.epoch})
 
-    def recall(self, name: str) -> State | None:
+    def load_state(self, name: str) -> State | None:
         with self._lock:
-            found = None if self._checkpoint is None else self._checkpoint.recall(name)
+            found = None if self._checkpoint is None else self._checkpoint.load_state(name)
         if found is None:
             return None
         return State(int(found.facts["epoch"]), **{key: np.array(a) for key, a in found.arrays.items()})
@@ -78,25 +78,31 @@ class Chain:
     """A chain, from its start or from where it was interrupted. Privacy: private."""
 
     def __init__(
-        self, source: Source, target: Target, settings: ChainSettings, key: bytes, number: int, kept: Kept
+        self,
+        source: ChainData,
+        target: Posterior,
+        settings: ChainSettings,
+        key: bytes,
+        number: int,
+        kept: ChainStates,
     ) -> None:
-        self._source, self._target, self._settings, self._kept = source, target, settings, kept
+        self._source, self._target, self._settings, self._states = source, target, settings, kept
         self._name, self._released = f"chain {number}", number == 0
         self._key = hmac.digest(key, self._name.encode(), "sha256")
-        domain, unit = source.domain, source.domain.scale.unit
+        domain, unit = source.domain, source.domain.scale.star
         square = (domain.scale.span / unit) ** 2
         self._precisions = 1 / (settings.user_variance * square), 1 / (settings.item_variance * square)
         self._level_precision = 1 / (settings.level_variance * square)
-        self._hyper_rate = settings.shape / math.sqrt(target.rank / (settings.taste * square))
+        self._hyper_rate = settings.shape / math.sqrt(target.rank / (settings.factor_variance * square))
         self._curvature = 2 * (target.scale * unit**2) * target.bound / target.largest(domain)
-        self._reach = (domain.scale.span / 2 + target.margin) / unit
+        self._max_residual = (domain.scale.span / 2 + target.margin) / unit
         places = np.linspace(0, domain.n_items - 1, min(_WATCHED, domain.n_items))
         self._watched: Ints = places.astype(np.int64)
 
     def run(self) -> State:
         """Run to the end."""
         settings = self._settings
-        state = self._kept.recall(self._name) or self.start()
+        state = self._states.load_state(self._name) or self.start()
         kept = time.monotonic()
         while state.epoch < settings.epochs or not self._ends(state):
             if state.epoch == _PATIENCE * settings.epochs:
@@ -107,9 +113,9 @@ class Chain:
                 )
             self.advance(state)
             if time.monotonic() - kept >= _KEPT_EVERY:
-                self._kept.keep(self._name, state)
+                self._states.save_state(self._name, state)
                 kept = time.monotonic()
-        self._kept.keep(self._name, state)
+        self._states.save_state(self._name, state)
         return state
 
     def start(self) -> State:
@@ -123,7 +129,7 @@ class Chain:
             deviation = np.sqrt(heat / np.asarray(precision)).astype(np.float32)
             return np.ascontiguousarray(draws.standard_normal(shape, dtype=np.float32) * deviation)
 
-        looks = (settings.epochs - settings.burnt) // settings.thin
+        looks = (settings.epochs - settings.forfeited) // settings.thin
         return State(
             epoch=0,
             user_factors=normal((n_users, rank), user_precision),
@@ -147,7 +153,9 @@ class Chain:
         """Visit all people, in reverse order every other time, so that errors of O(h) cancel."""
         settings, source = self._settings, self._source
         rate = settings.rate * (1 + state.epoch / settings.offset) ** -settings.decay / self._curvature
-        epoch = Epoch(self._key, state.epoch, source.n_users, source.domain.n_items, settings.quanta)
+        epoch = LangevinPass(
+            self._key, state.epoch, source.n_users, source.domain.n_items, settings.noise_intervals
+        )
         low, high = self._range(state)
         back = state.epoch % 2 == 1
         for part in source.parts(backwards=back):
@@ -201,7 +209,7 @@ class Chain:
 
     def _watch(self, state: State) -> None:
         """Record energy, item effects and products of neighbours' factors, which no rotation changes."""
-        look, rest = divmod(state.epoch - self._settings.burnt, self._settings.thin)
+        look, rest = divmod(state.epoch - self._settings.forfeited, self._settings.thin)
         if rest or not 1 <= look <= len(state.draws):
             return
         energy, (low, high) = 0.0, self._range(state)
@@ -236,14 +244,14 @@ class Chain:
             people = slice(first, first + size)
             predicted = state.user_factors[people] @ state.item_factors.T + state.item_effects
             predicted += state.user_effects[people, None] + np.float32(state.level[0])
-            if np.abs(predicted).max() > self._reach:
+            if np.abs(predicted).max() > self._max_residual:
                 return False
         return True
 
     def _range(self, state: State) -> tuple[float, float]:
         """The range to which the loss clamps predictions, minus the level."""
-        reach = self._reach if self._target.clamped else math.inf
-        return -reach - state.level[0], reach - state.level[0]
+        max_residual = self._max_residual if self._target.clamped else math.inf
+        return -max_residual - state.level[0], max_residual - state.level[0]
 
     def _generator(self, purpose: str, number: int) -> Generator:
         """A generator for one purpose and epoch, independent of earlier draws."""
