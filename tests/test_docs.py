@@ -28,6 +28,12 @@ SIDES = re.compile(r"Privacy: .*(public|private|bounded|charged|post-processing|
 NOT_A_MODEL = {"index", "errata"}
 BASES = {"Model", "Method", "Noiseless"}
 
+DIALECT = re.compile(
+    r"\b(?:he|his|him|himself)\b|(?<!there\s)\b(?:is|are) no (?!one\b|longer\b|more\b|less\b|larger\b)\w+"
+    r"|\bnone that\b",
+    re.IGNORECASE,
+)
+"""The worst of it: people are *they*, and a thing is *not* something."""
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
@@ -153,3 +159,29 @@ def test_a_decision_is_short_and_has_its_four_parts(page):
     parts = re.findall(r"^\*\*(\w+)\.\*\*", text, re.MULTILINE)
     assert parts == ["Context", "Decision", "Why", "Consequences"]
     assert len([line for line in text.splitlines() if line]) <= 16
+
+
+def dialect(text):
+    """Words of a text that its readers would have to decode."""
+    return [found[0] for found in DIALECT.finditer(text)]
+
+
+@pytest.mark.parametrize(
+    "file", [*PAGES, *sorted(SOURCE.rglob("*.py")), *sorted(SOURCE.rglob("*.md"))], ids=lambda file: file.name
+)
+def test_sentences_are_in_plain_english(file):
+    assert not dialect(file.read_text("utf-8"))
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["Whatever he rated.", "Noise on His rating.", "This is no ledger.", "It holds none that fits."],
+)
+def test_what_has_to_be_decoded_is_found(sentence):
+    assert len(dialect(sentence)) == 1
+
+
+def test_what_is_plain_is_left_alone():
+    assert not dialect(
+        "There is no ledger here. The history of this chimney is no longer than that of the heap."
+    )

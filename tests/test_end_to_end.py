@@ -158,7 +158,7 @@ def test_a_slot_gives_the_same_bytes_again_and_charges_nothing(ratings, table, d
     from_others = hr.fit(others, model, BUDGET, ledger=path, release_index=1)
     assert first.to_bytes() == again.to_bytes() == from_others.to_bytes()
     assert (ledger.head, ledger.spent) == (head, spent)
-    with pytest.raises(GrantError, match="finished release"):
+    with pytest.raises(GrantError, match="is finished"):
         hr.fit(ratings, model, BUDGET.model_copy(update={"epsilon": 1.0}), ledger=path, release_index=1)
     assert (ledger.head, ledger.spent) == (head, spent)
     assert first.statement.ledger["release_index"] == 1

@@ -114,8 +114,8 @@ DRAWING = {
     "data/synthetic.py",
     "experiments/reading.py",
     "experiments/reproductions/du_releases.py",
-    "models/chain.py",
-    "models/posterior.py",
+    "solvers/initial.py",
+    "solvers/mcmc/sgld.py",
 }
 """The files of the package that may use NumPy's generators: on no certified release's noise."""
 

@@ -11,7 +11,7 @@ APART = {"contracts", "crash", "fuzz", "mutants", "oracles", "statistical", "sup
 """Folders of tests of more than one module, and of what tests share."""
 CROSSING = {"docs", "end_to_end", "layers", "listed_end_to_end", "mirror", "readme"}
 """Test files at the top of the tree that are of more than one module, without ``test_``."""
-ALIASES = {Path("arrays")}
+ALIASES = {Path("arrays"), Path("experiments/work")}
 """Modules with nothing in them that could fail."""
 COMMANDS = Path("cli")
 """The folder whose files carry their command's name, and which has as many as there are commands."""

@@ -18,8 +18,8 @@ class Toy(Settings):
 def test_a_wrong_setting_is_named_beside_those_there_are(wrong):
     with pytest.raises(ConfigError) as caught:
         Toy(**wrong)
-    assert str(caught.value).startswith(f"Toy cannot be set up so: {next(iter(wrong))}")
-    assert str(caught.value).endswith("; its settings are rank, shrinkage")
+    assert str(caught.value).startswith(f"invalid settings for Toy: {next(iter(wrong))}")
+    assert str(caught.value).endswith("; valid settings are rank, shrinkage")
     assert caught.value.__cause__ is None
 
 

@@ -41,10 +41,10 @@ def test_a_list_of_people(here, hushrec, refused):
 
 def test_classes_of_privacy(here, hushrec, refused):
     line = "domain --items catalogue.csv --scale 1 5 1 --max-users 200 -o d.json"
-    shown = hushrec(f"{line} --level strict=0.5 --level default=2").out
+    shown = hushrec(f"{line} --privacy-class strict=0.5 --privacy-class default=2").out
     assert "classes strict ε = 0.5, default ε = 2" in " ".join(shown.split())
     assert hr.Domain.open("d.json").privacy_classes == {"strict": 0.5, "default": 2.0}
-    assert "--level strict=0.5" in refused(f"{line} --level strict")
-    assert "must be a number" in refused(f"{line} --level strict=much")
-    assert "more than once" in refused(f"{line} --level a=1 --level a=2")
-    assert "0 or more" in refused(f"{line} --level a=-1")
+    assert "--privacy-class strict=0.5" in refused(f"{line} --privacy-class strict")
+    assert "must be a number" in refused(f"{line} --privacy-class strict=much")
+    assert "more than once" in refused(f"{line} --privacy-class a=1 --privacy-class a=2")
+    assert "0 or more" in refused(f"{line} --privacy-class a=-1")

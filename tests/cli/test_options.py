@@ -57,8 +57,8 @@ def test_classes_have_one_epsilon_each():
     assert options.privacy_classes(None) is None
     for given, told in (
         (["strict=0.5", "strict=1"], "more than once"),
-        (["strict=low"], "is a number"),
-        (["strict"], "for example --level strict=0.5"),
+        (["strict=low"], "must be a number"),
+        (["strict"], "for example --privacy-class strict=0.5"),
     ):
         with pytest.raises(DomainError, match=told):
             options.privacy_classes(given)

@@ -143,7 +143,7 @@ def test_defaults_of_settings(model):
         "covariance.clip": used.clip / of(100).scale.span,
         "covariance.strength": used.strength,
         "covariance.offset": used.offset,
-        "covariance.contribution": used.contribution_cap,
+        "covariance.contribution_cap": used.contribution_cap,
         "covariance.cleaning": CovarianceSettings().way(published=False),
     }
     stated = dict(re.findall(r"^\| `([\w.]+)` \| ([^|]+) \|", text(page), re.MULTILINE))

@@ -64,7 +64,7 @@ def test_without_the_chain_flipped_bits_would_deceive(
     from hushrec.privacy.ledger.history import History
 
     at = whole.index(b'"release_index":2')
-    path.write_bytes(whole[: at + 7] + b"7" + whole[at + 8 :])
+    path.write_bytes(whole[: at + 16] + b"7" + whole[at + 17 :])
     with pytest.raises(LedgerError):
         view(path)
 

@@ -191,7 +191,7 @@ def test_strange_settings_and_domains_count_too(world):
     assert foreign(GlobalEffects()) == ()
     strange = Boxes(**world.domain.model_dump())
     assert foreign(GlobalEffects(), strange) == (f"{__name__}.Boxes",)
-    config = InputPerturbationMF(averages=Biases(), rank=2)
+    config = InputPerturbationMF(biases=Biases(), rank=2)
     whole = budget(1.0, unit="rating")
     listed = Domain(items=world.domain.items, users=["a", "b"], scale=(1, 5, 1), max_users=10)
     assert signed(config.plan(listed, whole), config, listed).foreign == (f"{__name__}.Biases",)

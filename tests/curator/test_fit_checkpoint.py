@@ -114,7 +114,7 @@ def test_a_digest_that_looks_at_nothing_would_let_them_pass(call, small, tmp_pat
 )
 def test_other_settings_are_refused(call, change, tmp_path):
     stopped(call)
-    with pytest.raises(CheckpointError, match=r"other settings \(slot and version too\)"):
+    with pytest.raises(CheckpointError, match=r"other settings \(release index and version too\)"):
         call(**change)
     call()
     assert len({entry.charge for entry in hr.Ledger.open(tmp_path / "ledger.db").entries()}) == 1

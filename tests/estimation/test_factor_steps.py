@@ -83,7 +83,7 @@ def planted(sigma, n=400, m=40, rank=2, seed=0):
 def test_a_step_goes_as_far_as_its_noise_allows(sigma):
     """A much shorter or much longer step would come no nearer to the truth."""
     truth, sums, counts, others, other_counts = planted(sigma)
-    pace = {"width": 1.0, "span": 4.0, "left": 1.0}
+    pace = {"width": 1.0, "span": 4.0, "remaining_variance": 1.0}
     found = factor_steps.step(np.zeros_like(truth), sums, counts, others, other_counts, **pace)
     errors = [np.mean((factor * found - truth) ** 2) for factor in (0.0, 0.5, 1.0, 1.5)]
     assert errors[2] < min(errors[0], 1.1 * errors[1], errors[3])
@@ -91,10 +91,10 @@ def test_a_step_goes_as_far_as_its_noise_allows(sigma):
 
 def test_a_step_into_pure_noise_goes_nowhere():
     truth, sums, counts, others, other_counts = planted(1e6)
-    pace = {"width": 1.0, "span": 4.0, "left": 1.0}
+    pace = {"width": 1.0, "span": 4.0, "remaining_variance": 1.0}
     found = factor_steps.step(np.zeros_like(truth), sums, counts, others, other_counts, **pace)
     assert np.abs(found).max() < 1e-3
-    pace = {"ridge": 13.3, "span": 4.0, "left": 1.0}
+    pace = {"ridge": 13.3, "span": 4.0, "remaining_variance": 1.0}
     item, part = factor_steps.user_gradient_step(others, sums_of(others, 1e6), other_counts, **pace)
     assert np.abs(item - others).max() < 1e-3
     assert (part > 0).all()
@@ -113,7 +113,7 @@ def test_steps_converge_to_what_was_planted():
     truth, _, counts, others, other_counts = planted(0.0)
     rng = np.random.default_rng(3)
     ratings = truth @ others.T + 0.1 * rng.standard_normal((len(truth), len(others)))
-    people, pace = np.zeros_like(truth), {"width": 1.0, "span": 4.0, "left": 1.0}
+    people, pace = np.zeros_like(truth), {"width": 1.0, "span": 4.0, "remaining_variance": 1.0}
     for _ in range(30):
         sums = Noisy("users", (ratings - people @ others.T) @ others, 0.0, 1.0, None)
         people = factor_steps.step(people, sums, counts, others, other_counts, **pace)

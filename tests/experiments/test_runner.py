@@ -182,6 +182,6 @@ def test_known_people_fold_in_at_home_where_told(experiment, monkeypatch):
         return predictions(*parts, fold_in=fold_in, **more)
 
     monkeypatch.setattr("hushrec.experiments.measure.predictions", spy)
-    text = TEXT.replace("delta = 0\n", "delta = 1e-6\nat_home = true\n")
+    text = TEXT.replace("delta = 0\n", "delta = 1e-6\nfold_in = true\n")
     assert not [done.error for done in experiment(text).run() if done.error]
     assert (asked.count(True), asked.count(False)) == (2, 20)

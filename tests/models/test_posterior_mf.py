@@ -100,7 +100,7 @@ def test_block_files_give_the_bits_of_memory(world, budget, tmp_path, rate):
     assert one.to_bytes() == other.to_bytes()
 
 
-# -- everybody his own ε ----------------------------------------------------------------------------------
+# -- an ε per user ----------------------------------------------------------------------------------
 
 
 @pytest.fixture

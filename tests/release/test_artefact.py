@@ -56,8 +56,8 @@ def test_the_format_is_what_it_was(release, opened):
         "item_factors": np.array([[0.25, -0.5], [1.0, 2.0]], np.float32),
     }
     facts, _ = opened(release(items=("a", "b"), tensors=exact).to_bytes())
-    assert artefact.FORMAT == 1
-    assert facts["sha256"] == "35c4fcbfe06385a4d50357c86a1b2bdc87aaae616d139d1fdcc6c18df8e14f5c"
+    assert artefact.FORMAT == 2
+    assert facts["sha256"] == "9d7386010c3c49cad630468f46217f473f6cb502cf07d312e9c89ed7623931a1"
 
 
 def test_a_release_without_people_holds_no_word_of_them(release, opened):
@@ -65,7 +65,7 @@ def test_a_release_without_people_holds_no_word_of_them(release, opened):
     assert "users" not in facts
     facts, tensors = opened(release("factors and people").to_bytes())
     assert facts["users"] == [f"person {u} é" for u in range(5)]
-    assert facts["format"] == 1
+    assert facts["format"] == 2
     assert {"user_effects", "user_factors"} < set(tensors)
 
 

@@ -198,14 +198,17 @@ def test_a_private_release_of_a_published_analysis_promises_only_what_its_noise_
         {"epsilon": 1e-12, "unit": "rating", "adjacency": "replace"},
         {"epsilon": 0.1 + 0.2, "analysis": "published", "claimed_epsilon": 1 / 3},
         {"ledger": {}, "assumes": ()},
-        {"diagnostics": {"R̂": 1.01, "chains": "4, of 500 rounds"}, "levels": LEVELS, "personal": True},
+        {"diagnostics": {"R̂": 1.01, "chains": "4, of 500 rounds"}, "promises": LEVELS, "personal": True},
         {"measurements": (SAMPLED,)},
         {"measurements": (POSTERIOR,), "caveat": CONDITIONAL},
         {"measurements": (POSTERIOR,), "caveat": CONDITIONAL.partition(";")[0]},
         {"measurements": (POSTERIOR,), "caveat": UNPROTECTED},
-        {"levels": LEVELS},
-        {"levels": (Promised("absent", 0, 0.0, 0.0), Promised("exactly", 1.25, 1.0, 1.25)), "personal": True},
-        {"levels": (Promised("tiny", 1e-13, 0.0, 0.0),), "epsilon": 0.0, "personal": True},
+        {"promises": LEVELS},
+        {
+            "promises": (Promised("absent", 0, 0.0, 0.0), Promised("exactly", 1.25, 1.0, 1.25)),
+            "personal": True,
+        },
+        {"promises": (Promised("tiny", 1e-13, 0.0, 0.0),), "epsilon": 0.0, "personal": True},
         {
             "caveat": "NOT PRIVATE: seeded",
             "epsilon": math.inf,
@@ -225,7 +228,7 @@ def test_json_keeps_everything(statement, changes):
     assert (json.loads(text)["epsilon"] is None) == math.isinf(made.epsilon)
 
 
-OPTIONAL = {"beside", "diagnostics", "levels", "local", "personal"}
+OPTIONAL = {"beside", "diagnostics", "promises", "local", "personal"}
 
 
 @pytest.mark.parametrize("name", sorted({field.name for field in fields(Statement)} - OPTIONAL))

@@ -15,7 +15,7 @@ REFUTED = {"verdict": "NOT CONVERGED", "R̂, the largest": 1.9}
 
 def test_a_file_without_chains_samples_or_classes_is_what_it_always_was(statement):
     values = statement().to_json()
-    assert not {"diagnostics", "levels", "personal"} & set(values)
+    assert not {"diagnostics", "promises", "personal"} & set(values)
     assert all("rate" not in line for line in values["measurements"])
 
 
@@ -35,7 +35,7 @@ def test_a_conditional_statement_promises_nothing_outright(statement):
 
 def test_classes_and_chains_are_shown(statement):
     text = str(
-        statement(privacy_classes=LEVELS, personal=True, diagnostics={"R̂": 1.23456, "chains": "4"})
+        statement(promises=LEVELS, personal=True, diagnostics={"R̂": 1.23456, "chains": "4"})
     ).splitlines()
     where = text.index("class     asks for  is promised  weight")
     assert text[where + 1 : where + 3] == [
@@ -63,14 +63,14 @@ def test_classes_and_chains_are_shown(statement):
         {"measurements": (replace(SAMPLED, mechanism="gaussian"),)},
         {"measurements": (SAMPLED,), "unit": "rating"},
         {"measurements": (SAMPLED,), "adjacency": "replace"},
-        {"levels": LEVELS, "unit": "rating"},
+        {"promises": LEVELS, "unit": "rating"},
         {"personal": True, "adjacency": "replace"},
         {"personal": 1},
-        {"levels": (Promised("strict", 0.5, 0.25, 0.6),)},  # more than asked for
-        {"levels": (Promised("generous", 8.0, 1.0, 1.3),)},  # more than the release's own
-        {"levels": (Promised("strict", 0.5, 1.25, 0.5),)},
-        {"levels": (Promised("strict", -0.5, 0.25, -0.5),)},
-        {"levels": (Promised("str\nict", 0.5, 0.25, 0.4),)},
+        {"promises": (Promised("strict", 0.5, 0.25, 0.6),)},  # more than asked for
+        {"promises": (Promised("generous", 8.0, 1.0, 1.3),)},  # more than the release's own
+        {"promises": (Promised("strict", 0.5, 1.25, 0.5),)},
+        {"promises": (Promised("strict", -0.5, 0.25, -0.5),)},
+        {"promises": (Promised("str\nict", 0.5, 0.25, 0.4),)},
         {"diagnostics": {"R̂": math.nan}},
         {"diagnostics": {"R̂": "1\n2"}},
         {"diagnostics": {"R\n": 1.0}},
@@ -81,16 +81,16 @@ def test_classes_and_chains_are_shown(statement):
         {"measurements": (EXACT,), "epsilon": 0.0},
         {"measurements": (EXACT,)},
         {"measurements": (replace(SAMPLED, noise=0.0),)},
-        {"levels": (Promised("absent", 0, 1.0, 0.0),)},
-        {"levels": (Promised("absent", 0, 0.5, 0.0),)},
-        {"levels": (Promised("strict", 0.5, 0.0, 0.5),)},
-        {"levels": (LEVELS[0], LEVELS[0])},
-        {"levels": (LEVELS[0], replace(LEVELS[1], name="strict"))},
-        {"levels": (Promised("strict", 0.5, -0.25, 0.5),)},
-        {"levels": (Promised("generous", 8, 0.25, 0.5),)},  # asks for enough, and does not count in full
-        {"levels": (Promised("exactly", 1.25, 0.25, 0.5),)},
-        {"levels": (Promised("strict", 0.5, 1.0, 0.5),)},  # counts in full, and loses less than the release
-        {"levels": (Promised("generous", 8, 1.0, 0.5),)},
+        {"promises": (Promised("absent", 0, 1.0, 0.0),)},
+        {"promises": (Promised("absent", 0, 0.5, 0.0),)},
+        {"promises": (Promised("strict", 0.5, 0.0, 0.5),)},
+        {"promises": (LEVELS[0], LEVELS[0])},
+        {"promises": (LEVELS[0], replace(LEVELS[1], name="strict"))},
+        {"promises": (Promised("strict", 0.5, -0.25, 0.5),)},
+        {"promises": (Promised("generous", 8, 0.25, 0.5),)},  # asks for enough, and does not count in full
+        {"promises": (Promised("exactly", 1.25, 0.25, 0.5),)},
+        {"promises": (Promised("strict", 0.5, 1.0, 0.5),)},  # counts in full, and loses less than the release
+        {"promises": (Promised("generous", 8, 1.0, 0.5),)},
     ],
 )
 def test_a_statement_that_claims_what_cannot_be_is_refused(statement, changes):
@@ -116,7 +116,7 @@ LINE = {
     [
         *({name: BEYOND} for name in ("epsilon", "delta", "claimed_epsilon", "unit", "caveat", "personal")),
         *({"measurements": [LINE | {name: BEYOND}]} for name in (*LINE, "rate")),
-        *({"levels": [LEVEL | {name: BEYOND}]} for name in LEVEL),
+        *({"promises": [LEVEL | {name: BEYOND}]} for name in LEVEL),
         *({"ledger": {name: BEYOND}} for name in ("seq", "release_index", "max_releases")),
         {"diagnostics": {"R̂": BEYOND}},
     ],
@@ -124,7 +124,7 @@ LINE = {
 )
 def test_numbers_beyond_every_float_are_refused(statement, changes):
     plain = statement().to_json()
-    assert str(Statement.from_json(plain | {"measurements": [LINE], "levels": [LEVEL]}))
+    assert str(Statement.from_json(plain | {"measurements": [LINE], "promises": [LEVEL]}))
     with pytest.raises(ReleaseError, match=r"malformed|without grounds"):
         Statement.from_json(plain | changes)
 
@@ -138,17 +138,17 @@ def test_numbers_beyond_every_float_are_refused(statement, changes):
     ],
 )
 def test_nobody_is_promised_an_epsilon_of_his_own_where_none_is_promised(statement, changes):
-    made = statement(**({"levels": LEVELS, "personal": True} | changes))
+    made = statement(**({"promises": LEVELS, "personal": True} | changes))
     for said in ("Each person loses", "is promised"):
-        assert said in str(statement(privacy_classes=LEVELS, personal=True))
+        assert said in str(statement(promises=LEVELS, personal=True))
         assert said not in str(made)
     assert "class     asks for  would be promised  weight" in str(made)
-    assert "would be" not in str(replace(made, privacy_classes=()))
+    assert "would be" not in str(replace(made, promises=()))
 
 
 def test_classes_are_not_shown_where_nobody_asked(statement):
     """Then everybody counted in full."""
-    made = statement(privacy_classes=LEVELS)
+    made = statement(promises=LEVELS)
     assert "strict" not in str(made)
     assert Statement.from_json(made.to_json()) == made
 
@@ -177,7 +177,7 @@ def test_a_published_claim_on_a_posterior_sample_rests_on_convergence(statement)
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("levels", 7), ("levels", [{}]), ("diagnostics", {"R̂": []}), ("diagnostics", 7)]
+    ("name", "value"), [("promises", 7), ("promises", [{}]), ("diagnostics", {"R̂": []}), ("diagnostics", 7)]
 )
 def test_malformed_lines_of_chains_and_classes_are_refused(statement, name, value):
     with pytest.raises(ReleaseError, match=r"malformed|without grounds"):

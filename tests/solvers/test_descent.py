@@ -188,20 +188,20 @@ def test_an_inconsistent_snapshot_would_be_noticed(blocks, checkpoint, monkeypat
 
 def test_snapshots_are_taken_at_ends_of_epochs_and_now_and_then(blocks, checkpoint, monkeypatch):
     _, source = survey(blocks, 1.0)
-    keep, taken = checkpoint.keep, []
+    keep, taken = checkpoint.save_state, []
 
     def keeping(name, arrays, facts):
         taken.append((facts["epoch"], facts["block"]))
         keep(name, arrays, facts)
 
-    monkeypatch.setattr(checkpoint, "keep", keeping)
+    monkeypatch.setattr(checkpoint, "save_state", keeping)
     learned(source, checkpoint=checkpoint)
     assert taken == [(1, 0), (2, 0), (3, 0)]
 
 
 def test_training_goes_on_while_a_snapshot_is_written(blocks, checkpoint, monkeypatch):
     _, source = survey(blocks, 1.0)
-    learn, keep = Factored.learn, checkpoint.keep
+    learn, keep = Factored.learn, checkpoint.save_state
     going_on, writers = threading.Event(), set()
 
     def learning(found, *rest):
@@ -215,7 +215,7 @@ def test_training_goes_on_while_a_snapshot_is_written(blocks, checkpoint, monkey
         keep(*state)
 
     monkeypatch.setattr(Factored, "learn", learning)
-    monkeypatch.setattr(checkpoint, "keep", keeping)
+    monkeypatch.setattr(checkpoint, "save_state", keeping)
     learned(source, checkpoint=checkpoint)
     assert going_on.is_set()
     assert threading.get_ident() not in writers
@@ -227,7 +227,7 @@ def test_a_snapshot_that_cannot_be_written_is_told(blocks, checkpoint, monkeypat
     def full(*_):
         raise OSError("no space")
 
-    monkeypatch.setattr(checkpoint, "keep", full)
+    monkeypatch.setattr(checkpoint, "save_state", full)
     with pytest.raises(OSError, match="no space"):
         learned(source, checkpoint=checkpoint)
 

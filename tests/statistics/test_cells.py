@@ -16,7 +16,7 @@ ADJACENCIES = ["add-remove", "replace"]
 class Door:
     """Stands where the grant stands, and sees what comes to it."""
 
-    def recall(self, name):
+    def already_released(self, name):
         """Nothing was released before."""
 
     def release(self, bounded):

@@ -17,7 +17,7 @@ class Door:
     def __init__(self, kept=None):
         self.kept, self.came = kept, []
 
-    def recall(self, name):
+    def already_released(self, name):
         return self.kept
 
     def release(self, bounded):

@@ -311,7 +311,7 @@ def test_the_plan_of_unbounded_als_knows_no_bound():
 @pytest.mark.parametrize(
     "config",
     [
-        hr.GlobalEffects(grid_values="released", noise="laplace", analysis="published"),
+        hr.GlobalEffects(user_biases="released", noise="laplace", analysis="published"),
         hr.InputPerturbationMF(analysis="published"),
     ],
     ids=lambda config: type(config).__name__,
@@ -331,6 +331,6 @@ def test_one_more_rating_moves_a_sum_by_five_not_by_four(config):
 
 
 def test_under_replace_the_claimed_sensitivities_of_the_averages_are_right():
-    config = hr.GlobalEffects(grid_values="released", noise="laplace", analysis="published")
+    config = hr.GlobalEffects(user_biases="released", noise="laplace", analysis="published")
     planned = hr.plan(config, domain_of(4, 3), budget("replace"))
     assert planned.epsilon == pytest.approx(1, rel=1e-9)

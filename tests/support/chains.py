@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.solvers.mcmc.density import ChainSettings, Part, Source
+from hushrec.solvers.mcmc.density import ChainData, ChainSettings, Posterior
 from hushrec.solvers.mcmc.sgld import Chain, ChainStates
 
 KEY = bytes(range(32))
@@ -26,11 +26,11 @@ def made(rows, n_items, asked=None):
 # Weak priors beside the data, so that both are seen in the law.
 SETTINGS = ChainSettings(
     epochs=30,
-    quanta=16,
+    noise_intervals=16,
     rate=0.1,
     decay=0,
     shape=20,
-    taste=0.05,
+    factor_variance=0.05,
     level_variance=0.05,
     user_variance=0.02,
     item_variance=0.02,
@@ -43,7 +43,7 @@ FIXED = SETTINGS.model_copy(update={"shape": 1e9, "level_variance": 1e-9})
 
 def unclamped(scale, rank):
     """Weights are 1: B is five ratings' worth."""
-    return Part(scale=scale, bound=5 * (4 + WIDE) ** 2, rank=rank, margin=WIDE)
+    return Posterior(scale=scale, bound=5 * (4 + WIDE) ** 2, rank=rank, margin=WIDE)
 
 
 def copied(rows, n_items, copies):
@@ -57,7 +57,7 @@ def copied(rows, n_items, copies):
 
 
 def started(ratings, target, settings, number=0):
-    chain = Chain(Source(ratings, target, None), target, settings, KEY, number, ChainStates(None))
+    chain = Chain(ChainData(ratings, target, None), target, settings, KEY, number, ChainStates(None))
     return chain, chain.start()
 
 

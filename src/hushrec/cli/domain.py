@@ -28,7 +28,7 @@ def domain(
         typer.Option(help="The public list of accounts, if any: csv, users.dat, u.user, or a list."),
     ] = None,
     user_column: Annotated[str | None, typer.Option(help="Column of the ids in --users.")] = None,
-    level: Annotated[
+    privacy_class: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=EPSILON",
@@ -52,7 +52,7 @@ def domain(
         column=column,
         users=users,
         user_column=user_column,
-        privacy_classes=options.privacy_classes(level),
+        privacy_classes=options.privacy_classes(privacy_class),
     )
     try:
         declared.save(out)

@@ -247,14 +247,14 @@ def privacy_classes(given: list[str] | None) -> dict[str, float] | None:
         DomainError: An option is not NAME=EPSILON, or repeats a class.
     """
     named: dict[str, float] = {}
-    for name, value in (_pair(level, "--level") for level in given or []):
+    for name, value in (_pair(chosen, "--privacy-class") for chosen in given or []):
         if name in named:
-            raise DomainError(f"--level {name} is given more than once; give each class one ε")
+            raise DomainError(f"--privacy-class {name} is given more than once; give each class one ε")
         try:
             named[name] = float(value)
         except ValueError:
             raise DomainError(
-                f"--level {name}: the ε of a class must be a number, as in strict=0.5"
+                f"--privacy-class {name}: the ε of a class must be a number, as in strict=0.5"
             ) from None
     return named or None
 
@@ -267,8 +267,8 @@ def _pair(text: str, option: str) -> tuple[str, str]:
     return name, value
 
 
-_ERRORS = {"--column": DataError, "--level": DomainError}
-_EXAMPLES = {"--set": "rank=20", "--column": "user_id=customer", "--level": "strict=0.5"}
+_ERRORS = {"--column": DataError, "--privacy-class": DomainError}
+_EXAMPLES = {"--set": "rank=20", "--column": "user_id=customer", "--privacy-class": "strict=0.5"}
 
 
 def _value(text: str) -> Any:

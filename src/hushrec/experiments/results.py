@@ -128,7 +128,7 @@ class Results:
             tables = [pl.read_parquet(source, columns=list(self.schema)) for source in sources]
         except (OSError, pl.exceptions.PolarsError):
             raise ConfigError(
-                f"{self.out}, or the folder {self.folder.name} beside it, is no table of results; choose "
+                f"{self.out}, or the folder {self.folder.name} beside it, is not a table of results; choose "
                 "another file with --out"
             ) from None
         placed = [table.with_columns(pl.lit(place).alias(_PLACE)) for place, table in enumerate(tables)]

@@ -28,7 +28,7 @@ from hushrec.data.readers.quiet import quiet
 from hushrec.errors import ReleaseError
 from hushrec.release.untrusted_json import LARGEST, parse
 
-FORMAT = 1
+FORMAT = 2
 KIND = "data set"
 SUFFIXES = (".parquet", ".csv")
 _KEY = "hushrec"

@@ -16,7 +16,7 @@ from hushrec.errors import ReleaseError
 from hushrec.release import untrusted_json as facts_of
 from hushrec.release.statement import Statement
 
-FORMAT = 1
+FORMAT = 2
 LARGEST_FILE = 4 * 2**30
 LARGEST_RANK = 2048
 LARGEST_ID = 256

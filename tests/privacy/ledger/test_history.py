@@ -189,11 +189,11 @@ def test_what_burnt_charges_leave_free_and_what_they_do_not():
 
 
 def test_divergences_at_other_orders_are_refused():
-    with pytest.raises(LedgerDamaged, match="at other orders"):
+    with pytest.raises(LedgerDamaged, match="at orders"):
         replayed(OPENED, charged(1, curve=[1, 2, 3]))
 
 
 def test_a_horizon_is_at_least_one_release():
     assert ledger_history.opening(total(4.0), 1)["max_releases"] == 1
-    with pytest.raises(BudgetError, match="at least one release"):
+    with pytest.raises(BudgetError, match="at least 1"):
         ledger_history.opening(total(4.0), 0)

@@ -40,7 +40,7 @@ def test_rows_are_ascending_columns_with_marks() -> None:
     ],
 )
 def test_what_is_no_row_is_refused(change: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match=r"^answers: indptr, columns and marks are no rows of \d columns$"):
+    with pytest.raises(ValueError, match=r"^answers: indptr, columns and marks are not rows of \d columns$"):
         Rows("answers", **(FINE | change))  # type: ignore[arg-type]
 
 

@@ -39,8 +39,8 @@ def test_parts_are_everybody_once_in_units_of_the_scale_whichever_way(monkeypatc
         edges = [147 - first if backwards else first for first in firsts if first]
         assert not any(edge % 16 for edge in edges)
         parts.sort(key=lambda part: part.first)
-        np.testing.assert_array_equal(np.concatenate([part.items for part in parts]), here.items)
-        values = np.concatenate([part.values for part in parts])
+        np.testing.assert_array_equal(np.concatenate([part.rows.columns for part in parts]), here.items)
+        values = np.concatenate([part.rows.values for part in parts])
         np.testing.assert_array_equal(values, here.values() - 3)  # a unit of this scale is one star
         scales = np.concatenate([part.scales for part in parts])
         np.testing.assert_allclose(scales, 2 * target.weights(here), rtol=1e-6)

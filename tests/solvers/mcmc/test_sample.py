@@ -78,7 +78,7 @@ class Memory:
         self.lives -= 1
         self.states[name] = State({key: array.copy() for key, array in arrays.items()}, dict(facts))
 
-    def recall(self, name):
+    def load_state(self, name):
         return self.states.get(name)
 
 
@@ -116,7 +116,7 @@ def in_folder(folder, kill_after=None):
     chains._KEPT_EVERY, states = 0.0, 0
     with Checkpoint(folder) as checkpoint:
         checkpoint.bind({"ratings": "these"})
-        keep = checkpoint.keep
+        keep = checkpoint.save_state
 
         def counted(*state):
             nonlocal states
@@ -125,7 +125,7 @@ def in_folder(folder, kill_after=None):
             if states == kill_after:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        checkpoint.keep = counted
+        checkpoint.save_state = counted
         return draw(made(rows, 12), SETTINGS.model_copy(update={"epochs": 8}), checkpoint=checkpoint)
 
 

@@ -102,7 +102,7 @@ def _certified(trimmed: pl.DataFrame, whole: pl.DataFrame, others: pl.DataFrame)
 
 def _personal(whole: pl.DataFrame, own: pl.DataFrame) -> tuple[str, str]:
     """Figure and table: how many people ask for which ε, and RMSE where everybody does."""
-    mine, alike = points(own, _curve("everybody his own ε"))[8.0], points(whole, _curve(CERTIFIED))
+    mine, alike = points(own, _curve("an ε per user"))[8.0], points(whole, _curve(CERTIFIED))
     asked = Grid.open(GRIDS / "ml-1m-personal.toml").data.asked
     with canvas(2.9, width=7.2, panels=(1, 2), letters=9) as (drawing, (left, right)):
         names, shares = [f"ε = {epsilon:g}" for epsilon, _ in asked], [100 * share for _, share in asked]
@@ -111,10 +111,10 @@ def _personal(whole: pl.DataFrame, own: pl.DataFrame) -> tuple[str, str]:
         left.set_title("what people ask for", fontsize=9)
         left.margins(y=0.15)
         rows = {f"all ε = {e:g}": alike[e] for e in (0.5, 2.0)}
-        rows |= {"each his own": mine, "all ε = 8": alike[8.0]}
+        rows |= {"an ε per user": mine, "all ε = 8": alike[8.0]}
         for place, (name, line) in enumerate(rows.items()):
             error, half = line["rmse"], (line["high"] - line["low"]) / 2
-            colour = COLOURS[5] if name == "each his own" else COLOURS[0]
+            colour = COLOURS[5] if name == "an ε per user" else COLOURS[0]
             right.errorbar(error, place, xerr=half, fmt="o", color=colour, ecolor=GREY, capsize=3)
             right.annotate(f"{error:.3f}", (error, place), (0, 7), textcoords="offset points", ha="center")
         right.set_yticks(range(len(rows)), list(rows))
@@ -124,7 +124,7 @@ def _personal(whole: pl.DataFrame, own: pl.DataFrame) -> tuple[str, str]:
         right.set_title("what comes of it", fontsize=9)
         drawn = svg(drawing, "What people ask for, and what comes of it")
     lines = {f"everybody {e:g}": alike[e] for e in (0.5, 2.0)} | {
-        "each his own": mine,
+        "an ε per user": mine,
         "everybody 8": alike[8.0],
     }
     return drawn, markdown(["ε", "RMSE"], [[name, spread(line)] for name, line in lines.items()])

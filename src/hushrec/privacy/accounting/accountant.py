@@ -5,19 +5,17 @@ Gaussian measurements compose exactly. With μ² = Σ (Δᵢ/σᵢ)² their join
 (Smith & Thakurta 2022). The privacy curve has a closed form (Balle & Wang 2018, Theorem 8). Gaussian
 measurements are charged in ρ = μ²/2, which is additive.
 
-Laplace measurements have two costs: ε = Δ/b, which is additive (basic composition), and the exact zCDP loss
-ε + e^−ε − 1 ≤ ε²/2 (Harrison & Manurangsi 2026), which is additive too. For measurements that are fixed
-together, as in a plan, ε at δ is the smaller of the two resulting bounds. A release that is chosen after
-seeing earlier ones could choose the bound as well, so a ledger fixes one with its first charge (see
-``routes``).
+Laplace measurements have two additive costs: ε = Δ/b (basic composition) and the exact zCDP loss
+ε + e^−ε − 1 ≤ ε²/2 (Harrison & Manurangsi 2026). For measurements that are fixed together, as in a plan, ε at
+δ is the smaller of the two bounds. A later release could choose between them, so a ledger fixes one with its
+first charge (see ``routes``).
 
 Gaussian measurements of a random sample of people are charged as Rényi divergences at fixed orders (see
-``renyi``), which add order by order. If there are any, ε at δ is the smaller of two bounds: the conversion of
-all divergences, where the other measurements contribute αρ; and the conversion without the pure losses, to
-which their Σε is then added.
+``renyi``), which add order by order. ε at δ is then the smaller of two conversions: of all divergences, the
+other measurements contributing αρ; or of those without the pure losses, plus their Σε.
 
-Spherical noise on rows costs ε = Δ/s and a posterior sample ε = Δ/T. Both cost min(ε²/2, ε) in zCDP, as any
-mechanism with that ε does. Without a known bound Δ there is no finite ε, and the total stays infinite.
+Spherical noise on rows costs ε = Δ/s and a posterior sample ε = Δ/T; both cost min(ε²/2, ε) in zCDP. Without
+a known bound Δ there is no finite ε, and the total stays infinite.
 
 Local randomizers cost the ε, and the zCDP loss, of one cell times the number of cells that may differ. For
 k-ary randomized response the zCDP loss is well below ε²/2 (see ``local_events.cell_rho``).
@@ -46,7 +44,7 @@ from hushrec.privacy.accounting.local_events import Responses, Substitutions, ce
 from hushrec.privacy.accounting.renyi import ORDERS, Curve, added, divergences, smallest
 
 _ROUNDING = 16 * 2.0**-52
-"""Generous bound on the relative error of one floating-point step of the formulas."""
+"""Bounds the relative error of one floating-point step of the formulas."""
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
@@ -116,8 +114,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     """ε at δ of any mechanism that is ρ-zCDP, rounded up.
 
     ε = inf over α > 1 of αρ + ln((α − 1)/α) − (ln δ + ln α)/(α − 1)  (Canonne, Kamath & Steinke 2020,
-    §2.3, solved for ε). The bound is quasi-convex in α and holds for every α, so an
-    inaccurate search gives a larger ε, never an invalid one.
+    §2.3, solved for ε). The bound holds for every α, so an inaccurate search gives a larger ε.
 
     Args:
         rho: at least 0.
@@ -157,8 +154,7 @@ class Spent:
         epsilon_sum: Σ ε of Laplace and spherical measurements, and of posterior samples.
         pure_rho: Σ of the zCDP loss of the same measurements.
         unbounded: number of measurements whose loss has no known finite bound.
-        curve: Σ of the Rényi divergences of subsampled measurements, at the orders ``renyi.ORDERS``; empty
-            without any.
+        curve: Σ of the Rényi divergences of subsampled measurements at ``renyi.ORDERS``, or empty.
 
     Privacy: public.
     """
@@ -180,9 +176,8 @@ class Spent:
 
     def __mul__(self, times: int) -> "Spent":
         curve = tuple(times * loss for loss in self.curve) if times else ()
-        return Spent(
-            self.rho * times, self.epsilon_sum * times, self.pure_rho * times, self.unbounded * times, curve
-        )
+        rho, pure = self.rho * times, self.epsilon_sum * times
+        return Spent(rho, pure, self.pure_rho * times, self.unbounded * times, curve)
 
     @property
     def bounded(self) -> "Spent":
@@ -238,10 +233,7 @@ class Spent:
 
 
 def spent_of(events: Iterable[Event]) -> Spent:
-    """Total cost of a sequence of measurements; each cost is rounded up.
-
-    Raises:
-        BudgetError: The price of one of the event types is not known.
+    """Total cost of a sequence of measurements; each cost is rounded up. Raises as ``price``.
 
     Privacy: public.
     """
@@ -255,8 +247,8 @@ def price(event: Event) -> Spent:
     ε + e^−ε − 1; over a vector the losses of the entries add to at most that of one entry that moves by all
     of Δ, because the loss is convex and 0 at 0. Spherical: ε = Δ/s, because ‖b + Δ‖ ≤ ‖b‖ + ‖Δ‖. Posterior
     sample: ε = Δ/T. The last two cost min(ε²/2, ε) in zCDP: their divergences are at most αε²/2 (Bun &
-    Steinke 2016, Proposition 1.4) and at most ε ≤ αε, as for any densities whose ratio is at most e^ε. The
-    Laplace loss is below ε anyway. Local randomizers: the loss of one cell times the number that may differ.
+    Steinke 2016, Proposition 1.4) and at most ε ≤ αε. Local randomizers: the loss of one cell times the
+    number of cells that may differ.
 
     Raises:
         BudgetError: The price of this event type is not known.

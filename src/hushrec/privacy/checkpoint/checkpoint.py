@@ -5,8 +5,8 @@ Why a resumed fit has the same guarantee as an uninterrupted one:
 1. Noise keys are HMAC(master key, commitment, measurement). A repeated measurement gives the same bits, so
    there is no second noise to compare with the first.
 2. The commitment binds ratings, plan, ledger, release index and version, and is part of every key. So other
-   ratings never get the same noise. The ledger's record of the charge holds the commitment too, and no other ledger
-   accepts it.
+   ratings never get the same noise. The ledger's record of the charge holds the commitment too, and no other
+   ledger accepts it.
 3. A released value is on disk before anything is computed from it, and every later run gets this value.
 4. The ledger accepts one artefact per charge: of two runs, or two copies of the folder, only one publishes.
 5. The master key never leaves the folder, and is overwritten once the release is published. So everything

@@ -23,7 +23,7 @@ from hushrec.privacy.ledger.history import Charge, History
 APPLICATION = 0x68757368
 """SQLite application id of a ledger."""
 TAKEN = "there is a ledger already; open it (without --new-ledger)"
-_VERSION = 2
+_VERSION = 3
 _PATIENCE = 60.0  # seconds that one process waits for another's transaction
 
 _SCHEMA = """
