@@ -67,8 +67,8 @@ class ReleasedData:
             and _numbers(given.users, self.n_people)
         ):
             raise ReleaseError(
-                "the users of a data set are numbered: take their ids from dataset_files.anonymous_ids(n_people),"
-                " in order, and leave out timestamps and per-user ε"
+                "the users of a data set are numbered: take their ids from "
+                "dataset_files.anonymous_ids(n_people), in order, and leave out timestamps and per-user ε"
             )
         if not self._keeps_its_word():
             raise ReleaseError(
