@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import re
 from pathlib import Path
 from typing import get_args
 
@@ -76,3 +77,21 @@ def test_the_table_of_units_says_what_the_classes_support():
             pair in registry.class_of(name).supports for pair in tables.UNITS
         ]
     assert set(lines) == {name for name in registry.MODELS if registry.class_of(name).supports}
+
+
+CONTRACTS = ("test_record_replay", "test_scale_free", "test_odd_domains", "test_figures", "test_digests")
+PRIVATE = [name for name in registry.MODELS if registry.class_of(name).supports]
+
+
+def unnamed(text):
+    """Private models that a test does not name."""
+    return [name for name in PRIVATE if not re.search(rf"\b{name}\b", text)]
+
+
+@pytest.mark.parametrize("file", CONTRACTS)
+def test_contracts_are_checked_for_every_private_model(file):
+    assert not unnamed((ROOT / "tests" / "contracts" / f"{file}.py").read_text("utf-8"))
+
+
+def test_a_model_that_no_contract_names_is_found():
+    assert unnamed(" ".join(PRIVATE[1:])) == PRIVATE[:1]

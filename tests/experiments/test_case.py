@@ -34,7 +34,7 @@ def test_a_label_changes_no_key():
             for other in ({"epsilon": 2.0}, {"delta": 1e-7}, {"unit": "user"}, {"adjacency": "replace"})
         ),
     ],
-    ids=str,
+    ids=lambda changed: next(iter(changed)),
 )
 def test_whatever_changes_a_result_changes_the_key(changed):
     assert replace(CASE, **changed).key(SOURCE) != CASE.key(SOURCE)

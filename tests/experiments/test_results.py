@@ -77,7 +77,7 @@ def test_other_tables_are_refused_and_untouched(results):
     results.out.parent.mkdir()
     pl.DataFrame({"user_id": ["u"]}).write_parquet(results.out)
     before = results.out.read_bytes()
-    with pytest.raises(ConfigError, match="no table of results; choose another file with --out"):
+    with pytest.raises(ConfigError, match="not a table of results; choose another file with --out"):
         results.merge({})
     assert results.out.read_bytes() == before
 

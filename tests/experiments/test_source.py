@@ -50,7 +50,7 @@ def test_ratings_are_read_or_generated_and_only_files_have_a_domain(tmp_path):
 def test_a_domain_of_integer_ranges_includes_both_ends():
     domain = Frame(**FRAME, cap=7, users=(8, 11)).domain()
     assert domain.items == tuple(str(n) for n in range(3, 13))
-    assert domain.users == ("8", "9", "10", "11") or sorted(domain.users, key=int) == ["8", "9", "10", "11"]
+    assert set(domain.users) == {"8", "9", "10", "11"}
     assert (tuple(domain.scale), domain.max_users, domain.cap) == ((1, 5, 1), 20, 7)
     assert Frame(**FRAME).domain().users is None
 

@@ -25,7 +25,7 @@ _LEAST = 1e-3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ItemEffects:
+class ShrunkMeans:
     """Released item effects and their uncertainty.
 
     Attributes:
@@ -41,7 +41,7 @@ class ItemEffects:
     counts: Floats
 
 
-def shrink(sums: Noisy, counts: Noisy, span: float) -> ItemEffects:
+def shrink(sums: Noisy, counts: Noisy, span: float) -> ShrunkMeans:
     """Posterior item effects from a noisy sum and a noisy count per item.
 
     Args:
@@ -56,10 +56,10 @@ def shrink(sums: Noisy, counts: Noisy, span: float) -> ItemEffects:
     prior_mean, prior_variance = _prior(sums.values, n, noise, span)
     gain = n / (n * n + noise / prior_variance)
     mean = prior_mean + gain * (sums.values - n * prior_mean)
-    return ItemEffects(mean, prior_variance * (1 - gain * n), n)
+    return ShrunkMeans(mean, prior_variance * (1 - gain * n), n)
 
 
-def damped(sums: Noisy, counts: Noisy, level: float, strength: float) -> ItemEffects:
+def damped(sums: Noisy, counts: Noisy, level: float, strength: float) -> ShrunkMeans:
     """Item means as printed: (MSum_i + β G)/(MCnt_i + β) (McSherry & Mironov 2009, §4.2).
 
     Counts below zero, which can only come from noise, count as zero.
@@ -68,7 +68,7 @@ def damped(sums: Noisy, counts: Noisy, level: float, strength: float) -> ItemEff
     """
     n = np.maximum(counts.values, 0.0)
     mean = (sums.values + strength * level) / np.maximum(n + strength, _LEAST)
-    return ItemEffects(mean, np.zeros_like(mean), n)
+    return ShrunkMeans(mean, np.zeros_like(mean), n)
 
 
 def denoised_counts(counts: Noisy) -> Floats:

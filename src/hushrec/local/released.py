@@ -245,7 +245,7 @@ class ReleasedData:
             if facts["kind"] != dataset_files.KIND:
                 raise ReleaseError(_DAMAGED)
             if facts["format"] != dataset_files.FORMAT:
-                raise ReleaseError(f"{path} has format {facts['format']!r}; upgrade hushrec to read it")
+                raise ReleaseError(f"{path} has format {facts['format']!r}; use the version that wrote it")
             n_people = facts["n_people"]
             lo, hi, step = map(float, facts["scale"])
             if not isinstance(n_people, int) or not 0 <= n_people <= _MOST:

@@ -134,13 +134,15 @@ class Model(Settings):
         """Each query with its part of the budget.
 
         Raises:
-            ConfigError: ``shares`` names an unknown measurement, or a part is not positive.
+            ConfigError: ``shares`` names an unknown measurement, or a part is missing or not positive.
         """
         asked = list(queries)
         if unknown := set(self.shares) - {query.name for query in asked}:
             names = ", ".join(query.name for query in asked)
             raise ConfigError(f"shares: {sorted(unknown)[0]!r} is not measured here; name one of {names}")
         parts = {**self.default_split(budget), **self.shares}
+        if missing := {query.name for query in asked} - set(parts):
+            raise ConfigError(f"{type(self).__name__}.default_split has no share for {sorted(missing)[0]!r}")
         if not all(0 < part < math.inf for part in parts.values()):
             raise ConfigError("shares: every part of the budget must be a positive, finite number")
         return [(query, parts[query.name]) for query in asked]

@@ -190,7 +190,10 @@ class Release:
             size = int.from_bytes(data[:8], "little")
             facts = _facts(data[8 : 8 + size] if size <= facts_of.LARGEST else b"")
             if facts["format"] != FORMAT:
-                raise ReleaseError(f"this release has format {facts['format']!r}; upgrade hushrec to read it")
+                raise ReleaseError(
+                    f"this release has format {facts['format']!r}, this hushrec reads {FORMAT}; "
+                    "use the version that wrote it"
+                )
             tensors = safetensors.numpy.load(data)
             release = cls(
                 model=str(facts["model"]),

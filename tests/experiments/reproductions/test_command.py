@@ -1,6 +1,7 @@
 import polars as pl
 import pytest
 
+from hushrec.errors import ConfigError
 from hushrec.experiments.reproductions import command
 from hushrec.experiments.reproductions.trials import Trial, Trials
 
@@ -58,7 +59,7 @@ def test_a_missing_table_is_named(tmp_path, start):
     with pytest.raises(SystemExit, match=r"squares\.parquet is not there; give --ratings"):
         start()
     pl.DataFrame({"found": [7]}).write_parquet(tmp_path / "squares.parquet")
-    with pytest.raises(command.ConfigError, match=r"cubes\.parquet is not there"):
+    with pytest.raises(ConfigError, match=r"cubes\.parquet is not there"):
         command.read(tmp_path, "squares", "cubes")
 
 
@@ -83,5 +84,4 @@ def test_the_grids_of_the_package_read_ratings_from_the_folder_given(tmp_path):
     names = sorted(path.stem for path in command.GRIDS.glob("*.toml"))
     found = command.grids(*names)(tmp_path)
     assert list(found) == names
-    assert {grid.data.ratings.parent for grid in found.values() if grid.data.ratings} == {tmp_path}
-    assert all(grid.data.ratings for grid in found.values())
+    assert {grid.data.ratings.parent for grid in found.values()} == {tmp_path}

@@ -169,7 +169,7 @@ def test_two_ledgers_never_draw_the_same_noise(
     lose(folder)
     with bound(folder, two) as checkpoint:
         again = two.charge(make_plan(), entropy=checkpoint).release(make_bounded()).values
-    assert np.all(again != drawn)
+    assert np.sum(again != drawn) >= 2  # of 4 on a grid one may agree by chance; three do once in 1e10
 
 
 def test_a_checkpoint_that_is_bound_to_no_ledger_is_refused(

@@ -10,7 +10,7 @@ from hushrec.arrays import Floats
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.errors import ConfigError
-from hushrec.estimation.shrinkage import ItemEffects, damped, shrink, shrinking
+from hushrec.estimation.shrinkage import ShrunkMeans, damped, shrink, shrinking
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.bounded import Noisy
 from hushrec.privacy.grant import Grant
@@ -95,14 +95,14 @@ class BiasSettings(Frozen):
             effects, found.variance, found.counts, user_biases.mean, user_biases.variance, user_biases.counts
         )
 
-    def _user_biases(self, noisy: Mapping[str, Noisy], people: PeopleSums, *, published: bool) -> ItemEffects:
+    def _user_biases(self, noisy: Mapping[str, Noisy], people: PeopleSums, *, published: bool) -> ShrunkMeans:
         sums, counts = noisy["user sums"], noisy["user counts"]
         span = people.domain.scale.span
         if not published:
             return shrink(sums, counts, span)
         level = _ratio(noisy["residual sum"], noisy["global count"].values.sum())
         found = damped(sums, counts, level, self.user_strength)
-        return ItemEffects(np.clip(found.mean, -span / 2, span / 2), found.variance, found.counts)
+        return ShrunkMeans(np.clip(found.mean, -span / 2, span / 2), found.variance, found.counts)
 
     def _sums(
         self, domain: Domain, budget: Budget, norm: Norm, *, published: bool
