@@ -138,7 +138,7 @@ def test_a_tree_without_fault_passes(tree):
     for number in range(MOST_MODULES):
         put(f"src/cli/c{number}.py")
         put(f"tests/cli/test_c{number}.py")
-    assert faults(source, tests) == {}, "twelve are not too many, and commands are as many as they are"
+    assert faults(source, tests) == {}, "commands and models are as many as they are"
 
 
 @pytest.mark.parametrize(
@@ -161,10 +161,10 @@ def test_a_tree_without_fault_passes(tree):
         (
             {
                 f"{path}{n}.py"
-                for n in range(MOST_MODULES)
-                for path in ("src/models/m", "tests/models/test_m")
+                for n in range(MOST_MODULES + 1)
+                for path in ("src/data/m", "tests/data/test_m")
             },
-            {"crowded": ["models"]},
+            {"crowded": ["data"]},
         ),
     ],
     ids=lambda value: ", ".join(sorted(value)[:2]),
