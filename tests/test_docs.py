@@ -161,6 +161,31 @@ def test_a_decision_is_short_and_has_its_four_parts(page):
     assert len([line for line in text.splitlines() if line]) <= 16
 
 
+CODE = re.compile(r"`([\w./-]+\.pyi?)`")
+ELSEWHERE = {"anchors.md"}
+"""Pages about other codebases."""
+
+
+def lost(text):
+    """Files that a page names and that are not there, below the root, the package or one of its folders."""
+    known = [*SOURCE.rglob("*.py*"), *(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").glob("*.py")]
+    ends = tuple(f"/{path.relative_to(ROOT)}" for path in known)
+    return [
+        name
+        for name in CODE.findall(text)
+        if "your_model" not in name and not any(end.endswith(f"/{name}") for end in ends)
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_files_that_a_page_names_are_there(page):
+    assert page.name in ELSEWHERE or not lost(page.read_text("utf-8"))
+
+
+def test_a_file_that_has_moved_is_found():
+    assert lost("See `privacy/grant.py` and `privacy/mechanisms.py`.") == ["privacy/mechanisms.py"]
+
+
 def dialect(text):
     """Words of a text that its readers would have to decode."""
     return [found[0] for found in DIALECT.finditer(text)]

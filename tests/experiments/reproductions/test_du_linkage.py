@@ -13,7 +13,7 @@ def test_raw_rows_are_found_and_noisy_ones_are_not(tmp_path):
     by_name = {case.name: case for case in work.cases()}
     bench = work.bench()
     raw = bench.measure(by_name["raw"])
-    noisy = bench.measure(by_name["randomised response, corrected, ε = 50"])
+    noisy = bench.measure(by_name["randomized response, corrected, ε = 50"])
     assert raw[0]["attacker"] == "Scoreboard-RH"
     assert raw[-1]["first"] > 500 > 100 > noisy[-1]["first"]
     assert (raw[0]["epsilon"], noisy[0]["epsilon"]) == ("∞", "50")

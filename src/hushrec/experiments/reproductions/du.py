@@ -231,9 +231,9 @@ def _curves(rows: pl.DataFrame, data: str) -> dict[str, Points]:
     corrected = _among(responses, analysis="corrected", cap=None)
     slots = _among(mine, release=DISTANCE_BASED, group=0.0).filter(pl.col("slot").is_not_null())
     releases = {
-        "randomised response, corrected": (corrected, "epsilon"),
+        "randomized response, corrected": (corrected, "epsilon"),
         "the same, 50 ratings of each": (_among(responses, cap=50), "epsilon"),
-        "randomised response, published": (_among(responses, analysis="published"), "epsilon"),
+        "randomized response, published": (_among(responses, analysis="published"), "epsilon"),
         "distance-based (which items, only)": (slots, "slot"),
         "MM's SVD, central": (_among(mine, release="central"), "epsilon"),
     }
@@ -279,7 +279,7 @@ def _by_epsilon(rows: pl.DataFrame, curves: dict[str, dict[str, Points]]) -> str
 
 
 def _by_claim(rows: pl.DataFrame) -> str:
-    """The paper's two figures: loss by ε of randomised response, and by p = p* of distance-based releases."""
+    """The paper's two figures: loss by ε of randomized response, and by p = p* of distance-based releases."""
     usual = _among(rows, data=ML, by="users", by_distance="squared", k=30)
     mine = _among(usual, query="own")
     with canvas(3.2, width=7.2, panels=(1, 2), letters=9) as (drawing, (left, right)):
@@ -290,7 +290,7 @@ def _by_claim(rows: pl.DataFrame) -> str:
             errorbars(left, points, colour, analysis)
         left.set_xscale("log")
         left.set_xlabel("ε claimed, of a person")
-        left.set_title("randomised response", fontsize=9)
+        left.set_title("randomized response", fontsize=9)
         for query, colour in (("own", COLOURS[0]), ("released", COLOURS[5])):
             asked = _among(usual, query=query)
             points = [(p, *_mean(_alter_ego(asked, p)["loss"])) for p in PAPER]

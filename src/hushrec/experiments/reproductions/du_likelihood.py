@@ -67,7 +67,7 @@ def tables(rows: pl.DataFrame) -> str:
     second = [
         [row["name"], f"{row['true']:.4f}", f"{row['proven']:.4f}"] for row in places.iter_rows(named=True)
     ]
-    header = ["randomised response", "ε_k claimed", "true ε of a cell", "found, at least"]
+    header = ["randomized response", "ε_k claimed", "true ε of a cell", "found, at least"]
     slots = ["distance-based, 8 items in 2 groups", "exact ε of a slot", "found, at least"]
     return f"{markdown(header, first)}\n{markdown(slots, second)}"
 

@@ -83,7 +83,7 @@ def work(ratings: Path) -> Trials:
     listed = [Trial("raw", {}), *(Trial(f"distance-based, p = p* = {p:g}", {"kept": p}) for p in KEPT)]
     for analysis, epsilons in RESPONSES.items():
         for epsilon in epsilons:
-            name = f"randomised response, {analysis}, ε = {epsilon:,}"
+            name = f"randomized response, {analysis}, ε = {epsilon:,}"
             listed.append(Trial(name, {"analysis": analysis, "claimed": epsilon}))
     types = {**TYPES, "attacker": pl.String, **dict.fromkeys(SHARES, pl.Float64)}
     return Trials(listed, Attack(ratings / "ml-1m.parquet"), types)
