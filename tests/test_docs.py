@@ -161,6 +161,39 @@ def test_a_decision_is_short_and_has_its_four_parts(page):
     assert len([line for line in text.splitlines() if line]) <= 16
 
 
+def stale(text):
+    """Arguments and attributes that a module's docstrings explain and that are not there."""
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef):
+            continue
+        told = re.search(r"(?:Args|Attributes):\n((?:    .*\n?|\n)+)", ast.get_docstring(node) or "")
+        inner = [
+            node,
+            *(n for n in ast.walk(node) if isinstance(n, ast.FunctionDef) and n.name == "__init__"),
+        ]
+        arguments = {n.arg for part in inner for n in ast.walk(part) if isinstance(n, ast.arg)}
+        fields = {
+            n.target.id
+            for n in ast.walk(node)
+            if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)
+        }
+        stored = {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
+        methods = {n.name for n in ast.walk(node) if isinstance(n, ast.FunctionDef)}
+        for names in re.findall(r"^    ([a-z_]\w*(?:, [a-z_]\w*)*): ", told[1] if told else "", re.MULTILINE):
+            yield from sorted(set(names.split(", ")) - arguments - fields - stored - methods)
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_docstrings_explain_what_is_there(path):
+    assert not list(stale(path.read_text("utf-8")))
+
+
+def test_a_renamed_argument_is_found_in_its_docstring():
+    text = 'def f(x, y):\n    """Add.\n\n    Args:\n        x: one.\n        z: other.\n    """\n'
+    assert list(stale(text)) == ["z"]
+    assert not list(stale(text.replace("z:", "y:")))
+
+
 CODE = re.compile(r"`([\w./-]+\.pyi?)`")
 ELSEWHERE = {"anchors.md"}
 """Pages about other codebases."""

@@ -74,7 +74,7 @@ def step(
         other_counts: their numbers of ratings, shape (m,).
         width: w, the value of a unit of p·q in rating units.
         span: width of the scale.
-        left: share of the prior variance that remains, in (0, 1].
+        remaining_variance: share of the prior variance that remains, in (0, 1].
 
     Returns:
         Shape (n, rank).
@@ -127,7 +127,7 @@ def user_gradient_step(
         counts: released weight of each item, shape (n_items,).
         ridge: ridge of the people's fits, as ``user_ridge`` gives it.
         span: width of the scale.
-        left: share of the prior variance that remains, in (0, 1].
+        remaining_variance: share of the prior variance that remains, in (0, 1].
 
     Returns:
         The factors after the step, and the share of the remaining way that each row's step covers, in (0, 1).
@@ -174,7 +174,7 @@ def langevin_step(
         prior: τ².
         noise: s².
         rate: share of people who took part.
-        left: share of the prior variance that remains, in (0, 1].
+        remaining_variance: share of the prior variance that remains, in (0, 1].
 
     Returns:
         The factors after the step, and the share of the remaining way that each row's step covers, in (0, 1).

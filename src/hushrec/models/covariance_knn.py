@@ -27,7 +27,7 @@ class CovarianceKNN(Model):
     """Noisy item effects and covariance; each user weights their own ratings of similar items.
 
     Args:
-        neighbours: k, number of a user's ratings that a prediction uses: those with the largest Wgt.
+        n_neighbours: k, number of a user's ratings that a prediction uses: those with the largest Wgt.
         rank: rank of the cleaned covariance.
         effects: how the item effects are measured.
         covariance: how the covariance is measured and cleaned.

@@ -1,4 +1,4 @@
-"""Global effects: a mean for every item, a level for every user (McSherry & Mironov 2009, §4.2–4.3)."""
+"""Global effects: a mean for every item, a bias for every user (McSherry & Mironov 2009, §4.2–4.3)."""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
@@ -21,9 +21,9 @@ from hushrec.statistics.query import Query
 
 
 class GlobalEffects(Model):
-    """Noisy item effects; each user adds their own level on their device, or takes it from the release.
+    """Noisy item effects; each user adds their own bias on their device, or takes it from the release.
 
-    Prediction: μ_i + b_u, where b_u is the posterior mean of the user's level given their ratings.
+    Prediction: μ_i + b_u, where b_u is the posterior mean of the user's bias given their ratings.
 
     Args:
         user_biases: ``client``, or ``released`` for a bias of every user on the roster, which costs a part of
@@ -68,7 +68,7 @@ class GlobalEffects(Model):
         return {"global sum": 0.01, "global count": 0.01, "item sums": 0.83, "item counts": 0.15}
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
-        """The averages."""
+        """That of the item effects, or of all biases."""
         of = biases_footprint if self.user_biases == "released" else effects_footprint
         return of(domain, budget, published=self.published)
 

@@ -47,7 +47,7 @@ class DescentData:
     """Ratings that can be traversed repeatedly.
 
     Attributes:
-        turns: starts a pass over them.
+        batches: starts a pass over them.
         person_counts: ratings of each person, shape (n_people,).
         item_counts: ratings of each item, shape (n_items,).
 

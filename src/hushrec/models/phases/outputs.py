@@ -68,7 +68,7 @@ def second_moment_root(moment: Floats, star: float) -> Floats:
 
     Args:
         moment: shape (rank, rank), in squared rating units.
-        unit: the scale's unit.
+        star: the scale's unit.
     """
     rank = len(moment)
     rounding = 16 * rank * float(np.finfo(np.float64).eps * np.trace(moment))
