@@ -1,6 +1,6 @@
 """Langevin dynamics beside gradient descent: what the noise costs, on Netflix-like ratings.
 
-    python benchmarks/langevin.py [--rounds 7] [--quanta 8]
+    python benchmarks/langevin.py [--rounds 7] [--intervals 8]
 
 Passes of both over the same ratings, two threads each, one after the other in every round: the medians, and
 their ratios in seconds and in CPU seconds. Normals are timed by themselves, as many at a time as pay an item.
@@ -69,7 +69,7 @@ def payments(count, z, n, key):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--quanta", type=int, default=8)
+    parser.add_argument("--intervals", type=int, default=8)
     asked = parser.parse_args()
     made = netflix_like(USERS, ITEMS, RATINGS, seed=0)
     key = np.zeros(8, np.uint32)

@@ -43,12 +43,12 @@ def test_clean_factorisation_is_least_squares_about_the_mean(listed):
     train, _ = listed
     config = hr.MatrixFactorization(rank=3, effects=False, power=1.0, reg=0.1, epochs=5)
     client = hr.Client(hr.fit(train, config))
-    level = train.values().mean()
-    known = Sparse(train.roster_indptr(), train.items, (train.values() - level).astype(np.float32), 150)
+    global_mean = train.values().mean()
+    known = Sparse(train.roster_indptr(), train.items, (train.values() - global_mean).astype(np.float32), 150)
     rows, columns = als_wr(known, 3, 5, 0.1)
     for person in (0, 5, 1002):
         found = list(client.predict(user=train.domain.users[person]).values())
-        np.testing.assert_allclose(found, np.clip(level + columns @ rows[person], 1, 5), atol=2e-3)
+        np.testing.assert_allclose(found, np.clip(global_mean + columns @ rows[person], 1, 5), atol=2e-3)
 
 
 def test_where_nobody_rated_nobody_is_listed():

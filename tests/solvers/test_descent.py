@@ -43,8 +43,8 @@ def same(one, other):
 
 def test_blocks_teach_what_the_ratings_do(ratings, blocks):
     """Bit for bit where people do not take turns, which they do at small ranks, and not across blocks."""
-    (level, whole), (other, parts) = survey(ratings, 1.0), survey(blocks, 1.0)
-    assert level == other == ratings.values().mean()
+    (global_mean, whole), (other, parts) = survey(ratings, 1.0), survey(blocks, 1.0)
+    assert global_mean == other == ratings.values().mean()
     np.testing.assert_array_equal(whole.person_counts, parts.person_counts)
     np.testing.assert_array_equal(whole.item_counts, parts.item_counts)
     assert same(learned(whole), learned(parts))

@@ -59,7 +59,7 @@ def shrink(sums: Noisy, counts: Noisy, span: float) -> ShrunkMeans:
     return ShrunkMeans(mean, prior_variance * (1 - gain * n), n)
 
 
-def damped(sums: Noisy, counts: Noisy, level: float, strength: float) -> ShrunkMeans:
+def damped(sums: Noisy, counts: Noisy, global_mean: float, strength: float) -> ShrunkMeans:
     """Item means as printed: (MSum_i + β G)/(MCnt_i + β) (McSherry & Mironov 2009, §4.2).
 
     Counts below zero, which can only come from noise, count as zero.
@@ -67,7 +67,7 @@ def damped(sums: Noisy, counts: Noisy, level: float, strength: float) -> ShrunkM
     Privacy: post-processing.
     """
     n = np.maximum(counts.values, 0.0)
-    mean = (sums.values + strength * level) / np.maximum(n + strength, _LEAST)
+    mean = (sums.values + strength * global_mean) / np.maximum(n + strength, _LEAST)
     return ShrunkMeans(mean, np.zeros_like(mean), n)
 
 

@@ -85,9 +85,9 @@ class MatrixFactorization(Noiseless):
         require_rank(self.rank, domain)
         star = domain.scale.star
         if self.solver == "als":
-            level, person_counts, item_counts, found = self._least_squares(ratings, star)
+            global_mean, person_counts, item_counts, found = self._least_squares(ratings, star)
         else:
-            level, source = survey(ratings, star)
+            global_mean, source = survey(ratings, star)
             learned = gradient_descent(
                 source,
                 self.rank,
@@ -99,11 +99,11 @@ class MatrixFactorization(Noiseless):
                 checkpoint=grant.checkpoint,
             )
             if domain.users is None and not isinstance(ratings, Ratings):
-                return self._unlisted(domain, level, star, source, learned)
+                return self._unlisted(domain, global_mean, star, source, learned)
             person_counts, item_counts, found = source.person_counts, source.item_counts, Factors.of(learned)
         found = found.times(star)
         biases = Biases(
-            level + found.column_effects,
+            global_mean + found.column_effects,
             np.zeros(domain.n_items),
             item_counts.astype(np.float64),
             found.row_effects,
@@ -114,7 +114,7 @@ class MatrixFactorization(Noiseless):
         return people_release(self, domain, biases, found.rows, found.columns, users)
 
     def _unlisted(
-        self, domain: Domain, level: float, star: float, source: DescentData, found: Factored
+        self, domain: Domain, global_mean: float, star: float, source: DescentData, found: Factored
     ) -> Release:
         """Only items, rotated as in ``people_release``; there are too many users to copy their factors."""
         weights = source.person_counts + 1e-9
@@ -124,7 +124,7 @@ class MatrixFactorization(Noiseless):
         squares = sum((part.T @ part for part in parts), np.zeros((self.rank, self.rank)))
         squares *= star**2 / max(len(weights), 1)
         root = second_moment_root(squares, star)
-        item_effects = level + star * (found.item_effects if self.effects else np.zeros(domain.n_items))
+        item_effects = global_mean + star * (found.item_effects if self.effects else np.zeros(domain.n_items))
         baseline = ItemEffects(
             item_effects.astype(np.float64),
             np.zeros(domain.n_items),
@@ -139,8 +139,10 @@ class MatrixFactorization(Noiseless):
         domain = ratings.domain
         indptr = ratings.indptr if domain.users is None else ratings.roster_indptr()
         values = ratings.values()
-        level = float(values.mean()) if len(values) else domain.scale.mid
-        known = Sparse(indptr, ratings.items, ((values - level) / star).astype(np.float32), domain.n_items)
+        global_mean = float(values.mean()) if len(values) else domain.scale.mid
+        known = Sparse(
+            indptr, ratings.items, ((values - global_mean) / star).astype(np.float32), domain.n_items
+        )
         scale = 1.0 if self.effects else 0.0
         found = least_squares(
             known,
@@ -151,4 +153,4 @@ class MatrixFactorization(Noiseless):
             row_scale=scale,
             column_scale=scale,
         )
-        return level, known.counts, np.bincount(ratings.items, minlength=domain.n_items), found
+        return global_mean, known.counts, np.bincount(ratings.items, minlength=domain.n_items), found

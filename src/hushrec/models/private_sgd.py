@@ -84,7 +84,7 @@ class PrivateSGD(Model):
             if self.published:
                 raise BudgetUnsupported('the paper does not cover unit user; set analysis="corrected"')
             effects = self.effects.sums(domain, budget, self.norm, published=False)
-            return self.allocate([*effects.queries(), *self._home(domain).queries()], budget)
+            return self.allocate([*effects.queries(), *self._gradients(domain).queries()], budget)
         biases = self.biases.queries(domain, budget, self.norm, published=self.published)
         rounds = self._printed(domain, budget) if self.published else self._sums(domain, budget).queries()
         return self.allocate([*biases, *rounds], budget)
@@ -125,7 +125,7 @@ class PrivateSGD(Model):
         Privacy: charged (the events of ``queries``).
         """
         if budget.unit == "user":
-            return self._at_home(ratings, budget, grant)
+            return self._per_user(ratings, budget, grant)
         biases = self.biases.measure(ratings, budget, self.norm, grant, published=self.published)
         published = self._algorithm_4 if budget.adjacency == "replace" else self._algorithm_5
         descend = published if self.published else self._corrected
@@ -197,22 +197,22 @@ class PrivateSGD(Model):
         people = in_ball(uniform_factors(domain.n_users, self.rank), self.user_norm)
         return people, in_ball(uniform_factors(domain.n_items, self.rank), self.item_norm)
 
-    def _at_home(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
+    def _per_user(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
         """Unit ``user``: each user fits their own vector and contributes a clipped gradient of the items."""
-        domain, home = ratings.domain, self._home(ratings.domain)
+        domain, gradients = ratings.domain, self._gradients(ratings.domain)
         effects = self.effects.sums(domain, budget, self.norm, published=False)
         baseline = self.effects.measure(effects, effects.measure(ratings), grant)
         items, span = in_ball(normal_factors(domain.n_items, self.rank), 1.0), domain.scale.span
         initial_weight = np.ones(domain.n_items)  # how much of each row is still its random start
         for epoch in range(1, self.epochs + 1):
             ridge = factor_steps.user_ridge(items, baseline.counts)
-            sums = home.measure(ratings, baseline.item_effects, items, ridge)
+            sums = gradients.measure(ratings, baseline.item_effects, items, ridge)
             step_settings = {
                 "ridge": ridge,
                 "span": span,
                 "remaining_variance": max(0.9 ** (epoch - 1), 0.05),
             }
-            noisy = home.query(epoch).release(grant, sums)
+            noisy = gradients.query(epoch).release(grant, sums)
             items, part = factor_steps.user_gradient_step(items, noisy, baseline.counts, **step_settings)
             items, initial_weight = in_ball(items, 1.0), initial_weight * (1 - part)
         # Users fold in with a prior of unit variance, and only on what was learned.
@@ -226,7 +226,7 @@ class PrivateSGD(Model):
     def _residuals(self, domain: Domain, budget: Budget) -> Residuals:
         return Residuals(domain, budget.adjacency, self.clip * domain.scale.span)
 
-    def _home(self, domain: Domain) -> RidgeGradients:
+    def _gradients(self, domain: Domain) -> RidgeGradients:
         clip = self.clip * domain.scale.span
         clip_norm = self.clip_norm * domain.scale.span * domain.scale.star
         return RidgeGradients(domain, self.rank, self.epochs, clip, clip_norm)

@@ -45,8 +45,8 @@ class FactorPredictor:
     def __init__(self, release: Release) -> None:
         tensors, constants = release.tensors, release.constants
         self._effects = tensors["item_effects"].astype(np.float64) + constants["user_mean"]
-        level = np.full((len(self._effects), 1), np.sqrt(constants["user_variance"]))
-        self._rows = np.hstack([level, tensors["item_factors"].astype(np.float64)])
+        bias = np.full((len(self._effects), 1), np.sqrt(constants["user_variance"]))
+        self._rows = np.hstack([bias, tensors["item_factors"].astype(np.float64)])
         self._precision = 1 / tensors["item_noise"].astype(np.float64)
 
     def fold_in(self, rated: Ints, ratings: Floats) -> Floats:
@@ -77,7 +77,7 @@ class NeighbourPredictor:
         tensors, constants = release.tensors, release.constants
         self._effects = tensors["item_effects"].astype(np.float64) + constants["user_mean"]
         self._noise = tensors["item_noise"].astype(np.float64)
-        self._level_noise, self._level_variance = constants["bias_noise"], constants["user_variance"]
+        self._level_noise, self._bias_variance = constants["bias_noise"], constants["user_variance"]
         self._k = int(constants["neighbours"])
         self._covariance = _Symmetric(release, "item_factors", "covariance")
         self._similarity = _Symmetric(release, "similarity_factors", "similarity")
@@ -86,8 +86,8 @@ class NeighbourPredictor:
         """Ratings of ``targets``, not clamped to the scale."""
         residuals = ratings - self._effects[rated]
         precision = len(rated) / self._level_noise
-        level = residuals.mean() * precision / (precision + 1 / self._level_variance) if len(rated) else 0.0
-        base = self._effects[targets] + level
+        bias = residuals.mean() * precision / (precision + 1 / self._bias_variance) if len(rated) else 0.0
+        base = self._effects[targets] + bias
         if not len(rated):
             return np.asarray(base, dtype=np.float64)
         k = min(self._k, len(rated))
@@ -98,7 +98,7 @@ class NeighbourPredictor:
         system = among[nearest[:, :, None], nearest[:, None, :]]
         right = np.take_along_axis(self._covariance.block(targets, rated), nearest, axis=1)
         weights = np.linalg.solve(system, right[:, :, None])[:, :, 0]
-        return np.asarray(base + (weights * (residuals - level)[nearest]).sum(axis=1), dtype=np.float64)
+        return np.asarray(base + (weights * (residuals - bias)[nearest]).sum(axis=1), dtype=np.float64)
 
 
 class _Symmetric:

@@ -119,7 +119,7 @@ class Statement:
             values = dict(values)
             values["measurements"] = tuple(map(_measured, values["measurements"]))
             values["assumes"] = tuple(map(str, values["assumes"]))
-            values["promises"] = tuple(Promised(**level) for level in values.get("promises", ()))
+            values["promises"] = tuple(Promised(**promise) for promise in values.get("promises", ()))
             values["epsilon"] = float(_or_infinite(values["epsilon"]))
             if values.get("local") is not None:
                 values["local"] = Local(**values["local"])
@@ -157,8 +157,8 @@ class Statement:
             and isinstance(self.diagnostics, Mapping)
             and all(isinstance(v, str) or math.isfinite(v) for v in self.diagnostics.values())
             and isinstance(self.personal, bool)
-            and all(level.is_valid and self._keeps(level) for level in self.promises)
-            and len({level.name for level in self.promises}) == len(self.promises)
+            and all(promise.is_valid and self._keeps(promise) for promise in self.promises)
+            and len({promise.name for promise in self.promises}) == len(self.promises)
             and ((self.unit, self.adjacency) == ("user", "add-remove") or not self._for_people())
             and (self.local is None or self._answers(self.local))
             and all(text.isprintable() for text in self._texts())
@@ -186,13 +186,13 @@ class Statement:
     def _of_one(self, what: str) -> float | None:
         return self.local.epsilon if self.local is not None and self.local.what == what else None
 
-    def _keeps(self, level: Promised) -> bool:
+    def _keeps(self, promise: Promised) -> bool:
         """Whether a class is promised what its weight implies: the release's own ε at full weight, which
         everyone has who asks for at least that ε."""
-        full = level.weight == 1
-        enough = level.asked >= max(self.epsilon, 1e-12)  # smaller values count as 0
+        full = promise.weight == 1
+        enough = promise.asked >= max(self.epsilon, 1e-12)  # smaller values count as 0
         least = self.epsilon * (1 - 1e-9) if full else 0.0
-        return least <= level.promised <= self.epsilon and (full or not enough)
+        return least <= promise.promised <= self.epsilon and (full or not enough)
 
     def _sampled(self) -> bool:
         """Whether a posterior sample was measured."""

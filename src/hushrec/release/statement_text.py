@@ -147,7 +147,7 @@ def personal(promises: Sequence[Promised], *, sure: bool) -> list[str]:
     lines = []
     if promises:
         heads = "class", "asks for", "is promised" if sure else "would be promised", "weight"
-        lines += [*aligned([heads, *(level.cells() for level in promises)]), ""]
+        lines += [*aligned([heads, *(promise.cells() for promise in promises)]), ""]
     if not sure:
         return lines
     return [

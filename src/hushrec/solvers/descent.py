@@ -134,8 +134,8 @@ def survey(ratings: Ratings | Blocks, star: float) -> tuple[float, DescentData]:
         n_ratings += block.n_ratings
         first += block.n_users
     lo, _, step = domain.scale
-    level = total / n_ratings if n_ratings else domain.scale.mid
-    table = ((lo + step * np.arange(domain.scale.n_values) - level) / star).astype(np.float32)
+    global_mean = total / n_ratings if n_ratings else domain.scale.mid
+    table = ((lo + step * np.arange(domain.scale.n_values) - global_mean) / star).astype(np.float32)
 
     def batches() -> Iterator[Batch]:
         first = 0
@@ -145,8 +145,8 @@ def survey(ratings: Ratings | Blocks, star: float) -> tuple[float, DescentData]:
 
     if isinstance(ratings, Ratings):
         once = list(batches())
-        return level, DescentData(lambda: iter(once), person_counts, item_counts)
-    return level, DescentData(batches, person_counts, item_counts)
+        return global_mean, DescentData(lambda: iter(once), person_counts, item_counts)
+    return global_mean, DescentData(batches, person_counts, item_counts)
 
 
 def scheduled(first: float, decay: float, epochs: int, schedule: Schedule = "geometric") -> Sequence[float]:

@@ -122,13 +122,13 @@ class CovarianceSums:
         yield Query("covariance", change, self.norm, unit, size, claims[0])
         yield Query("co-rating weights", co_rating, self.norm, self.weights.step, size, claims[1])
 
-    def entries(self, ratings: Ratings, item_effects: Floats, level: float) -> Ints32:
+    def entries(self, ratings: Ratings, item_effects: Floats, global_mean: float) -> Ints32:
         """Each user's centred and clamped ratings ẑ, in grid steps, shape (n_ratings,).
 
         Args:
             ratings: ratings of all users.
             item_effects: released mean rating of each item, shape (n_items,).
-            level: released mean residual G′.
+            global_mean: released mean residual G′.
 
         Privacy: private.
         """
@@ -141,13 +141,15 @@ class CovarianceSums:
             self.grid.counts(lo + step * np.arange(self.domain.scale.n_values, dtype=np.float64)),
             self.grid.counts(np.clip(item_effects, lo, hi)),
             limit,
-            min(max(self.grid.count(level), -limit), limit),
+            min(max(self.grid.count(global_mean), -limit), limit),
             self.strength,
             self.bound,
         )
         return centred
 
-    def measure(self, ratings: Ratings, item_effects: Floats, level: float) -> Iterator[tuple[Query, Ints]]:
+    def measure(
+        self, ratings: Ratings, item_effects: Floats, global_mean: float
+    ) -> Iterator[tuple[Query, Ints]]:
         """The two matrices, one after the other, packed as upper triangles.
 
         Privacy: bounded, each by its query's sensitivity; unit ``user`` needs ratings capped to the
@@ -157,7 +159,7 @@ class CovarianceSums:
         weights = self.weights.steps[ratings.counts]
         rows = (ratings.indptr, ratings.items)
         n = self.domain.n_items
-        entries = self.entries(ratings, item_effects, level)
+        entries = self.entries(ratings, item_effects, global_mean)
         sums = self._covariance(ratings, entries, weights)
         yield covariance, sums
         del sums, entries  # each is a triangle of the whole catalogue: keep one at a time

@@ -84,8 +84,10 @@ class BiasSettings(Frozen):
         items, people = self._sums(ratings.domain, budget, norm, published=published)
         noisy = {query.name: query.release(grant, values) for query, values in items.measure(ratings)}
         if published:
-            level = float(np.clip(_ratio(noisy["global sum"], noisy["global count"].values.sum()), lo, hi))
-            found = damped(noisy["item sums"], noisy["item counts"], level, self.item_strength)
+            global_mean = float(
+                np.clip(_ratio(noisy["global sum"], noisy["global count"].values.sum()), lo, hi)
+            )
+            found = damped(noisy["item sums"], noisy["item counts"], global_mean, self.item_strength)
         else:
             found = shrink(noisy["item sums"], noisy["item counts"], ratings.domain.scale.span)
         effects = np.clip(found.mean + items.origin, lo, hi)
@@ -100,8 +102,8 @@ class BiasSettings(Frozen):
         span = people.domain.scale.span
         if not published:
             return shrink(sums, counts, span)
-        level = _ratio(noisy["residual sum"], noisy["global count"].values.sum())
-        found = damped(sums, counts, level, self.user_strength)
+        global_mean = _ratio(noisy["residual sum"], noisy["global count"].values.sum())
+        found = damped(sums, counts, global_mean, self.user_strength)
         return ShrunkMeans(np.clip(found.mean, -span / 2, span / 2), found.variance, found.counts)
 
     def _sums(

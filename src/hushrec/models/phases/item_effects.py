@@ -88,15 +88,15 @@ class EffectSettings(Frozen):
         span, origin = sums.domain.scale.span, sums.origin
         item_sums, item_counts = noisy["item sums"], noisy["item counts"]
         if sums.published:
-            level = float(np.clip(_ratio(noisy["global sum"], noisy["global count"]), lo, hi))
-            effects = damped(item_sums, item_counts, level, self.item_strength)
+            global_mean = float(np.clip(_ratio(noisy["global sum"], noisy["global count"]), lo, hi))
+            effects = damped(item_sums, item_counts, global_mean, self.item_strength)
         else:
             effects = shrink(item_sums, item_counts, span)
         item_effects = np.clip(effects.mean + origin, lo, hi)
         if "global sum" in noisy and not sums.published:
             # The item sums are centred by user, so the level comes from the users' own means.
-            level = origin + _ratio(noisy["global sum"], noisy["global count"])
-            user_mean = level - effects.counts @ item_effects / effects.counts.sum()
+            global_mean = origin + _ratio(noisy["global sum"], noisy["global count"])
+            user_mean = global_mean - effects.counts @ item_effects / effects.counts.sum()
         else:
             residual = item_sums.values.sum() - effects.counts @ (item_effects - origin)
             user_mean = residual / max(effects.counts.sum(), 1.0)

@@ -17,7 +17,7 @@ from hushrec.release.statement import placeholder_statement
 
 USER_VARIANCE = 0.01
 """Variance of user biases, in squared widths of the scale."""
-LEVEL_NOISE = 0.05
+BIAS_NOISE = 0.05
 """Variance of a rating around item effect plus level, in squared widths of the scale."""
 FACTOR_NOISE = 0.044
 """The same, if factors explain part of it."""
@@ -25,7 +25,7 @@ FACTOR_NOISE = 0.044
 
 def factor_release(model: Model, domain: Domain, baseline: ItemEffects, factors: Floats) -> Release:
     """A release that predicts by ridge regression on item factors of shape (n_items, rank)."""
-    noise = FACTOR_NOISE if factors.shape[1] else LEVEL_NOISE
+    noise = FACTOR_NOISE if factors.shape[1] else BIAS_NOISE
     constants = {"user_mean": baseline.user_mean, "user_variance": USER_VARIANCE * domain.scale.span**2}
     tensors = {"item_factors": factors}
     return _release(model, domain, "factors", baseline, noise, constants, tensors)
@@ -55,7 +55,7 @@ def people_release(
         "user_factors": np.linalg.solve(root, people.T).T,
     }
     baseline = ItemEffects(biases.item_effects, biases.item_variance, biases.item_counts, user_mean)
-    noise = FACTOR_NOISE if people.shape[1] else LEVEL_NOISE
+    noise = FACTOR_NOISE if people.shape[1] else BIAS_NOISE
     names = tuple(users) or domain.users or ()
     if not names:  # nobody rated
         tensors = {name: tensor for name, tensor in tensors.items() if not name.startswith("user_")}
@@ -88,7 +88,7 @@ def neighbour_release(
     constants = {
         "user_mean": baseline.user_mean,
         "user_variance": USER_VARIANCE * span**2,
-        "bias_noise": LEVEL_NOISE * span**2,
+        "bias_noise": BIAS_NOISE * span**2,
         "neighbours": float(n_neighbours),
     }
     kind = "neighbours" if "item_factors" in matrices else "dense neighbours"
