@@ -52,9 +52,18 @@ def _hold() -> None:
     global _held
     with suppress(OSError):  # a process without standard error has nothing to hold back
         before = os.dup(_STDERR)
-        aside = os.memfd_create("stderr") if hasattr(os, "memfd_create") else os.open(os.devnull, os.O_RDWR)
+        aside = _memory() if hasattr(os, "memfd_create") else os.open(os.devnull, os.O_RDWR)
         os.dup2(aside, _STDERR)
         _held = before, aside
+
+
+def _memory() -> int:
+    """A file in memory. Threads append to it: at a shared position they would overwrite each other's text."""
+    from fcntl import F_SETFL, fcntl  # not on all systems
+
+    aside = os.memfd_create("stderr")
+    fcntl(aside, F_SETFL, os.O_APPEND)
+    return aside
 
 
 def _release(*, pass_on: bool) -> None:
