@@ -36,7 +36,7 @@ def test_what_fits_already_is_frozen_without_a_copy():
     view = frozen(array, np.int64)
     assert np.shares_memory(view, array)
     assert not view.flags.writeable
-    array[0] = 7  # the caller may still write to his own
+    array[0] = 7  # the caller may still write to theirs
     assert view[0] == 7
 
 

@@ -209,7 +209,7 @@ def test_an_outsider_folds_in(release, listed, listed_rmse):
     assert sum(liked.values()) > sum(disliked.values()) + 10
     train, test = listed
     fold_in = hr.evaluate(release, train=train, test=test, fold_in=True)["rmse"]
-    assert fold_in < hr.evaluate(release, train=train, test=test)["rmse"], "his own ratings need no noise"
+    assert fold_in < hr.evaluate(release, train=train, test=test)["rmse"], "own ratings need no noise"
     assert fold_in < 1.0
 
 

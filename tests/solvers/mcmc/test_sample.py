@@ -39,7 +39,7 @@ def test_one_key_one_sample(crowd):
 
 
 def test_who_has_no_weight_leaves_no_bit(crowd):
-    """The sample is that of ratings without him; with any weight, he changes it."""
+    """The sample is that of ratings without them; with any weight, they change it."""
     gone = "u000", "u017", "u018", "u149"
     without = draw(made({user: own for user, own in crowd.items() if user not in gone}, 12))
 
