@@ -27,9 +27,13 @@ from .models.input_perturbation_mf import InputPerturbationMF as InputPerturbati
 
 from .models.private_sgd import PrivateSGD as PrivateSGD  # isort: split
 
+from .models.user_level_sgd import UserLevelSGD as UserLevelSGD  # isort: split
+
 from .models.private_als import PrivateALS as PrivateALS  # isort: split
 
 from .models.posterior_mf import PosteriorMF as PosteriorMF  # isort: split
+
+from .models.posterior_sample_mf import PosteriorSampleMF as PosteriorSampleMF  # isort: split
 
 from .models.matrix_factorization import MatrixFactorization as MatrixFactorization  # isort: split
 

@@ -1,5 +1,7 @@
-"""Frozen settings whose errors list the valid names."""
+"""Frozen settings whose errors list the valid names, and that refuse a setting without effect."""
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -7,17 +9,68 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from hushrec.errors import ConfigError
 
 
+@dataclass(frozen=True, slots=True)
+class Only:
+    """Marks a setting that has an effect only if another one, or a public fact, has one of some values.
+
+    ``learning_rate: Annotated[float, only(solver="sgd")] = 0.02``; the facts are ``unit`` and ``adjacency``
+    of the budget.
+
+    Attributes:
+        where: name of the other setting or fact → the values under which the marked one has an effect.
+
+    Privacy: public.
+    """
+
+    where: Mapping[str, tuple[object, ...]]
+
+
+def only(**where: object) -> Only:
+    """Mark a setting; a tuple lists several values. Privacy: public."""
+    return Only({name: value if isinstance(value, tuple) else (value,) for name, value in where.items()})
+
+
 class Frozen(BaseModel):
     """Base class of nested settings: immutable, without unknown names. Privacy: public."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def idle(self, **facts: object) -> Iterator[tuple[str, str]]:
+        """Settings without effect, nested ones included, each with the reason.
+
+        Args:
+            facts: ``unit`` and ``adjacency``; a condition on a fact that is not given counts as met.
+        """
+        for name, field in type(self).model_fields.items():
+            value = getattr(self, name)
+            reasons = [self._unmet(mark, facts) for mark in field.metadata if isinstance(mark, Only)]
+            if reason := " and ".join(filter(None, reasons)):
+                yield name, reason
+            elif isinstance(value, Frozen):
+                yield from ((f"{name}.{inner}", reason) for inner, reason in value.idle(**facts))
+
+    def given(self, path: str) -> bool:
+        """Whether a setting, by its path from here, was given and not left at its default."""
+        name, _, rest = path.partition(".")
+        return name in self.model_fields_set and (not rest or getattr(self, name).given(rest))
+
+    def _unmet(self, mark: Only, facts: Mapping[str, object]) -> str:
+        found = []
+        for name, allowed in mark.where.items():
+            own = name in type(self).model_fields
+            if not own and name not in facts:
+                continue
+            value = getattr(self, name) if own else facts[name]
+            if value not in allowed:
+                found.append(f"{name} {value!r}" if isinstance(value, str) else f"{name} = {value}")
+        return " and ".join(found)
 
 
 class Settings(Frozen):
     """Base class of the settings of a model or a release method.
 
     Raises:
-        ConfigError: A setting is unknown or wrong.
+        ConfigError: A setting is unknown or wrong, or has no effect beside the others.
 
     Privacy: public.
     """
@@ -33,7 +86,30 @@ class Settings(Frozen):
             raise ConfigError(
                 f"invalid settings for {type(self).__name__}: {'; '.join(parts)}; valid settings are {known}"
             ) from None
+        self.require_effect()
+
+    def require_effect(self, **facts: object) -> None:
+        """Refuse settings that were given but have no effect.
+
+        Args:
+            facts: ``unit`` and ``adjacency``, if known.
+
+        Raises:
+            ConfigError: A setting was given that does nothing.
+        """
+        for path, reason in self.idle(**facts):
+            if self.given(path):
+                raise ConfigError(
+                    f"{type(self).__name__}: {path} has no effect with {reason}; leave it out, or change that"
+                )
 
     def settings(self) -> dict[str, Any]:
         """All settings that affect the release, as JSON values."""
-        return self.model_dump(mode="json")
+        found = self.model_dump(mode="json")
+        for path, _ in self.idle():
+            *outer, last = path.split(".")
+            place = found
+            for name in outer:
+                place = place[name]
+            place.pop(last, None)
+        return found

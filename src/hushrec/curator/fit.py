@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import cast
 
+from hushrec import registry
 from hushrec.curator.accounts import account_of, spending
 from hushrec.curator.authors import signed
 from hushrec.curator.memory import require_memory
@@ -16,12 +16,13 @@ from hushrec.data.ratings import Ratings
 from hushrec.errors import BudgetUnsupported, CheckpointError, ConfigError, DataError
 from hushrec.local.released import ReleasedData
 from hushrec.models.base import Model
+from hushrec.models.private import PrivateModel
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan, version
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
-from hushrec.privacy.exact_grant import unprotected
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import Entropy
+from hushrec.privacy.run import ChargedRun, ExactRun
 from hushrec.release.artefact import Release
 from hushrec.release.statement import Statement
 
@@ -58,8 +59,7 @@ def fit(
     same noise, whether it was killed, interrupted or ended by an error, unless you delete the folder.
 
     Args:
-        ratings: private ratings, in memory or, for models that support it, in block files; or a released
-            data set, which is paid for already: leave out budget and ledger then; the release carries the
+        ratings: private ratings, in memory or in block files; or a released data set, which is paid for already: leave out budget and ledger then; the release carries the
             data set's statement.
         config: a model's settings.
         budget: what may be spent; None gives the non-private baseline, whose statement says so.
@@ -84,8 +84,8 @@ def fit(
             ledger; or ``entropy`` is given too; or ``entropy`` is a checkpoint.
         BudgetUnsupported: The model does not support the budget or per-user ε; or a budget is given for a
             released data set.
-        DataError: The model does not support ratings in blocks, a block is damaged, or the domain has privacy
-            classes and the ratings do not say who is in which.
+        DataError: A block is damaged, or the domain has privacy classes and the ratings do not say who is in
+            which.
 
     Privacy: charged (every event of the plan).
     """
@@ -108,22 +108,20 @@ def fit(
                 "release_index"
             )
         published, ratings = ratings.statement, ratings.ratings
-    config.require_personal_budgets(budget, asks=ratings.asks)
+    _require_personal(config, budget, asks=ratings.asks)
     if ratings.domain.privacy_classes and not ratings.asks:
         raise DataError(
             "the domain declares privacy classes, but the ratings have no column epsilon that says who is in "
             "which; name the column with columns=, or declare a domain without privacy classes"
         )
-    if isinstance(ratings, Blocks) and not config.blockwise:
-        raise DataError(f"{type(config).__name__} needs all ratings in memory; load them with hushrec.load")
     if isinstance(ratings, Blocks):
         ratings.verify()  # before the charge, which a damaged file would waste
-    ratings = cast(Ratings, ratings)  # models that read blocks take either
     if budget is None:
+        terms = config.baseline
+        population = ratings.capped(ratings.domain.cap) if terms.unit == "user" else ratings
         with _going_on(checkpoint, ratings, _named(config), "") as kept:
-            stand_in = Budget(epsilon=1.0, delta=1e-9, unit="rating", adjacency="add-remove")
-            release = config.release(ratings, stand_in, unprotected(kept))
-            return from_data(release, published) if published else not_private(release, config, stand_in)
+            release = config.release(population, ExactRun(terms, kept))
+            return from_data(release, published) if published else not_private(release, config)
     planned = plan(config, ratings.domain, budget)
     account = account_of(ledger, planned, entropy)
     place = _ANY if release_index is None else release_index
@@ -137,7 +135,7 @@ def fit(
 
 @contextmanager
 def _going_on(
-    folder: str | Path | None, ratings: Ratings, settings: str, ledger: str
+    folder: str | Path | None, ratings: Ratings | Blocks, settings: str, ledger: str
 ) -> Iterator[Checkpoint | None]:
     """The checkpoint of exactly this fit, if it has one; deleted once the release is made."""
     if folder is None:
@@ -155,20 +153,33 @@ def _named(config: Model) -> str:
 
 
 def _charged(
-    ratings: Ratings,
+    ratings: Ratings | Blocks,
     config: Model,
     planned: Plan,
     account: Ledger,
     release_index: int | None,
     entropy: Entropy | None,
 ) -> Release:
-    budget = planned.budget
-    require_memory(planned.model, config.footprint(ratings.domain, budget), ratings)
+    assert isinstance(config, PrivateModel)  # others have no plan
+    budget, domain = planned.budget, ratings.domain
+    require_memory(planned.model, config.footprint(domain, budget), ratings)
+    queries = config.queries(domain, budget)
     grant = account.charge(planned, release_index, entropy)
-    population = ratings.capped(ratings.domain.cap) if budget.unit == "user" else ratings
+    population = ratings.capped(domain.cap) if budget.unit == "user" else ratings
     with spending(account, grant, planned):
-        made = config.release(population, budget, grant)
-        release = describe(made, config, planned, grant, ratings.domain, personal=ratings.asks)
+        made = config.release(population, ChargedRun(planned, queries, grant))
+        release = describe(made, queries, planned, grant, domain, personal=ratings.asks)
         account.sampled(grant, release.to_bytes())
     account.published(grant)
     return release
+
+
+def _require_personal(config: Model, budget: Budget | None, *, asks: bool) -> None:
+    """Refuse ratings with per-user ε if the model, unit or adjacency does not support them."""
+    kind = None if budget is None else (budget.unit, budget.adjacency)
+    if asks and not (config.personal and kind in (None, ("user", "add-remove"))):
+        able = [name for name in registry.MODELS if registry.class_of(name).personal]  # type: ignore[attr-defined]
+        raise BudgetUnsupported(
+            f"these ratings carry per-user ε, which {type(config).__name__} does not support; use "
+            f'{" or ".join(able)} with unit "user" and adjacency "add-remove", or drop the column epsilon'
+        )

@@ -4,27 +4,34 @@ Privacy: public.
 """
 
 import dataclasses
+from collections.abc import Iterable
 
 from hushrec.data.domain import Domain
 from hushrec.local.method import Method
 from hushrec.models.base import Model
-from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.events import PosteriorSample, SubsampledGaussian
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger.caveats import CLAIMED
+from hushrec.privacy.query import AnyQuery
 from hushrec.release.artefact import Release
 from hushrec.release.statement import Measured, Promised, Statement
 
 
 def describe(
-    release: Release, config: Model, plan: Plan, grant: Grant, domain: Domain, *, personal: bool = False
+    release: Release,
+    queries: Iterable[AnyQuery],
+    plan: Plan,
+    grant: Grant,
+    domain: Domain,
+    *,
+    personal: bool = False,
 ) -> Release:
     """The release with the statement that its plan and grant justify.
 
     Args:
         release: the model's release; only the diagnostics of its statement are kept.
-        config: the model's settings.
+        queries: what was measured, including what costs nothing.
         plan: what was charged.
         grant: what was used.
         domain: the public domain.
@@ -34,7 +41,7 @@ def describe(
     """
     statement = dataclasses.replace(
         _charged(plan, grant),
-        measurements=measured(config, plan, domain),
+        measurements=measured(queries, plan),
         assumes=_assumes(plan, domain, personal),
         diagnostics=release.statement.diagnostics,
         promises=tuple(Promised(*dataclasses.astuple(promise)) for promise in plan.promises if personal),
@@ -67,15 +74,15 @@ def describe_data(method: Method, plan: Plan, grant: Grant, domain: Domain) -> S
     )
 
 
-def not_private(release: Release, config: Model, budget: Budget) -> Release:
+def not_private(release: Release, config: Model) -> Release:
     """The non-private baseline, with a statement that says so."""
     statement = Statement(
         caveat="NOT PRIVATE: no noise was added",
-        unit=budget.unit,
-        adjacency=budget.adjacency,
+        unit=config.baseline.unit,
+        adjacency=config.baseline.adjacency,
         epsilon=float("inf"),
         delta=0.0,
-        analysis=config.analysis,
+        analysis="corrected",
     )
     return dataclasses.replace(release, statement=statement)
 
@@ -117,14 +124,14 @@ def _caveat(text: str) -> str:
     return kind.upper() + colon + rest.replace(f"; {CLAIMED}:", f"; {CLAIMED.upper()}:")
 
 
-def measured(config: Model, plan: Plan, domain: Domain) -> tuple[Measured, ...]:
+def measured(queries: Iterable[AnyQuery], plan: Plan) -> tuple[Measured, ...]:
     """Everything that a plan measures, as a statement lists it, including what costs nothing.
 
     Privacy: public.
     """
     booked = {m.event.name: m for m in plan.measurements}
     lines = []
-    for query, _ in config.queries(domain, plan.budget):
+    for query in queries:
         measurement = booked.get(query.name)
         if measurement is None:
             lines.append(Measured(query.name, "exact", 0.0, 0.0, query.size, 0.0, 0.0))

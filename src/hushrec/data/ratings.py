@@ -300,6 +300,10 @@ class Ratings:
         """Yield itself: ratings in memory are one block; ``Blocks`` has several. Privacy: private."""
         yield self
 
+    def gathered(self) -> Self:
+        """Itself: ratings in memory; ``Blocks`` reads its files. Privacy: private."""
+        return self
+
     @property
     def asks(self) -> bool:
         """Whether users request their own ε. Privacy: public, determined by the source's columns."""

@@ -63,7 +63,6 @@ class Method(Settings):
             domain_digest=domain.digest,
             max_users=domain.max_users,
             budget=budget,
-            analysis="corrected" if claimed is None else "published",
             measurements=(Measurement(event, 1.0),),
             claimed_epsilon=claimed,
             uncovered=uncovered,

@@ -6,29 +6,39 @@ from typing import ClassVar
 from pydantic import Field
 
 from hushrec.data.domain import Domain
+from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
-from hushrec.errors import ConfigError
-from hushrec.models.base import Model
-from hushrec.models.phases.covariance import CovarianceSettings
+from hushrec.models.phases.covariance import (
+    CovarianceSettings,
+    dense,
+    measured,
+    require_dense,
+    similarity,
+)
 from hushrec.models.phases.item_effects import EffectSettings, effects_footprint
 from hushrec.models.phases.outputs import neighbour_release
-from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.grant import Grant
+from hushrec.models.private import Noise, PrivateModel
+from hushrec.privacy.accounting.budget import Budget, Terms
+from hushrec.privacy.query import AnyQuery
+from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
 from hushrec.statistics.covariance_sums import CovarianceSums
 from hushrec.statistics.footprint import Footprint
 from hushrec.statistics.item_sums import EffectSums
-from hushrec.statistics.query import Query
-
-_LARGEST_DENSE = 10_000
+from hushrec.statistics.population import Population
 
 
-class CovarianceKNN(Model):
+class CovarianceKNN(PrivateModel):
     """Noisy item effects and covariance; each user weights their own ratings of similar items.
+
+    Cov = Σ_u w_u z_u z_uᵀ + noise and Wgt = Σ_u w_u e_u e_uᵀ + noise, as in ``CovarianceSVD``, are cleaned to
+    C = Q Qᵀ. The device takes the user's k ratings z of the items N with the largest Wgt_ij and predicts
+    r̂_ui = μ_i + b_u + C_iN (C_NN + diag σ²)⁻¹ (z − b_u).
 
     Args:
         n_neighbours: k, number of a user's ratings that a prediction uses: those with the largest Wgt.
         rank: rank of the cleaned covariance.
+        noise: ``gaussian`` (needs δ > 0) or ``laplace``.
         effects: how the item effects are measured.
         covariance: how the covariance is measured and cleaned.
 
@@ -39,61 +49,54 @@ class CovarianceKNN(Model):
 
     n_neighbours: int = Field(default=40, ge=1, le=1000)
     rank: int = Field(default=20, ge=1, le=1024)
+    noise: Noise = "gaussian"
     effects: EffectSettings = EffectSettings()
     covariance: CovarianceSettings = CovarianceSettings()
 
-    def queries(self, domain: Domain, budget: Budget) -> Sequence[tuple[Query, float]]:
+    @property
+    def noise_distribution(self) -> Noise:
+        """As ``noise`` says."""
+        return self.noise
+
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
         """Item sums and counts, covariance, co-rating weights.
 
         Raises:
             ConfigError: The catalogue is too large to release its matrices without cleaning.
         """
-        if self._dense and domain.n_items > _LARGEST_DENSE:
-            raise ConfigError(
-                f"without cleaning, a release holds at most {_LARGEST_DENSE:,} items; set a cleaning"
-            )
-        effects, covariance = self._sums(domain, budget)
-        return self.allocate([*effects.queries(), *covariance.queries()], budget)
+        if self._dense:
+            require_dense(domain)
+        effects, covariance = self._sums(domain, terms)
+        return [*effects.queries(), *covariance.queries()]
 
     def default_split(self, budget: Budget) -> Mapping[str, float]:
         """As in ``CovarianceSettings``."""
-        return self.covariance.shares(budget, published=self.published)
+        return self.covariance.shares(budget)
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """The item effects, then the covariance."""
-        effects = effects_footprint(domain, budget, published=self.published)
         rank = 0 if self._dense else self.rank
-        return effects.then(self.covariance.footprint(domain, rank, published=self.published))
+        return effects_footprint(domain, budget).then(self.covariance.footprint(domain, rank))
 
-    def release(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
+    def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
         """Measure item effects (§4.2), centre by user (§4.3), measure covariance (§4.4), clean (§4.6).
 
         Privacy: charged (the events of ``queries``).
         """
-        effects, covariance = self._sums(ratings.domain, budget)
-        baseline = self.effects.measure(effects, effects.measure(ratings), grant)
-        matrices = self.covariance.measure(covariance, baseline, ratings, grant)
-        domain = ratings.domain
+        domain, people = feedback.domain, Population(feedback)
+        effects, covariance = self._sums(domain, run.terms)
+        baseline = self.effects.measure(effects, people, run)
+        matrices = measured(covariance, baseline, people, run)
         if self._dense:
-            average, weights = self.covariance.dense(matrices, domain.n_items)
-            return neighbour_release(
-                self, domain, baseline, self.n_neighbours, {"covariance": average, "similarity": weights}
-            )
+            return neighbour_release(self, domain, baseline, self.n_neighbours, dense(matrices))
         factors = self.covariance.factors(matrices, covariance, baseline.counts, self.rank)
-        similarity = self.covariance.similarity(matrices, domain.n_items)
-        return neighbour_release(
-            self,
-            domain,
-            baseline,
-            self.n_neighbours,
-            {"item_factors": factors, "similarity_factors": similarity},
-        )
+        cleaned = {"item_factors": factors, "similarity_factors": similarity(matrices, domain.n_items)}
+        return neighbour_release(self, domain, baseline, self.n_neighbours, cleaned)
 
     @property
     def _dense(self) -> bool:
-        return self.covariance.way(published=self.published) == "none"
+        return self.covariance.cleaning == "none"
 
-    def _sums(self, domain: Domain, budget: Budget) -> tuple[EffectSums, CovarianceSums]:
-        published = self.published
-        effects = self.effects.sums(domain, budget, self.norm, published=published)
-        return effects, self.covariance.sums(domain, budget, self.norm, published=published)
+    def _sums(self, domain: Domain, terms: Terms) -> tuple[EffectSums, CovarianceSums]:
+        effects = self.effects.sums(domain, terms, self.norm)
+        return effects, self.covariance.sums(domain, terms, self.norm)

@@ -6,25 +6,32 @@ from typing import ClassVar
 from pydantic import Field
 
 from hushrec.data.domain import Domain
+from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
-from hushrec.models.base import Model
-from hushrec.models.phases.covariance import CovarianceSettings
+from hushrec.models.phases.covariance import CovarianceSettings, measured
 from hushrec.models.phases.item_effects import EffectSettings, effects_footprint
 from hushrec.models.phases.outputs import factor_release
-from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.grant import Grant
+from hushrec.models.private import Noise, PrivateModel
+from hushrec.privacy.accounting.budget import Budget, Terms
+from hushrec.privacy.query import AnyQuery
+from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
 from hushrec.statistics.covariance_sums import CovarianceSums
 from hushrec.statistics.footprint import Footprint
 from hushrec.statistics.item_sums import EffectSums
-from hushrec.statistics.query import Query
+from hushrec.statistics.population import Population
 
 
-class CovarianceSVD(Model):
+class CovarianceSVD(PrivateModel):
     """Noisy item effects and covariance; each user regresses their own ratings on the item factors.
+
+    Cov = Σ_u w_u z_u z_uᵀ + noise and Wgt = Σ_u w_u e_u e_uᵀ + noise, with z_u the user's centred, clamped
+    ratings and e_u what they rated. Item factors Q of rank k: the best fit Q Qᵀ ≈ Cov/Wgt under Wgt and the
+    noise. Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩, with b_u and p_u regressed on the device.
 
     Args:
         rank: k, number of factors.
+        noise: ``gaussian`` (needs δ > 0) or ``laplace``.
         effects: how the item effects are measured.
         covariance: how the covariance is measured and cleaned.
 
@@ -34,35 +41,40 @@ class CovarianceSVD(Model):
     supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")})
 
     rank: int = Field(default=20, ge=1, le=1024)
+    noise: Noise = "gaussian"
     effects: EffectSettings = EffectSettings()
     covariance: CovarianceSettings = CovarianceSettings()
 
-    def queries(self, domain: Domain, budget: Budget) -> Sequence[tuple[Query, float]]:
+    @property
+    def noise_distribution(self) -> Noise:
+        """As ``noise`` says."""
+        return self.noise
+
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
         """Item sums and counts, covariance, co-rating weights."""
-        effects, covariance = self._sums(domain, budget)
-        return self.allocate([*effects.queries(), *covariance.queries()], budget)
+        effects, covariance = self._sums(domain, terms)
+        return [*effects.queries(), *covariance.queries()]
 
     def default_split(self, budget: Budget) -> Mapping[str, float]:
         """As in ``CovarianceSettings``."""
-        return self.covariance.shares(budget, published=self.published)
+        return self.covariance.shares(budget)
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """The item effects, then the covariance."""
-        effects = effects_footprint(domain, budget, published=self.published)
-        return effects.then(self.covariance.footprint(domain, self.rank, published=self.published))
+        return effects_footprint(domain, budget).then(self.covariance.footprint(domain, self.rank))
 
-    def release(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
+    def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
         """Measure item effects (§4.2), centre by user (§4.3), measure covariance (§4.4), clean (§4.6).
 
         Privacy: charged (the events of ``queries``).
         """
-        effects, covariance = self._sums(ratings.domain, budget)
-        baseline = self.effects.measure(effects, effects.measure(ratings), grant)
-        matrices = self.covariance.measure(covariance, baseline, ratings, grant)
+        domain, people = feedback.domain, Population(feedback)
+        effects, covariance = self._sums(domain, run.terms)
+        baseline = self.effects.measure(effects, people, run)
+        matrices = measured(covariance, baseline, people, run)
         factors = self.covariance.factors(matrices, covariance, baseline.counts, self.rank)
-        return factor_release(self, ratings.domain, baseline, factors)
+        return factor_release(self, domain, baseline, factors)
 
-    def _sums(self, domain: Domain, budget: Budget) -> tuple[EffectSums, CovarianceSums]:
-        published = self.published
-        effects = self.effects.sums(domain, budget, self.norm, published=published)
-        return effects, self.covariance.sums(domain, budget, self.norm, published=published)
+    def _sums(self, domain: Domain, terms: Terms) -> tuple[EffectSums, CovarianceSums]:
+        effects = self.effects.sums(domain, terms, self.norm)
+        return effects, self.covariance.sums(domain, terms, self.norm)

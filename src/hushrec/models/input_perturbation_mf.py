@@ -1,17 +1,15 @@
 """Matrix factorisation of noisy ratings (Friedman, Berkovsky & Kaafar 2016, §4.2)."""
 
-import math
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from hushrec.data.domain import Domain
+from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
-from hushrec.errors import ConfigError
 from hushrec.estimation.noisy_ratings import NoisyRatings, membership_probability
-from hushrec.models.base import Model, Noise
 from hushrec.models.phases.biases import (
     Biases,
     BiasSettings,
@@ -21,26 +19,33 @@ from hushrec.models.phases.biases import (
     require_rank,
 )
 from hushrec.models.phases.outputs import people_release
-from hushrec.privacy.accounting.budget import Budget
+from hushrec.models.private import Noise, PrivateModel
+from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.accounting.plan import Plan
-from hushrec.privacy.grant import Grant
+from hushrec.privacy.query import AnyQuery
+from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
+from hushrec.settings import only
 from hushrec.solvers.factorizers import Factors, Sparse, gradient_descent, least_squares
+from hushrec.models.phases.cells import cells_footprint, require_reachable
 from hushrec.statistics.cells import Cells
-from hushrec.statistics.footprint import DRAWS, Footprint
-from hushrec.statistics.query import Query
+from hushrec.statistics.footprint import Footprint
+from hushrec.statistics.population import Population
 
-_FARTHEST = 299.0  # largest threshold, in scales of the noise
 _WIDEST = 4.0  # noisy cells are clamped to this many clips if their plausibility is estimated
 
 
-class InputPerturbationMF(Model):
+class InputPerturbationMF(PrivateModel):
     """Noise on every rating, then any matrix factorisation.
+
+    x′_ui = clamp(r_ui − μ_i − b_u, ±B) + Lap(Δ/ε), then min Σ w_ui (x′_ui − ⟨p_u, q_i⟩)² + ridge. Under
+    add-remove every cell of users × items gets noise, cells with |x′| < α are dropped, and w_ui is the
+    probability that a kept cell holds a rating. Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
 
     Args:
         rank: d, number of factors.
-        solver: ``als``, or ``sgd`` (the paper's ISGD); by default the one of the analysis.
-        epochs: number of passes of the solver.
+        solver: ``als``, or ``sgd`` (the paper's ISGD).
+        epochs: number of passes of the solver; by default 6 of ``als`` or 20 of ``sgd``.
         clip: B, bound on a residual, as a fraction of the scale's width.
         threshold: α, as a fraction of the scale's width; smaller noisy cells are dropped (add-remove).
         biases: how the averages are measured.
@@ -52,24 +57,27 @@ class InputPerturbationMF(Model):
     supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace")})
 
     rank: int = Field(default=8, ge=1, le=120)
-    solver: Literal["als", "sgd"] | None = None
+    solver: Literal["als", "sgd"] = "als"
     epochs: int | None = Field(default=None, ge=1, le=1000)
     clip: float = Field(default=0.25, gt=0, le=1, allow_inf_nan=False)
-    threshold: float = Field(default=0.15, gt=0, le=1, allow_inf_nan=False)
+    threshold: Annotated[float, only(adjacency="add-remove")] = Field(
+        default=0.15, gt=0, le=1, allow_inf_nan=False
+    )
     biases: BiasSettings = BiasSettings()
-    learning_rate: float = Field(default=0.01, gt=0, le=1, allow_inf_nan=False)
-    reg: float = Field(default=0.045, ge=0, allow_inf_nan=False)
+    learning_rate: Annotated[float, only(solver="sgd")] = Field(
+        default=0.01, gt=0, le=1, allow_inf_nan=False
+    )
+    reg: Annotated[float, only(solver="sgd")] = Field(default=0.045, ge=0, allow_inf_nan=False)
 
     @property
     def noise_distribution(self) -> Noise:
         """Laplace noise: for a single number it is smaller than Gaussian noise at the same ε."""
         return "laplace"
 
-    def queries(self, domain: Domain, budget: Budget) -> Sequence[tuple[Query, float]]:
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
         """The averages, then all ratings or all cells."""
         require_rank(self.rank, domain)
-        biases = self.biases.queries(domain, budget, self.norm, published=self.published)
-        return self.allocate([*biases, self._cells(domain, budget).query()], budget)
+        return [*self.biases.queries(domain, terms, self.norm), self._cells(domain, terms).query]
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:
         """As ``Model.plan``; also refuses a threshold that the noise cannot reach.
@@ -79,67 +87,50 @@ class InputPerturbationMF(Model):
         """
         planned = super().plan(domain, budget)
         cells = self._cells(domain, budget)
-        scale = {event.name: event.noise for event in planned.events}[cells.query().name]
-        if budget.adjacency == "add-remove" and cells.threshold > _FARTHEST * scale:
-            raise ConfigError(
-                f"threshold: {cells.threshold:.3g} is out of reach of noise of scale {scale:.3g}; lower the "
-                "threshold or ε"
-            )
+        require_reachable(cells, planned)
         return planned
 
     def default_split(self, budget: Budget) -> Mapping[str, float]:
-        """The averages get 0.3 as published, else less at larger ε."""
-        bias_part = bias_share(budget.epsilon)
-        parts = (0.14, 0.14, 0.7) if self.published else (0.33 * bias_part, 0.67 * bias_part, 1 - bias_part)
-        items, users, rest = parts
-        shares = average_shares(budget, published=self.published, items=items, users=users)
-        return shares | dict.fromkeys(("ratings", "cells"), rest)
+        """The averages get less at larger ε."""
+        part = bias_share(budget.epsilon)
+        shares = average_shares(budget, items=0.33 * part, users=0.67 * part)
+        return shares | dict.fromkeys(("ratings", "cells"), 1 - part)
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """The averages, then all cells that are kept; empty cells are kept by noise alone."""
-        biases = biases_footprint(domain, budget, published=self.published)
-        cells, everywhere = self._cells(domain, budget), float(domain.n_users * domain.n_items)
-        kept = 0.0
-        if budget.adjacency == "add-remove":
-            query = cells.query()
-            exponent = cells.threshold * budget.epsilon * self.split(domain, budget)[query.name]
-            kept = everywhere * math.exp(-exponent / query.sensitivity)
+        share = self.split(domain, budget)[self._cells(domain, budget).query.name]
         pace = (self.epochs or 10) * self.rank / 200  # seconds per million ratings or kept cells
-        return biases.then(
-            Footprint(
-                biases.memory + 60 * kept, 60 if kept else 40, 32, kept / DRAWS + pace * kept / 1e6, pace
-            )
-        )
+        biases, cells = biases_footprint(domain, budget), self._cells(domain, budget)
+        return cells_footprint(biases, cells, budget.epsilon * share, pace)
 
-    def release(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
+    def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
         """Biases (Algorithms 1 and 2), noise on every residual, clamp, factorise (Algorithm 3).
 
         Privacy: charged (the events of ``queries``).
         """
-        biases = self.biases.measure(ratings, budget, self.norm, grant, published=self.published)
-        cells = self._cells(ratings.domain, budget)
-        residuals = cells.residuals.entries(ratings, biases.item_effects, biases.user_effects)
-        noisy = cells.release(grant, residuals)
-        found = self._factorised(noisy, biases, cells)
+        domain, people = feedback.domain, Population(feedback)
+        biases = self.biases.measure(people, run, self.norm)
+        cells = self._cells(domain, run.terms)
+        residuals = cells.residuals.entries(people, biases.item_effects, biases.user_effects)
+        found = self._factorised(cells.measure(run, residuals), biases, cells)
         released = biases._replace(
             item_effects=biases.item_effects + found.column_effects,
             user_effects=biases.user_effects + found.row_effects,
         )
-        return people_release(self, ratings.domain, released, found.rows, found.columns)
+        return people_release(self, domain, released, found.rows, found.columns)
 
     def _factorised(self, noisy: NoisyRatings, biases: Biases, cells: Cells) -> Factors:
         """Post-processing: factors of the noisy ratings."""
         weights = None
-        if not self.published and cells.adjacency == "add-remove" and noisy.sigma:
+        if cells.adjacency == "add-remove" and noisy.sigma:
             noisy, weights = membership_probability(
                 noisy, biases.user_counts, biases.item_counts, cells.clip, cells.domain.scale.span
             )
         star = cells.domain.scale.star  # the settings assume one to five stars
         values = noisy.values / np.float32(star)
         known = Sparse(noisy.indptr, noisy.columns, values, cells.domain.n_items, weights)
-        solver = self.solver or ("sgd" if self.published else "als")
-        epochs = self.epochs or (20 if solver == "sgd" else 6)
-        if solver == "sgd":
+        if self.solver == "sgd":
+            epochs = self.epochs or 20
             found = gradient_descent(known, self.rank, epochs, rate=self.learning_rate, reg=self.reg)
             return found.times(star)
         # The noisier the ratings, the stronger the ridge.
@@ -148,7 +139,7 @@ class InputPerturbationMF(Model):
         found = least_squares(
             known,
             self.rank,
-            epochs,
+            self.epochs or 6,
             reg=ridge * variance,
             power=0.0,
             row_scale=float(np.sqrt(ridge * biases.user_variance.mean())) / star,
@@ -156,8 +147,7 @@ class InputPerturbationMF(Model):
         )
         return found.times(star)
 
-    def _cells(self, domain: Domain, budget: Budget) -> Cells:
+    def _cells(self, domain: Domain, terms: Terms) -> Cells:
         span = domain.scale.span
-        weighed = not self.published and budget.adjacency == "add-remove"
-        limit = self.clip * span * (_WIDEST if weighed else 1.0)
-        return Cells(domain, budget.adjacency, self.clip * span, self.threshold * span, limit)
+        limit = self.clip * span * (_WIDEST if terms.adjacency == "add-remove" else 1.0)
+        return Cells(domain, terms.adjacency, self.clip * span, self.threshold * span, limit)

@@ -5,12 +5,12 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
+from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
 from hushrec.errors import ConfigError
 from hushrec.kernels.neighbours.similarities import similarities
 from hushrec.models.noiseless import Noiseless
-from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.grant import Grant
+from hushrec.privacy.run import Run
 from hushrec.release.artefact import DISTANCES, LARGEST_COUNT, Release
 from hushrec.release.statement import placeholder_statement
 
@@ -20,7 +20,7 @@ _LARGEST = 40_000  # 3.2 GB of similarities
 class ItemKNN(Noiseless):
     """Ratings of the K most similar items that a user rated (Sarwar et al. 2001, §3.2.1).
 
-    mean_i + Σ_j s_ij (r_j − mean_j) / Σ_j s_ij over the items with s_ij > 0. An item is the vector of its
+    r̂_ui = mean_i + Σ_j s_ij (r_j − mean_j) / Σ_j s_ij over the items with s_ij > 0. An item is the vector of its
     ratings, 0 where a user did not rate it.
 
     Args:
@@ -34,7 +34,7 @@ class ItemKNN(Noiseless):
     n_neighbours: int = Field(default=20, ge=1, le=LARGEST_COUNT)
     distance: Literal["squared", "cosine", "pearson"] = "pearson"
 
-    def release(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
+    def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
         """The mean of every item (the overall mean for unrated items), and all similarities.
 
         Raises:
@@ -42,6 +42,7 @@ class ItemKNN(Noiseless):
 
         Privacy: private, unless the ratings are public.
         """
+        ratings = feedback.gathered()
         domain = ratings.domain
         if domain.n_items > _LARGEST:
             raise ConfigError(f"ItemKNN takes at most {_LARGEST:,} items; choose UserKNN or a factor model")

@@ -1,6 +1,5 @@
 """What models without noise share: no plan, no measurements, no budget."""
 
-from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from hushrec.data.domain import Domain
@@ -8,7 +7,6 @@ from hushrec.errors import BudgetUnsupported
 from hushrec.models.base import Model
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
-from hushrec.statistics.query import Query
 
 
 class Noiseless(Model):
@@ -17,7 +15,6 @@ class Noiseless(Model):
     Privacy: private. Of a data set that was released before, post-processing.
     """
 
-    supports: ClassVar = frozenset()
     instead: ClassVar[str] = (
         "release the data first (release_data, hushrec release-data) and fit on that, or choose a private "
         "model, such as CovarianceKNN"
@@ -31,11 +28,3 @@ class Noiseless(Model):
             BudgetUnsupported: Always.
         """
         raise BudgetUnsupported(f"{type(self).__name__} adds no noise, so it takes no budget; {self.instead}")
-
-    def queries(self, domain: Domain, budget: Budget) -> Sequence[tuple[Query, float]]:
-        """None: everything is exact."""
-        return []
-
-    def default_split(self, budget: Budget) -> Mapping[str, float]:
-        """None."""
-        return {}

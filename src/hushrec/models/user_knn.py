@@ -4,10 +4,10 @@ from typing import Literal
 
 from pydantic import Field
 
+from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
 from hushrec.models.noiseless import Noiseless
-from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.grant import Grant
+from hushrec.privacy.run import Run
 from hushrec.release.artefact import DISTANCES, LARGEST_COUNT, Release
 from hushrec.release.statement import placeholder_statement
 
@@ -15,7 +15,8 @@ from hushrec.release.statement import placeholder_statement
 class UserKNN(Noiseless):
     """Mean rating by the K nearest users who rated the item (Du, Leighton & Patel 2019, §IV.B).
 
-    A user is the vector of their ratings, 0 where they rated nothing; the target item is left out. The
+    r̂_ui = Σ_{v ∈ N} r_vi/|N|, N the K users with the smallest distance to u among those who rated i. A user is
+    the vector of their ratings, 0 where they rated nothing; the target item is left out. The
     release holds the ratings themselves, so publish it only if you may publish the ratings.
 
     Args:
@@ -29,11 +30,12 @@ class UserKNN(Noiseless):
     n_neighbours: int = Field(default=50, ge=1, le=LARGEST_COUNT)
     distance: Literal["squared", "cosine", "pearson"] = "squared"
 
-    def release(self, ratings: Ratings, budget: Budget, grant: Grant) -> Release:
+    def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
         """The ratings, as rows without names.
 
         Privacy: private, unless the ratings are public.
         """
+        ratings = feedback.gathered()
         domain = ratings.domain
         lo, hi, step = domain.scale
         index = DISTANCES.index(self.distance)

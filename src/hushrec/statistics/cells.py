@@ -9,9 +9,8 @@ from hushrec.data.domain import Domain
 from hushrec.estimation.noisy_ratings import NoisyRatings
 from hushrec.kernels.csr import CSR
 from hushrec.privacy.accounting.events import EVERY_RATING
-from hushrec.privacy.bounded import BoundedMatrix
-from hushrec.privacy.grant import Grant
-from hushrec.statistics.query import Query
+from hushrec.privacy.query import CellSum, Sum
+from hushrec.privacy.run import Run
 from hushrec.statistics.residuals import Residuals
 
 
@@ -44,29 +43,29 @@ class Cells:
         """The grid and bound of residuals."""
         return Residuals(self.domain, self.adjacency, self.clip)
 
-    def query(self) -> Query:
+    @cached_property
+    def query(self) -> Sum | CellSum:
         """The only measurement."""
-        everywhere = self.domain.n_users * self.domain.n_items
-        name, size = ("ratings", EVERY_RATING) if self.adjacency == "replace" else ("cells", everywhere)
-        return Query(name, self.residuals.change, "l1", self.residuals.grid.step, size)
+        change, step = self.residuals.change, self.residuals.grid.step
+        if self.adjacency == "replace":
+            return Sum("ratings", change, "l1", step, EVERY_RATING)
+        threshold = max(1, self.residuals.grid.count(self.threshold))
+        limit = max(threshold, self.residuals.grid.count(self.limit))
+        return CellSum("cells", change, step, (self.domain.n_users, self.domain.n_items), threshold, limit)
 
-    def release(self, grant: Grant, entries: CSR) -> NoisyRatings:
+    def measure(self, run: Run, entries: CSR) -> NoisyRatings:
         """Noisy residuals.
 
         Args:
-            grant: the grant that was charged for ``query``.
+            run: the charged plan, which has ``query``.
             entries: the result of ``residuals.entries``.
 
         Privacy: charged (the event of ``query``).
         """
-        query, grid = self.query(), self.residuals.grid
-        if self.adjacency == "replace":
-            noisy = query.release(grant, entries.values.astype(np.int64))
+        if isinstance(self.query, Sum):
+            noisy = run.measure(self.query, entries.values.astype(np.int64))
             values = np.clip(noisy.values, -self.limit, self.limit).astype(np.float32)
             return NoisyRatings(entries.indptr, entries.columns, values, noisy.sigma)
-        shape = self.domain.n_users, self.domain.n_items
-        bounded = BoundedMatrix(query.name, shape, *entries, query.sensitivity, "l1", query.step)
-        threshold, limit = max(1, grid.count(self.threshold)), grid.count(self.limit)
-        found = grant.release_matrix(bounded, threshold=threshold, limit=max(threshold, limit))
+        found = run.measure(self.query, entries)
         values = (found.values * np.float32(found.step)).astype(np.float32)
         return NoisyRatings(found.indptr, found.columns, values, found.sigma)

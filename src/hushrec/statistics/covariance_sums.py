@@ -17,8 +17,9 @@ from hushrec.kernels.sums.gram import weighted_gram
 from hushrec.kernels.triangle import packed_size
 from hushrec.statistics import sensitivity
 from hushrec.statistics.integer_grid import Grid, Weights
-from hushrec.statistics.query import Query
-from hushrec.statistics.sensitivity import Norm
+from hushrec.privacy.query import Sum as Query
+from hushrec.statistics.population import Population
+from hushrec.privacy.query import Norm
 
 _BITS = 14
 _MOST_WEIGHT_BITS = 24
@@ -59,7 +60,7 @@ class CovarianceSums:
     unit: str
     adjacency: str
     norm: Norm
-    published: bool
+    limit: float
     clip: float
     strength: int
     contribution_cap: float
@@ -70,12 +71,6 @@ class CovarianceSums:
     def grid(self) -> Grid:
         """The grid of the entries."""
         return Grid(self.domain.scale.span, _BITS)
-
-    @property
-    def limit(self) -> float:
-        """Bound on a residual before centring: half the scale's width; the whole width if ``published``."""
-        span = self.domain.scale.span
-        return span if self.published else span / 2
 
     @property
     def bound(self) -> int:
@@ -113,14 +108,8 @@ class CovarianceSums:
             moved = {"max_residual": 2 * self.limit, "strength": self.strength, "step": step}
             change = rule(weights, bound, unit, self.norm, **moved)
             co_rating = 0.0 if replace else sensitivity.matrix_add_remove(weights, 1.0, 0.0, self.norm)
-        claims: tuple[float | None, float | None] = (None, None)
-        if self.published and self.unit == "user":
-            claims = (bound**2, 1.0)
-        elif self.published:
-            printed = sensitivity.published_matrix(bound, self.domain.scale.span, self.norm)
-            claims = (printed, sensitivity.published_weights(self.norm))
-        yield Query("covariance", change, self.norm, unit, size, claims[0])
-        yield Query("co-rating weights", co_rating, self.norm, self.weights.step, size, claims[1])
+        yield Query("covariance", change, self.norm, unit, size)
+        yield Query("co-rating weights", co_rating, self.norm, self.weights.step, size)
 
     def entries(self, ratings: Ratings, item_effects: Floats, global_mean: float) -> Ints32:
         """Each user's centred and clamped ratings ẑ, in grid steps, shape (n_ratings,).
@@ -148,13 +137,14 @@ class CovarianceSums:
         return centred
 
     def measure(
-        self, ratings: Ratings, item_effects: Floats, global_mean: float
+        self, people: Population, item_effects: Floats, global_mean: float
     ) -> Iterator[tuple[Query, Ints]]:
         """The two matrices, one after the other, packed as upper triangles.
 
         Privacy: bounded, each by its query's sensitivity; unit ``user`` needs ratings capped to the
         domain's cap.
         """
+        ratings, _ = people.single()
         covariance, co_rating = self.queries()
         weights = self.weights.steps[ratings.counts]
         rows = (ratings.indptr, ratings.items)

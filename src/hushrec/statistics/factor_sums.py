@@ -11,7 +11,7 @@ from hushrec.arrays import Floats, Ints, Ints32
 from hushrec.data.domain import Domain
 from hushrec.kernels.csr import CSR
 from hushrec.kernels.sums.gradients import errors, item_sums, user_sums
-from hushrec.statistics.query import Query
+from hushrec.privacy.query import Sum as Query
 from hushrec.statistics.residuals import Residuals
 
 _FACTOR_BITS = 14

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Self
 
 from hushrec.privacy.accounting.events import EVERY_RATING
-from hushrec.statistics.query import Query
 
 DRAWS, FLOPS = 2e7, 3e10
 """Noise draws, and single-precision multiplications, per second."""
@@ -43,16 +42,19 @@ class Footprint:
     million_ratings: float = 0.0
 
     @classmethod
-    def of(cls, queries: Iterable[Query]) -> Self:
+    def of(cls, sizes: Iterable[int]) -> Self:
         """The cost of the measurements, if every released value is stored to the end and copied twice.
 
         For models without an estimate of their own.
+
+        Args:
+            sizes: number of entries of each measurement.
         """
-        sizes = [query.size for query in queries]
-        entries = [size for size in sizes if size != EVERY_RATING]
-        ratings = COPIED * (1 + len(sizes) - len(entries))
+        known = list(sizes)
+        entries = [size for size in known if size != EVERY_RATING]
+        ratings = COPIED * (1 + len(known) - len(entries))
         memory = 2 * COPIED * max(entries, default=0) + 8 * sum(entries) + 1e7
-        return cls(memory, 2 * ratings, LISTED, sum(entries) / DRAWS, float(len(sizes)))
+        return cls(memory, 2 * ratings, LISTED, sum(entries) / DRAWS, float(len(known)))
 
     def then(self, other: "Footprint") -> "Footprint":
         """One fit after the other: the larger memory, the sum of the times."""

@@ -12,7 +12,8 @@ from hushrec.data.ratings import Ratings
 from hushrec.errors import DomainError
 from hushrec.kernels.sums.centring import centre, truncated_item_sums, weighted_item_sums
 from hushrec.statistics.integer_grid import Grid, Weights
-from hushrec.statistics.query import Query
+from hushrec.privacy.query import Sum as Query
+from hushrec.statistics.population import Population
 from hushrec.statistics.sensitivity import Norm, vector_user
 
 _BITS = 14
@@ -48,21 +49,17 @@ class EffectSums:
     unit: str
     adjacency: str
     norm: Norm
-    published: bool
     clip: float
     contribution_cap: float
-    strength: int
+    strength: int | None
+    origin: float
+    overall: bool = False
     personal: bool = False
 
     @cached_property
     def grid(self) -> Grid:
         """The grid of the ratings."""
         return Grid(self.domain.scale.span, _BITS)
-
-    @property
-    def origin(self) -> float:
-        """The value subtracted from every rating before summing."""
-        return 0.0 if self.published else self.domain.scale.mid
 
     @cached_property
     def grid_values(self) -> Ints:
@@ -92,34 +89,33 @@ class EffectSums:
         largest = int(np.abs(self.grid_values).max())
         return (
             largest
-            if self.unit == "rating" or self.published
+            if self.unit == "rating" or self.strength is None
             else min(largest * 2, self.grid.count(self.clip))
         )
 
     def queries(self) -> Iterator[Query]:
         """Descriptions of the sums, in the order in which they are measured."""
-        grid, n, span = self.grid, self.domain.n_items, self.domain.scale.span
+        grid, n = self.grid, self.domain.n_items
         user = self.unit == "user"
         grid_values = self.grid_values
         largest, width = int(np.abs(grid_values).max()), int(grid_values.max() - grid_values.min())
         change = (width if self.adjacency == "replace" else largest) * grid.step
-        claim = span if self.published else None
         fixed = self.adjacency == "replace"
-        if self.published or user:
-            yield Query("global sum", change, self.norm, grid.step, 1, claim)
+        if self.overall or user:
+            yield Query("global sum", change, self.norm, grid.step, 1)
             yield Query("global count", 0.0 if fixed else 1.0, self.norm, 2.0**-self._count_bits, 1)
         if not user:
-            yield Query("item sums", change, self.norm, grid.step, n, claim)
+            yield Query("item sums", change, self.norm, grid.step, n)
             yield Query("item counts", 0.0 if fixed else 1.0, self.norm, 2.0**-_COUNT_BITS, n)
             return
         unit = 2.0**self._shift * self.weights.step * grid.step
         bound = self._bound * grid.step
         sums = vector_user(self.weights.values, bound, unit, self.norm)
         counts = vector_user(self.weights.values, 1.0, 0.0, self.norm)
-        yield Query("item sums", sums, self.norm, unit, n, claim)
-        yield Query("item counts", counts, self.norm, self.weights.step, n, 1.0 if self.published else None)
+        yield Query("item sums", sums, self.norm, unit, n)
+        yield Query("item counts", counts, self.norm, self.weights.step, n)
 
-    def measure(self, ratings: Ratings, personal: Ints | None = None) -> Iterator[tuple[Query, Ints]]:
+    def measure(self, people: Population) -> Iterator[tuple[Query, Ints]]:
         """The sums themselves, in the order of ``queries``.
 
         Args:
@@ -130,6 +126,9 @@ class EffectSums:
         Privacy: bounded, each by its query's sensitivity; unit ``user`` needs ratings capped to the
         domain's cap.
         """
+        ratings, personal = people.single()
+        if not self.personal:
+            personal = None
         queries = {query.name: query for query in self.queries()}
         rating = self.unit == "rating"
         values = self.grid_values[ratings.steps]
@@ -178,7 +177,7 @@ class EffectSums:
             np.zeros(self.domain.n_items, dtype=np.int64),
             limit,
             0,
-            -1 if self.published else self.strength,
+            -1 if self.strength is None else self.strength,
             self._bound,
         )
         return entries

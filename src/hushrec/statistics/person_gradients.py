@@ -10,8 +10,8 @@ from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.kernels.sums.gradients import ridge_gradients
 from hushrec.kernels.sums.marginal_gradients import marginal_gradients
-from hushrec.statistics.population import FULL
-from hushrec.statistics.query import Query
+from hushrec.statistics.population import FULL, Population
+from hushrec.privacy.query import Sum as Query
 
 _STRENGTH = 5.0  # fictitious ratings at the items' effects in a person's own bias
 _STEP_BITS = 16  # below the clip, so that truncation drops little from a person with many ratings
@@ -81,7 +81,7 @@ class RidgeGradients(_Gradients):
     clip_norm: float
     rate = 1.0
 
-    def measure(self, ratings: Ratings, item_effects: Floats, items: Floats, ridge: float) -> Ints:
+    def measure(self, people: Population, item_effects: Floats, items: Floats, ridge: float) -> Ints:
         """The sum of one round, in grid steps, shape (n_items, rank).
 
         Args:
@@ -92,6 +92,7 @@ class RidgeGradients(_Gradients):
 
         Privacy: bounded, by the query's sensitivity.
         """
+        ratings, _ = people.single()
         if not ratings.n_users:
             return np.zeros((self.domain.n_items, self.rank), dtype=np.int64)
         rows = (ratings.indptr, ratings.items, user_residuals(ratings, item_effects), items)

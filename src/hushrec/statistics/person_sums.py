@@ -9,9 +9,10 @@ import numpy as np
 from hushrec.arrays import Floats, Ints
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
-from hushrec.statistics.query import Query
+from hushrec.privacy.query import Sum as Query
+from hushrec.statistics.population import Population
 from hushrec.statistics.residuals import Residuals
-from hushrec.statistics.sensitivity import Norm
+from hushrec.privacy.query import Norm
 
 _COUNT_BITS = 4  # below one, so that small noise can be drawn too
 
@@ -35,8 +36,8 @@ class PeopleSums:
     domain: Domain
     adjacency: str
     norm: Norm
-    published: bool
     clip: float
+    overall: bool = False
 
     @cached_property
     def residuals(self) -> Residuals:
@@ -46,13 +47,13 @@ class PeopleSums:
     def queries(self) -> Iterator[Query]:
         """Descriptions of the sums, in the order in which they are measured."""
         change, step, n = self.residuals.change, self.residuals.grid.step, self.domain.n_users
-        if self.published:
+        if self.overall:
             yield Query("residual sum", change, self.norm, step, 1)
         yield Query("user sums", change, self.norm, step, n)
         fixed = self.adjacency == "replace"
         yield Query("user counts", 0.0 if fixed else 1.0, self.norm, 2.0**-_COUNT_BITS, n)
 
-    def measure(self, ratings: Ratings, item_effects: Floats) -> Iterator[tuple[Query, Ints]]:
+    def measure(self, people: Population, item_effects: Floats) -> Iterator[tuple[Query, Ints]]:
         """The sums themselves, in the order of ``queries``.
 
         Args:
@@ -61,7 +62,7 @@ class PeopleSums:
 
         Privacy: bounded, each by its query's sensitivity.
         """
-        indptr, _, values = self.residuals.entries(ratings, item_effects, np.zeros(self.domain.n_users))
+        indptr, _, values = self.residuals.entries(people, item_effects, np.zeros(self.domain.n_users))
         running = np.concatenate([[0], np.cumsum(values, dtype=np.int64)])
         sums = {
             "residual sum": running[-1:],

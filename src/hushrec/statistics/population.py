@@ -9,7 +9,7 @@ import polars as pl
 from hushrec.arrays import Bools, Floats, Ints
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
-from hushrec.statistics.query import Query
+from hushrec.privacy.query import Sum as Query
 
 FULL = 1 << 16
 """A weight of one, in steps of the weights' grid."""
@@ -39,6 +39,15 @@ class Population:
             ratings, weights = self._weighed(block)
             if ratings.n_users:
                 yield ratings, weights
+
+    def single(self) -> tuple[Ratings, Ints | None]:
+        """TEMPORARY"""
+        empty = np.zeros(0, np.int32), np.zeros(0, np.uint8)
+        nobody = Ratings(self.domain, pl.Series(dtype=pl.String), np.zeros(1, np.int64), *empty)
+        if not isinstance(self._source, Ratings):
+            self._source = self._source.gathered()
+        ratings, weights = self._weighed(self._source)
+        return (ratings if ratings.n_users else nobody), (None if self._weigh is None else weights)
 
     @cached_property
     def n_people(self) -> int:

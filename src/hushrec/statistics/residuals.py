@@ -10,6 +10,7 @@ from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.kernels.csr import CSR
 from hushrec.kernels.sums.gradients import residuals
+from hushrec.statistics.population import Population
 from hushrec.statistics.integer_grid import Grid
 
 _BITS = 14
@@ -59,7 +60,7 @@ class Residuals:
             return min(2 * self.bound, int(self.grid_values[-1])) * self.grid.step
         return self.bound * self.grid.step
 
-    def entries(self, ratings: Ratings, item_effects: Floats, user_effects: Floats) -> CSR:
+    def entries(self, people: Population, item_effects: Floats, user_effects: Floats) -> CSR:
         """x of every rating, in grid steps, by person and item.
 
         Args:
@@ -69,6 +70,7 @@ class Residuals:
 
         Privacy: private; each entry is bounded by ``bound``.
         """
+        ratings, _ = people.single()
         indptr = ratings.roster_indptr()
         values: Ints32 = residuals(
             indptr,

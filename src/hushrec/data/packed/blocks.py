@@ -171,6 +171,37 @@ class Blocks:
             ratings = self._block(number)
             yield ratings if self._cap is None else ratings.capped(self._cap)
 
+    def gathered(self) -> Ratings:
+        """All blocks as ratings in memory, users in ascending order.
+
+        Raises:
+            DataError: a file is damaged.
+
+        Privacy: private.
+        """
+        blocks = list(self.blocks())
+        users = pl.concat([pl.Series(dtype=pl.String), *(block.users for block in blocks)])
+        counts = np.concatenate([np.zeros(0, np.int64), *(block.counts for block in blocks)])
+        order = users.arg_sort().to_numpy()
+        starts = np.concatenate([[0], np.cumsum(counts)])[order]
+        counts = counts[order]
+        ends = np.concatenate([[0], np.cumsum(counts)])
+        rows = np.repeat(starts - ends[:-1], counts) + np.arange(ends[-1])
+
+        def joined(name: str, places: NDArray[Any]) -> NDArray[Any] | None:
+            if name in _OPTIONAL and name not in self._optional:
+                return None
+            return np.concatenate([np.zeros(0, _TYPES[name]), *(getattr(b, name) for b in blocks)])[places]
+
+        return Ratings(
+            self.domain,
+            users.gather(order),
+            ends,
+            *(joined(name, rows) for name in ("items", "steps", "timestamps")),  # type: ignore[arg-type]
+            self.dropped,
+            joined("asked", order),
+        )
+
     def capped(self, cap: int) -> Self:
         """At most ``cap`` ratings of each user, as in ``Ratings.capped``, chosen when a block is read.
 

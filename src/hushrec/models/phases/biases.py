@@ -1,6 +1,6 @@
 """Released averages of items and users: the first phase of models that publish a vector for every user."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -8,18 +8,16 @@ from pydantic import Field
 
 from hushrec.arrays import Floats
 from hushrec.data.domain import Domain
-from hushrec.data.ratings import Ratings
 from hushrec.errors import ConfigError
-from hushrec.estimation.shrinkage import ShrunkMeans, damped, shrink, shrinking
-from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.bounded import Noisy
-from hushrec.privacy.grant import Grant
+from hushrec.estimation.shrinkage import shrink, shrinking
+from hushrec.privacy.accounting.budget import Terms
+from hushrec.privacy.query import AnyQuery, Norm
+from hushrec.privacy.run import Run
 from hushrec.settings import Frozen
 from hushrec.statistics.footprint import DRAWS, LISTED, Footprint
 from hushrec.statistics.item_sums import EffectSums
 from hushrec.statistics.person_sums import PeopleSums
-from hushrec.statistics.query import Query
-from hushrec.statistics.sensitivity import Norm
+from hushrec.statistics.population import Population
 
 
 class Biases(NamedTuple):
@@ -49,72 +47,53 @@ class BiasSettings(Frozen):
 
     Args:
         clip: bound on a rating minus its item's mean.
-        item_strength: β_m, fictitious ratings at the global mean (published analysis).
-        user_strength: β_u, fictitious residuals at their global mean (published analysis).
 
     Privacy: public.
     """
 
     clip: float = Field(default=0.5, gt=0, le=1, allow_inf_nan=False)
-    item_strength: float = Field(default=15.0, ge=0, allow_inf_nan=False)
-    user_strength: float = Field(default=20.0, ge=0, allow_inf_nan=False)
 
-    def queries(self, domain: Domain, budget: Budget, norm: Norm, *, published: bool) -> Iterator[Query]:
+    def queries(self, domain: Domain, terms: Terms, norm: Norm) -> Iterator[AnyQuery]:
         """Sums and counts by item, then by user.
 
         Raises:
             DomainError: The domain has no roster.
         """
         domain.require_roster()
-        items, people = self._sums(domain, budget, norm, published=published)
+        items, users = self._sums(domain, terms, norm)
         yield from items.queries()
-        yield from people.queries()
+        yield from users.queries()
 
-    def measure(
-        self, ratings: Ratings, budget: Budget, norm: Norm, grant: Grant, *, published: bool
-    ) -> Biases:
-        """Algorithms 1 and 2 (Friedman, Berkovsky & Kaafar 2016, §4.1).
+    def measure(self, people: Population, run: Run, norm: Norm) -> Biases:
+        """Averages of items, then of users after them, each the posterior mean given the noise.
 
-        Published: (Σ r + β G + noise)/(n + β), clamped. Corrected: the posterior mean given the variances of
-        the noise.
+        After Algorithms 1 and 2 of Friedman, Berkovsky & Kaafar 2016, §4.1.
 
         Privacy: charged (the events of ``queries``).
         """
-        lo, hi, _ = ratings.domain.scale
-        items, people = self._sums(ratings.domain, budget, norm, published=published)
-        noisy = {query.name: query.release(grant, values) for query, values in items.measure(ratings)}
-        if published:
-            global_mean = float(
-                np.clip(_ratio(noisy["global sum"], noisy["global count"].values.sum()), lo, hi)
-            )
-            found = damped(noisy["item sums"], noisy["item counts"], global_mean, self.item_strength)
-        else:
-            found = shrink(noisy["item sums"], noisy["item counts"], ratings.domain.scale.span)
-        effects = np.clip(found.mean + items.origin, lo, hi)
-        noisy |= {query.name: query.release(grant, sums) for query, sums in people.measure(ratings, effects)}
-        user_biases = self._user_biases(noisy, people, published=published)
+        (lo, hi, _), span = people.domain.scale, people.domain.scale.span
+        items, users = self._sums(people.domain, run.terms, norm)
+        noisy = {query.name: run.measure(query, values) for query, values in items.measure(people)}
+        of_items = shrink(noisy["item sums"], noisy["item counts"], span)
+        effects = np.clip(of_items.mean + items.origin, lo, hi)
+        noisy |= {query.name: run.measure(query, sums) for query, sums in users.measure(people, effects)}
+        of_users = shrink(noisy["user sums"], noisy["user counts"], span)
         return Biases(
-            effects, found.variance, found.counts, user_biases.mean, user_biases.variance, user_biases.counts
+            effects, of_items.variance, of_items.counts, of_users.mean, of_users.variance, of_users.counts
         )
 
-    def _user_biases(self, noisy: Mapping[str, Noisy], people: PeopleSums, *, published: bool) -> ShrunkMeans:
-        sums, counts = noisy["user sums"], noisy["user counts"]
-        span = people.domain.scale.span
-        if not published:
-            return shrink(sums, counts, span)
-        global_mean = _ratio(noisy["residual sum"], noisy["global count"].values.sum())
-        found = damped(sums, counts, global_mean, self.user_strength)
-        return ShrunkMeans(np.clip(found.mean, -span / 2, span / 2), found.variance, found.counts)
-
-    def _sums(
-        self, domain: Domain, budget: Budget, norm: Norm, *, published: bool
-    ) -> tuple[EffectSums, PeopleSums]:
-        span, adjacency = domain.scale.span, budget.adjacency
+    def _sums(self, domain: Domain, terms: Terms, norm: Norm) -> tuple[EffectSums, PeopleSums]:
         items = EffectSums(
-            domain, "rating", adjacency, norm, published, clip=span, contribution_cap=1.0, strength=0
+            domain,
+            "rating",
+            terms.adjacency,
+            norm,
+            clip=domain.scale.span,
+            contribution_cap=1.0,
+            strength=0,
+            origin=domain.scale.mid,
         )
-        clip = span if published else self.clip * span
-        return items, PeopleSums(domain, adjacency, norm, published, clip)
+        return items, PeopleSums(domain, terms.adjacency, norm, self.clip * domain.scale.span)
 
 
 def require_rank(rank: int, domain: Domain) -> None:
@@ -137,36 +116,28 @@ def bias_share(epsilon: float) -> float:
     return min(max(0.75 / epsilon, 0.15), 0.8)
 
 
-def biases_footprint(domain: Domain, budget: Budget, *, published: bool) -> Footprint:
+def biases_footprint(domain: Domain, terms: Terms) -> Footprint:
     """Footprint of measuring and shrinking both averages; later phases add to it. Privacy: public."""
     people, items = domain.n_users, domain.n_items
     memory = seconds = 0.0
-    if budget.adjacency == "add-remove" and not published:
+    if terms.adjacency == "add-remove":
         memory, _ = shrinking(max(people, items))
         _, seconds = shrinking(people + items)
     drawn = 2 * (people + items) / DRAWS
     return Footprint(1e7 + memory + LISTED * people + 100 * items, 40, 32, seconds + drawn, 0.3)
 
 
-def average_shares(budget: Budget, *, published: bool, items: float, users: float) -> dict[str, float]:
-    """Parts of the budget by name of measurement.
-
-    Published: 0.02 for the two global means; sums and counts get halves if counts cost anything. Corrected:
-    no global means, and a fifth of each part for the counts.
+def average_shares(terms: Terms, *, items: float, users: float) -> dict[str, float]:
+    """Parts of the budget by name of measurement: a fifth of each part for the counts.
 
     Args:
-        budget: decides whether counts cost anything.
-        published: which analysis.
+        terms: decide whether counts cost anything.
         items, users: parts for the averages of items and of users.
 
     Privacy: public.
     """
-    counted = 0.0 if budget.adjacency == "replace" else 0.5 if published else 0.2
-    shares = {"global sum": 0.01 * (1 - counted), "global count": 0.01 * 0.5, "residual sum": 0.01}
+    counted = 0.0 if terms.adjacency == "replace" else 0.2
+    shares = {}
     for side, part in (("item", items), ("user", users)):
         shares |= {f"{side} sums": (1 - counted) * part, f"{side} counts": (counted or 0.5) * part}
     return shares
-
-
-def _ratio(total: Noisy, count: float) -> float:
-    return float(total.values[0] / max(count, 1.0))

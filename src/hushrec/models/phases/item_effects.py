@@ -1,22 +1,21 @@
 """The first phase of most models: measure sums and counts, and estimate item effects."""
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
-from hushrec.arrays import Floats, Ints
+from hushrec.arrays import Floats
 from hushrec.data.domain import Domain
-from hushrec.estimation.shrinkage import damped, shrink, shrinking
-from hushrec.privacy.accounting.budget import Budget
+from hushrec.estimation.shrinkage import shrink, shrinking
+from hushrec.privacy.accounting.budget import Terms
 from hushrec.privacy.bounded import Noisy
-from hushrec.privacy.grant import Grant
-from hushrec.settings import Frozen
+from hushrec.privacy.query import Norm
+from hushrec.privacy.run import Run
+from hushrec.settings import Frozen, only
 from hushrec.statistics.footprint import DRAWS, Footprint
 from hushrec.statistics.item_sums import EffectSums
-from hushrec.statistics.query import Query
-from hushrec.statistics.sensitivity import Norm
+from hushrec.statistics.population import Population
 
 
 class ItemEffects(NamedTuple):
@@ -46,73 +45,68 @@ class EffectSettings(Frozen):
         strength: fictitious ratings at the middle of the scale in a user's own mean (unit ``user``).
         contribution_cap: K, number of ratings up to which a user counts in full (unit ``user``); by default
             it grows with ε, because less noise leaves room for more of each user's ratings.
-        item_strength: β_m, fictitious ratings at the global mean (published analysis).
 
     Privacy: public.
     """
 
-    clip: float = Field(default=0.35, gt=0, le=2, allow_inf_nan=False)
-    strength: int = Field(default=20, ge=0, le=10**6)
-    contribution_cap: float | None = Field(default=None, ge=1, allow_inf_nan=False)
-    item_strength: float = Field(default=15.0, ge=0, allow_inf_nan=False)
+    clip: Annotated[float, only(unit="user")] = Field(default=0.35, gt=0, le=2, allow_inf_nan=False)
+    strength: Annotated[int, only(unit="user")] = Field(default=20, ge=0, le=10**6)
+    contribution_cap: Annotated[float | None, only(unit="user")] = Field(
+        default=None, ge=1, allow_inf_nan=False
+    )
 
-    def sums(
-        self, domain: Domain, budget: Budget, norm: Norm, *, published: bool, personal: bool = False
-    ) -> EffectSums:
+    def sums(self, domain: Domain, terms: Terms, norm: Norm, *, personal: bool = False) -> EffectSums:
         """The sums that are measured under a budget."""
-        contribution_cap = 1.0 if published else self.contribution_cap or max(15 * budget.epsilon**0.9, 1.0)
         return EffectSums(
             domain=domain,
-            unit=budget.unit,
-            adjacency=budget.adjacency,
+            unit=terms.unit,
+            adjacency=terms.adjacency,
             norm=norm,
-            published=published,
             clip=self.clip * domain.scale.span,
-            contribution_cap=contribution_cap,
+            contribution_cap=self.contribution_cap or max(15 * terms.epsilon**0.9, 1.0),
             strength=self.strength,
+            origin=domain.scale.mid,
             personal=personal,
         )
 
-    def measure(self, sums: EffectSums, measured: Iterable[tuple[Query, Ints]], grant: Grant) -> ItemEffects:
-        """Release the sums, then shrink them to item effects.
+    def measure(self, sums: EffectSums, people: Population, run: Run) -> ItemEffects:
+        """Release the sums, then take the posterior mean of every item's effect.
 
         Args:
-            sums: what was measured.
-            measured: its values, as ``sums.measure`` gives them.
-            grant: what was charged.
+            sums: what is measured.
+            people: the people whose ratings are summed.
+            run: what was charged.
 
         Privacy: charged (the events of ``sums``).
         """
-        noisy = {query.name: query.release(grant, values) for query, values in measured}
-        lo, hi, _ = sums.domain.scale
-        span, origin = sums.domain.scale.span, sums.origin
-        item_sums, item_counts = noisy["item sums"], noisy["item counts"]
-        if sums.published:
-            global_mean = float(np.clip(_ratio(noisy["global sum"], noisy["global count"]), lo, hi))
-            effects = damped(item_sums, item_counts, global_mean, self.item_strength)
+        noisy = {query.name: run.measure(query, values) for query, values in sums.measure(people)}
+        (lo, hi, _), span = sums.domain.scale, sums.domain.scale.span
+        effects = shrink(noisy["item sums"], noisy["item counts"], span)
+        item_effects = np.clip(effects.mean + sums.origin, lo, hi)
+        if "global sum" not in noisy:
+            user_mean = mean_residual(noisy["item sums"], effects.counts, item_effects - sums.origin)
         else:
-            effects = shrink(item_sums, item_counts, span)
-        item_effects = np.clip(effects.mean + origin, lo, hi)
-        if "global sum" in noisy and not sums.published:
             # The item sums are centred by user, so the level comes from the users' own means.
-            global_mean = origin + _ratio(noisy["global sum"], noisy["global count"])
-            user_mean = global_mean - effects.counts @ item_effects / effects.counts.sum()
-        else:
-            residual = item_sums.values.sum() - effects.counts @ (item_effects - origin)
-            user_mean = residual / max(effects.counts.sum(), 1.0)
+            global_mean = sums.origin + ratio(noisy["global sum"], noisy["global count"])
+            user_mean = global_mean - float(effects.counts @ item_effects / effects.counts.sum())
         return ItemEffects(
             item_effects, effects.variance, effects.counts, float(np.clip(user_mean, -span, span))
         )
 
 
-def effects_footprint(domain: Domain, budget: Budget, *, published: bool) -> Footprint:
+def effects_footprint(domain: Domain, terms: Terms) -> Footprint:
     """Footprint of measuring and shrinking item effects; later phases add to it. Privacy: public."""
-    n, user = domain.n_items, budget.unit == "user"
-    denoised = not published and (user or budget.adjacency == "add-remove")
-    memory, seconds = shrinking(n) if denoised else (0.0, 0.0)
+    n, user = domain.n_items, terms.unit == "user"
+    memory, seconds = shrinking(n) if user or terms.adjacency == "add-remove" else (0.0, 0.0)
     each = 40 if user else 20  # a rating's value; for unit user, the capped ratings, centred and weighted
     return Footprint(1e7 + memory + 100 * n, each, 32, seconds + 2 * n / DRAWS, 0.1)
 
 
-def _ratio(total: Noisy, count: Noisy) -> float:
+def mean_residual(item_sums: Noisy, counts: Floats, item_effects: Floats) -> float:
+    """Mean rating minus item effect: (Σ_i s_i − Σ_i n_i μ_i)/Σ_i n_i. Privacy: post-processing."""
+    return float((item_sums.values.sum() - counts @ item_effects) / max(counts.sum(), 1.0))
+
+
+def ratio(total: Noisy, count: Noisy) -> float:
+    """A released sum of one entry over a released count of at least one. Privacy: post-processing."""
     return float(total.values[0] / max(count.values[0], 1.0))

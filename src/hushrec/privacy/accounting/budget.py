@@ -1,7 +1,8 @@
-"""A population's privacy budget, and what counts as one member of the population."""
+"""A population's privacy budget, and the terms of a fit: what counts as one member of the population."""
 
 import math
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -11,6 +12,37 @@ from hushrec.privacy.accounting import fixed_point
 
 Unit = Literal["rating", "user"]
 Adjacency = Literal["add-remove", "replace", "replace-items"]
+
+
+class Terms(Protocol):
+    """What is protected, and how well: the part of a budget that decides what is measured.
+
+    Attributes:
+        unit: the privacy unit.
+        adjacency: the adjacency.
+        epsilon: ε; infinite for the non-private baseline.
+
+    Privacy: public.
+    """
+
+    @property
+    def unit(self) -> str: ...
+    @property
+    def adjacency(self) -> str: ...
+    @property
+    def epsilon(self) -> float: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Unprotected:
+    """The terms of the non-private baseline, whose sums are those of a unit without any noise.
+
+    Privacy: public.
+    """
+
+    unit: str
+    adjacency: str
+    epsilon: float = math.inf
 
 
 class Budget(BaseModel):

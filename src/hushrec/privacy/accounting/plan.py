@@ -57,10 +57,9 @@ class Plan:
         domain_digest: digest of the public domain.
         max_users: the domain's upper bound on the number of users.
         budget: what the user allows for this release.
-        analysis: ``"corrected"`` claims an ε that holds; ``"published"`` reproduces a paper whose claim may
-            be wrong.
-        measurements: every event with its share. Sensitivities are the true ones in either analysis.
-        claimed_epsilon: the paper's ε if the analysis is ``"published"``, else None.
+        measurements: every event with its share. Sensitivities are the true ones, also of a published form.
+        claimed_epsilon: the ε that a paper claims, if its noise is reproduced and the claim may be wrong; else
+            None.
         asked: classes of users by name, with the ε that their members ask for; empty if the model does not
             support personal ε.
         uncovered: published values that the measurements do not cover, as text for a caveat; empty without
@@ -72,8 +71,8 @@ class Plan:
     Raises:
         BudgetError: δ is not below 1/(10 · max_users); names repeat; shares exceed the whole; a measurement
             has an entry for every rating, although their number is not public under this adjacency; samples
-            or personal ε are used with another unit or adjacency than user and add-remove; or a corrected
-            plan costs more than its budget.
+            or personal ε are used with another unit or adjacency than user and add-remove; or a plan
+            without a paper's claim costs more than its budget.
 
     Privacy: public.
     """
@@ -83,7 +82,6 @@ class Plan:
     domain_digest: str
     max_users: int
     budget: Budget
-    analysis: Analysis
     measurements: tuple[Measurement, ...]
     claimed_epsilon: float | None = None
     asked: Mapping[str, float] = field(default_factory=dict)
@@ -117,16 +115,16 @@ class Plan:
                 f'{self.model}: personal ε needs unit "user" and adjacency "add-remove"; choose these, or a '
                 "domain without privacy classes"
             )
-        if (self.claimed_epsilon is None) != (self.analysis == "corrected"):
-            raise BudgetError(
-                f"{self.model}: claimed_epsilon is required with a published analysis, and not allowed "
-                "otherwise"
-            )
-        if self.analysis == "corrected" and not self._affordable():
+        if self.claimed_epsilon is None and not self._affordable():
             raise BudgetError(
                 f"{self.model}: the measurements cost ε = {above(self.epsilon)}, the budget is "
                 f"{below(self.budget.epsilon)}; add noise or raise the budget"
             )
+
+    @property
+    def analysis(self) -> Analysis:
+        """``corrected`` claims an ε that holds; ``published`` reproduces a paper whose claim may be wrong."""
+        return "corrected" if self.claimed_epsilon is None else "published"
 
     @property
     def events(self) -> tuple[Event, ...]:

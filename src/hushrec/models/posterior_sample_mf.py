@@ -1,0 +1,112 @@
+"""One sample from the posterior of item factors (Liu, Wang & Smola 2015, Alg. 1)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from hushrec.arrays import Floats
+from hushrec.data.domain import Domain
+from hushrec.data.packed.blocks import Blocks
+from hushrec.data.ratings import Ratings
+from hushrec.estimation import factor_steps
+from hushrec.models.phases.biases import require_rank
+from hushrec.models.phases.item_effects import ItemEffects
+from hushrec.models.phases.outputs import FACTOR_NOISE, factor_release
+from hushrec.models.private import PrivateModel
+from hushrec.privacy.accounting.budget import Budget, Terms
+from hushrec.privacy.accounting.weights import GRID
+from hushrec.privacy.query import AnyQuery, Draw
+from hushrec.privacy.run import Run
+from hushrec.release.artefact import Release
+from hushrec.release.statement import placeholder_statement
+from hushrec.solvers.mcmc.density import ChainSettings, Posterior
+from hushrec.solvers.mcmc.sample import Sample, sample
+from hushrec.statistics.footprint import Footprint
+
+SAMPLE = "posterior sample"
+_NOISE = 0.11
+"""Variance of a rating around what a sample predicts, in squared widths of the scale."""
+
+
+class PosteriorSampleMF(PrivateModel):
+    """One sample of the posterior of item factors; its ε holds only if the chain that drew it had converged.
+
+    U, V ∝ exp(−(ε/Δ) Σ_u w_u Σ_i (r_ui − r̂_ui)²) · prior, with r̂_ui = b_0 + b_u + b_i + ⟨p_u, q_i⟩ and weights
+    w_u such that no user's loss exceeds B; Δ is B under add-remove and 2 B under replace. Only V and the item
+    effects are released.
+
+    Args:
+        rank: number of factors.
+        loss_bound: B, the largest weighted loss of a user, in squared widths of the scale; by default that of
+            a user with ``domain.cap`` ratings.
+        margin: κ, how far predictions may leave the scale, as a fraction of its width; beyond, they are
+            clamped in the loss.
+        chain: the length of the chains, and their priors.
+
+    Privacy: unit ``user`` under both adjacencies; every user's vector stays on their device. Under add-remove
+    all users may ask for their own ε.
+    """
+
+    supports: ClassVar = frozenset({("user", "add-remove"), ("user", "replace")})
+    personal: ClassVar = True
+
+    rank: int = Field(default=16, ge=1, le=128)
+    loss_bound: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    margin: float = Field(default=0.25, ge=0, le=10, allow_inf_nan=False)
+    chain: ChainSettings = ChainSettings()
+
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
+        """The one sample: a user's loss is in [0, B], so the total moves by B, or under replace by 2 B."""
+        require_rank(self.rank, domain)
+        return [self._draw(domain, terms)]
+
+    def default_split(self, budget: Budget) -> Mapping[str, float]:
+        """All of it."""
+        return {SAMPLE: 1.0}
+
+    def footprint(self, domain: Domain, budget: Budget) -> Footprint:
+        """The chains."""
+        return self.chain.footprint(domain.n_items, self.rank)
+
+    def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
+        """Algorithm 1: draw U and V, and release V.
+
+        Privacy: charged (the events of ``queries``).
+        """
+        domain, span = feedback.domain, feedback.domain.scale.span
+        draw = self._draw(domain, run.terms)
+        noise = run.noise(draw)
+        target = Posterior(
+            # The chains' temperature divides the loss as well. Without noise: the ratings' own variance.
+            scale=self.chain.temperature / noise if noise else 1 / (2 * factor_steps.RESIDUAL * span**2),
+            bound=self._bound(domain),
+            rank=self.rank,
+            margin=self.margin * span,
+        )
+        weigh = partial(_weigh, run)
+        chains = partial(sample, feedback, target, self.chain, weigh=weigh, checkpoint=run.checkpoint)
+        drawn = run.measure(draw, chains)
+        lo, hi, _ = domain.scale
+        effects = np.clip(drawn.item_effects, lo, hi)
+        extra_variance = np.full(domain.n_items, (_NOISE - FACTOR_NOISE) * span**2)
+        baseline = ItemEffects(effects, extra_variance, np.zeros(domain.n_items), 0.0)
+        factors = drawn.item_factors / np.sqrt(drawn.user_precision)  # users then have unit variance
+        release = factor_release(self, domain, baseline, factors)
+        return replace(release, statement=placeholder_statement(drawn.diagnostics.stated()))
+
+    def _draw(self, domain: Domain, terms: Terms) -> Draw[Sample]:
+        change = self._bound(domain) * (2 if terms.adjacency == "replace" else 1)
+        return Draw(SAMPLE, change, 1.0, domain.n_items * (self.rank + 1))
+
+    def _bound(self, domain: Domain) -> float:
+        widths = min(domain.cap, domain.n_items) * (1 + self.margin) ** 2
+        return (self.loss_bound or widths) * domain.scale.span**2
+
+
+def _weigh(run: Run, block: Ratings) -> Floats:
+    """Each user's weight in [0, 1]."""
+    return np.ones(block.n_users) if block.asked is None else run.weights(block.asked) / GRID

@@ -1,0 +1,119 @@
+"""What all models with noise share: queries, their shares of the budget, and the plan made from them."""
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from hushrec.data.domain import Domain
+from hushrec.errors import BudgetUnsupported, ConfigError
+from hushrec.models.base import Model
+from hushrec.privacy.accounting.budget import Budget, Terms
+from hushrec.privacy.accounting.events import Event
+from hushrec.privacy.accounting.plan import Measurement, Plan
+from hushrec.privacy.allocation import calibrated
+from hushrec.privacy.query import AnyQuery, Norm
+from hushrec.statistics.footprint import Footprint
+
+Noise = Literal["gaussian", "laplace"]
+
+
+class PrivateModel(Model):
+    """The settings of a model that adds noise.
+
+    Args:
+        shares: parts of the budget by name of measurement, in place of the model's own; they are scaled to
+            sum to one.
+
+    Privacy: public.
+    """
+
+    shares: Mapping[str, float] = {}
+
+    @abstractmethod
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
+        """What will be measured, in order, from public facts alone."""
+
+    @abstractmethod
+    def default_split(self, budget: Budget) -> Mapping[str, float]:
+        """Parts of the budget by name of measurement, where ``shares`` does not override them."""
+
+    @property
+    def noise_distribution(self) -> Noise:
+        """The noise distribution of the sums."""
+        return "gaussian"
+
+    @property
+    def norm(self) -> Norm:
+        """The norm in which the noise requires sensitivities."""
+        return "l1" if self.noise_distribution == "laplace" else "l2"
+
+    def footprint(self, domain: Domain, budget: Budget) -> Footprint:
+        """Memory and time of a fit, from public facts alone; by default, what all queries take."""
+        return Footprint.of(query.size for query in self.queries(domain, budget))
+
+    def plan(self, domain: Domain, budget: Budget) -> Plan:
+        """As ``Model.plan``.
+
+        Raises:
+            BudgetUnsupported: The model does not support this unit, adjacency or noise.
+            BudgetError: δ is too large for the domain, or a share is too small.
+            ConfigError: A setting has no effect under this budget.
+
+        Privacy: public.
+        """
+        self._require(budget)
+        queries = [query for query in self.queries(domain, budget) if not query.is_exact]
+        if budget.delta == 0 and any(query.norm == "l2" for query in queries):
+            other = ', or set noise="laplace"' if "noise" in type(self).model_fields else ""
+            raise BudgetUnsupported(f"Gaussian noise needs delta > 0; set delta{other}")
+        shares = self.split(domain, budget)
+        events = self.events(queries, shares, domain, budget)
+        return Plan(
+            model=type(self).__name__,
+            config=self.settings(),
+            domain_digest=domain.digest,
+            max_users=domain.max_users,
+            budget=budget,
+            measurements=tuple(Measurement(event, shares[event.name]) for event in events),
+            claimed_epsilon=self.claim(budget),
+            asked=(domain.privacy_classes or {}) if self.personal else {},
+            needs=str(self.footprint(domain, budget)),
+        )
+
+    def events(
+        self, queries: Sequence[AnyQuery], shares: Mapping[str, float], domain: Domain, budget: Budget
+    ) -> list[Event]:
+        """The queries with noise that costs exactly the budget."""
+        return calibrated(queries, shares, budget)
+
+    def claim(self, budget: Budget) -> float | None:
+        """The ε that a paper claims, if it may differ from the true one; else None."""
+        return None
+
+    def split(self, domain: Domain, budget: Budget) -> dict[str, float]:
+        """The share of the budget of each measurement that costs anything; shares sum to one.
+
+        Raises:
+            ConfigError: ``shares`` names an unknown measurement, or a part is missing or not positive.
+        """
+        queries = self.queries(domain, budget)
+        if unknown := set(self.shares) - {query.name for query in queries}:
+            names = ", ".join(query.name for query in queries)
+            raise ConfigError(f"shares: {sorted(unknown)[0]!r} is not measured here; name one of {names}")
+        parts = {**self.default_split(budget), **self.shares}
+        if missing := {query.name for query in queries} - set(parts):
+            raise ConfigError(f"{type(self).__name__}.default_split has no share for {sorted(missing)[0]!r}")
+        if not all(0 < part < math.inf for part in parts.values()):
+            raise ConfigError("shares: every part of the budget must be a positive, finite number")
+        charged = {query.name: parts[query.name] for query in queries if not query.is_exact}
+        total = sum(charged.values())
+        return {name: part / total for name, part in charged.items()}
+
+    def _require(self, budget: Budget) -> None:
+        if (budget.unit, budget.adjacency) not in self.supports:
+            offered = ", ".join(f"{unit} under {adjacency}" for unit, adjacency in sorted(self.supports))
+            raise BudgetUnsupported(
+                f"{type(self).__name__} protects {offered}; change the budget's unit or adjacency"
+            )
+        self.require_effect(unit=budget.unit, adjacency=budget.adjacency)

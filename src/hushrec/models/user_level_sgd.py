@@ -1,0 +1,103 @@
+"""Gradient descent under noise, unit user: each user's gradient is made from their own ratings alone."""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from hushrec.data.domain import Domain
+from hushrec.data.packed.blocks import Blocks
+from hushrec.data.ratings import Ratings
+from hushrec.estimation import factor_steps
+from hushrec.models.phases.biases import require_rank
+from hushrec.models.phases.item_effects import EffectSettings, effects_footprint
+from hushrec.models.phases.outputs import factor_release
+from hushrec.models.private import PrivateModel
+from hushrec.privacy.accounting.budget import Budget, Terms
+from hushrec.privacy.query import AnyQuery
+from hushrec.privacy.run import Run
+from hushrec.release.artefact import Release
+from hushrec.solvers.initial import normal_factors
+from hushrec.statistics.factor_sums import in_ball
+from hushrec.statistics.footprint import COPIED, DRAWS, Footprint
+from hushrec.statistics.item_sums import EffectSums
+from hushrec.statistics.person_gradients import RidgeGradients
+from hushrec.statistics.population import Population
+
+
+class UserLevelSGD(PrivateModel):
+    """Noisy gradients of the item factors; every user's own vector stays on their device.
+
+    Each round, every user fits p_u = (Σ_i q_i q_iᵀ + λI)⁻¹ Σ_i x_ui q_i to their own residuals, and adds to the
+    row of every item i that they rated the gradient clamp(x_ui − ⟨p_u, q_i⟩, ±B) p_u, all of it scaled down to
+    L2 norm C. With G the sum plus N(0, σ²): q_i ← q_i + η_i (G_i − λ′ q_i), with η_i adapted to the noise
+    (DP-FedSGD of McMahan et al. 2018, for matrix factorisation). Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
+
+    Args:
+        rank: d, number of factors.
+        epochs: k, number of rounds.
+        clip: B, bound on a rating's error, as a fraction of the scale's width.
+        clip_norm: C, bound on the norm of a user's whole gradient (errors times own vector), in widths times
+            quarters of the width of the scale.
+        effects: how the item effects are measured.
+
+    Privacy: unit ``user`` under add-remove.
+    """
+
+    supports: ClassVar = frozenset({("user", "add-remove")})
+
+    rank: int = Field(default=8, ge=1, le=128)
+    epochs: int = Field(default=12, ge=1, le=100)
+    clip: float = Field(default=0.2, gt=0, le=1, allow_inf_nan=False)
+    clip_norm: float = Field(default=0.375, gt=0, le=1000, allow_inf_nan=False)
+    effects: EffectSettings = EffectSettings()
+
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
+        """The item effects, then the gradients of every round."""
+        require_rank(self.rank, domain)
+        return [*self._effects(domain, terms).queries(), *self._gradients(domain).queries()]
+
+    def default_split(self, budget: Budget) -> Mapping[str, float]:
+        """All rounds get equal shares; at small ε only the item effects rise above the noise."""
+        rest = min(0.7, budget.epsilon / 8)
+        effects = {"global sum": 0.02, "global count": 0.02, "item sums": 0.8, "item counts": 0.16}
+        rounds = {f"items, round {t + 1}": rest / self.epochs for t in range(self.epochs)}
+        return {name: part * (1 - rest) for name, part in effects.items()} | rounds
+
+    def footprint(self, domain: Domain, budget: Budget) -> Footprint:
+        """The item effects, then a round's gradients."""
+        n, items = self.rank, domain.n_items
+        memory = 1e7 + 8 * 4 * items * n + 2 * COPIED * items * n
+        per_million = self.epochs * n / 100
+        rounds = Footprint(memory, 40, 32, self.epochs * items * n / DRAWS, per_million)
+        return effects_footprint(domain, budget).then(rounds)
+
+    def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
+        """Item effects, then a clipped gradient of every user in each round.
+
+        Privacy: charged (the events of ``queries``).
+        """
+        domain, people, span = feedback.domain, Population(feedback), feedback.domain.scale.span
+        baseline = self.effects.measure(self._effects(domain, run.terms), people, run)
+        gradients = self._gradients(domain)
+        items = in_ball(normal_factors(domain.n_items, self.rank), 1.0)
+        initial_weight = np.ones(domain.n_items)  # how much of each row is still its random start
+        for epoch in range(1, self.epochs + 1):
+            ridge = factor_steps.user_ridge(items, baseline.counts)
+            sums = gradients.measure(people, baseline.item_effects, items, ridge)
+            noisy = run.measure(gradients.query(epoch), sums)
+            how = {"ridge": ridge, "span": span, "remaining_variance": max(0.9 ** (epoch - 1), 0.05)}
+            items, part = factor_steps.user_gradient_step(items, noisy, baseline.counts, **how)
+            items, initial_weight = in_ball(items, 1.0), initial_weight * (1 - part)
+        # Users fold in with a prior of unit variance, and only on what was learned.
+        scale = span * np.sqrt(factor_steps.RESIDUAL / factor_steps.user_ridge(items, baseline.counts))
+        return factor_release(self, domain, baseline, items * scale * np.sqrt(1 - initial_weight)[:, None])
+
+    def _effects(self, domain: Domain, terms: Terms) -> EffectSums:
+        return self.effects.sums(domain, terms, self.norm)
+
+    def _gradients(self, domain: Domain) -> RidgeGradients:
+        clip = self.clip * domain.scale.span
+        clip_norm = self.clip_norm * domain.scale.span * domain.scale.star
+        return RidgeGradients(domain, self.rank, self.epochs, clip, clip_norm)

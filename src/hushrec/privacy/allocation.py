@@ -1,0 +1,68 @@
+"""From shares of a budget to events: the noise that makes all queries of a plan cost it exactly."""
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from hushrec.privacy.accounting import fixed_point
+from hushrec.privacy.accounting.accountant import spent_of
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.calibration import (
+    Part,
+    gaussian,
+    gaussians,
+    laplace,
+    posterior_sample,
+    split_gaussian,
+    split_laplace,
+)
+from hushrec.privacy.accounting.events import Event
+from hushrec.privacy.query import AnyQuery
+
+
+def calibrated(queries: Sequence[AnyQuery], shares: Mapping[str, float], budget: Budget) -> list[Event]:
+    """The event of every query, in order; together they cost at most the budget.
+
+    A draw costs its share of ε itself. All sums have one norm, and share what is left by the exact
+    composition of their noise.
+
+    Args:
+        queries: what is measured, without exact queries.
+        shares: name → part of the budget; they add to one.
+        budget: what may be spent.
+
+    Raises:
+        BudgetError: A share is too small, or Gaussian noise is asked for at δ = 0.
+
+    Privacy: public.
+    """
+    draws = {q.name: _draw(q, shares[q.name], budget) for q in queries if q.norm == "loss"}
+    sums = [q for q in queries if q.norm != "loss"]
+    if draws and sums:
+        left = budget.epsilon_units - spent_of(draws.values()).epsilon_sum
+        epsilon = fixed_point.float_below(Fraction(left, fixed_point.PER_ONE))
+        budget = budget.model_copy(update={"epsilon": epsilon})
+        rest = math.fsum(shares[q.name] for q in sums)
+        shares = {q.name: shares[q.name] / rest for q in sums}
+    noisy = {event.name: event for event in (_sums(sums, shares, budget) if sums else [])}
+    return [draws.get(q.name) or noisy[q.name] for q in queries]
+
+
+def _draw(query: AnyQuery, share: float, budget: Budget) -> Event:
+    units = math.floor(budget.epsilon_units * Fraction(share))
+    return posterior_sample(query.name, epsilon=units, **_form(query))
+
+
+def _sums(queries: list[AnyQuery], shares: Mapping[str, float], budget: Budget) -> list[Event]:
+    if queries[0].norm == "l1":
+        epsilons = split_laplace(budget, shares)
+        return [laplace(q.name, epsilon=epsilons[q.name], **_form(q)) for q in queries]
+    if any(q.rate < 1 for q in queries):
+        parts = (Part(q.name, q.sensitivity, q.step, q.size, shares[q.name], q.rate) for q in queries)
+        return [*gaussians(budget, parts)]
+    rhos = split_gaussian(budget, shares)
+    return [gaussian(q.name, rho=rhos[q.name], **_form(q)) for q in queries]
+
+
+def _form(query: AnyQuery) -> dict[str, float | int]:
+    return {"sensitivity": query.sensitivity, "step": query.step, "size": query.size}

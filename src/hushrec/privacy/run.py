@@ -1,0 +1,153 @@
+"""What a model runs on: the plan that was charged, or no plan for the non-private baseline."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from hushrec.arrays import Bools, Floats, Ints
+from hushrec.errors import GrantError
+from hushrec.privacy.accounting.budget import Terms
+from hushrec.privacy.accounting.plan import Plan
+from hushrec.privacy.accounting.weights import GRID, weights
+from hushrec.privacy.checkpoint.checkpoint import Checkpoint
+from hushrec.privacy.grant import Grant
+from hushrec.privacy.query import AnyQuery, Query
+
+Values = TypeVar("Values")
+Released = TypeVar("Released")
+
+
+class Run(Protocol):
+    """One fit. ``measure`` is the only way from private values to public ones.
+
+    Attributes:
+        terms: unit, adjacency and ε of the fit.
+        checkpoint: where a model keeps its own private states, or None.
+
+    Privacy: public itself.
+    """
+
+    @property
+    def terms(self) -> Terms: ...
+    @property
+    def checkpoint(self) -> Checkpoint | None: ...
+
+    def measure(self, query: Query[Values, Released], values: Values) -> Released:
+        """Publish the values of a query, with the noise that was charged for it.
+
+        Privacy: charged (the event booked under the query's name); public where the query is exact.
+        """
+        ...
+
+    def noise(self, query: AnyQuery) -> float:
+        """Noise parameter of the query's event; 0 without noise. Privacy: public."""
+        ...
+
+    def sample(self, query: AnyQuery, n_people: int) -> Bools | None:
+        """Who takes part in a query of a random sample, shape (n_people,); None for everybody.
+
+        Privacy: private.
+        """
+        ...
+
+    def weights(self, asked: Floats) -> Ints:
+        """Weights for the ε that users ask for, in steps of 1/GRID.
+
+        Privacy: private in, private out; a user's weight depends only on the ε that they ask for.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class ChargedRun:
+    """A run under a charge: the grant adds exactly the noise of the charged plan.
+
+    Args:
+        plan: what was charged.
+        queries: the queries that the plan was made from, which alone may be measured.
+        grant: the grant of the charge.
+
+    Privacy: public itself; ``measure`` is charged.
+    """
+
+    plan: Plan
+    queries: Iterable[AnyQuery]
+    grant: Grant
+
+    @property
+    def terms(self) -> Terms:
+        """The plan's budget."""
+        return self.plan.budget
+
+    @property
+    def checkpoint(self) -> Checkpoint | None:
+        """The grant's checkpoint."""
+        return self.grant.checkpoint
+
+    def measure(self, query: Query[Values, Released], values: Values) -> Released:
+        """Publish the values through the grant.
+
+        Raises:
+            GrantError: The plan has another query of this name, or none; or as ``Grant.release``.
+
+        Privacy: charged (the event booked under the query's name); public where the query is exact.
+        """
+        if self._planned.get(query.name) != query:
+            raise GrantError(
+                f"{query.name}: the charged plan does not have this query; measure only what queries() lists"
+            )
+        return query.exact(values) if query.is_exact else query.release(self.grant, values)
+
+    def noise(self, query: AnyQuery) -> float:
+        """Noise parameter of the booked event. Privacy: public."""
+        return next(event.noise for event in self.plan.events if event.name == query.name)
+
+    def sample(self, query: AnyQuery, n_people: int) -> Bools | None:
+        """The sample that the grant draws. Privacy: private."""
+        return None if query.rate == 1 else self.grant.sample(query.name, n_people)
+
+    def weights(self, asked: Floats) -> Ints:
+        """The largest weights at which the plan costs each user at most the ε that they ask for.
+
+        Privacy: private in, private out.
+        """
+        found = weights(self.plan.events, self.plan.budget.delta, asked)
+        return np.rint(found * GRID).astype(np.int64)
+
+    @cached_property
+    def _planned(self) -> dict[str, AnyQuery]:
+        return {query.name: query for query in self.queries}
+
+
+@dataclass(frozen=True)
+class ExactRun:
+    """The run of the non-private baseline: nothing is charged, no noise is added, nothing is claimed.
+
+    Args:
+        terms: unit and adjacency whose sums are computed, with ε = ∞.
+        checkpoint: where a model keeps its own states, or None.
+
+    Privacy: private; whatever is made with it is not private, and its statement says so.
+    """
+
+    terms: Terms
+    checkpoint: Checkpoint | None = None
+
+    def measure(self, query: Query[Values, Released], values: Values) -> Released:
+        """The exact values. Privacy: private."""
+        return query.exact(values)
+
+    def noise(self, query: AnyQuery) -> float:
+        """None: 0. Privacy: public."""
+        return 0.0
+
+    def sample(self, query: AnyQuery, n_people: int) -> Bools | None:
+        """Everybody takes part. Privacy: public."""
+        return None
+
+    def weights(self, asked: Floats) -> Ints:
+        """Full weight, but for users who ask for 0, who have none. Privacy: private in, private out."""
+        return np.where(asked > 0, GRID, 0)
