@@ -46,6 +46,27 @@ from .local.randomized_response import RandomizedResponse as RandomizedResponse 
 
 from .local.distance_based import DistanceBased as DistanceBased  # isort: split
 
+# What the papers print, as printed.
+from .published.mcsherry_mironov import McSherryEffects as McSherryEffects  # isort: split
+
+from .published.mcsherry_mironov import McSherryKNN as McSherryKNN  # isort: split
+
+from .published.mcsherry_mironov import McSherrySVD as McSherrySVD  # isort: split
+
+from .published.friedman import FriedmanEffects as FriedmanEffects  # isort: split
+
+from .published.friedman import FriedmanInputMF as FriedmanInputMF  # isort: split
+
+from .published.friedman_sgd import FriedmanBoundedSGD as FriedmanBoundedSGD  # isort: split
+
+from .published.friedman_sgd import FriedmanUnboundedSGD as FriedmanUnboundedSGD  # isort: split
+
+from .published.friedman import FriedmanALS as FriedmanALS  # isort: split
+
+from .published.liu import LiuPosterior as LiuPosterior  # isort: split
+
+from .published.du import DuResponse as DuResponse  # isort: split
+
 from .privacy.accounting.budget import Budget as Budget
 from .privacy.ledger.ledger import Ledger as Ledger
 from .release.artefact import Release as Release

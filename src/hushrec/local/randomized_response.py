@@ -11,9 +11,9 @@ from hushrec.errors import BudgetError, BudgetUnsupported, ConfigError
 from hushrec.local.method import CELLS, Method
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.calibration import published_responses, responses
+from hushrec.privacy.accounting.calibration import responses
 from hushrec.privacy.accounting.local_events import Responses
-from hushrec.privacy.accounting.plan import Analysis, Plan
+from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.local.response import ResponseRandomizer
 from hushrec.release.statement_lines import Local
 from hushrec.statistics.footprint import Footprint
@@ -29,21 +29,16 @@ class RandomizedResponse(Method):
     which loses exactly ε_k. Two rows of at most ``cap`` ratings of m items differ in at most
     d = min(m, 2 · cap) cells, so ε_k = ε/d; at δ > 0 it is larger, by the composition of d losses.
 
-    ``published`` keeps a cell with probability e^ε_k/(1 + e^ε_k), ε_k = ε/m, and spreads the rest over k − 1
-    others, which loses ε_k + ln(k − 1). The statement gives both, and the ledger is charged the true cost.
-
     With ``sample`` = s, each user answers only s cells, drawn without looking, and the others are reported as
     not rated. All s may be among those that differ, so ε_k = ε/min(s, d).
 
     Args:
-        analysis: ``corrected`` or ``published``.
         sample: how many cells of each row are answered; None for all of them.
 
     Privacy: charged (one ``Responses`` event), unit ``user``, adjacency ``replace``: who took part is public,
     and so is the number of rows; what they rated is protected.
     """
 
-    analysis: Analysis = "corrected"
     sample: int | None = Field(default=None, ge=1)
 
     def plan(self, domain: Domain, budget: Budget | None = None) -> Plan:
@@ -62,10 +57,7 @@ class RandomizedResponse(Method):
         if asked > domain.n_items:
             raise ConfigError(f"sample = {asked:,} cells is more than the {domain.n_items:,} items; lower it")
         sort = {"symbols": domain.scale.n_values + 1, "cells": min(asked, 2 * domain.cap), "size": asked}
-        if self.analysis == "published":
-            event = published_responses(CELLS, budget.epsilon, **sort)
-            return self.planned(domain, budget, event, claimed=budget.epsilon)
-        return self.planned(domain, budget, responses(CELLS, budget, **sort))
+        return self._planned(domain, budget, sort)
 
     def footprint(self, plan: Plan, domain: Domain) -> Footprint:
         """The cells that are reported as rated, of all users on the roster or in the ratings."""
@@ -92,7 +84,7 @@ class RandomizedResponse(Method):
             what="cell",
             epsilon=fixed_point.written_above(event.loss),
             expected=event.expected,
-            claimed=plan.budget.epsilon / event.size if self.analysis == "published" else None,
+            claimed=plan.claimed_epsilon / event.size if plan.claimed_epsilon else None,
             count=event.cells,
             changed=event.noise,
             drawn=event.size * differing / (domain.n_items * event.cells),
@@ -108,6 +100,9 @@ class RandomizedResponse(Method):
             "asked": self.sample,
             "cells": domain.n_items,
         }
+
+    def _planned(self, domain: Domain, budget: Budget, sort: Mapping[str, int]) -> Plan:
+        return self.planned(domain, budget, responses(CELLS, budget, **sort))
 
 
 def _event(plan: Plan) -> Responses:

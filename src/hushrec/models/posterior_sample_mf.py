@@ -79,14 +79,7 @@ class PosteriorSampleMF(PrivateModel):
         """
         domain, span = feedback.domain, feedback.domain.scale.span
         draw = self._draw(domain, run.terms)
-        noise = run.noise(draw)
-        target = Posterior(
-            # The chains' temperature divides the loss as well. Without noise: the ratings' own variance.
-            scale=self.chain.temperature / noise if noise else 1 / (2 * factor_steps.RESIDUAL * span**2),
-            bound=self._bound(domain),
-            rank=self.rank,
-            margin=self.margin * span,
-        )
+        target = self._target(domain, run.noise(draw))
         weigh = partial(_weigh, run)
         chains = partial(sample, feedback, target, self.chain, weigh=weigh, checkpoint=run.checkpoint)
         drawn = run.measure(draw, chains)
@@ -101,6 +94,17 @@ class PosteriorSampleMF(PrivateModel):
     def _draw(self, domain: Domain, terms: Terms) -> Draw[Sample]:
         change = self._bound(domain) * (2 if terms.adjacency == "replace" else 1)
         return Draw(SAMPLE, change, 1.0, domain.n_items * (self.rank + 1))
+
+    def _target(self, domain: Domain, noise: float) -> Posterior:
+        """The density for the booked temperature, or without noise for the ratings' own variance."""
+        span = domain.scale.span
+        return Posterior(
+            # The chains' own temperature divides the loss as well.
+            scale=self.chain.temperature / noise if noise else 1 / (2 * factor_steps.RESIDUAL * span**2),
+            bound=self._bound(domain),
+            rank=self.rank,
+            margin=self.margin * span,
+        )
 
     def _bound(self, domain: Domain) -> float:
         widths = min(domain.cap, domain.n_items) * (1 + self.margin) ** 2

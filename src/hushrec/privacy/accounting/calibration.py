@@ -223,24 +223,6 @@ def responses(name: str, budget: Budget, *, symbols: int, cells: int, size: int)
     return event(low)
 
 
-def published_responses(name: str, epsilon: float, *, symbols: int, cells: int, size: int) -> Responses:
-    """Randomized response as in Du, Leighton & Patel 2019: untrue with probability 1/(1 + e^(ε/size)).
-
-    This is calibrated for two symbols. With more, a cell's true loss is ε/size + ln(symbols − 1).
-
-    Args:
-        name: the measurement's name.
-        epsilon: the paper's ε for a whole row.
-        symbols, cells, size: of ``Responses``.
-
-    Raises:
-        BudgetError: As ``Responses``.
-
-    Privacy: public.
-    """
-    return Responses(name, symbols, _exponent(epsilon / size, 2), cells, size)
-
-
 def _exponent(epsilon: float, symbols: int) -> float:
     """−ln of the probability of an untrue answer, with the true one e^ε times as likely as each other."""
     return math.log1p(math.exp(min(epsilon, 2 * LARGEST)) / (symbols - 1))
