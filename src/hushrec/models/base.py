@@ -7,7 +7,7 @@ from hushrec.data.domain import Domain
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
 from hushrec.privacy.accounting.budget import Budget, Terms, Unprotected
-from hushrec.privacy.accounting.plan import Plan
+from hushrec.privacy.accounting.plan import Analysis, Plan
 from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
 from hushrec.settings import Settings
@@ -21,6 +21,8 @@ class Model(Settings):
 
     supports: ClassVar[frozenset[tuple[str, str]]] = frozenset()
     """The pairs of unit and adjacency that the model protects."""
+    analysis: ClassVar[Analysis] = "corrected"
+    """``published`` if the noise is a paper's, whose claim may not hold."""
     personal: ClassVar[bool] = False
     """Whether the model weights users so that each loses at most the ε that they ask for."""
 

@@ -18,6 +18,7 @@ from hushrec.models.phases.biases import (
     biases_footprint,
     require_rank,
 )
+from hushrec.models.phases.cells import cells_footprint, require_reachable
 from hushrec.models.phases.outputs import people_release
 from hushrec.models.private import Noise, PrivateModel
 from hushrec.privacy.accounting.budget import Budget, Terms
@@ -27,7 +28,6 @@ from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
 from hushrec.settings import only
 from hushrec.solvers.factorizers import Factors, Sparse, gradient_descent, least_squares
-from hushrec.models.phases.cells import cells_footprint, require_reachable
 from hushrec.statistics.cells import Cells
 from hushrec.statistics.footprint import Footprint
 from hushrec.statistics.population import Population
@@ -64,9 +64,7 @@ class InputPerturbationMF(PrivateModel):
         default=0.15, gt=0, le=1, allow_inf_nan=False
     )
     biases: BiasSettings = BiasSettings()
-    learning_rate: Annotated[float, only(solver="sgd")] = Field(
-        default=0.01, gt=0, le=1, allow_inf_nan=False
-    )
+    learning_rate: Annotated[float, only(solver="sgd")] = Field(default=0.01, gt=0, le=1, allow_inf_nan=False)
     reg: Annotated[float, only(solver="sgd")] = Field(default=0.045, ge=0, allow_inf_nan=False)
 
     @property

@@ -50,19 +50,23 @@ def calibrated(queries: Sequence[AnyQuery], shares: Mapping[str, float], budget:
 
 def _draw(query: AnyQuery, share: float, budget: Budget) -> Event:
     units = math.floor(budget.epsilon_units * Fraction(share))
-    return posterior_sample(query.name, epsilon=units, **_form(query))
+    return posterior_sample(
+        query.name, epsilon=units, sensitivity=query.sensitivity, step=query.step, size=query.size
+    )
 
 
 def _sums(queries: list[AnyQuery], shares: Mapping[str, float], budget: Budget) -> list[Event]:
     if queries[0].norm == "l1":
         epsilons = split_laplace(budget, shares)
-        return [laplace(q.name, epsilon=epsilons[q.name], **_form(q)) for q in queries]
+        return [
+            laplace(q.name, epsilon=epsilons[q.name], sensitivity=q.sensitivity, step=q.step, size=q.size)
+            for q in queries
+        ]
     if any(q.rate < 1 for q in queries):
         parts = (Part(q.name, q.sensitivity, q.step, q.size, shares[q.name], q.rate) for q in queries)
         return [*gaussians(budget, parts)]
     rhos = split_gaussian(budget, shares)
-    return [gaussian(q.name, rho=rhos[q.name], **_form(q)) for q in queries]
-
-
-def _form(query: AnyQuery) -> dict[str, float | int]:
-    return {"sensitivity": query.sensitivity, "step": query.step, "size": query.size}
+    return [
+        gaussian(q.name, rho=rhos[q.name], sensitivity=q.sensitivity, step=q.step, size=q.size)
+        for q in queries
+    ]

@@ -30,4 +30,6 @@ class DuResponse(RandomizedResponse):
     def _planned(self, domain: Domain, budget: Budget, sort: Mapping[str, int]) -> Plan:
         # −ln(1/(1 + e^ε_k)), for the paper's two symbols.
         exponent = math.log1p(math.exp(min(budget.epsilon / sort["size"], 2 * LARGEST)))
-        return self.planned(domain, budget, Responses(CELLS, exponent=exponent, **sort), claimed=budget.epsilon)
+        return self.planned(
+            domain, budget, Responses(CELLS, exponent=exponent, **sort), claimed=budget.epsilon
+        )

@@ -97,9 +97,7 @@ class Friedman(PublishedModel):
         mean_residual = ratio(noisy["residual sum"], noisy["global count"])
         of_users = damped(noisy["user sums"], noisy["user counts"], mean_residual, self.user_strength)
         levels = np.clip(of_users.mean, -span / 2, span / 2)
-        return Biases(
-            effects, of_items.variance, of_items.counts, levels, of_users.variance, of_users.counts
-        )
+        return Biases(effects, of_items.variance, of_items.counts, levels, of_users.variance, of_users.counts)
 
     def _averages(self, domain: Domain, terms: Terms) -> tuple[EffectSums, PeopleSums]:
         span = domain.scale.span
@@ -168,9 +166,7 @@ class FriedmanInputMF(Friedman):
     threshold: Annotated[float, only(adjacency="add-remove")] = Field(
         default=0.15, gt=0, le=1, allow_inf_nan=False
     )
-    learning_rate: Annotated[float, only(solver="sgd")] = Field(
-        default=0.01, gt=0, le=1, allow_inf_nan=False
-    )
+    learning_rate: Annotated[float, only(solver="sgd")] = Field(default=0.01, gt=0, le=1, allow_inf_nan=False)
     reg: Annotated[float, only(solver="sgd")] = Field(default=0.045, ge=0, allow_inf_nan=False)
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:

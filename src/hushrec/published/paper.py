@@ -4,6 +4,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import ClassVar
 
 from hushrec.data.domain import Domain
 from hushrec.models.private import PrivateModel
@@ -23,6 +24,8 @@ class PublishedModel(PrivateModel):
 
     Privacy: public.
     """
+
+    analysis: ClassVar = "published"
 
     @abstractmethod
     def claims(self, domain: Domain, terms: Terms) -> Mapping[str, float]:

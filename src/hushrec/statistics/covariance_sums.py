@@ -15,11 +15,11 @@ from hushrec.errors import DomainError
 from hushrec.kernels.sums.centring import centre
 from hushrec.kernels.sums.gram import weighted_gram
 from hushrec.kernels.triangle import packed_size
+from hushrec.privacy.query import Norm
+from hushrec.privacy.query import Sum as Query
 from hushrec.statistics import sensitivity
 from hushrec.statistics.integer_grid import Grid, Weights
-from hushrec.privacy.query import Sum as Query
 from hushrec.statistics.population import Population
-from hushrec.privacy.query import Norm
 
 _BITS = 14
 _MOST_WEIGHT_BITS = 24

@@ -11,8 +11,8 @@ from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.errors import DomainError
 from hushrec.kernels.sums.centring import centre, truncated_item_sums, weighted_item_sums
-from hushrec.statistics.integer_grid import Grid, Weights
 from hushrec.privacy.query import Sum as Query
+from hushrec.statistics.integer_grid import Grid, Weights
 from hushrec.statistics.population import Population
 from hushrec.statistics.sensitivity import Norm, vector_user
 

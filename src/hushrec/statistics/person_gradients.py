@@ -10,8 +10,8 @@ from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.kernels.sums.gradients import ridge_gradients
 from hushrec.kernels.sums.marginal_gradients import marginal_gradients
-from hushrec.statistics.population import FULL, Population
 from hushrec.privacy.query import Sum as Query
+from hushrec.statistics.population import FULL, Population
 
 _STRENGTH = 5.0  # fictitious ratings at the items' effects in a person's own bias
 _STEP_BITS = 16  # below the clip, so that truncation drops little from a person with many ratings

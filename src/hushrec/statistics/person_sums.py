@@ -8,11 +8,10 @@ import numpy as np
 
 from hushrec.arrays import Floats, Ints
 from hushrec.data.domain import Domain
-from hushrec.data.ratings import Ratings
+from hushrec.privacy.query import Norm
 from hushrec.privacy.query import Sum as Query
 from hushrec.statistics.population import Population
 from hushrec.statistics.residuals import Residuals
-from hushrec.privacy.query import Norm
 
 _COUNT_BITS = 4  # below one, so that small noise can be drawn too
 

@@ -7,11 +7,10 @@ import numpy as np
 
 from hushrec.arrays import Floats, Ints, Ints32
 from hushrec.data.domain import Domain
-from hushrec.data.ratings import Ratings
 from hushrec.kernels.csr import CSR
 from hushrec.kernels.sums.gradients import residuals
-from hushrec.statistics.population import Population
 from hushrec.statistics.integer_grid import Grid
+from hushrec.statistics.population import Population
 
 _BITS = 14
 

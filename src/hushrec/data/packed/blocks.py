@@ -188,19 +188,14 @@ class Blocks:
         ends = np.concatenate([[0], np.cumsum(counts)])
         rows = np.repeat(starts - ends[:-1], counts) + np.arange(ends[-1])
 
-        def joined(name: str, places: NDArray[Any]) -> NDArray[Any] | None:
+        def joined(name: str, places: NDArray[Any]) -> Any:
             if name in _OPTIONAL and name not in self._optional:
                 return None
             return np.concatenate([np.zeros(0, _TYPES[name]), *(getattr(b, name) for b in blocks)])[places]
 
-        return Ratings(
-            self.domain,
-            users.gather(order),
-            ends,
-            *(joined(name, rows) for name in ("items", "steps", "timestamps")),  # type: ignore[arg-type]
-            self.dropped,
-            joined("asked", order),
-        )
+        items, steps, timestamps = (joined(name, rows) for name in ("items", "steps", "timestamps"))
+        asked = joined("asked", order)
+        return Ratings(self.domain, users.gather(order), ends, items, steps, timestamps, self.dropped, asked)
 
     def capped(self, cap: int) -> Self:
         """At most ``cap`` ratings of each user, as in ``Ratings.capped``, chosen when a block is read.

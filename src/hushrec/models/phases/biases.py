@@ -137,7 +137,7 @@ def average_shares(terms: Terms, *, items: float, users: float) -> dict[str, flo
     Privacy: public.
     """
     counted = 0.0 if terms.adjacency == "replace" else 0.2
-    shares = {}
+    shares: dict[str, float] = {}
     for side, part in (("item", items), ("user", users)):
         shares |= {f"{side} sums": (1 - counted) * part, f"{side} counts": (counted or 0.5) * part}
     return shares

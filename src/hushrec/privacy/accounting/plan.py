@@ -280,8 +280,8 @@ def require_releasable(plan: Plan, caveat: str) -> None:
         raise BudgetError(f"{plan.model}: {plan.only_seeded}, or make a seeded experiment without a ledger")
     if any(isinstance(event, Spherical) for event in plan.events):
         raise BudgetError(
-            f'{plan.model}: spherical noise only reproduces published figures; set analysis="corrected", or '
-            "make a seeded experiment without a ledger"
+            f"{plan.model}: spherical noise only reproduces published figures; choose another model, or make a "
+            "seeded experiment without a ledger"
         )
 
 

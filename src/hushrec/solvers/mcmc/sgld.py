@@ -108,7 +108,7 @@ class Chain:
             if state.epoch == _PATIENCE * settings.epochs:
                 raise ConfigError(
                     "some person's prediction of some item is still off the scale, where the sample may not "
-                    'be, so nothing is released; take analysis="corrected", which clamps predictions, or '
+                    'be, so nothing is released; set out_of_range="clamp", which clamps predictions, or take '
                     "smaller prior variances"
                 )
             self.advance(state)
