@@ -38,10 +38,10 @@ _WIDEST_CLIP = 100.0
 class PosteriorMF(PrivateModel):
     """Langevin dynamics on the posterior of item factors; each step measures clipped gradients.
 
-    With g_u = clip(s² ∇_Q ln p(x_u | Q), C), the user's vector integrated out: q_i ← q_i + η_i (G_i − λ q_i),
-    G = Σ_u g_u + N(0, σ²), with η_i the posterior mean of the remaining step of a row. The charged noise drives
-    the dynamics, so ε holds for any number of steps; the release averages the last states. Prediction:
-    r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
+    With g_u = clip(s² ∇_Q ln p(x_u | Q), C), the user's vector integrated out, and G = Σ_u g_u + N(0, σ²):
+    q_i ← q_i + η_i (G_i − (s²/τ²) q_i), where η_i makes the posterior mean of the row's remaining step. The
+    charged noise drives the dynamics, so ε holds after any number of steps; the release averages the last
+    states. Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
 
     Args:
         rank: number of factors.

@@ -146,7 +146,7 @@ class PublishedCovariance(Frozen):
 
 
 class _McSherryCovariance(_McSherry):
-    """Item effects, then Cov = Σ_u w_u ẑ_u ẑ_uᵀ and Wgt = Σ_u w_u e_u e_uᵀ, w_u = 1/√c_u or 1/c_u (§4.4–4.5)."""
+    """Item effects, then Cov = Σ_u w_u ẑ_u ẑ_uᵀ and Wgt = Σ_u w_u e_u e_uᵀ, w_u = 1/√c or 1/c (§4.4–4.5)."""
 
     covariance: PublishedCovariance = PublishedCovariance()
 
@@ -202,8 +202,8 @@ class _McSherryCovariance(_McSherry):
 class McSherrySVD(_McSherryCovariance):
     """Factors of the shrunk covariance (§5, "SVD").
 
-    Avg = (Cov + β mean Cov)/(Wgt + β mean Wgt); r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩, with Q the leading factors of Avg
-    and p_u regressed on the user's own ratings.
+    Avg = (Cov + β mean Cov)/(Wgt + β mean Wgt); Q are its k leading factors. Prediction:
+    r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩, with p_u regressed on the user's own ratings.
 
     Args:
         noise: ``gaussian`` (needs δ > 0) or ``laplace``.
@@ -230,7 +230,8 @@ class McSherrySVD(_McSherryCovariance):
 class McSherryKNN(_McSherryCovariance):
     """Nearest neighbours under the shrunk covariance (§5, "kNN").
 
-    r̂_ui = μ_i + b_u + Σ_{j ∈ N} w_ij (r_uj − μ_j − b_u), N the k rated items with the largest Wgt_ij, w from Avg.
+    r̂_ui = μ_i + b_u + Σ_{j ∈ N} w_ij (r_uj − μ_j − b_u), N the k rated items with the largest Wgt_ij, w_ij
+    from Avg.
 
     Args:
         noise: ``gaussian`` (needs δ > 0) or ``laplace``.

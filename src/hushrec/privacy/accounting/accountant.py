@@ -194,8 +194,8 @@ class Spent:
         """
         if self.unbounded:
             raise BudgetError(
-                "no finite ε is known for this noise; choose another model, or make a seeded experiment without a "
-                "ledger"
+                "no finite ε is known for this noise; choose another model, or make a seeded experiment "
+                "without a ledger"
             )
         if delta == 0:
             if self.rho or self.curve:

@@ -58,8 +58,8 @@ class Plan:
         max_users: the domain's upper bound on the number of users.
         budget: what the user allows for this release.
         measurements: every event with its share. Sensitivities are the true ones, also of a published form.
-        claimed_epsilon: the ε that a paper claims, if its noise is reproduced and the claim may be wrong; else
-            None.
+        claimed_epsilon: the ε that a paper claims, if its noise is reproduced and the claim may be wrong;
+            else None.
         asked: classes of users by name, with the ε that their members ask for; empty if the model does not
             support personal ε.
         uncovered: published values that the measurements do not cover, as text for a caveat; empty without
@@ -280,8 +280,8 @@ def require_releasable(plan: Plan, caveat: str) -> None:
         raise BudgetError(f"{plan.model}: {plan.only_seeded}, or make a seeded experiment without a ledger")
     if any(isinstance(event, Spherical) for event in plan.events):
         raise BudgetError(
-            f"{plan.model}: spherical noise only reproduces published figures; choose another model, or make a "
-            "seeded experiment without a ledger"
+            f"{plan.model}: spherical noise only reproduces published figures; choose another model, or make "
+            "a seeded experiment without a ledger"
         )
 
 
