@@ -188,14 +188,13 @@ class AdditiveNoise(Calibrated):
 class Gaussian(AdditiveNoise):
     """Normal noise on a sum of bounded L2 sensitivity, over everybody or over a random sample of people.
 
-    In a sample, each person takes part with probability ``rate``, independently; only for unit ``user`` under
-    adjacency ``add-remove``. The grant draws the sample and keeps it secret. The noise has standard deviation
-    σ = ``noise``. For everybody ρ = Δ²/(2σ²); the price of a sample is its divergences (see ``renyi``).
+    The noise has standard deviation σ = ``noise``. Δ₂ is the largest L2 distance between neighbours; for a
+    sample, the largest L2 norm of what one person who takes part adds to the sum. The grant draws the sample
+    and keeps it secret. Samples are only for unit ``user`` under adjacency ``add-remove``.
 
     Args:
-        sensitivity: Δ₂, the largest L2 distance between neighbours; for a sample, the largest L2 norm of what
-            one person who takes part adds to the sum.
-        rate: probability of taking part, a multiple of 1/ODDS in (0, 1]; see ``drawn_rate``.
+        rate: probability that each person takes part, independently; a multiple of 1/ODDS in (0, 1], see
+            ``drawn_rate``.
 
     Raises:
         BudgetError: As ``Calibrated``, or the rate cannot be drawn exactly.
@@ -301,14 +300,11 @@ class Spherical(Calibrated):
 class PosteriorSample(Calibrated):
     """One draw from a density ∝ exp(−loss/T) times a public one (Wang, Fienberg & Smola 2015, Theorem 1).
 
-    Its loss is the pure ε = Δ/T if the draw has that density. A Markov chain has it once it has converged.
-
-    Args:
-        sensitivity: Δ, so that neighbours' normalised densities differ by a factor of at most e^(Δ/T). If
-            every person adds a loss in [0, B], it is B under adjacency ``add-remove`` and 2 B under
-            ``replace``.
-        noise: the temperature T, in the units of the loss. The spread of the draw depends on the ratings.
-        step: width of the grid that the draw is published on. It does not restrict T.
+    Its loss is the pure ε = Δ/T if the draw has that density. A Markov chain has it once it has converged. T,
+    in the units of the loss, is ``noise``; the spread of the draw depends on the ratings. Neighbours'
+    normalised densities differ by a factor of at most e^(Δ/T): if every person adds a loss in [0, B], Δ is B
+    under adjacency ``add-remove`` and 2 B under ``replace``. The draw is published on a grid of width
+    ``step``, which does not restrict T.
 
     Raises:
         BudgetError: A number is not positive.
