@@ -229,7 +229,7 @@ def test_errata_of_private_matrix_factorisation():
     published = PrivateALS(analysis="published")
     planned = published.plan(LISTED, budget(1.0, "rating", "replace"))
     people = next(m for m in planned.measurements if m.event.name == "users, round 1")
-    worth = people.event.sensitivity / people.event.scale / people.share
+    worth = people.event.sensitivity / people.event.noise / people.share
     assert f"**{worth:.2f} times** its charge" in errata
     assert f"worth {planned.epsilon:.4f} times the claim" in errata
     assert f"**{7 * math.log(2):.2f}**" in errata

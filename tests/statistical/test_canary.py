@@ -92,7 +92,7 @@ class Attack:
         release = Grant.release
 
         def heard(grant, bounded):
-            event = grant._booking(bounded)
+            event = grant._booking(bounded, "release")
             noisy = release(grant, bounded)
             self._hear(noisy.values.ravel(), event)
             return noisy
@@ -111,7 +111,7 @@ class Attack:
 
     def _hear(self, heard, event):
         absent, present = self._worlds[event.name]
-        self.ratio += float((present - absent) @ (heard - (present + absent) / 2)) / event.sigma**2
+        self.ratio += float((present - absent) @ (heard - (present + absent) / 2)) / event.noise**2
 
     def ratios(self, fit, data, seeds):
         """Log-likelihood ratio of "the canary is there" of each release."""
@@ -162,7 +162,7 @@ def weaken(monkeypatch):
         monkeypatch.setattr(
             grant_module,
             "_add_noise",
-            lambda steps, event, key: add(steps, dataclasses.replace(event, sigma=factor * event.sigma), key),
+            lambda steps, event, key: add(steps, dataclasses.replace(event, noise=factor * event.noise), key),
         )
 
     return plant
@@ -182,7 +182,7 @@ def test_the_canary_is_as_far_from_the_others_as_the_claim_allows():
         found = 0.0
         events = {event.name: event for event in model.plan(DOMAIN, BUDGET).events}
         for (query, absent), (_, present) in zip(sums.measure(WITHOUT), sums.measure(WITH), strict=True):
-            sigma = events[query.name].sigma
+            sigma = events[query.name].noise
             found += float((((present - absent) * query.step / sigma) ** 2).sum())
         assert least * claimed(model) < epsilon_of(math.sqrt(found), BUDGET.delta) <= claimed(model)
 

@@ -161,7 +161,7 @@ def test_algorithm_4_is_right():
         rounds = [e for e in planned.events if e.name.startswith("ratings")]
         assert planned.epsilon == pytest.approx(epsilon, rel=1e-9)
         assert all(isinstance(e, Laplace) for e in planned.events)
-        assert sum(e.sensitivity / e.scale for e in rounds) == pytest.approx(0.7 * epsilon)
+        assert sum(e.sensitivity / e.noise for e in rounds) == pytest.approx(0.7 * epsilon)
 
 
 # -- Algorithm 6: noise for users from the wrong bound ----------------------------------------------------
@@ -214,7 +214,7 @@ def test_the_plan_books_what_algorithm_6_is_worth():
         for event in planned.events:
             if isinstance(event, Spherical):
                 factor = users if event.name.startswith("users") else items
-                assert event.sensitivity / event.scale == pytest.approx(factor * split[event.name])
+                assert event.sensitivity / event.noise == pytest.approx(factor * split[event.name])
         assert planned.epsilon == pytest.approx(0.3 + 0.7 * (users + items) / 2)
         assert planned.claimed_epsilon == 1
 
@@ -291,7 +291,7 @@ def test_our_noise_is_as_wide_for_everybody():
     domain, allowed = domain_of(8, 3), budget("add-remove")
     for config in (hr.PrivateALS(rank=D, epochs=2), hr.PrivateSGD(rank=D, epochs=2)):
         planned = hr.plan(config, domain, allowed)
-        assert all(isinstance(event, Gaussian) and isinstance(event.sigma, float) for event in planned.events)
+        assert all(isinstance(event, Gaussian) and isinstance(event.noise, float) for event in planned.events)
         sizes = {event.name: event.size for event in planned.events}
         assert sizes["users, round 1"] == domain.n_users * D
         assert sizes["items, round 2"] == domain.n_items * D
@@ -320,7 +320,7 @@ def test_one_more_rating_moves_a_sum_by_five_not_by_four(config):
     """Algorithms 1 and 2 with noisy counts: Laplace(Δr/ε) on Σ r is 5/4 short where a rating may be new."""
     allowed, domain = budget("add-remove"), domain_of(8, 3)
     split = config.split(domain, allowed)
-    worth = {e.name: e.sensitivity / e.scale / split[e.name] for e in hr.plan(config, domain, allowed).events}
+    worth = {e.name: e.sensitivity / e.noise / split[e.name] for e in hr.plan(config, domain, allowed).events}
     raw = {"global sum", "item sums"}
     assert {name for name, factor in worth.items() if factor > 1.2} == raw
     assert [worth[name] for name in sorted(raw)] == pytest.approx([1.25, 1.25])
