@@ -16,7 +16,7 @@ import hushrec
 import hushrec as hr
 from hushrec.privacy.accounting.events import Spherical
 from hushrec.privacy.grant import Grant
-from hushrec.statistics.query import Query
+from hushrec.privacy.run import ChargedRun
 
 PARTS = ("curator", "estimation", "local", "models", "release", "solvers")
 PUBLIC_PARTS = tuple(str(Path(hushrec.__file__).parent / part) for part in PARTS)
@@ -48,7 +48,7 @@ class Auditor:
         monkeypatch.setattr(secrets, "token_hex", lambda size: "5e" * size)  # the id of a ledger in memory
         self._seen, self._tape, self._plans = Observed(), None, {}
         release, of_matrix, of_rows = Grant.release, Grant.release_matrix, Grant.release_rows
-        publish = Query.release
+        measure = ChargedRun.measure
 
         def watched(name, values, noisy):
             event, place = noisy.event, len(self._seen.measured)
@@ -72,15 +72,15 @@ class Auditor:
             kept = values.copy(), scales.copy()
             return watched(name, kept, of_rows(grant, name, values, scales))
 
-        def watched_publish(query, grant, values):
+        def watched_measure(run, query, values):
             if query.is_exact:
                 self._seen.exact.append((query.name, values.tobytes()))
-            return publish(query, grant, values)
+            return measure(run, query, values)
 
         monkeypatch.setattr(Grant, "release", watched_release)
         monkeypatch.setattr(Grant, "release_matrix", watched_matrix)
         monkeypatch.setattr(Grant, "release_rows", watched_rows)
-        monkeypatch.setattr(Query, "release", watched_publish)
+        monkeypatch.setattr(ChargedRun, "measure", watched_measure)
 
     def run(self, ratings, model, budget, tape=None):
         """Fit once; ``tape`` holds the measurements to replay."""

@@ -179,9 +179,8 @@ def cases(*, everything):
     epsilons = (0.3, 8.0) if everything else (8.0,)
     for label, scale in scales.items():
         ratings = world(scale)
-        for name, noise in ((name, noise) for name in MODELS for noise in noises(name)):
-            if noise != "own" and not everything:
-                continue
+        forms = [(name, noise) for name in MODELS for noise in noises(name)]
+        for name, noise in forms if everything else [form for form in forms if form[1] == "own"]:
             for protected, epsilon in [(None, 0.0), *itertools.product(PROTECTED, epsilons)]:
                 key = [label, name, noise, *(protected or ["exact"]), epsilon]
                 yield " ".join(map(str, key)), of_model, (name, noise, protected, epsilon, ratings)

@@ -1,4 +1,4 @@
-"""Queries as plan and fit know them: values leave through the grant, once, and exactly where no noise is due."""
+"""Queries as plan and fit know them: values leave by the grant, once, and exactly where no noise is due."""
 
 import numpy as np
 import pytest
