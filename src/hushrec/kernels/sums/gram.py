@@ -211,6 +211,7 @@ def _accumulate(
                 j = others[place]
                 column = np.int64(label[_U(j)])
                 if column >= row:
-                    low = min(i, j)
-                    cell = _U((low * (2 * n - 1 - low) >> 1) + max(i, j))
-                    packed[cell] += sums[_U(column * LANES + row - base)]
+                    more = sums[_U(column * LANES + row - base)]
+                    if more != 0:
+                        low = min(i, j)
+                        packed[_U((low * (2 * n - 1 - low) >> 1) + max(i, j))] += more
