@@ -23,10 +23,9 @@ def all_sums(ratings, unit, threads=1, shift=0.0):
         contribution_cap=10.0,
         strength=2,
         origin=3.0,
-        overall=False,
     )
     covariance = CovarianceSums(
-        domain, unit, "add-remove", "l2", 0.65, 2.0, 300, contribution_cap=20.0, offset=5.0, threads=threads
+        domain, unit, "add-remove", "l2", 2.0, 0.65, 300, contribution_cap=20.0, offset=5.0, threads=threads
     )
     released = np.linspace(2, 4.5, domain.n_items) + shift, 0.05
     people = Population(ratings)

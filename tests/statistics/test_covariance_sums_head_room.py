@@ -55,7 +55,7 @@ def test_where_one_run_ends_changes_no_bit(monkeypatch):
         np.concatenate([np.sort(rng.permutation(6)[:count]) for count in counts]).astype(np.int32),
         rng.integers(0, 5, counts.sum()).astype(np.uint8),
     )
-    sums = CovarianceSums(domain, "rating", "add-remove", "l1", 0.65, 2.0, 20, 1.0, 0.0)
+    sums = CovarianceSums(domain, "rating", "add-remove", "l1", 2.0, 0.65, 20, 1.0, 0.0)
     people = Population(ratings)
     (_, whole), (_, weights) = sums.measure(people, np.full(6, 3.3), 0.1)
     for bits in (47, 48, 50):  # 32 people a run, or fewer

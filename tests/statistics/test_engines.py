@@ -157,7 +157,7 @@ def test_more_people_than_declared_have_the_same_sums_from_blocks(ratings, store
     """High and low bits are then kept apart, and are carried at the end of each block."""
     whole = of_covariance(ratings, "rating")
     monkeypatch.setattr(covariance_sums, "_KERNEL_BITS", 48)
-    sums = CovarianceSums(ratings.domain, "rating", ADDED, "l2", 0.65, 2.0, 7, 4.0, 5.0)
+    sums = CovarianceSums(ratings.domain, "rating", ADDED, "l2", 2.0, 0.65, 7, 4.0, 5.0)
     assert not sums._fits(Population(ratings))
     assert all(same(whole, of_covariance(source, "rating")) for source in (ratings, *stored.values()))
 

@@ -25,7 +25,6 @@ def moved_vectors(search, norm, contribution_cap):
         contribution_cap=contribution_cap,
         strength=2,
         origin=3.0,
-        overall=False,
     )
     rows = [(*low, *[None] * (5 - len(low))) for c in range(5) for low in [(0,) * (c + 1), (*[0] * c, 4)]]
     worst = 0.0

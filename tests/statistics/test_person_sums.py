@@ -33,8 +33,8 @@ def test_no_neighbours_move_peoples_sums_by_more_than_their_sensitivity(search, 
 
 def test_a_forgotten_clip_is_found(search):
     domain = search.domain(3, 3)
-    sums = PeopleSums(domain, "add-remove", "l1", 2.0, overall=False)
-    wide = PeopleSums(domain, "add-remove", "l1", 4.0, overall=False)
+    sums = PeopleSums(domain, "add-remove", "l1", 2.0)
+    wide = PeopleSums(domain, "add-remove", "l1", 4.0)
 
     def careless(people):
         return zip(sums.queries(), (values for _, values in wide.measure(people, np.ones(3))), strict=True)

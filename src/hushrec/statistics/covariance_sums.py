@@ -45,8 +45,8 @@ class CovarianceSums:
         domain: the public domain.
         unit, adjacency: unit and adjacency of the guarantee.
         norm: norm of the noise.
-        clip: B, in rating units.
         limit: bound on a residual before it is centred, in rating units.
+        clip: B, in rating units.
         strength: β_p, fictitious ratings in a user's mean.
         contribution_cap: K (unit ``user``).
         offset: added to c in the weights (unit ``rating``).
@@ -59,8 +59,8 @@ class CovarianceSums:
     unit: str
     adjacency: str
     norm: Norm
-    clip: float
     limit: float
+    clip: float
     strength: int
     contribution_cap: float
     offset: float

@@ -55,7 +55,7 @@ class EffectSums:
     contribution_cap: float
     strength: int | None
     origin: float
-    overall: bool
+    overall: bool = False
     personal: bool = False
 
     @cached_property

@@ -36,7 +36,7 @@ class PeopleSums:
     adjacency: str
     norm: Norm
     clip: float
-    overall: bool
+    overall: bool = False
 
     @cached_property
     def residuals(self) -> Residuals:
