@@ -31,10 +31,16 @@ delta = 1e-6
 seeds = 4
 [[run]]
 name = "effects"
-model = "GlobalEffects"
+model = "published/mcsherry-effects"
 unit = "rating"
 adjacency = "add-remove"
-analysis = ["published", "corrected"]
+epsilon = [1, 5]
+delta = 1e-6
+[[run]]
+name = "effects"
+model = "global-effects"
+unit = "rating"
+adjacency = "add-remove"
 epsilon = [1, 5]
 delta = 1e-6
 [[reference]]
