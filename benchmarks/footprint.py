@@ -9,6 +9,8 @@ from pathlib import Path
 
 import hushrec as hr
 from hushrec.data.domain import Domain
+from hushrec.local.method import Method
+from hushrec.models.base import Model
 from hushrec.models.phases.covariance import CovarianceSettings
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.solvers.mcmc.density import ChainSettings
@@ -28,7 +30,7 @@ CASES = {
     "CovarianceSVD, user": (hr.CovarianceSVD(), USER, [SMALL, (5_000, 4_000, 300_000)]),
     "CovarianceSVD, rank 100": (hr.CovarianceSVD(rank=100), RATING, [SMALL]),
     "CovarianceSVD, shrink": (
-        hr.CovarianceSVD(analysis="published"),
+        hr.CovarianceSVD(covariance=CovarianceSettings(cleaning="shrink")),
         RATING,
         [SMALL, (5_000, 4_000, 300_000)],
     ),
@@ -49,10 +51,10 @@ CASES = {
     "PrivateALS": (hr.PrivateALS(), RATING, [LARGE, (100_000, 8_000, 1_000_000)]),
     "PrivateALS, rank 64": (hr.PrivateALS(rank=64), RATING, [(10_000, 4_000, 200_000)]),
     "PrivateSGD": (hr.PrivateSGD(), RATING, [LARGE, (100_000, 8_000, 1_000_000)]),
-    "PrivateSGD, user": (hr.PrivateSGD(), USER, [LARGE, (50_000, 50_000, 2_000_000)]),
+    "UserLevelSGD": (hr.UserLevelSGD(), USER, [LARGE, (50_000, 50_000, 2_000_000)]),
     "PosteriorMF": (hr.PosteriorMF(rounds=8), USER, [LARGE, (50_000, 50_000, 2_000_000)]),
-    "PosteriorMF, posterior": (
-        hr.PosteriorMF(method="posterior", chain=SHORT),
+    "PosteriorSampleMF": (
+        hr.PosteriorSampleMF(chain=SHORT),
         USER,
         [LARGE, (100_000, 50_000, 1_000_000)],
     ),
@@ -75,7 +77,7 @@ def ratings(people: int, items: int, number: int) -> hr.Ratings:
 
 
 def made(data: hr.Ratings, config: object, budget: hr.Budget) -> None:
-    verb = hr.fit if isinstance(config, hr.models.base.Model) else hr.release_data
+    verb = hr.fit if isinstance(config, Model) else hr.release_data
     ledger = Ledger.ephemeral(budget.model_copy(update={"epsilon": 1e6}))
     verb(data, config, budget, ledger=ledger, entropy=hr.testing.Seeded(1))
 
@@ -95,7 +97,7 @@ def measure(name: str, place: int) -> None:
     data = ratings(*sizes[place])
     data.domain.digest  # noqa: B018  (cached, as by whoever has made a plan)
     planned = config.plan(data.domain, budget)
-    first = planned if isinstance(config, hr.models.method.Method) else None
+    first = planned if isinstance(config, Method) else None
     expected = config.footprint(*((first, data.domain) if first else (data.domain, budget)))
     ctypes.CDLL("libc.so.6").malloc_trim(0)
     before = held("VmRSS")

@@ -28,7 +28,7 @@ def main():
     cases = [
         ("PrivateALS", hr.PrivateALS(), "rating"),
         ("PrivateSGD", hr.PrivateSGD(), "rating"),
-        ("PrivateSGD", hr.PrivateSGD(), "user"),
+        ("UserLevelSGD", hr.UserLevelSGD(), "user"),
         ("PosteriorMF", hr.PosteriorMF(), "user"),
         ("InputPerturbationMF", hr.InputPerturbationMF(), "replace"),
     ]

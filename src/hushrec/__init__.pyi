@@ -1,4 +1,7 @@
-"""Every public name and the module it lives in, one line each. ``hushrec.registry`` reads this file."""
+"""Every public name and the module it lives in, one line each.
+
+``hushrec.registry`` reads this file: a comment begins a section, and models stand in the order of all tables.
+"""
 
 from . import data as data
 from . import errors as errors
@@ -16,7 +19,7 @@ from .errors import BudgetExceeded as BudgetExceeded
 from .evaluation.protocol import evaluate as evaluate
 from .local.released import ReleasedData as ReleasedData
 
-# Models, in the order of the documentation's tables.
+# Models.
 from .models.global_effects import GlobalEffects as GlobalEffects  # isort: split
 
 from .models.covariance_knn import CovarianceKNN as CovarianceKNN  # isort: split
@@ -46,7 +49,7 @@ from .local.randomized_response import RandomizedResponse as RandomizedResponse 
 
 from .local.distance_based import DistanceBased as DistanceBased  # isort: split
 
-# What the papers print, as printed.
+# Published models.
 from .published.mcsherry_mironov import McSherryEffects as McSherryEffects  # isort: split
 
 from .published.mcsherry_mironov import McSherryKNN as McSherryKNN  # isort: split
@@ -65,8 +68,10 @@ from .published.friedman import FriedmanALS as FriedmanALS  # isort: split
 
 from .published.liu import LiuPosterior as LiuPosterior  # isort: split
 
+# Published methods.
 from .published.du import DuResponse as DuResponse  # isort: split
 
+# Budgets and releases.
 from .privacy.accounting.budget import Budget as Budget
 from .privacy.ledger.ledger import Ledger as Ledger
 from .release.artefact import Release as Release

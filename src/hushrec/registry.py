@@ -1,37 +1,50 @@
 """The registry: public names, models and methods, read from ``__init__.pyi``, where each has one line.
 
-The command line's choices follow from it, as do the tables of the documentation. Privacy: public.
+A comment there begins a section. The command line's choices follow from them, as do the tables of the
+documentation. Privacy: public.
 """
 
-import ast
 import re
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 
+_LINE = re.compile(r"from \.([\w.]*) import (\w+) as \w+|# (\w.*)\.$", re.MULTILINE)
 
-def _homes() -> dict[str, str]:
-    tree = ast.parse(Path(__file__).with_name("__init__.pyi").read_text("utf-8"))
-    lines = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
-    return {line.names[0].name: f"hushrec.{line.module or ''}".rstrip(".") for line in lines}
+
+def _sections() -> dict[str, dict[str, str]]:
+    """The sections of ``__init__.pyi``: public name → the module it lives in."""
+    found: dict[str, dict[str, str]] = {(section := ""): {}}
+    for module, name, heading in _LINE.findall(Path(__file__).with_name("__init__.pyi").read_text("utf-8")):
+        if heading:
+            found[section := heading] = {}
+        else:
+            found[section][name] = f"hushrec.{module}".rstrip(".")
+    return found
 
 
 def file_name(name: str) -> str:
     """The file of a model or method, without its suffix: ``covariance_svd`` for ``CovarianceSVD``."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+    return re.sub(r"(?<=[a-z])(?<!Mc)(?=[A-Z])", "_", name).lower()
 
 
 def command_name(name: str) -> str:
-    """How the command line calls a model or method: ``covariance-svd`` for ``CovarianceSVD``."""
-    return file_name(name).replace("_", "-")
+    """How the command line calls a model or method: ``covariance-svd``, ``published/mcsherry-svd``."""
+    own = file_name(name).replace("_", "-")
+    return f"published/{own}" if name in (*PUBLISHED_MODELS, *PUBLISHED_METHODS) else own
 
 
-HOMES = MappingProxyType(_homes())
+_SECTIONS = _sections()
+HOMES = MappingProxyType({name: home for names in _SECTIONS.values() for name, home in names.items()})
 """Public name → the module it lives in."""
-MODELS = tuple(name for name, home in HOMES.items() if home == f"hushrec.models.{file_name(name)}")
+MODELS = tuple(_SECTIONS["Models"])
 """Names of the models, in the order of the tables."""
-METHODS = tuple(name for name, home in HOMES.items() if home == f"hushrec.local.{file_name(name)}")
+METHODS = tuple(_SECTIONS["Methods that release data"])
 """Names of the methods that release data."""
+PUBLISHED_MODELS = tuple(_SECTIONS["Published models"])
+"""Names of the models that are as their papers print them."""
+PUBLISHED_METHODS = tuple(_SECTIONS["Published methods"])
+"""Names of the methods that are as their papers print them."""
 
 
 def load(name: str) -> object:
@@ -54,7 +67,7 @@ def class_of(name: str) -> type:
     Raises:
         KeyError: There is none.
     """
-    known = {key: own for own in (*MODELS, *METHODS) for key in (own, command_name(own))}
-    found = load(known[name])
+    every = (*MODELS, *METHODS, *PUBLISHED_MODELS, *PUBLISHED_METHODS)
+    found = load({key: own for own in every for key in (own, command_name(own))}[name])
     assert isinstance(found, type)
     return found

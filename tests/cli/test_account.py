@@ -59,6 +59,6 @@ def test_a_minted_ledger_is_not_charged(release, hushrec, refused, budget):
 
 
 def test_a_budget_that_cannot_pay_starts_no_ledger(here, refused, budget):
-    more = "--model global-effects --noise laplace --analysis published --delta 0"
+    more = "--model published/mcsherry-effects --noise laplace --delta 0"
     assert "hushrec ledger create" in refused(fit(budget, more=more))
     assert not Path("ledger.db").exists()

@@ -31,10 +31,16 @@ delta = 1e-6
 seeds = 4
 [[run]]
 name = "effects"
-model = "GlobalEffects"
+model = "published/mcsherry-effects"
 unit = "rating"
 adjacency = "add-remove"
-analysis = ["published", "corrected"]
+epsilon = [1, 5]
+delta = 1e-6
+[[run]]
+name = "effects"
+model = "global-effects"
+unit = "rating"
+adjacency = "add-remove"
 epsilon = [1, 5]
 delta = 1e-6
 [[reference]]
@@ -68,7 +74,7 @@ def test_it_runs_tells_and_draws(grid, hushrec):
 
 def test_what_failed_is_listed_and_tried_again(grid, hushrec):
     Path("grid.toml").write_text(
-        GRID.replace("delta = 1e-6\n[[ref", "delta = 0\n[[ref").replace("3\n[[run", "2\n[[run")
+        GRID.replace("5]\ndelta = 1e-6", "5]\ndelta = 0").replace("3\n[[run", "2\n[[run")
     )
     for _ in range(2):
         result = hushrec("experiment grid.toml --out some.parquet", code=1)

@@ -14,24 +14,30 @@ from hushrec.errors import ConfigError, DataError, DomainError, ReleaseError
 def test_settings_go_as_deep_as_their_names_and_are_what_json_says():
     made = options.model(
         "covariance-svd",
-        "corrected",
         "laplace",
         ["rank=7", "covariance.clip=0.125", "covariance.cleaning=none"],
     )
     assert isinstance(made, hr.CovarianceSVD)
-    assert (made.rank, made.noise, made.analysis) == (7, "laplace", "corrected")
+    assert (made.rank, made.noise) == (7, "laplace")
     assert (made.covariance.clip, made.covariance.cleaning) == (0.125, "none")
 
 
 def test_every_model_of_the_command_line_can_be_made():
     for name in options.MODEL_NAMES:
-        assert type(options.model(name, "corrected", None, None)) is registry.class_of(name)
+        assert type(options.model(name, None, None)) is registry.class_of(name)
+
+
+def test_what_papers_print_has_names_of_its_own():
+    assert options.MODEL_NAMES[-1] == "published/liu-posterior"
+    assert isinstance(options.model("published/mcsherry-svd", "laplace", ["rank=7"]), hr.McSherrySVD)
+    with pytest.raises(ConfigError, match="settings for FriedmanALS: noise: "):
+        options.model("published/friedman-als", "laplace", None)
 
 
 @pytest.mark.parametrize("setting", ["rank", "=7", "rank.deep=7", "covariance=1", "nosuch=1"])
 def test_settings_that_are_none_are_refused(setting):
     with pytest.raises(ConfigError):
-        options.model("covariance-svd", "corrected", None, ["rank=7", setting])
+        options.model("covariance-svd", None, ["rank=7", setting])
 
 
 def test_a_budget_is_named_whole_or_not_at_all():
@@ -68,15 +74,14 @@ def test_a_method_takes_one_source_of_groups(tmp_path):
     domain = hr.Domain(range(3), scale=(1, 5, 1), max_users=10)
     file = tmp_path / "features.csv"
     assert isinstance(
-        options.method("randomized-response", "published", ["sample=2"], domain, None, None, None),
-        hr.RandomizedResponse,
+        options.method("published/du-response", ["sample=2"], domain, None, None, None),
+        hr.DuResponse,
     )
     for arguments in (
-        ("randomized-response", "corrected", None, domain, file, None, None),
-        ("distance-based", "published", ["groups=ratings"], domain, None, None, None),
-        ("distance-based", "corrected", None, domain, None, None, None),
-        ("distance-based", "corrected", ["groups=ratings"], domain, file, None, None),
-        ("distance-based", "corrected", ["groups=items"], domain, None, None, None),
+        ("randomized-response", None, domain, file, None, None),
+        ("distance-based", None, domain, None, None, None),
+        ("distance-based", ["groups=ratings"], domain, file, None, None),
+        ("distance-based", ["groups=items"], domain, None, None, None),
     ):
         with pytest.raises(ConfigError):
             options.method(*arguments)

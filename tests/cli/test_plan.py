@@ -31,7 +31,8 @@ def test_no_ratings_are_opened(here, hushrec, budget):
 def test_laplace_and_published(here, hushrec, budget):
     pure = "--epsilon 1 --delta 0 --unit rating --adjacency replace --noise laplace --model global-effects"
     assert "b = 4" in hushrec(f"plan --domain domain.json {pure}").out
-    shown = hushrec(f"plan --domain domain.json {budget} --analysis published --model covariance-knn").out
+    shown = hushrec(f"plan --domain domain.json {budget} --model published/mcsherry-knn").out
+    assert shown.startswith("McSherryKNN, published analysis, within ")
     assert "claims ε = 1: not a valid guarantee" in shown
 
 
@@ -40,7 +41,10 @@ def test_settings_reach_the_model(here, hushrec, budget):
     assert hushrec(f"plan --domain domain.json {budget} --set covariance.clip=0.1").out != plain
     shifted = hushrec(f'plan --domain domain.json {budget} --set "shares.item sums=0.9"').out
     assert shifted != plain
-    assert hushrec(f"plan --domain domain.json {budget} --set covariance.clip=null --set rank=7").out == plain
+    assert (
+        hushrec(f"plan --domain domain.json {budget} --set effects.contribution_cap=null --set rank=20").out
+        == plain
+    )
 
 
 @pytest.mark.parametrize(
@@ -51,6 +55,9 @@ def test_settings_reach_the_model(here, hushrec, budget):
         ("--set rank=many", "rank: Input should be a valid integer"),
         ("--set rank=5 --set rank.x=5", "rank holds one value"),
         ("--set nosuch=1", "nosuch"),
+        ("--model private-als --noise laplace", "invalid settings for PrivateALS: noise"),
+        ("--model item-knn", "takes no budget"),
+        ("--analysis published", "No such option"),
         ("--delta 1e-3", "choose one below 0.0005"),
         ("--delta 0", "delta > 0"),
         ("--adjacency replace", "change the budget's unit or adjacency"),
@@ -64,7 +71,7 @@ def test_a_published_form_without_finite_epsilon_says_so(here, hushrec):
     public = "--items catalogue.csv --users catalogue.csv --scale 1 5 1 --max-users 1000"
     roster = hushrec(f"domain {public} -o roster.json")
     assert "roster of 30" in roster.out
-    wanted = "--epsilon 1 --delta 0 --unit rating --adjacency add-remove --model private-als"
-    shown = hushrec(f"plan --domain roster.json {wanted} --analysis published").out
+    wanted = "--epsilon 1 --delta 0 --unit rating --adjacency add-remove --model published/friedman-als"
+    shown = hushrec(f"plan --domain roster.json {wanted}").out
     assert "true ε = ∞" in shown
     assert "No finite ε is known for its noise, so no ledger accepts it" in shown

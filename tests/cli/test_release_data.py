@@ -133,8 +133,14 @@ def test_groups_of_a_release_and_groups_of_the_ratings(here, hushrec, release):
             ["one cell 1 ", "RandomizedResponse, corrected analysis"],
         ),
         (
-            f"--method randomized-response {BUDGET} --analysis published",
-            ["the paper claims", "one cell 2.60", " 1 ", "the paper claims ε = 30"],
+            f"--method published/du-response {BUDGET}",
+            [
+                "DuResponse, published analysis",
+                "the paper claims",
+                "one cell 2.60",
+                " 1 ",
+                "the paper claims ε = 30",
+            ],
         ),
         (f"--method distance-based {NEAR} --features features.csv", ["one slot", "item substitution"]),
         (f"--method distance-based {NEAR} --set groups=ratings", ["one slot", "GROUPS NOT COVERED"]),
@@ -162,7 +168,8 @@ def test_a_plan_opens_no_ratings(here, hushrec, features, line, expected):
             "choose what items are grouped by",
         ),
         (command("distance-based", more=NEAR), "choose what items are grouped by"),
-        (command("distance-based", more=f"{NEAR} --analysis published"), "leave --analysis out"),
+        (command("published/du-response", more=""), "published/du-response needs a budget"),
+        (command("published/du-response", more=f"{BUDGET} --groups-from b"), "need --method distance-based"),
         (command("distance-based", more=f"{NEAR} --groups-from no.safetensors"), "cannot be read"),
         (command("distance-based", more=f"{NEAR} --features no.csv"), "no.csv"),
         (command("distance-based", more="--set groups=ratings"), "keep_probability"),
@@ -258,7 +265,7 @@ def test_a_data_set_is_fitted_free_of_charge(here, hushrec, refused):
     assert "take no options but" in refused(
         f"fit released.parquet --model item-knn -o m.safetensors {BUDGET}"
     )
-    for more in ("--epsilon 1", "--noise laplace", "--analysis published", "--new-ledger"):
+    for more in ("--epsilon 1", "--noise laplace", "--new-ledger"):
         assert "take no options but" in refused(f"fit released.parquet -o m.safetensors {more}")
     assert "hushrec fit" in refused("recommend released.parquet")
     Path("cut.parquet").write_bytes(Path("released.parquet").read_bytes()[:-9])

@@ -8,6 +8,7 @@ from hushrec.experiments.case import Case
 from hushrec.models.covariance_svd import CovarianceSVD
 from hushrec.models.global_effects import GlobalEffects
 from hushrec.privacy.accounting.budget import Budget
+from hushrec.published.mcsherry_mironov import McSherrySVD
 
 SOURCE = {"data": "a", "domain": "b", "splits": "c"}
 BUDGET = Budget(epsilon=1.0, delta=1e-6, unit="rating", adjacency="add-remove")
@@ -26,7 +27,7 @@ def test_a_label_changes_no_key():
         {"seed": 1},
         {"fold_in": True},
         {"config": CovarianceSVD(rank=4)},
-        {"config": CovarianceSVD(rank=3, analysis="published")},
+        {"config": McSherrySVD(rank=3)},
         {"config": GlobalEffects()},
         {"budget": None},
         *(

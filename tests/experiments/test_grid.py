@@ -16,7 +16,6 @@ name = "effects"
 model = "GlobalEffects"
 unit = ["rating", "user"]
 adjacency = "add-remove"
-analysis = ["published", "corrected"]
 epsilon = [10, 1, inf]
 delta = 1e-6
 seeds = 2
@@ -28,6 +27,13 @@ epsilon = 2
 delta = 1e-6
 unit = "rating"
 adjacency = "replace"
+[[run]]
+name = "printed"
+model = "McSherryEffects"
+unit = "user"
+adjacency = "add-remove"
+epsilon = [10, inf]
+delta = 1e-6
 [[reference]]
 name = "item average"
 """
@@ -44,16 +50,18 @@ def grid(tmp_path):
 
 def test_every_combination_is_run_on_every_split(grid):
     cases = grid().cases()
-    assert len(cases) == 3 * (1 + 2 * 2 * 2 * 2 + 2 + 1)
+    assert len(cases) == 3 * (1 + 2 * 2 * 2 + 1 + 1 + 2)
     assert [case.split for case in cases] == sorted(case.split for case in cases)
     first = [case.coordinates() for case in cases if case.split == 0]
-    assert [c["model"] for c in first] == ["item average"] + ["GlobalEffects"] * 18 + ["CovarianceSVD"]
-    noisy = {(c["unit"], c["analysis"], c["epsilon"], c["seed"]) for c in first[1:-1]}
-    assert ("user", "published", 10.0, 1) in noisy
+    assert [c["model"] for c in first] == ["item average"] + ["GlobalEffects"] * 9 + ["CovarianceSVD"] + [
+        "McSherryEffects"
+    ] * 2
+    noisy = {(c["unit"], c["analysis"], c["epsilon"], c["seed"]) for c in first[1:]}
+    assert {("user", "corrected", 10.0, 1), ("user", "published", 10.0, 0)} <= noisy
     plain = [c for c in first[1:] if math.isinf(c["epsilon"])]  # once, whatever unit, adjacency and seeds
     assert [(c["unit"], c["adjacency"], c["analysis"], c["delta"], c["seed"]) for c in plain] == [
-        (None, None, "published", None, 0),
         (None, None, "corrected", None, 0),
+        (None, None, "published", None, 0),
     ]
 
 
@@ -129,7 +137,14 @@ def test_made_up_people_are_known(grid):
         ('unit = "rating"', 'unit = "film"', "run[2].unit[1]: Input should be 'rating' or 'user'"),
         ('"GlobalEffects"', '"GlobalAffects"', "run[1].model: there is no model 'GlobalAffects'; there are"),
         ("rank = 3", "rnk = 3", "run[2]: invalid settings for CovarianceSVD: rnk"),
-        ("rank = 3", 'analysis = "published"', "run[2]: analysis stands beside settings"),
+        ("rank = 3", 'analysis = "published"', "run[2]: invalid settings for CovarianceSVD: analysis"),
+        (
+            "seeds = 2",
+            'analysis = "published"',
+            "run[1]: a run has no analysis: its model says what is run. Leave analysis out; for what a paper "
+            "prints, set model to one of McSherryEffects, ",
+        ),
+        ('"McSherryEffects"', '"published/nosuch"', "run[3].model: there is no model 'published/nosuch'"),
         ("delta = 1e-6\nseeds", "delta = 1\nseeds", "run[1]: delta must be at least 0 and below"),
         ('"item average"', '"item averages"', "reference[1].name: there is no reference 'item averages'"),
         ("folds = 3", "fraction = 0.2", "split: fraction does not go with kind = 'kfold'"),
@@ -153,7 +168,7 @@ def test_a_unit_that_the_model_does_not_protect(grid):
 
 
 def test_the_same_run_twice_is_refused(grid):
-    again = PLAIN[PLAIN.index('[[run]]\nname = "svd"') : PLAIN.index("[[reference]]")]
+    again = PLAIN[PLAIN.index('[[run]]\nname = "svd"') : PLAIN.index('[[run]]\nname = "printed"')]
     with pytest.raises(ConfigError, match="'other' repeats a run of 'svd'"):
         grid(PLAIN + again.replace('"svd"', '"other"')).cases()
 

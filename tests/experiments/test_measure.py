@@ -11,12 +11,12 @@ from hushrec.evaluation import baselines
 from hushrec.evaluation.metrics import METRICS
 from hushrec.experiments.case import Case
 from hushrec.experiments.measure import Bench
-from hushrec.models.global_effects import GlobalEffects
 from hushrec.privacy.accounting.budget import Budget
+from hushrec.published.mcsherry_mironov import McSherryEffects
 
 REFERENCE = Case("item average", 0)
 BUDGET = Budget(epsilon=1.0, delta=1e-6, unit="rating", adjacency="add-remove")
-MODEL = Case("effects", 0, GlobalEffects(analysis="published"), BUDGET, entropy=7)
+MODEL = Case("effects", 0, McSherryEffects(), BUDGET, entropy=7)
 
 
 @dataclass

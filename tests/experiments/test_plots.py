@@ -24,13 +24,13 @@ def grid():
             "run": [
                 {
                     "name": "effects",
-                    "model": "GlobalEffects",
-                    "analysis": ["published", "corrected"],
+                    "model": model,
                     "epsilon": [0.1, 0.11, 1.0, 10.0],
                     "delta": 1e-6,
                     "unit": "rating",
                     "adjacency": "add-remove",
                 }
+                for model in ("McSherryEffects", "GlobalEffects")
             ],
             "reference": [{"name": "item average"}],
         }

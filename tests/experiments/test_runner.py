@@ -11,9 +11,9 @@ from hushrec.evaluation.metrics import rmse
 from hushrec.evaluation.protocol import evaluate, predictions
 from hushrec.experiments.grid import Grid
 from hushrec.experiments.runner import Experiment
-from hushrec.models.covariance_svd import CovarianceSVD
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.noise.entropy import Seeded
+from hushrec.published.mcsherry_mironov import McSherrySVD
 
 TEXT = """
 [data]
@@ -27,7 +27,15 @@ model = "CovarianceSVD"
 settings = { rank = 3 }
 unit = "rating"
 adjacency = "add-remove"
-analysis = ["published", "corrected"]
+epsilon = [1, 8, inf]
+delta = 1e-6
+seeds = 2
+[[run]]
+name = "svd"
+model = "McSherrySVD"
+settings = { rank = 3 }
+unit = "rating"
+adjacency = "add-remove"
 epsilon = [1, 8, inf]
 delta = 1e-6
 seeds = 2
@@ -76,7 +84,7 @@ def test_a_row_is_what_the_library_says(ended):
     ratings = Grid.model_validate({"data": {"generated": GENERATED}, "split": {"kind": "kfold"}}).data.load()
     train, test = list(kfold(ratings, 2, 0))[1]
     budget = Budget(epsilon=8.0, delta=1e-6, unit="rating", adjacency="add-remove")
-    model = CovarianceSVD(rank=3, analysis="published")
+    model = McSherrySVD(rank=3)
     release = fit(train, model, budget, entropy=Seeded(1001))
     found = evaluate(release, train=train, test=test)
     row = table.row(

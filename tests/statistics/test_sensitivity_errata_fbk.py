@@ -16,7 +16,9 @@ from hushrec.kernels.csr import CSR
 from hushrec.privacy.accounting.events import Gaussian, Laplace, Spherical
 from hushrec.privacy.grant import SEAL, Grant
 from hushrec.solvers.factorizers import Sparse
+from hushrec.statistics.engines import Memory
 from hushrec.statistics.factor_sums import FactorSums, in_ball
+from hushrec.statistics.residuals import ResidualRows
 
 RATE, REG, P_MAX, Q_MAX, CLIP = 0.01, 0.045, 0.4, 0.5, 1.0
 E_MAX = CLIP + P_MAX * Q_MAX  # as Algorithm 5 has it
@@ -119,7 +121,8 @@ def test_a_rating_moves_one_row_of_our_gradients():
         for there in (1, 0):
             known = one_item(there, values)
             counted = np.rint(known.values / sums.residuals.grid.step).astype(np.int32)
-            found.append(side(CSR(known.indptr, known.columns, counted), people, item))
+            rows = ResidualRows(np.arange(len(people)), CSR(known.indptr, known.columns, counted))
+            found.append(side(Memory(rows), people, item))
         moved = np.linalg.norm((found[0] - found[1]) * query.step, axis=1)
         assert (moved > 0).sum() == 1
         assert 0.5 * query.sensitivity < moved.max() <= query.sensitivity

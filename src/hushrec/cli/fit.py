@@ -54,7 +54,6 @@ def fit(
         ),
     ] = None,
     model: options.ModelOption = "covariance-svd",
-    analysis: options.Analysis = "corrected",
     noise: options.Noise = None,
     settings: options.Settings = None,
     column: options.Columns = None,
@@ -65,11 +64,11 @@ def fit(
     """Make a release from private ratings, or from released data."""
     from hushrec.local.dataset_files import recognised
 
-    config = options.model(model, analysis, noise, settings)
+    config = options.model(model, noise, settings)
     if recognised(ratings):
         paid = (epsilon, delta, unit, adjacency)
         given = (domain, *paid, ledger, release_index, checkpoint, noise, column, format, separator)
-        if any(value is not None for value in given) or analysis != "corrected" or new_ledger:
+        if any(value is not None for value in given) or new_ledger:
             raise ConfigError(
                 f"{ratings} is a released data set: models of it cost nothing and take no options but "
                 "--model, --set and -o"
@@ -85,9 +84,11 @@ def fit(
     from hushrec.curator.fit import fit
     from hushrec.curator.memory import require_memory
     from hushrec.data.domain import Domain
+    from hushrec.models.private import PrivateModel
 
     declared = Domain.open(domain)
     planned = config.plan(declared, budget)
+    assert isinstance(config, PrivateModel)  # others have no plan
     options.require_writable(out)
     account.require(ledger, planned, new_ledger)
     with console.working("reading ratings"):

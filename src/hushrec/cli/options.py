@@ -18,8 +18,13 @@ if TYPE_CHECKING:
     from hushrec.models.base import Model
     from hushrec.privacy.accounting.budget import Budget
 
-MODEL_NAMES = tuple(map(registry.command_name, registry.MODELS))
-METHOD_NAMES = tuple(map(registry.command_name, registry.METHODS))
+MODEL_NAMES = tuple(map(registry.command_name, (*registry.MODELS, *registry.PUBLISHED_MODELS)))
+METHOD_NAMES = tuple(map(registry.command_name, (*registry.METHODS, *registry.PUBLISHED_METHODS)))
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(map(registry.command_name, names))
+
 
 DomainFile = Annotated[Path, typer.Option("--domain", help="The domain, as hushrec domain writes it.")]
 if TYPE_CHECKING:
@@ -28,19 +33,23 @@ if TYPE_CHECKING:
 else:  # the choices follow from the registry, which a type checker cannot see
     ModelName, MethodName = Literal[MODEL_NAMES], Literal[METHOD_NAMES]
 
-ModelOption = Annotated[ModelName, typer.Option("--model", help="The algorithm.")]
+ModelOption = Annotated[
+    ModelName,
+    typer.Option(
+        "--model",
+        metavar="NAME",
+        help=f"The algorithm: {_listed(registry.MODELS)}. Or what a paper prints, whose claim may not hold: "
+        f"{_listed(registry.PUBLISHED_MODELS)}.",
+    ),
+]
 MethodOption = Annotated[
     MethodName,
     typer.Option(
         "--method",
+        metavar="NAME",
         help="randomized-response randomizes every cell of a user's row; distance-based replaces "
-        "items by others, mostly near ones.",
-    ),
-]
-Analysis = Annotated[
-    Literal["corrected", "published"],
-    typer.Option(
-        help="corrected claims what holds; published reproduces the paper, whose claim may not hold."
+        "items by others, mostly near ones. Or what a paper prints, whose claim does not hold: "
+        f"{_listed(registry.PUBLISHED_METHODS)}.",
     ),
 ]
 Noise = Annotated[
@@ -82,19 +91,18 @@ Separator = Annotated[str | None, typer.Option(help="Separator of csv and tsv, o
 Decimal = Annotated[str, typer.Option(help="Decimal sign of csv and tsv, . or ,")]
 
 
-def model(name: str, analysis: str, noise: str | None, settings: list[str] | None) -> "Model":
+def model(name: str, noise: str | None, settings: list[str] | None) -> "Model":
     """The configuration that the options describe.
 
     Raises:
         ConfigError: A setting is unknown or wrong.
     """
-    chosen = _chosen(settings, analysis=analysis, noise=noise)
+    chosen = _chosen(settings, **({"noise": noise} if noise else {}))
     return registry.class_of(name)(**chosen)  # type: ignore[no-any-return]
 
 
 def method(
     name: str,
-    analysis: str,
     settings: list[str] | None,
     domain: "Domain",
     features: Path | None,
@@ -108,17 +116,11 @@ def method(
         DomainError: The features file cannot be read.
         ReleaseError: The release file cannot be read.
     """
-    if name == "randomized-response":
+    chosen, made = _chosen(settings), registry.class_of(name)
+    if name != "distance-based":
         if features or feature or groups_from:
             raise ConfigError("--features and --groups-from need --method distance-based; leave them out")
-        from hushrec.local.randomized_response import RandomizedResponse
-
-        return RandomizedResponse(**_chosen(settings, analysis=analysis))
-    if analysis != "corrected":
-        raise ConfigError("distance-based has only one analysis, an exact one; leave --analysis out")
-    from hushrec.local.distance_based import DistanceBased
-
-    chosen = _chosen(settings)
+        return made(**chosen)  # type: ignore[no-any-return]
     named = chosen.get("groups")
     if (named == "ratings") + bool(features) + bool(groups_from) != 1 or named not in (None, "ratings"):
         raise ConfigError(
@@ -133,7 +135,7 @@ def method(
         from hushrec.release.artefact import Release
 
         chosen["groups"] = Release.open(groups_from)
-    return DistanceBased(**chosen)
+    return made(**chosen)  # type: ignore[no-any-return]
 
 
 def budget(

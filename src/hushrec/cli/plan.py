@@ -12,7 +12,6 @@ def plan(
     unit: options.Unit,
     adjacency: options.Adjacency,
     model: options.ModelOption = "covariance-svd",
-    analysis: options.Analysis = "corrected",
     noise: options.Noise = None,
     settings: options.Settings = None,
 ) -> None:
@@ -20,16 +19,18 @@ def plan(
     from hushrec.curator.statements import measured
     from hushrec.data.domain import Domain
     from hushrec.figures import above
+    from hushrec.models.private import PrivateModel
     from hushrec.privacy.accounting.budget import Budget
 
-    config = options.model(model, analysis, noise, settings)
+    config = options.model(model, noise, settings)
     budget = Budget(epsilon=epsilon, delta=delta, unit=unit, adjacency=adjacency)
     declared = Domain.open(domain)
     planned = config.plan(declared, budget)
+    assert isinstance(config, PrivateModel)  # others have no plan
     screen = console.out()
     screen.print(f"{planned.model}, {planned.analysis} analysis, within {budget}")
     screen.print()
-    screen.print(console.measurements(measured(config, planned, declared)))
+    screen.print(console.measurements(measured(config.queries(declared, budget), planned)))
     screen.print()
     screen.print(f"Total: true ε = {above(planned.epsilon)} at δ = {above(delta)} per {unit}, {adjacency}")
     screen.print(f"A fit {planned.needs}.", soft_wrap=True)

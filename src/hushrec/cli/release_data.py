@@ -35,13 +35,12 @@ def release_data(
         Literal["add-remove", "replace", "replace-items"] | None,
         typer.Option(help="replace hides a whole row; replace-items (distance-based) hides only its items."),
     ] = None,
-    analysis: options.Analysis = "corrected",
     settings: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="A setting: sample=100 (randomized-response), keep_probability=0.9, group_probability=0.5, "
+            help="A setting: sample=100 (randomized response), keep_probability=0.9, group_probability=0.5, "
             "threshold=1.5, distance=cosine, groups=ratings (distance-based); may be repeated.",
         ),
     ] = None,
@@ -77,11 +76,11 @@ def release_data(
     from hushrec.local.dataset_files import require_lines
 
     declared = Domain.open(domain)
-    config = options.method(method, analysis, settings, declared, features, feature, groups_from)
+    config = options.method(method, settings, declared, features, feature, groups_from)
     budget = options.budget(epsilon, delta, unit, adjacency)
-    if budget is None and method == "randomized-response":
+    if budget is None and method != "distance-based":
         raise ConfigError(
-            "randomized-response needs a budget: give --epsilon, --delta (0 for a pure ε), --unit user and "
+            f"{method} needs a budget: give --epsilon, --delta (0 for a pure ε), --unit user and "
             "--adjacency replace"
         )
     planned = config.plan(declared, budget)

@@ -22,7 +22,6 @@ from hushrec.experiments.results import SCHEMA
 from hushrec.experiments.source import Data, Split
 from hushrec.models.base import Model
 from hushrec.privacy.accounting.budget import Adjacency, Budget, Unit
-from hushrec.privacy.accounting.plan import Analysis
 from hushrec.settings import Frozen
 
 T = TypeVar("T")
@@ -35,15 +34,14 @@ OneOrMore = Annotated[
 
 
 class Run(Frozen):
-    """A curve, or several: every combination of the listed units, adjacencies, analyses and ε is run.
+    """A curve, or several: every combination of the listed units, adjacencies and ε is run.
 
     Args:
         name: of the curve.
-        model: by its name in ``hushrec``.
+        model: by its name in ``hushrec``, or by that of the command line.
         settings: of the model.
         unit: of the budget.
         adjacency: of the budget.
-        analysis: of the model.
         epsilon: ε of the budget; ``inf`` is the baseline without noise, run once a split.
         delta: δ of the budget.
         seeds: draws of all noise for each split.
@@ -55,7 +53,6 @@ class Run(Frozen):
     settings: dict[str, Any] = Field(default_factory=dict)
     unit: OneOrMore[Unit] | None = None
     adjacency: OneOrMore[Adjacency] | None = None
-    analysis: OneOrMore[Analysis] = ("corrected",)
     epsilon: OneOrMore[Annotated[float, Field(gt=0)]]
     delta: float | None = None
     seeds: int = Field(1, ge=1, le=1000)
@@ -64,15 +61,25 @@ class Run(Frozen):
     @field_validator("model")
     @classmethod
     def _is_a_model(cls, name: str) -> str:
-        if name not in registry.MODELS:
-            raise ValueError(f"there is no model {name!r}; there are {', '.join(registry.MODELS)}")
-        return name
+        every = (*registry.MODELS, *registry.PUBLISHED_MODELS)
+        known = {key: own for own in every for key in (own, registry.command_name(own))}
+        if name not in known:
+            raise ValueError(f"there is no model {name!r}; there are {', '.join(every)}")
+        return known[name]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_one_analysis(cls, given: Any) -> Any:
+        if isinstance(given, dict) and "analysis" in given:
+            raise ValueError(
+                "a run has no analysis: its model says what is run. Leave analysis out; for what a paper "
+                f"prints, set model to one of {', '.join(registry.PUBLISHED_MODELS)}"
+            )
+        return given
 
     @model_validator(mode="after")
     def _can_be_run(self) -> Self:
-        if "analysis" in self.settings:
-            raise ValueError("analysis stands beside settings, not in them")
-        offered = {pair for config in self.configs() for pair in config.supports}
+        offered = self.config().supports
         for budget in self.budgets():
             if (budget.unit, budget.adjacency) not in offered:
                 raise ValueError(
@@ -80,10 +87,10 @@ class Run(Frozen):
                 )
         return self
 
-    def configs(self) -> list[Model]:
-        """The model under each analysis."""
-        made = registry.class_of(self.model)
-        return [made(**self.settings, analysis=analysis) for analysis in self.analysis]
+    def config(self) -> Model:
+        """The model."""
+        made: Model = registry.class_of(self.model)(**self.settings)
+        return made
 
     def budgets(self) -> list[Budget]:
         """Every combination of unit, adjacency and finite ε."""
@@ -99,12 +106,11 @@ class Run(Frozen):
 
     def cases(self, split: int, entropy: Callable[[int, int], int]) -> Iterator[Case]:
         """Its runs on one split, the baseline without noise last."""
-        for config, budget in itertools.product(self.configs(), self.budgets()):
-            for seed in range(self.seeds):
-                yield Case(self.name, split, config, budget, seed, entropy(split, seed), self.fold_in)
+        config = self.config()
+        for budget, seed in itertools.product(self.budgets(), range(self.seeds)):
+            yield Case(self.name, split, config, budget, seed, entropy(split, seed), self.fold_in)
         if math.inf in self.epsilon:
-            for config in self.configs():
-                yield Case(self.name, split, config, fold_in=self.fold_in)
+            yield Case(self.name, split, config, fold_in=self.fold_in)
 
 
 class Reference(Frozen):

@@ -83,7 +83,7 @@ class PrivateALS(PrivateModel):
         domain, people = feedback.domain, Population(feedback)
         biases = self.biases.measure(people, run, self.norm)
         sums = self._sums(domain, run.terms)
-        residuals = sums.residuals.entries(people, biases.item_effects, biases.user_effects)
+        residuals = sums.residuals.rows(people, biases.item_effects, biases.user_effects)
         no_users, no_items = np.zeros((domain.n_users, self.rank)), np.zeros((domain.n_items, self.rank))
         raters, rated = biases.user_counts, biases.item_counts
         items = normal_factors(domain.n_items, self.rank)

@@ -85,7 +85,7 @@ class PrivateSGD(PrivateModel):
         domain, people = feedback.domain, Population(feedback)
         biases = self.biases.measure(people, run, self.norm)
         sums = self._sums(domain, run.terms)
-        residuals = sums.residuals.entries(people, biases.item_effects, biases.user_effects)
+        residuals = sums.residuals.rows(people, biases.item_effects, biases.user_effects)
         raters, rated = biases.user_counts, biases.item_counts
         users = np.zeros((domain.n_users, self.rank))
         items = sums.in_ball(self.radius * normal_factors(domain.n_items, self.rank))

@@ -18,9 +18,9 @@ from scipy import stats
 import hushrec as hr
 from hushrec.arrays import Ints
 from hushrec.data.features import ItemFeatures
+from hushrec.experiments.reproductions.du_releases import RANDOMIZED
 from hushrec.experiments.reproductions.trials import Trial, Trials
 from hushrec.experiments.tables import markdown
-from hushrec.privacy.accounting.plan import Analysis
 from hushrec.privacy.noise.entropy import Seeded
 
 MISTAKEN = 1e-9
@@ -81,7 +81,7 @@ def found(counts: Ints) -> float:
     return max(float(np.log(np.nan_to_num(least[a]) / most[b] + 1e-300).max()) for a, b in pairs)
 
 
-def responses(claimed: float, analysis: Analysis) -> tuple[float | None, float]:
+def responses(claimed: float, analysis: str) -> tuple[float | None, float]:
     """True ε of a cell, and what is found of it, where ``claimed`` is claimed."""
     items = 6 * EACH
     domain = hr.Domain(range(items), scale=(1, 5, 1), max_users=PEOPLE, cap=items)
@@ -94,7 +94,7 @@ def responses(claimed: float, analysis: Analysis) -> tuple[float | None, float]:
         np.tile(np.repeat(np.arange(5, dtype=np.uint8), EACH), PEOPLE),
     )
     budget = hr.Budget(epsilon=max(claimed, 1e-9) * items, delta=0.0, unit="user", adjacency="replace")
-    data = hr.release_data(ratings, hr.RandomizedResponse(analysis=analysis), budget, entropy=Seeded(1))
+    data = hr.release_data(ratings, RANDOMIZED[analysis](), budget, entropy=Seeded(1))
     pairs = data.ratings.items // EACH * 6 + data.ratings.steps
     counts = np.bincount(pairs, minlength=36).reshape(6, 6)
     counts[:, 5] = PEOPLE * EACH - counts.sum(axis=1)

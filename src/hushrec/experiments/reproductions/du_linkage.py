@@ -16,6 +16,7 @@ import polars as pl
 
 import hushrec as hr
 from hushrec.audit.rehearsal import simulate_attack
+from hushrec.experiments.reproductions.du_releases import RANDOMIZED
 from hushrec.experiments.reproductions.trials import Trial, Trials
 from hushrec.experiments.tables import markdown
 from hushrec.local.groups import quantile_threshold
@@ -73,7 +74,7 @@ class Attack:
             return local, None, f"{each * np.median(self.ratings.counts):,.0f} (items only)"
         if analysis is None:
             return None, None, "∞"
-        method = hr.RandomizedResponse(analysis=analysis)
+        method = RANDOMIZED[analysis]()
         budget = hr.Budget(epsilon=float(claimed), delta=0.0, unit="user", adjacency="replace")
         return method, budget, f"{method.plan(self.ratings.domain, budget).epsilon:,.0f}"
 

@@ -48,6 +48,7 @@ RESPONSES = {
     "corrected": (50, 500, 1000, 2000, 3000, 5000, 7000, 10000),
     "published": (50, 500, 2000, 5000, 8000),
 }
+RANDOMIZED = {"corrected": hr.RandomizedResponse, "published": hr.DuResponse}
 CAP, CAPPED = 50, (50, 100, 200, 300, 500, 1000)
 """A release of at most so many ratings of each user, whose rows differ in at most twice as many cells."""
 CENTRAL = 0.5, 1, 2, 4, 8, 20
@@ -197,7 +198,7 @@ def released(
     method: hr.RandomizedResponse | hr.DistanceBased
     if run["release"] == "randomized response":
         budget = hr.Budget(epsilon=float(run["epsilon"]), **REPLACE)
-        method = hr.RandomizedResponse(analysis=run["analysis"])
+        method = RANDOMIZED[run["analysis"]]()
         frame, cap = train.domain, run.get("cap", SIDE)
         train = replace(train, domain=hr.Domain(frame.items, scale=frame.scale, cap=cap, max_users=SIDE))
     else:

@@ -89,7 +89,7 @@ def _certified(trimmed: pl.DataFrame, whole: pl.DataFrame, others: pl.DataFrame)
         "half of the people a round, the same": (trimmed, HALF),
         "certified": (whole, CERTIFIED),
         "half of the people a round": (whole, HALF),
-        "PrivateSGD": (others, "PSGD"),
+        "UserLevelSGD": (others, "PSGD"),
         "MM's SVD": (others, "MM's SVD"),
         "GlobalEffects": (others, "GE"),
     }

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
+from hushrec import registry
 from hushrec.experiments.plots import figure
 from hushrec.experiments.reading import Curve
 from hushrec.experiments.reproductions import render
@@ -19,6 +20,7 @@ from hushrec.experiments.tables import errors
 
 NAME = "movielens-1m"
 MODELS = ("CovarianceSVD", "CovarianceKNN", "GlobalEffects")
+PUBLISHED = ("McSherrySVD", "McSherryKNN", "McSherryEffects")
 AIMS: dict[str, dict[float, float]] = {
     "rating": {0.2: 0.945, 0.5: 0.920, 1: 0.910, 2: 0.899, 4: 0.886, 8: 0.877, 20: 0.868, math.inf: 0.863},
     "user": {0.5: 0.983, 1: 0.965, 4: 0.934, 8: 0.925},
@@ -45,15 +47,14 @@ def page(results: Path, folder: Path) -> None:
         found = {m: Curve(", ".join((m, *more)), unit, adjacency, "corrected") for m in MODELS}
         return {f"`{model}`": curve for model, curve in found.items()}
 
-    published = {m: Curve(f"{m}, published", "rating", "add-remove", "published") for m in MODELS}
+    published = {f"`{m}`": Curve(m, "rating", "add-remove", "published") for m in PUBLISHED}
     usual, every = of("rating", "add-remove"), list(AIMS["rating"])
-    beside = {f"`{m}` {c.analysis}": c for m in MODELS for c in (published[m], usual[f"`{m}`"])}
+    beside = dict(pair for pairs in zip(published.items(), usual.items(), strict=True) for pair in pairs)
     ways = {f"{m}, cleaning weighted": usual[m] for m in list(usual)[:2]}
     for way in ("shrink", "none"):
         cleaned = of("rating", "add-remove", f"cleaning {way}")
         ways |= {f"{m}, cleaning {way}": cleaned[m] for m in list(usual)[:2]}
-    drawn = {f"{m}, corrected": usual[f"`{m}`"] for m in MODELS}
-    drawn |= {f"{m}, published": published[m] for m in MODELS[:2]}
+    drawn = {m: usual[f"`{m}`"] for m in MODELS} | {m: published[f"`{m}`"] for m in PUBLISHED[:2]}
     title = "RMSE against ε"
     part = {
         "figure": figure(rows.filter(unit="rating"), drawn, MODELS[:1], title=title, limits=(0.835, 1.0)),
@@ -79,30 +80,28 @@ def main(asked: list[str] | None = None) -> None:
 
 def _label() -> pl.Expr:
     """Name of a curve: the model, and what is not the default."""
-    published = pl.when(analysis="published").then(pl.lit(", published")).otherwise(pl.lit(""))
     cleaning = pl.when(cleaning="").then(pl.lit("")).otherwise(", cleaning " + pl.col("cleaning"))
     laplace = pl.when(noise="laplace").then(pl.lit(", laplace")).otherwise(pl.lit(""))
-    return pl.concat_str("model", published, cleaning, laplace)
+    return pl.concat_str("model", cleaning, laplace)
 
 
 def _worth(rows: pl.DataFrame) -> str:
     """True ε of the published noise."""
-    mine = rows.filter(
-        pl.col("epsilon").is_finite(), analysis="published", unit="rating", model="CovarianceSVD"
-    )
+    mine = rows.filter(pl.col("epsilon").is_finite(), unit="rating", model="McSherrySVD")
     true = mine.group_by("epsilon").agg(pl.first("true_epsilon")).sort("epsilon")
     return (
         "The published noise is worth less ε than claimed, because ε are added up and sensitivities are "
         "loose: "
         + ", ".join(f"{t:.3g} at a claimed {e:g}" for e, t in true.iter_rows())
-        + " (true ε at the same δ, of `CovarianceSVD`).\n"
+        + " (true ε at the same δ, of `McSherrySVD`).\n"
     )
 
 
 def _write_csv(rows: pl.DataFrame, path: Path) -> None:
     """A line a run, all splits of a case together; without noise it stands with unit rating, add-remove."""
     case = pl.int_range(pl.len()).over("split")
-    rows = rows.with_columns(case=case, settings=pl.col("settings").map_elements(_chosen, pl.List(pl.String)))
+    settings = pl.struct("model", "settings").map_elements(_chosen, pl.List(pl.String))
+    rows = rows.with_columns(case=case, settings=settings)
     columns = {
         "model": pl.col("model"),
         "cleaning": pl.col("settings").list.get(0),
@@ -120,10 +119,11 @@ def _write_csv(rows: pl.DataFrame, path: Path) -> None:
     rows.sort("case", "split").select(**columns).write_csv(path, quote_style="never")
 
 
-def _chosen(settings: str) -> list[str]:
+def _chosen(row: dict[str, str]) -> list[str]:
     """Cleaning, empty for the default, and noise."""
-    given = json.loads(settings)
-    return [given.get("covariance", {}).get("cleaning") or "", given["noise"]]
+    given, usual = json.loads(row["settings"]), registry.class_of(row["model"])().settings()
+    cleaning, default = (settings.get("covariance", {}).get("cleaning", "") for settings in (given, usual))
+    return ["" if cleaning == default else cleaning, given["noise"]]
 
 
 def _figures(column: str, digits: str) -> pl.Expr:

@@ -274,7 +274,7 @@ class Spherical(Calibrated):
     norm: ClassVar[str] = "l2"
     symbol: ClassVar[str] = "s"
     doors: ClassVar[tuple[str, ...]] = ("release_rows",)
-    only_seeded: ClassVar[str] = 'spherical noise only reproduces published figures; choose another model'
+    only_seeded: ClassVar[str] = "spherical noise only reproduces published figures; choose another model"
 
     def __post_init__(self) -> None:
         self._check_numbers(1.0 if self.sensitivity == math.inf else self.sensitivity)
