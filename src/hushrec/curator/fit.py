@@ -11,6 +11,7 @@ from hushrec.curator.authors import signed
 from hushrec.curator.memory import require_memory
 from hushrec.curator.statements import describe, from_data, not_private
 from hushrec.data.domain import Domain
+from hushrec.data.interactions import Interactions
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
 from hushrec.errors import BudgetUnsupported, CheckpointError, ConfigError, DataError
@@ -42,7 +43,7 @@ def plan(config: Model, domain: Domain, budget: Budget) -> Plan:
 
 
 def fit(
-    ratings: Ratings | Blocks | ReleasedData,
+    ratings: Ratings | Interactions | Blocks | ReleasedData,
     config: Model,
     budget: Budget | None = None,
     *,
@@ -84,8 +85,8 @@ def fit(
             ledger; or ``entropy`` is given too; or ``entropy`` is a checkpoint.
         BudgetUnsupported: The model does not support the budget or per-user ε; or a budget is given for a
             released data set.
-        DataError: The model does not support ratings in blocks, a block is damaged, or the domain has privacy
-            classes and the ratings do not say who is in which.
+        DataError: The model does not support interactions, or ratings in blocks; a block is damaged; or the
+            domain has privacy classes and the ratings do not say who is in which.
 
     Privacy: charged (every event of the plan).
     """
@@ -108,6 +109,7 @@ def fit(
                 "release_index"
             )
         published, ratings = ratings.statement, ratings.ratings
+    ratings.domain.require("ratings", by=type(config).__name__)
     config.require_personal_budgets(budget, asks=ratings.asks)
     if ratings.domain.privacy_classes and not ratings.asks:
         raise DataError(

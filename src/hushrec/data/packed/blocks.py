@@ -1,17 +1,18 @@
-"""Ratings that exceed memory: a folder of blocks, each memory-mapped while it is processed.
+"""Ratings or interactions that exceed memory: a folder of blocks, each mapped while it is processed.
 
 ::
 
     manifest.json       the format, the domain's digest, which optional arrays exist, what loading dropped;
-                        for each block its number of users and ratings and the SHA-256 of its files
+                        for each block its number of users and entries and the SHA-256 of its files
     000000/users.npy    ids of the block's users, UTF-8, each followed by NUL, uint8
-    000000/indptr.npy   where each user's ratings start, then where the last ones end, int64
+    000000/indptr.npy   where each user's entries start, then where the last ones end, int64
     000000/items.npy    index in the catalogue, int32
-    000000/steps.npy    rating in steps above the bottom of the scale, uint8
+    000000/steps.npy    of ratings: steps above the bottom of the scale, uint8
+    000000/occurrences.npy    of interactions with counts: how often the item was given, uint8
     000000/timestamps.npy, 000000/asked.npy    if present, int64 and float64
     000001/…
 
-Each user is in exactly one block. The files are the private ratings: only their owner may read them.
+Each user is in exactly one block. The files are private: only their owner may read them.
 """
 
 import hashlib
@@ -28,8 +29,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hushrec.data.domain import Domain
+from hushrec.data.feedback import Dropped, Feedback
+from hushrec.data.interactions import Interactions
 from hushrec.data.packed.draft import draft
-from hushrec.data.ratings import Dropped, Ratings
+from hushrec.data.ratings import Ratings
 from hushrec.errors import DataError
 
 FORMAT = "hushrec blocks 1"
@@ -40,6 +43,7 @@ _TYPES = {
     "indptr": np.int64,
     "items": np.int32,
     "steps": np.uint8,
+    "occurrences": np.uint8,
     "timestamps": np.int64,
     "asked": np.float64,
 }
@@ -56,7 +60,7 @@ class _Block(NamedTuple):
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Blocks:
-    """The ratings of a population in a folder, for models that process them block by block.
+    """The ratings or interactions of a population in a folder, for models that read them block by block.
 
     Create them with ``write``, ``open`` or ``hushrec.load_blocks``.
 
@@ -78,22 +82,22 @@ class Blocks:
     @classmethod
     def write(
         cls,
-        source: Ratings | Iterable[Ratings],
+        source: Feedback | Iterable[Feedback],
         folder: str | Path,
         *,
         ratings_per_block: int = RATINGS_PER_BLOCK,
     ) -> Self:
-        """Write ratings as blocks, in their order. The folder appears only once it is complete.
+        """Write ratings or interactions as blocks, in their order; the folder appears once it is complete.
 
         Leftovers of a killed run next to the folder are removed first, with a warning that names them.
 
         Args:
-            source: ratings, or several ratings of disjoint sets of users; one is in memory at a time.
+            source: ratings or interactions, or several of disjoint sets of users; one is in memory at a time.
             folder: a new folder.
-            ratings_per_block: the most ratings in a block; a user with more gets a block of their own.
+            ratings_per_block: the most entries in a block; a user with more gets a block of their own.
 
         Raises:
-            DataError: the folder exists or cannot be written to, or the ratings do not fit together.
+            DataError: the folder exists or cannot be written to, or the parts do not fit together.
 
         Privacy: private.
         """
@@ -102,7 +106,7 @@ class Blocks:
             raise DataError("a block holds ratings: ratings_per_block must be 1 or more")
         if folder.exists():
             raise DataError(f"{folder} exists; choose another folder")
-        given = [source] if isinstance(source, Ratings) else source
+        given = [source] if isinstance(source, Feedback) else source
         try:
             with draft(folder) as written:
                 domain = _write_all(given, written, ratings_per_block)
@@ -129,13 +133,16 @@ class Blocks:
             told, digest = known["format"], known["domain"]
             dropped = Dropped(**{field.name: int(known["dropped"][field.name]) for field in fields(Dropped)})
             optional = _optional(known["optional"])
-            parts = tuple(_described(one, optional) for one in known["blocks"])
+            parts = tuple(_described(one) for one in known["blocks"])
         except (LookupError, TypeError, ValueError):
             raise DataError(f"{path} describes no blocks or is damaged; pack the ratings again") from None
         if told != FORMAT:
             raise DataError(f"{path} is of another version; pack the ratings again")
         if digest != domain.digest:
             raise DataError(f"{folder} was packed for another domain; open it with that one, or pack again")
+        files = {"users", "indptr", "items"} | _values(domain) | optional
+        if any(set(part.sha256) != files for part in parts):
+            raise DataError(f"{path} describes no blocks or is damaged; pack the ratings again")
         return cls(domain, folder, dropped, optional, parts)
 
     @property
@@ -145,7 +152,7 @@ class Blocks:
 
     @property
     def n_users(self) -> int:
-        """Number of users with at least one rating. Privacy: private."""
+        """Number of users with at least one item. Privacy: private."""
         return sum(part.users for part in self._parts)
 
     @property
@@ -159,8 +166,8 @@ class Blocks:
         # Read from the manifest, so that it is known even with no blocks: whether there are users is private.
         return "asked" in self._optional
 
-    def blocks(self) -> Iterator[Ratings]:
-        """The ratings block by block, each read from its files when needed.
+    def blocks(self) -> Iterator[Any]:  # models narrow by the domain, which no type checker can see
+        """``Ratings`` or ``Interactions`` block by block, each read from its files when needed.
 
         Raises:
             DataError: a file is damaged.
@@ -168,11 +175,11 @@ class Blocks:
         Privacy: private.
         """
         for number in range(self.n_blocks):
-            ratings = self._block(number)
-            yield ratings if self._cap is None else ratings.capped(self._cap)
+            block = self._block(number)
+            yield block if self._cap is None else block.capped(self._cap)
 
     def capped(self, cap: int) -> Self:
-        """At most ``cap`` ratings of each user, as in ``Ratings.capped``, chosen when a block is read.
+        """At most ``cap`` entries of each user, as in ``Ratings.capped``, chosen when a block is read.
 
         Raises:
             DataError: the cap is below 1.
@@ -180,7 +187,7 @@ class Blocks:
         Privacy: private.
         """
         if cap < 1:
-            raise DataError("a cap keeps at least one rating of each user: cap must be 1 or more")
+            raise DataError("a cap keeps at least one item of each user: cap must be 1 or more")
         return replace(self, _cap=cap if self._cap is None else min(cap, self._cap))
 
     def verify(self) -> None:
@@ -215,7 +222,7 @@ class Blocks:
     def _path(self, number: int, name: str) -> Path:
         return self.folder / f"{number:06d}" / f"{name}.npy"
 
-    def _block(self, number: int) -> Ratings:
+    def _block(self, number: int) -> Ratings | Interactions:
         part = self._parts[number]
         found: dict[str, Any] = {name: self._array(number, name) for name in part.sha256}
         ids = self._path(number, "users")
@@ -228,7 +235,8 @@ class Blocks:
         if len(found["items"]) != part.ratings:
             raise _damaged(self._path(number, "items"))
         try:
-            return Ratings(self.domain, pl.Series(users, dtype=pl.String), **found)
+            kind = Ratings if self.domain.feedback == "ratings" else Interactions
+            return kind(self.domain, pl.Series(users, dtype=pl.String), **found)
         except DataError:
             raise _damaged(ids.parent) from None
 
@@ -256,14 +264,19 @@ def _optional(given: list[str]) -> frozenset[str]:
     return frozenset(given)
 
 
-def _described(given: dict[str, Any], optional: frozenset[str]) -> _Block:
+def _values(domain: Domain) -> set[str]:
+    """The array that adds a value to each item, if the domain has one."""
+    if domain.feedback == "ratings":
+        return {Ratings.VALUES}
+    return set() if domain.counts is None else {Interactions.VALUES}
+
+
+def _described(given: dict[str, Any]) -> _Block:
     sha256 = {str(name): str(sha) for name, sha in given["sha256"].items()}
-    if set(sha256) != set(_TYPES) - _OPTIONAL | optional:
-        raise ValueError
     return _Block(int(given["users"]), int(given["ratings"]), sha256)
 
 
-def _write_all(source: Iterable[Ratings], folder: Path, ratings_per_block: int) -> Domain:
+def _write_all(source: Iterable[Feedback], folder: Path, ratings_per_block: int) -> Domain:
     """Write all blocks and the manifest; returns the domain."""
     domain: Domain | None = None
     optional: set[str] = set()
@@ -301,7 +314,7 @@ def _write_all(source: Iterable[Ratings], folder: Path, ratings_per_block: int) 
     return domain
 
 
-def _cut(ratings: Ratings, size: int) -> Iterator[Ratings]:
+def _cut(ratings: Feedback, size: int) -> Iterator[Feedback]:
     start = 0
     while start < ratings.n_users:
         reach = np.searchsorted(ratings.indptr, ratings.indptr[start] + size, side="right")
@@ -310,10 +323,11 @@ def _cut(ratings: Ratings, size: int) -> Iterator[Ratings]:
         start = stop
 
 
-def _written(block: Ratings, folder: Path) -> _Block:
+def _written(block: Feedback, folder: Path) -> _Block:
     folder.mkdir(mode=0o700)
     ids = "\0".join([*block.users.to_list(), ""]).encode()
-    arrays = {name: getattr(block, name) for name in _TYPES} | {"users": np.frombuffer(ids, dtype=np.uint8)}
+    arrays = {name: getattr(block, name, None) for name in _TYPES}
+    arrays["users"] = np.frombuffer(ids, dtype=np.uint8)
     sha256 = {}
     for name, array in arrays.items():
         if array is not None:
@@ -321,7 +335,7 @@ def _written(block: Ratings, folder: Path) -> _Block:
             with _created(path) as file:
                 np.save(file, array, allow_pickle=False)
             sha256[name] = _sha256(path)
-    return _Block(block.n_users, block.n_ratings, sha256)
+    return _Block(block.n_users, len(block.items), sha256)
 
 
 @contextmanager
