@@ -166,7 +166,7 @@ class Blocks:
         # Read from the manifest, so that it is known even with no blocks: whether there are users is private.
         return "asked" in self._optional
 
-    def blocks(self) -> Iterator[Any]:  # models narrow by the domain, which no type checker can see
+    def blocks(self) -> Iterator[Any]:  # the domain says of which kind, which no type checker sees
         """``Ratings`` or ``Interactions`` block by block, each read from its files when needed.
 
         Raises:
@@ -234,8 +234,8 @@ class Blocks:
             raise _damaged(ids)
         if len(found["items"]) != part.ratings:
             raise _damaged(self._path(number, "items"))
+        kind = Ratings if self.domain.feedback == "ratings" else Interactions
         try:
-            kind = Ratings if self.domain.feedback == "ratings" else Interactions
             return kind(self.domain, pl.Series(users, dtype=pl.String), **found)
         except DataError:
             raise _damaged(ids.parent) from None
@@ -266,9 +266,8 @@ def _optional(given: list[str]) -> frozenset[str]:
 
 def _values(domain: Domain) -> set[str]:
     """The array that adds a value to each item, if the domain has one."""
-    if domain.feedback == "ratings":
-        return {Ratings.VALUES}
-    return set() if domain.counts is None else {Interactions.VALUES}
+    counted = set() if domain.counts is None else {Interactions.VALUES}
+    return {Ratings.VALUES} if domain.feedback == "ratings" else counted
 
 
 def _described(given: dict[str, Any]) -> _Block:
@@ -325,9 +324,8 @@ def _cut(ratings: Feedback, size: int) -> Iterator[Feedback]:
 
 def _written(block: Feedback, folder: Path) -> _Block:
     folder.mkdir(mode=0o700)
-    ids = "\0".join([*block.users.to_list(), ""]).encode()
-    arrays = {name: getattr(block, name, None) for name in _TYPES}
-    arrays["users"] = np.frombuffer(ids, dtype=np.uint8)
+    ids = np.frombuffer("\0".join([*block.users.to_list(), ""]).encode(), dtype=np.uint8)
+    arrays = {name: getattr(block, name, None) for name in _TYPES} | {"users": ids}
     sha256 = {}
     for name, array in arrays.items():
         if array is not None:
