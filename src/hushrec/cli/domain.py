@@ -47,8 +47,9 @@ def domain(
         ),
     ] = None,
 ) -> None:
-    """Declare what is public: items, what people give, cap, number of users.
+    """Declare what is public: items, scale, cap, number of users.
 
+    People give ratings (--scale), likes (--scale and --likes) or items without ratings (--interactions).
     Take all of it from public knowledge, never from the ratings. Only models that publish a vector for every
     user need --users.
     """

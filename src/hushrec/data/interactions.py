@@ -17,11 +17,11 @@ __all__ = ["Interactions"]
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Interactions(Feedback):
-    """The interactions of a population: which items each user gave.
+    """The interactions of a population: the rows of ``Feedback``, which say which items each user gave.
+
+    A timestamp is that of the last record of the item.
 
     Attributes:
-        domain, users, indptr, items, timestamps, dropped, asked: as in ``hushrec.data.feedback.Feedback``. A
-            timestamp is that of the last record of the item.
         occurrences: uint8, how often the item was given, from 1 to ``domain.counts``, shape
             (n_interactions,); None if the domain declares no counts.
 

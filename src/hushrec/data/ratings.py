@@ -19,10 +19,9 @@ __all__ = ["Ratings"]
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Ratings(Feedback):
-    """The ratings of a population, on the scale that its domain declares.
+    """The ratings of a population, on the scale of its domain: the rows of ``Feedback``, with steps.
 
     Attributes:
-        domain, users, indptr, items, timestamps, dropped, asked: as in ``hushrec.data.feedback.Feedback``.
         steps: uint8, rating = lo + step · steps, shape (n_ratings,).
 
     All arrays are read-only.

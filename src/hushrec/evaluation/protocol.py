@@ -163,8 +163,8 @@ def require_apart(train: Feedback, test: Feedback) -> None:
     codes = of_train[of_train >= 0] * n_items + train.items[of_train >= 0]
     if np.isin(codes, test.user_index().astype(np.int64) * n_items + test.items).any():
         raise DataError(
-            f"train and test share {test.KIND}, which would be known in training; split them first "
-            "(hushrec.data.split)"
+            f"train and test share {test.KIND}, so what is held out would be known in training; split the "
+            f"{test.KIND} first (hushrec.data.split)"
         )
 
 

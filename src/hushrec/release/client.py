@@ -101,7 +101,7 @@ class Client:
         Args:
             ratings: item id → rating, as in ``predict``. For a release of interactions, ids of the items that
                 the user gave; or item id → count, if they are counted; or item id → rating, if they are
-                likes: ratings below the threshold are no likes, but their items are not recommended.
+                likes: items that are rated below the threshold are not used, and not recommended.
             n: length of the list.
             user: id of a user whom the release lists, instead of ``ratings``. A release does not say what
                 they have rated, so those items may be recommended too.
