@@ -194,6 +194,7 @@ def assemble(
         totals = np.bincount(np.searchsorted(pairs[order], pairs), values + 1.0, minlength=len(order))
         occurrences, again = np.minimum(totals, domain.counts).astype(np.uint8), 0
         dropped = replace(dropped, clamped=dropped.clamped + int((totals > domain.counts).sum()))
+    del pairs  # eight bytes a record
     if domain.rating_scale is not None and domain.likes is not None:
         order = order[values[order] >= domain.rating_scale.nearest(np.array(domain.likes))]
     counts = np.bincount(users[order], minlength=len(names))
