@@ -1,7 +1,7 @@
 """What people gave, as private, immutable rows indexed against a public domain.
 
 Compressed rows: user u's items are ``items[indptr[u]:indptr[u + 1]]``, ascending, each item once. Every user
-has at least one. ``Ratings`` add a rating to each item; ``Interactions`` add nothing, or a count.
+has at least one.
 """
 
 import hashlib
@@ -133,7 +133,7 @@ class Feedback:
                 "do not give a finite ε ≥ 0 for each user; load them with hushrec.load"
             )
         if self.domain.users is not None:
-            places = self._places()
+            places = self.places()
             if places.min(initial=0) < 0 or (np.diff(places) <= 0).any():
                 raise DataError(
                     "the users are not those of the domain's roster, each once and in its order; load the "
@@ -142,11 +142,7 @@ class Feedback:
 
     @classmethod
     def of(cls, given: "Feedback", *, by: str) -> Self:
-        """The same object, known to be of this kind.
-
-        Args:
-            given: ratings or interactions.
-            by: who needs this kind, for the error.
+        """``given``, known to be of this kind; ``by`` is who needs it, for the error.
 
         Raises:
             DataError: it is of the other kind.
@@ -202,19 +198,19 @@ class Feedback:
         """
         self.domain.require_roster()
         counts = np.zeros(self.domain.n_users, dtype=np.int64)
-        counts[self._places()] = self.counts
+        counts[self.places()] = self.counts
         return np.concatenate([[0], np.cumsum(counts)])
 
-    def _places(self) -> Ints:
-        """Position of each user on the roster, −1 if they are not on it."""
+    def places(self) -> Ints:
+        """Position of each user on the domain's roster, −1 if they are not on it, shape (n_users,).
+
+        Privacy: private.
+        """
         known = self.domain.user_positions
         return np.array([known.get(user, -1) for user in self.users.to_list()], dtype=np.int64)
 
     def select(self, mask: Bools) -> Self:
-        """The entries where ``mask`` holds; users without remaining entries are left out.
-
-        Args:
-            mask: bool, shape (n_entries,).
+        """The entries where ``mask``, one boolean for each, holds; users without any are left out.
 
         Raises:
             DataError: the mask has another type or shape.

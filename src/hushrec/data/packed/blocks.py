@@ -17,12 +17,11 @@ Each user is in exactly one block. The files are private: only their owner may r
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, fields, replace
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
@@ -31,31 +30,21 @@ from numpy.typing import NDArray
 from hushrec.data.domain import Domain
 from hushrec.data.feedback import Dropped, Feedback
 from hushrec.data.interactions import Interactions
+from hushrec.data.packed.block_files import (
+    FORMAT,
+    MANIFEST,
+    OPTIONAL,
+    RATINGS_PER_BLOCK,
+    TYPES,
+    BlockFiles,
+    sha256_of,
+    write_all,
+)
 from hushrec.data.packed.draft import draft
 from hushrec.data.ratings import Ratings
 from hushrec.errors import DataError
 
-FORMAT = "hushrec blocks 1"
-MANIFEST = "manifest.json"
-RATINGS_PER_BLOCK = 1 << 22
-_TYPES = {
-    "users": np.uint8,
-    "indptr": np.int64,
-    "items": np.int32,
-    "steps": np.uint8,
-    "occurrences": np.uint8,
-    "timestamps": np.int64,
-    "asked": np.float64,
-}
-_OPTIONAL = {"timestamps", "asked"}
-
 __all__ = ["MANIFEST", "RATINGS_PER_BLOCK", "Blocks"]
-
-
-class _Block(NamedTuple):
-    users: int
-    ratings: int
-    sha256: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -76,7 +65,7 @@ class Blocks:
     folder: Path
     dropped: Dropped
     _optional: frozenset[str]
-    _parts: tuple[_Block, ...]
+    _parts: tuple[BlockFiles, ...]
     _cap: int | None = None
 
     @classmethod
@@ -109,7 +98,7 @@ class Blocks:
         given = [source] if isinstance(source, Feedback) else source
         try:
             with draft(folder) as written:
-                domain = _write_all(given, written, ratings_per_block)
+                domain = write_all(given, written, ratings_per_block)
                 written.rename(folder)
         except OSError as error:
             raise DataError(f"{folder} cannot be written: {error.strerror}; choose another folder") from None
@@ -203,7 +192,7 @@ class Blocks:
                 path = self._path(number, name)
                 found = None
                 with suppress(OSError):
-                    found = _sha256(path)
+                    found = sha256_of(path)
                 if found != sha256:
                     raise DataError(f"{path} is not what was written; pack the ratings again")
 
@@ -246,7 +235,7 @@ class Blocks:
             array = np.load(path, mmap_mode="r", allow_pickle=False)
         except (OSError, ValueError, EOFError):
             raise _damaged(path) from None
-        if not isinstance(array, np.ndarray) or array.dtype != _TYPES[name] or array.ndim != 1:
+        if not isinstance(array, np.ndarray) or array.dtype != TYPES[name] or array.ndim != 1:
             raise _damaged(path)
         return array
 
@@ -259,7 +248,7 @@ def _damaged(path: Path) -> DataError:
 
 
 def _optional(given: list[str]) -> frozenset[str]:
-    if not set(given) <= _OPTIONAL:
+    if not set(given) <= OPTIONAL:
         raise ValueError
     return frozenset(given)
 
@@ -270,81 +259,6 @@ def _values(domain: Domain) -> set[str]:
     return {Ratings.VALUES} if domain.feedback == "ratings" else counted
 
 
-def _described(given: dict[str, Any]) -> _Block:
+def _described(given: dict[str, Any]) -> BlockFiles:
     sha256 = {str(name): str(sha) for name, sha in given["sha256"].items()}
-    return _Block(int(given["users"]), int(given["ratings"]), sha256)
-
-
-def _write_all(source: Iterable[Feedback], folder: Path, ratings_per_block: int) -> Domain:
-    """Write all blocks and the manifest; returns the domain."""
-    domain: Domain | None = None
-    optional: set[str] = set()
-    told: list[_Block] = []
-    dropped = Dropped()
-    people = [pl.Series(dtype=pl.String)]
-    for ratings in source:
-        found = {name for name in _OPTIONAL if getattr(ratings, name) is not None}
-        if domain is None:
-            domain, optional = ratings.domain, found
-        if ratings.domain.digest != domain.digest:
-            raise DataError("the ratings belong to several domains; load all of them with one domain")
-        if found != optional:
-            raise DataError(
-                "some of the ratings have timestamps or requested ε, and others have not; "
-                "load all of them with the same columns"
-            )
-        dropped = dropped + ratings.dropped
-        people.append(ratings.users)
-        for block in _cut(ratings, ratings_per_block):
-            told.append(_written(block, folder / f"{len(told):06d}"))
-    if domain is None:
-        raise DataError("there are no ratings to write; give at least one Ratings, which may be empty")
-    if pl.concat(people).is_duplicated().any():
-        raise DataError("the same person is in two of the ratings; give all of a person's ratings together")
-    manifest = {
-        "format": FORMAT,
-        "domain": domain.digest,
-        "optional": sorted(optional),
-        "dropped": asdict(dropped),
-        "blocks": [block._asdict() for block in told],
-    }
-    with _created(folder / MANIFEST) as file:
-        file.write(json.dumps(manifest, indent=1).encode())
-    return domain
-
-
-def _cut(ratings: Feedback, size: int) -> Iterator[Feedback]:
-    start = 0
-    while start < ratings.n_users:
-        reach = np.searchsorted(ratings.indptr, ratings.indptr[start] + size, side="right")
-        stop = max(int(reach) - 1, start + 1)
-        yield ratings.slice(start, stop)
-        start = stop
-
-
-def _written(block: Feedback, folder: Path) -> _Block:
-    folder.mkdir(mode=0o700)
-    ids = np.frombuffer("\0".join([*block.users.to_list(), ""]).encode(), dtype=np.uint8)
-    arrays = {name: getattr(block, name, None) for name in _TYPES} | {"users": ids}
-    sha256 = {}
-    for name, array in arrays.items():
-        if array is not None:
-            path = folder / f"{name}.npy"
-            with _created(path) as file:
-                np.save(file, array, allow_pickle=False)
-            sha256[name] = _sha256(path)
-    return _Block(block.n_users, len(block.items), sha256)
-
-
-@contextmanager
-def _created(path: Path) -> Iterator[BinaryIO]:
-    """Open a new file that only its owner may read; it is synced to disk on closing."""
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        yield file
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return BlockFiles(int(given["users"]), int(given["ratings"]), sha256)
