@@ -41,7 +41,7 @@ SHORTFALLS = (0.01, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5,
 _AT_ONCE = 1 << 21
 _THRESHOLDS = 200
 
-__all__ = ["BATCHES", "MISTAKEN", "RUNS", "SHORTFALLS", "Heard", "at_most", "epsilon_of", "listen"]
+__all__ = ["BATCHES", "MISTAKEN", "RUNS", "SHORTFALLS", "Heard", "Trial", "at_most", "epsilon_of", "listen"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def listen(plan: Plan, gaps: Sequence[Gap], *, runs: int = RUNS, seed: int = 0) 
     gaussian = plan.budget.delta > 0 and all(
         gap.measured.event.mechanism == "gaussian" and _rate(gap.measured.event) == 1 for gap in audible
     )
-    test = _Test(gaussian, plan.budget.delta)
+    test = Trial(gaussian, plan.budget.delta)
     for batch in range(BATCHES):
         test.hear(_ratios(plan, audible, runs // BATCHES, (seed * BATCHES + batch) << 32))
     found = test.proven()
@@ -85,8 +85,15 @@ def listen(plan: Plan, gaps: Sequence[Gap], *, runs: int = RUNS, seed: int = 0) 
     return Heard(found[0], next(noticed, None), runs)
 
 
-class _Test:
-    """Counts the errors of an attacker whose thresholds come from the first batch."""
+class Trial:
+    """Counts the errors of an attacker whose thresholds come from the first batch.
+
+    Args:
+        gaussian: whether all noise is Gaussian, which proves more.
+        delta: δ of the claim.
+
+    Privacy: private.
+    """
 
     def __init__(self, gaussian: bool, delta: float) -> None:
         self._gaussian, self._delta = gaussian, delta
@@ -94,7 +101,7 @@ class _Test:
         self._heard = 0
 
     def hear(self, ratios: Floats) -> None:
-        """Log-likelihood ratios of releases of the first and of the second world, shape (2, tests, n)."""
+        """Add log-likelihood ratios of releases of either world, shape (2, tests, n)."""
         if self._thresholds is None:
             self._thresholds = np.array([self._best(*pair) for pair in zip(*ratios, strict=True)])
             self._errors = np.zeros((2, len(self._thresholds)), np.int64)

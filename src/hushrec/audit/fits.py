@@ -18,7 +18,7 @@ from hushrec.privacy.accounting.budget import Budget
 REPLAYED = 4
 """Random pairs that are replayed, in addition to the extreme ones."""
 
-__all__ = ["REPLAYED", "audit"]
+__all__ = ["REPLAYED", "audit", "replayed_pairs"]
 
 
 def audit(
@@ -53,8 +53,7 @@ def audit(
     Privacy: public; no private rating is read.
     """
     world, kind = World.of(domain), (budget.unit, budget.adjacency)
-    planned, rng = plan(config, world.domain, budget), choices(seed)
-    replayed = [*world.pairs(*kind).values(), *(world.at_random(*kind, rng) for _ in range(REPLAYED))]
+    planned, replayed = plan(config, world.domain, budget), replayed_pairs(world, budget, seed)
     total = len(world.pairs(*kind)) + RANDOM + ROUNDS + len(replayed) + 1
     done = itertools.count(1)
 
@@ -75,6 +74,15 @@ def audit(
         findings.append(_listened(listen(planned, found.gaps, runs=runs, seed=seed), planned.epsilon))
     progress(total, total)
     return Audit(f"{planned.model}, {budget}", planned.epsilon, tuple(findings))
+
+
+def replayed_pairs(world: World, budget: Budget, seed: int = 0) -> list[Pair]:
+    """The neighbours that are replayed: all extreme pairs, and a few random ones.
+
+    Privacy: public, made up.
+    """
+    kind, rng = (budget.unit, budget.adjacency), choices(seed)
+    return [*world.pairs(*kind).values(), *(world.at_random(*kind, rng) for _ in range(REPLAYED))]
 
 
 def _searched(found: Found) -> Finding:

@@ -15,7 +15,7 @@ from hushrec.errors import ConfigError
 People = Mapping[str, Mapping[int, int]]
 """User to item index to rating, in steps of the scale above its low end."""
 Pair = tuple[People, People]
-ITEMS, CAP = 12, 5
+ITEMS, CAP = 16, 5
 _NAMED = "light", "usual", "other", "heavy", "extreme", "new"
 _SILENT = tuple(f"user {k}" for k in range(6))
 USERS = len(_NAMED) + len(_SILENT)
@@ -96,7 +96,7 @@ class World:
             }
         if (unit, adjacency) == ("rating", "replace"):
             return {
-                "a rating": (everybody, _turned(everybody, "usual", top)),
+                "a rating": (everybody, rated(everybody, "usual", 1 % self.domain.n_items, 0)),
                 "a user's only rating": (everybody, _turned(everybody, "light", top)),
                 "a heavy user's": (everybody, _turned(everybody, "heavy", top)),
                 "an only user's": (alone, _turned(alone, "heavy", top)),
