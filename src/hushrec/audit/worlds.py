@@ -97,6 +97,7 @@ class World:
         if (unit, adjacency) == ("rating", "replace"):
             return {
                 "a rating": (everybody, rated(everybody, "usual", 1 % self.domain.n_items, 0)),
+                "a rating in the middle": (everybody, _turned(everybody, "usual", top)),
                 "a user's only rating": (everybody, _turned(everybody, "light", top)),
                 "a heavy user's": (everybody, _turned(everybody, "heavy", top)),
                 "an only user's": (alone, _turned(alone, "heavy", top)),
