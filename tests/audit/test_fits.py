@@ -68,7 +68,7 @@ def test_settings_and_domain_are_those_of_the_user():
     domain = hr.Domain(range(6), scale=(0, 10, 1), max_users=10**5, cap=2)
     found = audit(
         hr.CovarianceSVD(rank=2),
-        hr.Budget(**{**BUDGET.model_dump(), "epsilon": 0.5}),
+        BUDGET.model_copy(update={"epsilon": 0.5, "delta": 1e-7}),
         domain=domain,
         runs=1000,
     )

@@ -28,7 +28,7 @@ def audit(
 ) -> None:
     """Attack a model's fits on made-up ratings. Exits with 1 if a claim does not hold."""
     from hushrec.audit.fits import audit
-    from hushrec.audit.report import COLUMNS
+    from hushrec.audit.findings import COLUMNS
     from hushrec.data.domain import Domain
     from hushrec.figures import above
     from hushrec.privacy.accounting.budget import Budget

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from hushrec.audit.report import COLUMNS, Audit, Finding
+from hushrec.audit.findings import COLUMNS, Audit, Finding
 
 FINDING = Finding("search, 9 pairs", "0.9 Δ", "≤ 1 Δ", True, "exact", "Δ 10 % too small")
 
