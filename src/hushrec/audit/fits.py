@@ -4,9 +4,9 @@ import itertools
 from collections.abc import Callable, Sequence
 
 from hushrec.audit.canary import MISTAKEN, RUNS, Heard, listen
+from hushrec.audit.findings import Audit, Finding
 from hushrec.audit.recorder import Leak
 from hushrec.audit.replay import compare, record
-from hushrec.audit.findings import Audit, Finding
 from hushrec.audit.search import RANDOM, ROUNDS, Found, search
 from hushrec.audit.worlds import Pair, World, choices
 from hushrec.curator.fit import plan

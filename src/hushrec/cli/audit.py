@@ -27,8 +27,8 @@ def audit(
     settings: options.Settings = None,
 ) -> None:
     """Attack a model's fits on made-up ratings. Exits with 1 if a claim does not hold."""
-    from hushrec.audit.fits import audit
     from hushrec.audit.findings import COLUMNS
+    from hushrec.audit.fits import audit
     from hushrec.data.domain import Domain
     from hushrec.figures import above
     from hushrec.privacy.accounting.budget import Budget
