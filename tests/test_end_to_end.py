@@ -63,9 +63,9 @@ def test_from_a_file_to_another_device(csv, domain, path, tmp_path, model, capfd
     # What was planned is what was booked is what is stated.
     ledger = hr.Ledger.open(path)
     booked = [(e.measurement, e.sensitivity, e.sigma, e.state) for e in ledger.entries()]
-    assert booked == [(e.name, e.sensitivity, e.sigma, "published") for e in planned.events]
+    assert booked == [(e.name, e.sensitivity, e.noise, "published") for e in planned.events]
     stated = [(m.name, m.sensitivity, m.noise) for m in release.statement.measurements]
-    assert stated == [(e.name, e.sensitivity, e.sigma) for e in planned.events]
+    assert stated == [(e.name, e.sensitivity, e.noise) for e in planned.events]
     assert release.statement.private
     assert 1.999 < release.statement.epsilon == planned.epsilon == ledger.spent.epsilon(1e-6) <= 2
 

@@ -95,7 +95,7 @@ def test_a_statement_rounds_up_what_may_be_lost_and_down_what_protects():
 def test_a_plan_and_a_budget_round_so_too():
     budget = Budget(epsilon=HIGH, delta=1.0000004e-6, unit="user", adjacency="add-remove")
     assert str(budget) == "ε = 1.00001 at δ = 1.00001e-06 per user, add-remove"
-    event = Gaussian("sums", sensitivity=2.0000004, sigma=LOW * 10, step=0.25, size=4)
+    event = Gaussian("sums", sensitivity=2.0000004, noise=LOW * 10, step=0.25, size=4)
     parts = "toy", {}, "0" * 64, 1000
     plan = Plan(
         *parts, Budget(**budget.model_dump() | {"epsilon": 8}), "corrected", (Measurement(event, 1.0),)

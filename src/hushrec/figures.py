@@ -12,16 +12,6 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 _EXPONENTIAL = Context(prec=40, Emin=-999_999, Emax=999_999)
 """Digits of e^ε before rounding; the error of this precision is far below the last printed digit."""
-SYMBOLS = {
-    "gaussian": ("σ", "ρ"),
-    "subsampled gaussian": ("σ", "ρ"),
-    "laplace": ("b", "ε"),
-    "spherical": ("s", "ε"),
-    "posterior sample": ("T", "ε"),
-    "randomized response": ("flip", "ε"),
-    "item substitution": ("swap", "ε"),
-}
-"""Symbols of a mechanism's noise parameter and of its cost."""
 
 
 def above(figure: float | None, digits: int = 6) -> str:
@@ -66,10 +56,10 @@ def odds(epsilon: float, digits: int = 3) -> str:
 
 
 def noise_and_cost(
-    mechanism: str, noise: float, cost: float, rate: float = 1.0, digits: int = 6
+    symbols: tuple[str, str], noise: float, cost: float, rate: float = 1.0, digits: int = 6
 ) -> tuple[str, str]:
     """A measurement's noise, with the chance of each person to take part, and its cost, in their symbols."""
-    width, kind = SYMBOLS[mechanism]
+    width, kind = symbols
     part = f", q = {above(rate, 4)}" if rate < 1 else ""
     return f"{width} = {below(noise, digits)}{part}", f"{kind} = {above(cost, digits)}"
 

@@ -13,7 +13,7 @@ def test_plan_prints_what_the_library_plans(here, hushrec, budget):
     for measurement in plan.measurements:
         event = measurement.event
         line = next(line for line in shown.splitlines() if line.startswith(event.name))
-        assert f"σ = {below(event.sigma, 4)}" in line
+        assert f"σ = {below(event.noise, 4)}" in line
         assert above(event.sensitivity, 4) in line
         assert f"{measurement.share:.3f}" in line
         assert re.search(r"ρ = \d", line)

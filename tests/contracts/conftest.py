@@ -182,7 +182,7 @@ def within(here, there, event):
         (one, scales), (two, others) = here, there
         moved = (np.linalg.norm(one - two, axis=1) / np.minimum(scales, others)).sum()
         leaked = one.shape[1] * np.abs(np.log(scales / others)).sum()
-        return event.sensitivity == math.inf or moved + leaked <= event.sensitivity / event.scale * (1 + 1e-5)
+        return event.sensitivity == math.inf or moved + leaked <= event.sensitivity / event.noise * (1 + 1e-5)
     steps = [abs(int(d)) for d in (here - there).ravel()]
     step, bound = Fraction(event.step), Fraction(event.sensitivity)
     if event.norm == "l1":

@@ -96,7 +96,7 @@ def booked(plan):
     of = ("sensitivity", "noise", "step", "rate", "loss", "symbols", "exponent", "cells", "per_slot", "size")
     rows = [
         [m.event.mechanism, m.event.norm, m.share, plan.cost(m.event)]
-        + [getattr(m.event, name, None) for name in of]
+        + [getattr(m.event, name, None) if (name, m.event.rate) != ("rate", 1) else None for name in of]
         for m in plan.measurements
     ]
     promised = [(level.asked, level.promised, level.weight) for level in plan.promises]

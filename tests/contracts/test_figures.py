@@ -89,21 +89,21 @@ def test_theorem_3_turns_false_at_the_stated_epsilon():
     ("norm", "stated"), [("l2", ("1.22", "1.65", "1.04", "3.83")), ("l1", ("5.75", "9.67", "1.60", "11"))]
 )
 def test_theorems_5_and_6(norm, stated):
-    def sums(published):
+    def sums(limit):
         form = CovarianceSums(
             of(1000),
             "rating",
             "add-remove",
             norm,
-            published,
             clip=1.0,
+            limit=limit,
             strength=20,
             contribution_cap=1,
             offset=0,
         )
         return [query.sensitivity for query in form.queries()]
 
-    (covariance, weights), (unclamped, _) = sums(False), sums(True)
+    (covariance, weights), (unclamped, _) = sums(2.0), sums(4.0)
     printed = sensitivity.published_matrix(1.0, 4.0, norm)
     assert [float(figure) for figure in stated] == pytest.approx(
         [covariance, unclamped, weights, printed], abs=0.0051
@@ -229,7 +229,7 @@ def test_errata_of_private_matrix_factorisation():
     published = PrivateALS(analysis="published")
     planned = published.plan(LISTED, budget(1.0, "rating", "replace"))
     people = next(m for m in planned.measurements if m.event.name == "users, round 1")
-    worth = people.event.sensitivity / people.event.scale / people.share
+    worth = people.event.sensitivity / people.event.noise / people.share
     assert f"**{worth:.2f} times** its charge" in errata
     assert f"worth {planned.epsilon:.4f} times the claim" in errata
     assert f"**{7 * math.log(2):.2f}**" in errata

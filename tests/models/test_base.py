@@ -13,7 +13,7 @@ from hushrec.curator.fit import fit
 from hushrec.curator.statements import describe
 from hushrec.errors import BudgetUnsupported
 from hushrec.models.global_effects import GlobalEffects
-from hushrec.privacy.accounting.events import Gaussian, PosteriorSample, SubsampledGaussian, drawn_rate
+from hushrec.privacy.accounting.events import PosteriorSample, drawn_rate
 from hushrec.release.artefact import Release
 from hushrec.release.statement import Promised, Statement, placeholder_statement
 from hushrec.statistics.query import Query
@@ -68,11 +68,11 @@ def small():
 
 def test_samples_of_people_are_planned_on_the_whole_budget(small) -> None:
     planned = hr.plan(Rounds(), small.domain, BUDGET)
-    kinds = {event.name: type(event) for event in planned.events}
-    assert [kinds[f"round {i}"] for i in range(5)] == [SubsampledGaussian] * 5
-    assert kinds["item sums"] is Gaussian if "item sums" in kinds else True
+    kinds = {event.name: event.mechanism for event in planned.events}
+    assert [kinds[f"round {i}"] for i in range(5)] == ["subsampled gaussian"] * 5
+    assert kinds.get("item sums", "gaussian") == "gaussian"
     assert 0 <= 4.0 - planned.epsilon < 1e-8
-    assert {e.rate for e in planned.events if isinstance(e, SubsampledGaussian)} == {drawn_rate(0.1)}
+    assert {e.rate for e in planned.events if e.rate < 1} == {drawn_rate(0.1)}
 
 
 def test_where_everybody_takes_part_the_plan_is_the_exact_one_to_the_bit(small) -> None:
@@ -113,7 +113,7 @@ def test_a_posterior_sample_gets_its_part_of_epsilon_and_sums_the_rest(small, no
     planned = hr.plan(config, small.domain, BUDGET)
     (sample,) = (event for event in planned.events if isinstance(event, PosteriorSample))
     share = config.split(small.domain, BUDGET)["item factors"]
-    assert sample.sensitivity / sample.temperature == pytest.approx(4.0 * share)
+    assert sample.sensitivity / sample.noise == pytest.approx(4.0 * share)
     assert 0 <= 4.0 - planned.epsilon < 1e-8
     assert [e.name for e in planned.events] == [q.name for q, _ in config.queries(small.domain, BUDGET)]
 
@@ -123,7 +123,7 @@ def test_a_published_posterior_sample_states_the_claim_beside_the_truth(small) -
     planned = hr.plan(config, small.domain, BUDGET)
     (sample,) = (event for event in planned.events if isinstance(event, PosteriorSample))
     share = config.split(small.domain, BUDGET)["item factors"]
-    assert sample.temperature == pytest.approx(24.0 / (4.0 * share))
+    assert sample.noise == pytest.approx(24.0 / (4.0 * share))
     assert (sample.sensitivity, planned.claimed_epsilon) == (6.0, 4.0)
     assert planned.cost(sample) == pytest.approx(share)  # a quarter of its part, which is what it is worth
 

@@ -42,7 +42,7 @@ def test_every_round_is_one_measurement_and_all_cost_the_budget(world, budget):
     assert {m.event.rate for m in sampled.measurements[4:]} == {int(0.3 * 2**32) / 2**32}, "drawn exactly"
     assert sampled.epsilon == pytest.approx(4, rel=1e-6)
     assert sampled.epsilon <= 4
-    assert sampled.measurements[4].event.sigma < planned.measurements[4].event.sigma
+    assert sampled.measurements[4].event.noise < planned.measurements[4].event.noise
 
 
 def test_a_sample_of_people_learns_too(rmse, budget):

@@ -7,7 +7,7 @@ import pytest
 from hushrec.privacy.accounting.accountant import Spent, price, spent_of
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import Part, gaussians
-from hushrec.privacy.accounting.events import Event, Gaussian, Laplace, SubsampledGaussian, drawn_rate
+from hushrec.privacy.accounting.events import Event, Gaussian, Laplace, drawn_rate
 from hushrec.privacy.accounting.renyi import ORDERS
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -25,7 +25,7 @@ CASES = [  # z, q, rounds
 
 
 def rounds(z: float, rate: float, count: int) -> Spent:
-    return price(SubsampledGaussian("a", 1.0, z, z, 1, drawn_rate(rate))) * count
+    return price(Gaussian("a", 1.0, z, z, 1, drawn_rate(rate))) * count
 
 
 @functools.cache
@@ -99,7 +99,7 @@ def test_a_plan_of_samples_sums_and_laplace_noise_is_a_bound_on_googles() -> Non
         ratio = event.noise / event.sensitivity
         kind = google.LaplaceDpEvent if isinstance(event, Laplace) else google.GaussianDpEvent
         noise = kind(ratio)
-        if isinstance(event, SubsampledGaussian):
+        if event.rate < 1:
             noise = google.PoissonSampledDpEvent(event.rate, noise)
         accountant.compose(noise)
     ours, theirs = spent_of(events).epsilon(DELTA), float(accountant.get_epsilon(DELTA))

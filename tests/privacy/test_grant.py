@@ -32,11 +32,11 @@ def test_a_release_is_the_sum_plus_the_booked_noise(make_plan: MakePlan, make_bo
     before = bounded.values.copy()
     noisy = grant_for(plan).release(bounded)
     assert noisy.event == plan.events[0]
-    assert (noisy.sigma, noisy.step) == (plan.events[0].sigma, 2**-8)
+    assert (noisy.sigma, noisy.step) == (plan.events[0].noise, 2**-8)
     np.testing.assert_array_equal(bounded.values, before)
     noise = noisy.values - before * 2**-8
     assert not np.any(noise / 2**-8 % 1)  # on the grid
-    assert is_gaussian_noise_of(plan.events[0].sigma, noise)
+    assert is_gaussian_noise_of(plan.events[0].noise, noise)
 
 
 def is_gaussian_noise_of(sigma: float, noise: np.ndarray) -> bool:
@@ -51,7 +51,7 @@ def test_noise_narrower_than_booked_is_found(
     plan, bounded = make_plan(size=40_000), make_bounded(size=40_000)
     monkeypatch.setattr(grant_module.fixed_point, "float_above", lambda width: 0.97 * float(width))
     noise = grant_for(plan).release(bounded).values - bounded.values * 2**-8
-    assert not is_gaussian_noise_of(plan.events[0].sigma, noise)
+    assert not is_gaussian_noise_of(plan.events[0].noise, noise)
 
 
 @pytest.mark.parametrize("step", [0.1, 1 / 3, 2**-8, 0.7])
@@ -65,7 +65,7 @@ def test_the_sampler_is_never_asked_for_less_than_was_booked(
     event = dataclasses.replace(make_plan().events[0], step=step)
     plan = dataclasses.replace(make_plan(), measurements=(Measurement(event, 1.0),))
     grant_for(plan).release(Bounded("sums", np.zeros(4, dtype=np.int64), 2.0, "l2", step))
-    assert Fraction(asked[0]) * Fraction(step) >= Fraction(event.sigma)
+    assert Fraction(asked[0]) * Fraction(step) >= Fraction(event.noise)
 
 
 def test_laplace_noise_is_drawn_where_it_was_booked(make_plan: MakePlan, make_bounded: MakeBounded) -> None:
@@ -148,7 +148,7 @@ def test_what_was_not_booked_is_refused_and_spends_nothing(
 def test_a_smaller_sensitivity_may_use_a_larger_booking(
     make_plan: MakePlan, make_bounded: MakeBounded
 ) -> None:
-    assert grant_for(make_plan()).release(make_bounded(sensitivity=1.5)).sigma == make_plan().events[0].sigma
+    assert grant_for(make_plan()).release(make_bounded(sensitivity=1.5)).sigma == make_plan().events[0].noise
 
 
 def test_a_closed_grant_releases_nothing(make_plan: MakePlan, make_bounded: MakeBounded) -> None:

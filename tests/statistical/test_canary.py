@@ -26,6 +26,7 @@ from hushrec.privacy.accounting.accountant import gaussian_epsilon
 from hushrec.privacy.grant import SEAL, Grant
 from hushrec.statistics.covariance_sums import CovarianceSums
 from hushrec.statistics.item_sums import EffectSums
+from hushrec.statistics.population import Population
 
 MISTAKEN = 2.5e-7
 ITEMS = 8
@@ -102,7 +103,7 @@ class Attack:
     def _knowing(self, measure):
         def measured(sums, data, *released):
             # The released values that the sums are centred on are known to everybody.
-            worlds = [measure(sums, world, *released) for world in (WITHOUT, WITH)]
+            worlds = [measure(sums, Population(world), *released) for world in (WITHOUT, WITH)]
             for (query, absent), (_, present) in zip(*worlds, strict=True):
                 self._worlds[query.name] = absent.ravel() * query.step, present.ravel() * query.step
             return measure(sums, data, *released)
@@ -181,7 +182,8 @@ def test_the_canary_is_as_far_from_the_others_as_the_claim_allows():
         sums = model.effects.sums(DOMAIN, BUDGET, "l2", published=False)
         found = 0.0
         events = {event.name: event for event in model.plan(DOMAIN, BUDGET).events}
-        for (query, absent), (_, present) in zip(sums.measure(WITHOUT), sums.measure(WITH), strict=True):
+        both = [sums.measure(Population(world)) for world in (WITHOUT, WITH)]
+        for (query, absent), (_, present) in zip(*both, strict=True):
             sigma = events[query.name].sigma
             found += float((((present - absent) * query.step / sigma) ** 2).sum())
         assert least * claimed(model) < epsilon_of(math.sqrt(found), BUDGET.delta) <= claimed(model)

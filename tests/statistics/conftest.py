@@ -10,6 +10,7 @@ import pytest
 
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
+from hushrec.statistics.population import Population
 
 
 def domain_of(n_items, n_users, scale=(1, 5, 1)):
@@ -31,6 +32,10 @@ def ratings_of(domain, rows):
         np.array([i for row in kept for i, _ in row], dtype=np.int32),
         np.array([s for row in kept for _, s in row], dtype=np.uint8),
     )
+
+
+def people_of(domain, rows):
+    return Population(ratings_of(domain, rows))
 
 
 def some_steps(domain):
@@ -84,7 +89,7 @@ def every_row(domain):
 def exhaustive(domain, adjacency, measure):
     """Largest distance/Δ by measurement, over all rows of three items and all their neighbours."""
     steps, worst, queries = some_steps(domain), {}, {}
-    made = {row: list(measure(ratings)) for row, ratings in every_row(domain).items()}
+    made = {row: list(measure(Population(ratings))) for row, ratings in every_row(domain).items()}
     for row, here in made.items():
         for query, _ in here:
             assert queries.setdefault(query.name, query) == query, "Δ depends on the ratings"
@@ -98,6 +103,7 @@ class Search:
     """What the tests of this folder share."""
 
     domain, ratings = staticmethod(domain_of), staticmethod(ratings_of)
+    people = staticmethod(people_of)
     exceeds, exhaustive = staticmethod(exceeds), staticmethod(exhaustive)
 
 

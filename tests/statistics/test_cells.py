@@ -34,9 +34,9 @@ class Door:
         return NoisyMatrix(bounded.name, bounded.shape, indptr, none, none, 1.0, bounded.step, None)
 
 
-def of_cells(cells, effects, ratings):
+def of_cells(cells, effects, people):
     door, query = Door(), cells.query()
-    entries = cells.residuals.entries(ratings, effects, np.linspace(-0.4, 0.4, cells.domain.n_users))
+    entries = cells.residuals.entries(people, effects, np.linspace(-0.4, 0.4, cells.domain.n_users))
     cells.release(door, entries)
     bounded, values = door.came
     assert (bounded.name, bounded.sensitivity, bounded.norm) == (query.name, query.sensitivity, query.norm)
@@ -62,12 +62,12 @@ def test_an_understated_clip_of_cells_is_found(search, monkeypatch):
     cells = Cells(search.domain(3, 3), "add-remove", 1.0, 0.5, 1.0)
     honest = cells.query()
     monkeypatch.setattr(Cells, "query", lambda self: dataclasses.replace(honest, sensitivity=0.9))
-    narrow = search.exhaustive(cells.domain, "add-remove", lambda r: ((q, v) for q, v in of_bare(cells, r)))
+    narrow = search.exhaustive(cells.domain, "add-remove", lambda p: of_bare(cells, p))
     assert max(narrow.values()) > 1
 
 
-def of_bare(cells, ratings):
-    entries = cells.residuals.entries(ratings, np.full(3, 3.0), np.zeros(3))
+def of_bare(cells, people):
+    entries = cells.residuals.entries(people, np.full(3, 3.0), np.zeros(3))
     dense = np.zeros((3, 3), dtype=np.int64)
     dense[np.repeat(np.arange(3), np.diff(entries.indptr)), entries.columns] = entries.values
     yield cells.query(), dense

@@ -9,18 +9,27 @@ from hushrec.data.load import load
 from hushrec.data.synthetic import netflix_like
 from hushrec.statistics.covariance_sums import CovarianceSums
 from hushrec.statistics.item_sums import EffectSums
+from hushrec.statistics.population import Population
 
 
 def all_sums(ratings, unit, threads=1, shift=0.0):
     domain = ratings.domain
     effects = EffectSums(
-        domain, unit, "add-remove", "l2", False, clip=1.25, contribution_cap=10.0, strength=2
+        domain,
+        unit,
+        "add-remove",
+        "l2",
+        clip=1.25,
+        contribution_cap=10.0,
+        strength=2,
+        origin=3.0,
     )
     covariance = CovarianceSums(
-        domain, unit, "add-remove", "l2", False, 0.65, 300, contribution_cap=20.0, offset=5.0, threads=threads
+        domain, unit, "add-remove", "l2", 2.0, 0.65, 300, contribution_cap=20.0, offset=5.0, threads=threads
     )
     released = np.linspace(2, 4.5, domain.n_items) + shift, 0.05
-    found = [*effects.measure(ratings), *covariance.measure(ratings, *released)]
+    people = Population(ratings)
+    found = [*effects.measure(people), *covariance.measure(people, *released)]
     return {query.name: values for query, values in found}
 
 

@@ -7,14 +7,15 @@ import pytest
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.statistics.covariance_sums import CovarianceSums
+from hushrec.statistics.population import Population
 
 DECLARED = 1 << 14  # as many as bring the finest weights to their limit under either norm
 
 
 @pytest.mark.parametrize("norm", ["l2", "l1"])
 @pytest.mark.parametrize("unit", ["user", "rating"])
-@pytest.mark.parametrize("published", [False, True])
-def test_a_covariance_has_room_for_forty_times_the_declared_users(norm, unit, published):
+@pytest.mark.parametrize("limit", [2.0, 4.0])
+def test_a_covariance_has_room_for_forty_times_the_declared_users(norm, unit, limit):
     domain = Domain(["a", "b"], scale=(1, 5, 1), max_users=DECLARED, cap=10)
     people = 40 * DECLARED
     # One rating each, at full weight, of the item that everybody rated, as far from its effect as may be.
@@ -30,13 +31,13 @@ def test_a_covariance_has_room_for_forty_times_the_declared_users(norm, unit, pu
         unit=unit,
         adjacency="add-remove",
         norm=norm,
-        published=published,
         clip=1.0,
+        limit=limit,
         strength=50,
         contribution_cap=1.0,
         offset=0.0,
     )
-    found = {query.name: values for query, values in sums.measure(ratings, np.ones(2), 0.0)}
+    found = {query.name: values for query, values in sums.measure(Population(ratings), np.ones(2), 0.0)}
     head = people * int(sums.weights.steps[1])
     assert found["co-rating weights"].tolist() == [head, 0, 0]
     assert (sums.entries(ratings, np.ones(2), 0.0) == sums.bound).all()
@@ -54,16 +55,20 @@ def test_where_one_run_ends_changes_no_bit(monkeypatch):
         np.concatenate([np.sort(rng.permutation(6)[:count]) for count in counts]).astype(np.int32),
         rng.integers(0, 5, counts.sum()).astype(np.uint8),
     )
-    sums = CovarianceSums(domain, "rating", "add-remove", "l1", False, 0.65, 20, 1.0, 0.0)
-    (_, whole), (_, weights) = sums.measure(ratings, np.full(6, 3.3), 0.1)
+    sums = CovarianceSums(domain, "rating", "add-remove", "l1", 2.0, 0.65, 20, 1.0, 0.0)
+    people = Population(ratings)
+    (_, whole), (_, weights) = sums.measure(people, np.full(6, 3.3), 0.1)
     for bits in (47, 48, 50):  # 32 people a run, or fewer
         monkeypatch.setattr("hushrec.statistics.covariance_sums._KERNEL_BITS", bits)
         runs = []
-        run = CovarianceSums._run
-        monkeypatch.setattr(CovarianceSums, "_run", lambda *a, f=run, r=runs: r.append(a[-2:]) or f(*a))
-        (_, parts), (_, again) = sums.measure(ratings, np.full(6, 3.3), 0.1)
-        monkeypatch.setattr(CovarianceSums, "_run", run)
-        assert len(runs) > 1
-        assert [runs[0][0], runs[-1][1]] == [0, 60]
+        run = CovarianceSums._add_gram
+        monkeypatch.setattr(
+            CovarianceSums, "_add_gram", lambda *a, f=run, r=runs: r.append((a[2].n_users, a[3])) or f(*a)
+        )
+        (_, parts), (_, again) = sums.measure(people, np.full(6, 3.3), 0.1)
+        monkeypatch.setattr(CovarianceSums, "_add_gram", run)
+        sizes = [size for size, entries in runs if entries is not None]
+        assert len(sizes) > 1
+        assert sum(sizes) == 60
         assert (parts == whole).all()
         assert (again == weights).all()

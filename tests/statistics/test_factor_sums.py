@@ -26,9 +26,9 @@ def test_people_contribute_independently(search):
     sums = FactorSums(domain, "add-remove", 2, 1, 0.9, 1.0)
     people, items = on_sphere(3, 2, 1.0, 5), on_sphere(3, 2, 1.0, 6)
     rows = [(0, 4, None), (3, 3, 1), (None, 2, 4)]
-    together = of_factors(sums, people, items, search.ratings(domain, rows))
+    together = of_factors(sums, people, items, search.people(domain, rows))
     alone = [
-        of_factors(sums, people, items, search.ratings(domain, [r if k == j else (None,) * 3 for j, r in e]))
+        of_factors(sums, people, items, search.people(domain, [r if k == j else (None,) * 3 for j, r in e]))
         for k, e in enumerate([list(enumerate(rows))] * 3)
     ]
     for place, (_, values) in enumerate(together):
@@ -40,13 +40,13 @@ def on_sphere(n, rank, radius, seed):
     return radius * rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-def of_factors(sums, people, items, ratings, grid_values=None):
+def of_factors(sums, p, q, people, grid_values=None):
     middle = np.full(sums.domain.n_items, sums.domain.scale.mid) if grid_values is None else grid_values[0]
     fold_in = np.zeros(sums.domain.n_users) if grid_values is None else grid_values[1]
-    entries = sums.residuals.entries(ratings, middle, fold_in)
+    rows = sums.residuals.rows(people, middle, fold_in)
     return [
-        (sums.query("users", 1), sums.users(entries, people, items)),
-        (sums.query("items", 1), sums.items(entries, people, items)),
+        (sums.query("users", 1), sums.users(rows, p, q)),
+        (sums.query("items", 1), sums.items(rows, p, q)),
     ]
 
 
@@ -102,9 +102,9 @@ def test_no_released_values_and_no_settings_break_the_bound(
     rows[rng.random(rows.shape) < 0.4] = None
     who, what = rng.integers(n_users), rng.integers(n_items)
     rows[who, what] = None if adjacency == "add-remove" else 0
-    here = of_factors(sums, people, items, search.ratings(domain, rows), grid_values)
+    here = of_factors(sums, people, items, search.people(domain, rows), grid_values)
     rows[who, what] = int(rng.integers(adjacency == "replace", top + 1))
-    there = of_factors(sums, people, items, search.ratings(domain, rows), grid_values)
+    there = of_factors(sums, people, items, search.people(domain, rows), grid_values)
     for (query, one), (_, two) in zip(here, there, strict=True):
         assert search.exceeds(query, one, two) <= 1
         touched = np.abs(one - two).any(axis=1)
@@ -115,12 +115,12 @@ def climbed(search, sums, rng, rounds=150):
     """Hill climbing over both factors and the rating that is new: the largest distance/Δ found."""
     domain, best = sums.domain, {"users": 0.0, "items": 0.0}
     people, items = (sums.in_ball(rng.standard_normal((n, sums.rank))) for n in (2, 5))
-    blank = search.ratings(domain, [(None,) * 5] * 2)
+    blank = search.people(domain, [(None,) * 5] * 2)
     for _ in range(rounds):
         trial = [sums.in_ball(side + 0.5 * rng.standard_normal(side.shape)) for side in (people, items)]
         row = [None, None, int(rng.integers(5)), None, None]
         before = of_factors(sums, *trial, blank)
-        after = of_factors(sums, *trial, search.ratings(domain, [(None,) * 5, row]))
+        after = of_factors(sums, *trial, search.people(domain, [(None,) * 5, row]))
         found = {
             q.name[:5]: search.exceeds(q, one, two) for (q, one), (_, two) in zip(before, after, strict=True)
         }
@@ -148,8 +148,8 @@ def test_an_understated_sensitivity_is_found(search):
     for adjacency in ADJACENCIES:
         sums = FactorSums(search.domain(3, 3), adjacency, 2, 1, 0.8, 0.42)
 
-        def understated(sums, people, items, ratings):
-            for query, values in of_factors(sums, people, items, ratings):
+        def understated(*arguments):
+            for query, values in of_factors(*arguments):
                 yield dataclasses.replace(query, sensitivity=0.97 * query.sensitivity), values
 
         assert worst_of_factors(search, sums) <= 1 < worst_of_factors(search, sums, understated)
@@ -182,8 +182,9 @@ def test_errors_taken_at_factors_that_are_not_released_are_found(search):
     """Had the others' vectors been fitted to the data first, one rating would move more rows than one."""
     sums = FactorSums(search.domain(3, 3), "add-remove", 2, 1, 0.8, 1.0)
 
-    def fitted(sums, people, items, ratings):
-        moved = np.bincount(ratings.items, minlength=3)[:, None] * 0.3 * items
-        return of_factors(sums, people, sums.in_ball(items - moved), ratings)
+    def fitted(sums, p, q, people):
+        (ratings,) = people.in_full.blocks()
+        moved = np.bincount(ratings.items, minlength=3)[:, None] * 0.3 * q
+        return of_factors(sums, p, sums.in_ball(q - moved), people)
 
     assert worst_of_factors(search, sums, fitted) > 1

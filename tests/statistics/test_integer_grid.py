@@ -17,12 +17,19 @@ def moved_vectors(search, norm, contribution_cap):
     """What somebody who rates low gives to item sums: a term below zero is rounded away from it."""
     domain = search.domain(5, 1)
     sums = EffectSums(
-        domain, "user", "add-remove", norm, False, clip=0.3, contribution_cap=contribution_cap, strength=2
+        domain,
+        "user",
+        "add-remove",
+        norm,
+        clip=0.3,
+        contribution_cap=contribution_cap,
+        strength=2,
+        origin=3.0,
     )
     rows = [(*low, *[None] * (5 - len(low))) for c in range(5) for low in [(0,) * (c + 1), (*[0] * c, 4)]]
     worst = 0.0
     for row in rows:
-        for query, given in sums.measure(search.ratings(domain, [row])):
+        for query, given in sums.measure(search.people(domain, [row])):
             if query.name == "item sums":
                 worst = max(worst, search.exceeds(query, given, np.zeros_like(given)))
     return worst
@@ -31,15 +38,15 @@ def moved_vectors(search, norm, contribution_cap):
 def moved_matrices(search, unit, adjacency, norm):
     """What a neighbour moves of a sum of others that lies anywhere between two steps of its grid."""
     n, company = (2, 1) if unit == "user" else (1, 2)
-    chosen = {"clip": 0.3, "strength": 1, "contribution_cap": 1.7, "offset": 5.0, "threads": 1}
-    sums = CovarianceSums(search.domain(n, 1 + company), unit, adjacency, norm, False, **chosen)
+    chosen = {"clip": 0.3, "limit": 2.0, "strength": 1, "contribution_cap": 1.7, "offset": 5.0, "threads": 1}
+    sums = CovarianceSums(search.domain(n, 1 + company), unit, adjacency, norm, **chosen)
     nobody, worst = (None,) * n, 0.0
     rows = [*itertools.product([None, 0, 2, 4], repeat=n)]
     for others in itertools.product(rows, repeat=company):
         made = {}
         for row in rows:
-            ratings = search.ratings(sums.domain, [row, *others])
-            made[row] = next(sums.measure(ratings, np.array([1.0, 4.3][:n]), 0.0))
+            people = search.people(sums.domain, [row, *others])
+            made[row] = next(sums.measure(people, np.array([1.0, 4.3][:n]), 0.0))
         for one, other in itertools.combinations(rows, 2):
             if (nobody in (one, other)) == (adjacency == "add-remove"):
                 (query, here), (_, there) = made[one], made[other]

@@ -8,10 +8,15 @@ import pytest
 
 from hushrec.models.phases.item_effects import EffectSettings
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.statistics.population import FULL
+from hushrec.statistics.population import FULL, Population
 from support.people import SCALES, person
 
 WEIGHTS = [1, 77, FULL // 3, FULL // 2, FULL - 1, FULL]
+
+
+def weighing(ratings, weight):
+    """The only person in the ratings, with this weight."""
+    return Population(ratings.with_asked(np.array([1.0])), lambda asked: np.full(1, weight))
 
 
 @pytest.mark.parametrize("weight", WEIGHTS)
@@ -31,8 +36,8 @@ def test_weighted_effects_move_by_no_more_than_the_weight_of_delta(search, weigh
     long = [person(rng, 200, n, high=top + 1) for n in (5, 8, 33, 120, 200)]
     worst = 0.0
     for row in [*short, *long, [0, top] * 100, [top] * 200]:
-        ratings = search.ratings(domain, [row, [None] * 200, [None] * 200])
-        for query, given_ in sums.measure(ratings, np.array([weight], dtype=np.int64)):
+        people = weighing(search.ratings(domain, [row, [None] * 200, [None] * 200]), weight)
+        for query, given_ in sums.measure(people):
             may = dataclasses.replace(query, sensitivity=query.sensitivity * weight / FULL)
             worst = max(worst, search.exceeds(may, given_, np.zeros_like(given_)))
     assert worst <= 1
@@ -51,7 +56,7 @@ def test_rounding_of_weighted_sums_away_from_zero_is_found(search, monkeypatch):
     ratings = search.ratings(domain, [[0] * 100 + [14] * 100, [None] * 200, [None] * 200])
     worst = 0.0
     for weight in range(1, 9):
-        measured_ = sums.measure(ratings, np.array([weight]))
+        measured_ = sums.measure(weighing(ratings, weight))
         query, given_ = next((q, v) for q, v in measured_ if q.name == "item sums")
         may = dataclasses.replace(query, sensitivity=query.sensitivity * weight / FULL)
         worst = max(worst, search.exceeds(may, given_, np.zeros_like(given_)))

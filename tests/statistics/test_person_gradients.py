@@ -21,7 +21,7 @@ def gave(search, gradients, row, factors, ridge, effects, rng):
     n = gradients.domain.n_items
     company = [person(rng, n, 5), person(rng, n, 1)]
     here, there = (
-        gradients.measure(search.ratings(gradients.domain, [mine, *company]), effects, factors, ridge)
+        gradients.measure(search.people(gradients.domain, [mine, *company]), effects, factors, ridge)
         for mine in (row, [None] * n)
     )
     return search.exceeds(gradients.query(1), here, there)
@@ -61,7 +61,7 @@ def test_people_at_home_contribute_independently(search, seed):
     silent = [None] * 200
     alone = [[row if k == j else silent for j, row in enumerate(rows)] for k in range(12)]
     together, *each = (
-        gradients.measure(search.ratings(domain, case), effects, factors, 0.3) for case in (rows, *alone)
+        gradients.measure(search.people(domain, case), effects, factors, 0.3) for case in (rows, *alone)
     )
     np.testing.assert_array_equal(together, sum(each))
 

@@ -13,8 +13,8 @@ ADJACENCIES = ["add-remove", "replace"]
 
 @pytest.mark.parametrize("scale", SCALES, ids=str)
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
-@pytest.mark.parametrize("published", [False, True])
-def test_no_neighbours_move_peoples_sums_by_more_than_their_sensitivity(search, scale, adjacency, published):
+@pytest.mark.parametrize("overall", [False, True])
+def test_no_neighbours_move_peoples_sums_by_more_than_their_sensitivity(search, scale, adjacency, overall):
     domain = search.domain(3, 3, scale)
     lo, hi, _ = scale
     largest = {}
@@ -23,7 +23,7 @@ def test_no_neighbours_move_peoples_sums_by_more_than_their_sensitivity(search, 
         ("l2", [hi, hi, lo + 0.3], 1.0),
         ("l1", [lo, lo, hi], 0.11),
     ):
-        sums = PeopleSums(domain, adjacency, norm, published, (hi - lo) * (1.0 if published else part))
+        sums = PeopleSums(domain, adjacency, norm, (hi - lo) * (1.0 if overall else part), overall)
         worst = search.exhaustive(domain, adjacency, partial(sums.measure, item_effects=np.array(effects)))
         assert max(worst.values()) <= 1
         largest = {name: max(largest.get(name, 0), ratio) for name, ratio in worst.items()}
@@ -33,10 +33,10 @@ def test_no_neighbours_move_peoples_sums_by_more_than_their_sensitivity(search, 
 
 def test_a_forgotten_clip_is_found(search):
     domain = search.domain(3, 3)
-    sums = PeopleSums(domain, "add-remove", "l1", False, 2.0)
-    wide = PeopleSums(domain, "add-remove", "l1", False, 4.0)
+    sums = PeopleSums(domain, "add-remove", "l1", 2.0)
+    wide = PeopleSums(domain, "add-remove", "l1", 4.0)
 
-    def careless(ratings):
-        return zip(sums.queries(), (values for _, values in wide.measure(ratings, np.ones(3))), strict=True)
+    def careless(people):
+        return zip(sums.queries(), (values for _, values in wide.measure(people, np.ones(3))), strict=True)
 
     assert search.exhaustive(domain, "add-remove", careless)["user sums"] > 1.9

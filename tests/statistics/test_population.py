@@ -1,6 +1,6 @@
 """People who take part, with their weights: the same sums from memory and from block files."""
 
-from functools import partial
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -37,9 +37,8 @@ def test_sums_over_block_files_are_the_sums_in_memory(crowd, tmp_path):
     found = []
     for source in (crowd, stored):
         people = Population(source, weigh)
-        effects = [values for _, values in people.total(sums.measure)]
-        present = partial(people.sampled, chosen)
-        found.append([*effects, gradients.measure(present, np.full(40, 3.0), factors)])
+        effects = [values for _, values in sums.measure(people)]
+        found.append([*effects, gradients.measure(people.sampled(chosen), np.full(40, 3.0), factors)])
     for here, there in zip(*found, strict=True):
         np.testing.assert_array_equal(here, there)
 
@@ -59,4 +58,16 @@ def test_nobody_at_all_gives_zeros(search):
     budget = Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
     sums = EffectSettings().sums(domain, budget, "l2", published=False, personal=True)
     assert people.n_people == 0
-    assert all(not values.any() for _, values in people.total(sums.measure))
+    assert all(not values.any() for _, values in sums.measure(people))
+
+
+def test_sums_without_weights_are_refused_for_people_who_have_them(crowd):
+    """Or they would count in full, whatever they ask for."""
+    asking, silent = Population(crowd, weigh), Population(replace(crowd, asked=None), weigh)
+    everyone = Population(crowd)
+    for people in (asking, everyone.sampled(np.ones(crowd.n_users, dtype=bool))):
+        with pytest.raises(ValueError, match="takes no weights"):
+            _ = people.in_full
+    for people in (silent, everyone):
+        assert next(people.in_full.blocks()).n_users == crowd.n_users
+        assert (next(people.blocks()).weights == FULL).all()

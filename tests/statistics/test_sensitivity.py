@@ -19,6 +19,7 @@ from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.statistics.covariance_sums import CovarianceSums
 from hushrec.statistics.item_sums import EffectSums
+from hushrec.statistics.population import Population
 
 OTHERS = [(2, 5, 3), (1, None, 4)]
 UNITS = [("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")]
@@ -41,21 +42,24 @@ def domain_of(n, scale=(1, 5, 1), cap=500):
     return Domain(items=range(n), scale=scale, cap=cap, max_users=1000)
 
 
-def effect_sums(domain, unit, adjacency, norm="l2", *, published=False, **settings):
-    settings = {"clip": 1.25, "contribution_cap": 1.0 if published else 2.0, "strength": 2, **settings}
-    return EffectSums(domain, unit, adjacency, norm, published, **settings)
+def effect_sums(domain, unit, adjacency, norm="l2", *, printed=False):
+    ours = {"contribution_cap": 2.0, "strength": 2, "origin": domain.scale.mid}
+    paper = {"contribution_cap": 1.0, "strength": None, "origin": 0.0}
+    chosen = paper if printed else ours
+    return EffectSums(domain, unit, adjacency, norm, clip=1.25, overall=printed, **chosen)
 
 
-def covariance_sums(domain, unit, adjacency, norm="l2", *, published=False, **settings):
-    ours = {"clip": 0.65, "strength": 300, "contribution_cap": 2.0, "offset": 5.0}
-    printed = {"clip": 1.0, "strength": 20, "contribution_cap": 1.0, "offset": 0.0}
-    settings = {**(printed if published else ours), **settings}
-    return CovarianceSums(domain, unit, adjacency, norm, published, threads=1, **settings)
+def covariance_sums(domain, unit, adjacency, norm="l2", *, printed=False, **settings):
+    span = domain.scale.span
+    ours = {"clip": 0.65, "limit": span / 2, "strength": 300, "contribution_cap": 2.0, "offset": 5.0}
+    paper = {"clip": 1.0, "limit": span, "strength": 20, "contribution_cap": 1.0, "offset": 0.0}
+    settings = {**(paper if printed else ours), **settings}
+    return CovarianceSums(domain, unit, adjacency, norm, threads=1, **settings)
 
 
 def measured(sums, rows, *released):
     """Name → (query, values in own units) of what these users' ratings add up to."""
-    found = sums.measure(ratings_of(sums.domain, tuple(rows)), *released)
+    found = sums.measure(Population(ratings_of(sums.domain, tuple(rows))), *released)
     return {query.name: (query, values.ravel() * query.step) for query, values in found}
 
 
@@ -98,9 +102,9 @@ def worst_ratio(sums, releases, values):
 
 @pytest.mark.parametrize(("unit", "adjacency"), UNITS)
 @pytest.mark.parametrize("norm", ["l2", "l1"])
-@pytest.mark.parametrize("published", [False, True])
-def test_no_neighbours_move_item_sums_by_more_than_their_sensitivity(unit, adjacency, norm, published):
-    sums = effect_sums(domain_of(3), unit, adjacency, norm, published=published)
+@pytest.mark.parametrize("printed", [False, True])
+def test_no_neighbours_move_item_sums_by_more_than_their_sensitivity(unit, adjacency, norm, printed):
+    sums = effect_sums(domain_of(3), unit, adjacency, norm, printed=printed)
     worst = worst_ratio(sums, [()], range(1, 6))
     assert max(worst.values()) <= 1
     assert max(worst.values()) > 0.7, "a bound this loose would not have noticed a fault"
@@ -108,8 +112,8 @@ def test_no_neighbours_move_item_sums_by_more_than_their_sensitivity(unit, adjac
 
 @pytest.mark.parametrize(("unit", "adjacency"), UNITS)
 @pytest.mark.parametrize("norm", ["l2", "l1"])
-@pytest.mark.parametrize("published", [False, True])
-def test_no_neighbours_move_a_covariance_by_more_than_its_sensitivity(unit, adjacency, norm, published):
+@pytest.mark.parametrize("printed", [False, True])
+def test_no_neighbours_move_a_covariance_by_more_than_its_sensitivity(unit, adjacency, norm, printed):
     releases = [
         (np.array([3.0, 3.0, 3.0]), 0.0),
         (np.array([1.0, 5.0, 2.7]), 0.3),
@@ -117,7 +121,7 @@ def test_no_neighbours_move_a_covariance_by_more_than_its_sensitivity(unit, adja
     ]
     largest = 0.0
     for strength in (1, 50):
-        sums = covariance_sums(domain_of(3), unit, adjacency, norm, published=published, strength=strength)
+        sums = covariance_sums(domain_of(3), unit, adjacency, norm, printed=printed, strength=strength)
         worst = worst_ratio(sums, releases, range(1, 6))
         assert max(worst.values()) <= 1
         largest = max(largest, *worst.values())
@@ -125,12 +129,12 @@ def test_no_neighbours_move_a_covariance_by_more_than_its_sensitivity(unit, adja
 
 
 @pytest.mark.parametrize("scale", [(0.1, 1, 0.1), (0.1, 5, 0.1), (0, 3.7, 0.1), (1, 4.3, 0.3)])
-@pytest.mark.parametrize("published", [False, True])
-def test_on_a_scale_off_the_grid_sums_move_by_what_is_booked(scale, published):
+@pytest.mark.parametrize("printed", [False, True])
+def test_on_a_scale_off_the_grid_sums_move_by_what_is_booked(scale, printed):
     """The ends of such a scale are rounded to the grid, and may lie a step further apart than its width."""
     lo, hi, _ = scale
     for adjacency, rows in (("replace", [(lo,), (hi,)]), ("add-remove", [(hi,), (None,)])):
-        sums = effect_sums(domain_of(1, scale), "rating", adjacency, published=published)
+        sums = effect_sums(domain_of(1, scale), "rating", adjacency, printed=printed)
         one, other = (measured(sums, [row]) for row in rows)
         query, values = one["item sums"]
         assert distance(query, values, other["item sums"][1]) <= query.sensitivity
@@ -177,10 +181,10 @@ def climbed(sums, released, start, rng, rounds=300):
 
 
 @pytest.mark.parametrize("norm", ["l2", "l1"])
-@pytest.mark.parametrize("published", [False, True])
+@pytest.mark.parametrize("printed", [False, True])
 @pytest.mark.parametrize("item_effects", [[1.0] * 40, [3.0] * 40, [5.0] * 40, [1.0, 5.0] * 20])
-def test_no_heavy_user_moves_a_covariance_by_more_than_its_sensitivity(norm, published, item_effects):
-    sums = covariance_sums(domain_of(40), "rating", "add-remove", norm, published=published, strength=20)
+def test_no_heavy_user_moves_a_covariance_by_more_than_its_sensitivity(norm, printed, item_effects):
+    sums = covariance_sums(domain_of(40), "rating", "add-remove", norm, printed=printed, strength=20)
     released = (np.array(item_effects), 0.0)
     rng = np.random.default_rng(7)
     best = max(climbed(sums, released, start, rng, rounds=60) for start in ([1] * 40, [5] * 40, [1, 5] * 20))
@@ -206,11 +210,11 @@ def one_against_all(n):
 
 
 @pytest.mark.parametrize("norm", ["l2", "l1"])
-@pytest.mark.parametrize("published", [False, True])
+@pytest.mark.parametrize("printed", [False, True])
 @pytest.mark.parametrize("effects_of", [one_against_all, lambda n: np.tile([1.0, 5.0], n)[:n]])
-def test_no_rating_far_from_the_others_moves_a_covariance_by_more(norm, published, effects_of):
+def test_no_rating_far_from_the_others_moves_a_covariance_by_more(norm, printed, effects_of):
     for strength, clip in itertools.product((0, 1, 5, 20), (0.1, 0.3, 0.65)):
-        chosen = {"strength": strength, "clip": clip, "published": published}
+        chosen = {"strength": strength, "clip": clip, "printed": printed}
         sums = covariance_sums(domain_of(40), "rating", "add-remove", norm, **chosen)
         assert far_from_the_others(sums, effects_of) <= 1
 
@@ -231,9 +235,10 @@ def test_residuals_that_reach_twice_as_far_are_found():
                 **{f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
             ).queries()
 
-        @property
-        def limit(self):
-            return 2 * super().limit
+        def entries(self, *arguments):
+            return dataclasses.replace(self, limit=2 * self.limit).clamped_twice_as_far(*arguments)
+
+        clamped_twice_as_far = CovarianceSums.entries
 
     honest = covariance_sums(domain_of(40), "rating", "add-remove", "l1", strength=1, clip=0.3)
     wider = Wider(**{f.name: getattr(honest, f.name) for f in dataclasses.fields(honest)})
@@ -255,13 +260,13 @@ STARS = st.one_of(st.none(), st.integers(1, 5))
     offset=st.floats(0, 20),
     unit=st.sampled_from(UNITS),
     norm=st.sampled_from(["l2", "l1"]),
-    published=st.booleans(),
+    printed=st.booleans(),
 )
 def test_no_released_effects_and_no_settings_break_a_bound(
-    row, where, star, effects, level, clip, strength, offset, unit, norm, published
+    row, where, star, effects, level, clip, strength, offset, unit, norm, printed
 ):
     chosen = {"clip": clip, "strength": strength, "offset": offset}
-    sums = covariance_sums(domain_of(12), *unit, norm, published=published, **chosen)
+    sums = covariance_sums(domain_of(12), *unit, norm, printed=printed, **chosen)
     other = (None,) * 12 if unit[0] == "user" else (*row[:where], star, *row[where + 1 :])
     if unit[1] == "replace" and row[where] is None:
         row[where] = 6 - star

@@ -14,9 +14,16 @@ SPAN, STRENGTH, CLIP = 4.0, 20, 1.0
 DOMAIN = Domain(items=range(4000), scale=(1, 5, 1), cap=500, max_users=10_000)
 
 
-def sums(norm="l2", published=False, **settings):
-    settings = {"clip": CLIP, "strength": STRENGTH, "contribution_cap": 1.0, "offset": 0.0, **settings}
-    return CovarianceSums(DOMAIN, "rating", "add-remove", norm, published, **settings)
+def sums(norm="l2", **settings):
+    settings = {
+        "clip": CLIP,
+        "limit": SPAN / 2,
+        "strength": STRENGTH,
+        "contribution_cap": 1.0,
+        "offset": 0.0,
+        **settings,
+    }
+    return CovarianceSums(DOMAIN, "rating", "add-remove", norm, **settings)
 
 
 def centred(limit, ratings, effects):
@@ -49,13 +56,13 @@ def test_theorem_4_needs_residuals_within_half_the_scale(limit, holds):
         assert moved == pytest.approx(8.8, abs=0.15)
 
 
-@pytest.mark.parametrize(("published", "holds"), [(True, False), (False, True)])
-def test_a_sum_of_ratings_moves_by_the_largest_rating_not_by_the_width_of_the_scale(published, holds):
+@pytest.mark.parametrize(("origin", "holds"), [(0.0, False), (3.0, True)])
+def test_a_sum_of_ratings_moves_by_the_largest_rating_not_by_the_width_of_the_scale(origin, holds):
     """Adding a five-star rating moves Σ r by 5, charged is α = 4. Shifted to the middle it moves by 2."""
-    effects = EffectSums(DOMAIN, "rating", "add-remove", "l2", published, 1.25, 1.0, 2)
+    effects = EffectSums(DOMAIN, "rating", "add-remove", "l2", 1.25, 1.0, 2, origin)
     query = next(query for query in effects.queries() if query.name == "item sums")
     moved = np.abs(effects.grid_values).max() * effects.grid.step
-    assert (moved <= query.printed) == holds
+    assert (moved <= SPAN) == holds
     assert moved == query.sensitivity
 
 

@@ -16,7 +16,9 @@ from hushrec.kernels.csr import CSR
 from hushrec.privacy.accounting.events import Gaussian, Laplace, Spherical
 from hushrec.privacy.grant import SEAL, Grant
 from hushrec.solvers.factorizers import Sparse
+from hushrec.statistics.engines import Memory
 from hushrec.statistics.factor_sums import FactorSums, in_ball
+from hushrec.statistics.residuals import ResidualRows
 
 RATE, REG, P_MAX, Q_MAX, CLIP = 0.01, 0.045, 0.4, 0.5, 1.0
 E_MAX = CLIP + P_MAX * Q_MAX  # as Algorithm 5 has it
@@ -119,7 +121,8 @@ def test_a_rating_moves_one_row_of_our_gradients():
         for there in (1, 0):
             known = one_item(there, values)
             counted = np.rint(known.values / sums.residuals.grid.step).astype(np.int32)
-            found.append(side(CSR(known.indptr, known.columns, counted), people, item))
+            rows = ResidualRows(np.arange(len(people)), CSR(known.indptr, known.columns, counted))
+            found.append(side(Memory(rows), people, item))
         moved = np.linalg.norm((found[0] - found[1]) * query.step, axis=1)
         assert (moved > 0).sum() == 1
         assert 0.5 * query.sensitivity < moved.max() <= query.sensitivity
@@ -161,7 +164,7 @@ def test_algorithm_4_is_right():
         rounds = [e for e in planned.events if e.name.startswith("ratings")]
         assert planned.epsilon == pytest.approx(epsilon, rel=1e-9)
         assert all(isinstance(e, Laplace) for e in planned.events)
-        assert sum(e.sensitivity / e.scale for e in rounds) == pytest.approx(0.7 * epsilon)
+        assert sum(e.sensitivity / e.noise for e in rounds) == pytest.approx(0.7 * epsilon)
 
 
 # -- Algorithm 6: noise for users from the wrong bound ----------------------------------------------------
@@ -214,7 +217,7 @@ def test_the_plan_books_what_algorithm_6_is_worth():
         for event in planned.events:
             if isinstance(event, Spherical):
                 factor = users if event.name.startswith("users") else items
-                assert event.sensitivity / event.scale == pytest.approx(factor * split[event.name])
+                assert event.sensitivity / event.noise == pytest.approx(factor * split[event.name])
         assert planned.epsilon == pytest.approx(0.3 + 0.7 * (users + items) / 2)
         assert planned.claimed_epsilon == 1
 
@@ -291,7 +294,7 @@ def test_our_noise_is_as_wide_for_everybody():
     domain, allowed = domain_of(8, 3), budget("add-remove")
     for config in (hr.PrivateALS(rank=D, epochs=2), hr.PrivateSGD(rank=D, epochs=2)):
         planned = hr.plan(config, domain, allowed)
-        assert all(isinstance(event, Gaussian) and isinstance(event.sigma, float) for event in planned.events)
+        assert all(isinstance(event, Gaussian) and isinstance(event.noise, float) for event in planned.events)
         sizes = {event.name: event.size for event in planned.events}
         assert sizes["users, round 1"] == domain.n_users * D
         assert sizes["items, round 2"] == domain.n_items * D
@@ -320,7 +323,7 @@ def test_one_more_rating_moves_a_sum_by_five_not_by_four(config):
     """Algorithms 1 and 2 with noisy counts: Laplace(Δr/ε) on Σ r is 5/4 short where a rating may be new."""
     allowed, domain = budget("add-remove"), domain_of(8, 3)
     split = config.split(domain, allowed)
-    worth = {e.name: e.sensitivity / e.scale / split[e.name] for e in hr.plan(config, domain, allowed).events}
+    worth = {e.name: e.sensitivity / e.noise / split[e.name] for e in hr.plan(config, domain, allowed).events}
     raw = {"global sum", "item sums"}
     assert {name for name, factor in worth.items() if factor > 1.2} == raw
     assert [worth[name] for name in sorted(raw)] == pytest.approx([1.25, 1.25])

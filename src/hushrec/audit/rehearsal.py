@@ -10,7 +10,7 @@ from hushrec.data.ratings import Ratings
 from hushrec.local.distance_based import DistanceBased
 from hushrec.local.method import Method
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.local_events import Responses
+from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import Seeded
 
@@ -60,16 +60,16 @@ def simulate_attack(
     if ratings.domain.users:  # the truth holds only users who rated
         listed = ratings.domain.user_positions
         whose = whose[[listed[user] for user in ratings.users.to_list()]]
-    return linkage(rows, ratings, whose, channel=_channel(method, planned.events[0], rows), **attack)
+    return linkage(rows, ratings, whose, channel=_channel(method, planned, rows), **attack)
 
 
 _NEARLY = 0.999
 """Assumed probability that a known fact is in a raw row; at 1, one wrong fact would rule out the row."""
 
 
-def _channel(method: Method, event: object, rows: Ratings) -> Floats:
+def _channel(method: Method, planned: Plan, rows: Ratings) -> Floats:
     if isinstance(method, DistanceBased):
         return substitution_channel(rows, method.keep_probability)
-    assert isinstance(event, Responses)
-    n_values, width = rows.domain.scale.n_values, rows.domain.n_items
-    return response_channel(n_values, event.exponent, asked=event.size / width)
+    law, domain = method.facts(planned, rows.domain), rows.domain
+    asked = planned.events[0].size / domain.n_items
+    return response_channel(domain.scale.n_values, law["exponent"], asked=asked)

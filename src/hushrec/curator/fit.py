@@ -59,8 +59,8 @@ def fit(
     same noise, whether it was killed, interrupted or ended by an error, unless you delete the folder.
 
     Args:
-        ratings: private ratings, in memory or in block files; or a released data set, which is paid for already: leave out budget and ledger then; the release carries the
-            data set's statement.
+        ratings: private ratings, in memory or in block files; or a released data set, which is paid for
+            already: leave out budget and ledger then; the release carries the data set's statement.
         config: a model's settings.
         budget: what may be spent; None gives the non-private baseline, whose statement says so.
         ledger: the population's ledger, or the path of one that ``Ledger.create`` made. Only seeded

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from hushrec.data.domain import Domain
 from hushrec.local.method import Method
 from hushrec.models.base import Model
-from hushrec.privacy.accounting.events import PosteriorSample, SubsampledGaussian
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger.caveats import CLAIMED
@@ -150,7 +149,7 @@ def _line(measurement: Measurement, plan: Plan) -> Measured:
         event.size,
         measurement.share,
         plan.cost(event),
-        event.rate if isinstance(event, SubsampledGaussian) else 1.0,
+        event.rate,
     )
 
 
@@ -168,11 +167,7 @@ def _assumes(plan: Plan, domain: Domain, personal: bool, beside: str = "") -> tu
         lines.insert(
             1, "each person's ε was chosen without looking at ratings, and is itself never published"
         )
-    if any(isinstance(event, PosteriorSample) for event in plan.events):
-        lines[1:1] = [
-            "the chain that a posterior sample was taken from had converged, which nobody can check",
-            "a posterior sample was drawn in floating point, unrounded; its ε does not cover what that tells",
-        ]
+    lines[1:1] = dict.fromkeys(line for event in plan.events for line in event.assumes)
     if plan.budget.unit == "user":
         lines.insert(1, f"one person is one user id; at most {domain.cap:,} of their ratings are used")
     if plan.budget.unit == "user" and plan.budget.adjacency != "add-remove" and domain.users is None:

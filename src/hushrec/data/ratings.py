@@ -129,7 +129,7 @@ class Ratings:
                 "finite ε ≥ 0 for each user; build the ratings with hushrec.load"
             )
         if self.domain.users is not None:
-            places = self._places()
+            places = self.places()
             if places.min(initial=0) < 0 or (np.diff(places) <= 0).any():
                 raise DataError(
                     "the users are not those of the domain's roster, each once and in its order; load the "
@@ -184,11 +184,14 @@ class Ratings:
         """
         self.domain.require_roster()
         counts = np.zeros(self.domain.n_users, dtype=np.int64)
-        counts[self._places()] = self.counts
+        counts[self.places()] = self.counts
         return np.concatenate([[0], np.cumsum(counts)])
 
-    def _places(self) -> Ints:
-        """Position of each user on the roster, −1 if they are not on it."""
+    def places(self) -> Ints:
+        """Position of each user on the domain's roster, −1 if they are not on it, shape (n_users,).
+
+        Privacy: private.
+        """
         known = self.domain.user_positions
         return np.array([known.get(user, -1) for user in self.users.to_list()], dtype=np.int64)
 

@@ -129,7 +129,7 @@ class DistanceBased(Method):
             expected=randomizer.expected if randomizer else event.per_slot,
             claimed=randomizer.distance_epsilon if randomizer and few else None,
             count=event.cells,
-            changed=event.replaced,
+            changed=event.noise,
         )
 
     def facts(self, plan: Plan, domain: Domain) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.local_events import Responses, Substitutions
+from hushrec.privacy.accounting.local_events import LocalRandomizer
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.local.response import ResponseRandomizer
 from hushrec.privacy.local.substitution import SubstitutionRandomizer
@@ -41,7 +41,7 @@ class Method(Settings):
         self,
         domain: Domain,
         budget: Budget,
-        event: Responses | Substitutions,
+        event: LocalRandomizer,
         *,
         claimed: float | None = None,
         uncovered: str = "",

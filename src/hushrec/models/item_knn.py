@@ -20,8 +20,8 @@ _LARGEST = 40_000  # 3.2 GB of similarities
 class ItemKNN(Noiseless):
     """Ratings of the K most similar items that a user rated (Sarwar et al. 2001, §3.2.1).
 
-    r̂_ui = mean_i + Σ_j s_ij (r_j − mean_j) / Σ_j s_ij over the items with s_ij > 0. An item is the vector of its
-    ratings, 0 where a user did not rate it.
+    r̂_ui = mean_i + Σ_j s_ij (r_uj − mean_j) / Σ_j s_ij over the K items j with the largest s_ij > 0 that the
+    user rated. An item is the vector of its ratings, 0 where a user did not rate it.
 
     Args:
         n_neighbours: K.

@@ -30,7 +30,8 @@ class MatrixFactorization(Noiseless):
 
     min Σ (r_ui − μ − b_u − b_i − ⟨p_u, q_i⟩)² + λ (Σ_u n_u^γ ‖p_u‖² + Σ_i n_i^γ ‖q_i‖²), with the effects
     penalised alike (Koren, Bell & Volinsky 2009; for ALS, weighted-λ-regularisation after Zhou et al. 2008
-    with any power γ of the counts n). Friedman, Berkovsky & Kaafar's "clean MF" is ``effects=False, power=1``.
+    with any power γ of the counts n). The "clean MF" of Friedman, Berkovsky & Kaafar 2016 is
+    ``effects=False, power=1``.
 
     ``sgd`` takes blocks one by one, and resumes from a checkpoint's last snapshot; ``als`` reads them into
     memory.

@@ -1,13 +1,13 @@
 """Noisy Langevin dynamics of item factors; user factors stay on devices (after Liu, Wang & Smola 2015)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from hushrec.arrays import Ints
+from hushrec.arrays import Floats, Ints
 from hushrec.data.domain import Domain
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
@@ -18,7 +18,7 @@ from hushrec.models.phases.item_effects import EffectSettings, effects_footprint
 from hushrec.models.phases.outputs import factor_release
 from hushrec.models.private import PrivateModel
 from hushrec.privacy.accounting.budget import Budget, Terms
-from hushrec.privacy.query import AnyQuery
+from hushrec.privacy.query import AnyQuery, Sum
 from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
 from hushrec.solvers.initial import normal_factors
@@ -38,10 +38,10 @@ _WIDEST_CLIP = 100.0
 class PosteriorMF(PrivateModel):
     """Langevin dynamics on the posterior of item factors; each step measures clipped gradients.
 
-    With g_u = clip(s² ∇_Q ln p(x_u | Q), C), the user's vector integrated out: q_i ← q_i + η_i (G_i − λ q_i),
-    G = Σ_u g_u + N(0, σ²), with η_i the posterior mean of the remaining step of a row. The charged noise drives
-    the dynamics, so ε holds for any number of steps; the release averages the last states. Prediction:
-    r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
+    With g_u = clip(s² ∇_Q ln p(x_u | Q), C), the user's vector integrated out, and G = Σ_u g_u + N(0, σ²):
+    q_i ← q_i + η_i (G_i − (s²/τ²) q_i), where η_i makes the posterior mean of the row's remaining step. The
+    charged noise drives the dynamics, so ε holds after any number of steps; the release averages the last
+    states. Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
 
     Args:
         rank: number of factors.
@@ -103,8 +103,8 @@ class PosteriorMF(PrivateModel):
         states = []
         for t in range(1, self.rounds + 1):
             query = gradients.query(t)
-            present = partial(_present, people, query, run)
-            noisy = run.measure(query, partial(gradients.measure, present, baseline.item_effects, items))
+            sums = partial(_gradient, gradients, query, people, run, baseline.item_effects, items)
+            noisy = run.measure(query, sums)
             how = {
                 "prior": prior,
                 "noise": gradients.noise,
@@ -136,7 +136,9 @@ class PosteriorMF(PrivateModel):
         )
 
 
-def _present(people: Population, query: AnyQuery, run: Run) -> Iterator[tuple[Ratings, Ints]]:
-    """The users who take part in a round: all, or the sample that the run draws."""
+def _gradient(
+    gradients: MarginalGradients, query: Sum, people: Population, run: Run, effects: Floats, items: Floats
+) -> Ints:
+    """The sum of a round over all users, or over the sample that the run draws."""
     chosen = None if query.rate == 1 else run.sample(query, people.n_people)
-    return people.blocks() if chosen is None else people.sampled(chosen)
+    return gradients.measure(people if chosen is None else people.sampled(chosen), effects, items)

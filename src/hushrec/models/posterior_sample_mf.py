@@ -35,9 +35,9 @@ _NOISE = 0.11
 class PosteriorSampleMF(PrivateModel):
     """One sample of the posterior of item factors; its ε holds only if the chain that drew it had converged.
 
-    U, V ∝ exp(−(ε/Δ) Σ_u w_u Σ_i (r_ui − r̂_ui)²) · prior, with r̂_ui = b_0 + b_u + b_i + ⟨p_u, q_i⟩ and weights
-    w_u such that no user's loss exceeds B; Δ is B under add-remove and 2 B under replace. Only V and the item
-    effects are released.
+    U, V ∝ exp(−(ε/Δ) Σ_u w_u Σ_i (r_ui − r̂_ui)²) · prior, with r̂_ui = b_0 + b_u + b_i + ⟨p_u, q_i⟩ and
+    weights w_u such that no user's loss exceeds B; Δ is B under add-remove and 2 B under replace. Only V and
+    the item effects are released.
 
     Args:
         rank: number of factors.

@@ -12,7 +12,8 @@ from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.accounting.events import Event
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.allocation import calibrated
-from hushrec.privacy.query import AnyQuery, Norm
+from hushrec.privacy.bounded import Norm
+from hushrec.privacy.query import AnyQuery
 from hushrec.statistics.footprint import Footprint
 
 Noise = Literal["gaussian", "laplace"]

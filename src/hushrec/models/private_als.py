@@ -32,9 +32,9 @@ from hushrec.statistics.population import Population
 class PrivateALS(PrivateModel):
     """Least squares for every user, then for every item, from noisy right-hand sides.
 
-    b_u = Σ_i clamp(x_ui, ±B) q_i + N(0, σ²) and p_u = S A (A S A + s² A + σ² I)⁻¹ b_u, the posterior mean under
-    the prior N(0, S), with A = n_u M for the released count n_u and mean M of q qᵀ; then the same for every
-    item, with p_u. Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
+    b_u = Σ_i clamp(x_ui, ±B) q_i + N(0, σ²) and p_u = S A (A S A + s² A + σ² I)⁻¹ b_u, the posterior mean
+    under the prior N(0, S), with A = n_u M for the released count n_u and mean M of q qᵀ; then the same for
+    every item, with p_u. Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
 
     Args:
         rank: d, number of factors.
@@ -83,7 +83,7 @@ class PrivateALS(PrivateModel):
         domain, people = feedback.domain, Population(feedback)
         biases = self.biases.measure(people, run, self.norm)
         sums = self._sums(domain, run.terms)
-        residuals = sums.residuals.entries(people, biases.item_effects, biases.user_effects)
+        residuals = sums.residuals.rows(people, biases.item_effects, biases.user_effects)
         no_users, no_items = np.zeros((domain.n_users, self.rank)), np.zeros((domain.n_items, self.rank))
         raters, rated = biases.user_counts, biases.item_counts
         items = normal_factors(domain.n_items, self.rank)

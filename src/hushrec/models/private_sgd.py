@@ -32,9 +32,10 @@ from hushrec.statistics.population import Population
 class PrivateSGD(PrivateModel):
     """Noisy gradients of all user and item factors, taken at the released factors.
 
-    With e_ui = clamp(x_ui − w⟨p_u, q_i⟩, ±B): g_u = Σ_i e_ui q_i + N(0, σ²) and p_u ← p_u + η (w g_u − λ p_u),
-    with η = a v/(a² v + w² σ²) for curvature a and remaining variance v; then the same for every item, with
-    p_u. A rating affects one user's row and one item's row. Prediction: r̂_ui = μ_i + b_u + w⟨p_u, q_i⟩.
+    With e_ui = clamp(x_ui − w⟨p_u, q_i⟩, ±B) and g_u = Σ_i e_ui q_i + N(0, σ²):
+    p_u ← p_u + η (w g_u − λ p_u), η = a v/(a² v + w² σ²) for curvature a and remaining variance v; then the
+    same for every item, with p_u. A rating affects one user's row and one item's row. Prediction:
+    r̂_ui = μ_i + b_u + w⟨p_u, q_i⟩.
 
     Args:
         rank: d, number of factors.
@@ -84,7 +85,7 @@ class PrivateSGD(PrivateModel):
         domain, people = feedback.domain, Population(feedback)
         biases = self.biases.measure(people, run, self.norm)
         sums = self._sums(domain, run.terms)
-        residuals = sums.residuals.entries(people, biases.item_effects, biases.user_effects)
+        residuals = sums.residuals.rows(people, biases.item_effects, biases.user_effects)
         raters, rated = biases.user_counts, biases.item_counts
         users = np.zeros((domain.n_users, self.rank))
         items = sums.in_ball(self.radius * normal_factors(domain.n_items, self.rank))

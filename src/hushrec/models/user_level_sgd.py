@@ -29,10 +29,11 @@ from hushrec.statistics.population import Population
 class UserLevelSGD(PrivateModel):
     """Noisy gradients of the item factors; every user's own vector stays on their device.
 
-    Each round, every user fits p_u = (Σ_i q_i q_iᵀ + λI)⁻¹ Σ_i x_ui q_i to their own residuals, and adds to the
-    row of every item i that they rated the gradient clamp(x_ui − ⟨p_u, q_i⟩, ±B) p_u, all of it scaled down to
-    L2 norm C. With G the sum plus N(0, σ²): q_i ← q_i + η_i (G_i − λ′ q_i), with η_i adapted to the noise
-    (DP-FedSGD of McMahan et al. 2018, for matrix factorisation). Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
+    Each round, every user fits p_u = (Σ_i q_i q_iᵀ + λI)⁻¹ Σ_i x_ui q_i to their own residuals, and adds to
+    the row of every item i that they rated the gradient clamp(x_ui − ⟨p_u, q_i⟩, ±B) p_u, all of it scaled
+    down to L2 norm C. With G the sum plus N(0, σ²): q_i ← q_i + η_i (G_i − λ′ q_i), with η_i adapted to the
+    noise (DP-FedSGD of McMahan et al. 2018, for matrix factorisation). Prediction:
+    r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
 
     Args:
         rank: d, number of factors.

@@ -210,17 +210,6 @@ def require_rows(event: Event, values: Floats, scales: Floats) -> None:
         raise GrantError(
             f"{event.name}: size is {values.size}, booked was {event.size}; plan and statistic must agree"
         )
-    require_scales(event.name, values, scales)
-
-
-def require_scales(name: str, values: Floats, scales: Floats) -> None:
-    """Refuse rows without a positive scale for each.
-
-    Raises:
-        GrantError: They are not float64 of shape (n, d) with n positive scales.
-
-    Privacy: public.
-    """
     if not (
         values.ndim == 2
         and values.size
@@ -228,7 +217,7 @@ def require_scales(name: str, values: Floats, scales: Floats) -> None:
         and scales.shape == values.shape[:1]
         and np.all((scales > 0) & (scales < math.inf))
     ):
-        raise GrantError(f"{name}: rows must be float64 of shape (n, d), with n positive scales")
+        raise GrantError(f"{event.name}: rows must be float64 of shape (n, d), with n positive scales")
 
 
 def in_own_units(steps: Ints, step: float) -> Floats:

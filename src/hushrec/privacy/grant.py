@@ -5,7 +5,7 @@ import math
 import os
 from collections.abc import Iterable
 from fractions import Fraction
-from types import ModuleType, UnionType
+from types import ModuleType
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
@@ -13,15 +13,7 @@ import numpy as np
 from hushrec.arrays import Bools, Floats, Ints
 from hushrec.errors import GrantError
 from hushrec.privacy.accounting import fixed_point
-from hushrec.privacy.accounting.events import (
-    Event,
-    Gaussian,
-    Laplace,
-    PosteriorSample,
-    Spherical,
-    SubsampledGaussian,
-)
-from hushrec.privacy.accounting.local_events import Responses, Substitutions
+from hushrec.privacy.accounting.events import Event, Gaussian, Laplace
 from hushrec.privacy.bounded import (
     Bounded,
     BoundedMatrix,
@@ -42,6 +34,8 @@ from hushrec.privacy.noise.entropy import Entropy
 from hushrec.privacy.noise.geometric import require_threshold
 
 _Released = TypeVar("_Released", Noisy, NoisyMatrix)
+DRAWS: dict[type[Event], str] = {Gaussian: "add_gaussian", Laplace: "add_laplace"}
+"""Additive noise → the sampler's function that draws it."""
 SEAL = object()
 """Passed by the ledger, so that no other code creates a grant by accident."""
 
@@ -122,7 +116,7 @@ class Grant:
 
         Privacy: charged (the event booked under ``bounded.name``).
         """
-        event = self._booking(bounded)
+        event = self._booking(bounded, "release")
         if (before := self.already_released(event.name)) is not None:
             return before
         self._use(event)
@@ -152,7 +146,7 @@ class Grant:
         Privacy: charged (the event booked under ``bounded.name``).
         """
         require_range(bounded.name, threshold, limit)
-        event = self._booking(bounded)
+        event = self._booking(bounded, "release_matrix")
         require_threshold(_width(event), threshold)
         if (before := self._already_released(event.name, NoisyMatrix)) is not None:
             return before
@@ -192,7 +186,7 @@ class Grant:
 
         Privacy: charged (the event booked under ``name``), and not private, as its grant says.
         """
-        event = self._booked(name, Spherical)
+        event = self._booked(name, "release_rows")
         require_rows(event, values, scales)
         if self.private:
             raise GrantError(
@@ -226,8 +220,7 @@ class Grant:
 
         Privacy: charged (the event booked under ``rows.name``).
         """
-        event = self._booked(rows.name, Responses | Substitutions)
-        assert isinstance(event, Responses | Substitutions)
+        event = self._booked(rows.name, "randomize")
         randomizer.require_booked(rows, event)
         self._use(event)
         key = functools.partial(self._entropy.key, event.name)
@@ -254,11 +247,10 @@ class Grant:
         """
         from hushrec.privacy.noise import poisson_sampling  # compiled code, like the sampler
 
-        event = self._booked(name, SubsampledGaussian)
+        event = self._booked(name, "sample")
         if name in self._drawn:
             raise GrantError(f"{name}: its sample was drawn already; each booking has one")
         self._drawn.add(name)
-        assert isinstance(event, SubsampledGaussian)
         return poisson_sampling.participants(n_people, event.rate, self._entropy.key(name, "sample"))
 
     def sample_key(self, name: str) -> bytes:
@@ -269,32 +261,35 @@ class Grant:
 
         Privacy: private; the key determines the path of the chain.
         """
-        self._use(self._booked(name, PosteriorSample))
+        self._use(self._booked(name, "sample_key"))
         return self._entropy.key(name, "posterior")
 
     def close(self) -> None:
         """Drop the measurements that were booked but not made. They stay charged."""
         self._open.clear()
 
-    def _booking(self, bounded: Bounded | BoundedMatrix) -> Event:
-        kind = Laplace if isinstance(bounded, BoundedMatrix) else Gaussian | SubsampledGaussian | Laplace
-        event = self._booked(bounded.name, kind)
+    def _booking(self, bounded: Bounded | BoundedMatrix, door: str) -> Event:
+        event = self._booked(bounded.name, door)
         require_booked(bounded, event)
-        if isinstance(event, SubsampledGaussian) and event.name not in self._drawn:
+        if event.rate < 1 and event.name not in self._drawn:
             raise GrantError(
                 f"{bounded.name}: the booked sum is over a sample of people; draw it with sample() and sum "
                 "over those who take part"
             )
         return event
 
-    def _booked(self, name: str, kind: type[Event] | UnionType) -> Event:
+    def _booked(self, name: str, door: str) -> Event:
+        event = self._unused(name)
+        if door not in event.doors:
+            raise GrantError(f"{name}: booked was {event.mechanism} noise, which this release does not add")
+        return event
+
+    def _unused(self, name: str) -> Event:
         if os.getpid() != self._process:
             raise GrantError("a grant stays in the process that was charged; charge the ledger in this one")
         event = self._open.get(name)
         if event is None:
             raise GrantError(f"{name}: not booked, or already made; each booking is used once")
-        if not isinstance(event, kind):
-            raise GrantError(f"{name}: booked was {event.mechanism} noise, which this release does not add")
         return event
 
     def _use(self, event: Event) -> None:
@@ -304,7 +299,7 @@ class Grant:
     def _already_released(self, name: str, kind: type[_Released]) -> _Released | None:
         if self.checkpoint is None or name not in self._open:
             return None
-        event = self._booked(name, Event)
+        event = self._unused(name)
         found = released_values.load(self.checkpoint, event)
         if not isinstance(found, kind):
             return None
@@ -346,5 +341,4 @@ def _width(event: Event) -> float:
 
 
 def _add_noise(steps: Ints, event: Event, key: bytes) -> None:
-    add = sampler().add_laplace if isinstance(event, Laplace) else sampler().add_gaussian
-    add(steps, _width(event), key)
+    getattr(sampler(), DRAWS[type(event)])(steps, _width(event), key)

@@ -12,10 +12,9 @@ import numpy as np
 
 from hushrec.arrays import Ints
 from hushrec.kernels.csr import CSR
-from hushrec.privacy.bounded import Bounded, BoundedMatrix, Noisy, NoisyMatrix, in_own_units
+from hushrec.privacy.bounded import Bounded, BoundedMatrix, Noisy, NoisyMatrix, Norm, in_own_units
 from hushrec.privacy.grant import Grant
 
-Norm = Literal["l1", "l2"]
 Values = TypeVar("Values", contravariant=True)
 Released = TypeVar("Released", covariant=True)
 Drawn = TypeVar("Drawn")

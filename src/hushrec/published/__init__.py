@@ -1,1 +1,1 @@
-"""What the papers print, exact to the paper: to reproduce their tables, not to protect anyone. One file a paper."""
+"""What the papers print, exact to the paper: to reproduce their tables, not to protect people."""

@@ -18,8 +18,8 @@ from hushrec.privacy.accounting.plan import Plan
 class DuResponse(RandomizedResponse):
     """Randomized response on every cell, untrue with probability 1/(1 + e^ε_k), ε_k = ε/m.
 
-    The rest is spread over the k − 1 other symbols, which loses ε_k + ln(k − 1). The statement gives both, and
-    the ledger is charged the true cost.
+    The rest is spread over the k − 1 other symbols, which loses ε_k + ln(k − 1). The statement gives both,
+    and the ledger is charged the true cost.
 
     Args:
         sample: how many cells of each row are answered; None for all of them.

@@ -144,8 +144,9 @@ class FriedmanEffects(Friedman):
 class FriedmanInputMF(Friedman):
     """Input perturbation (§4.2): Algorithm 3, or under add-remove eq. 8, then ISGD.
 
-    x′_ui = clamp(r_ui − μ_i − b_u + Lap(Δ/ε), ±B); under add-remove for every cell, and cells with |x′| < α are
-    dropped. Then min Σ (x′_ui − ⟨p_u, q_i⟩)² + λ(…), by stochastic gradient descent; r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
+    x′_ui = clamp(r_ui − μ_i − b_u + Lap(Δ/ε), ±B); under add-remove for every cell, and cells with |x′| < α
+    are dropped. Then min Σ (x′_ui − ⟨p_u, q_i⟩)² + λ(‖p_u‖² + ‖q_i‖²), by stochastic gradient descent.
+    Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
 
     Args:
         item_strength, user_strength: β_m and β_u of the averages.
@@ -237,8 +238,8 @@ class FriedmanInputMF(Friedman):
 class FriedmanALS(Friedman):
     """Private ALS (§4.4, Algorithm 6).
 
-    p_u = (Σ_i q_i q_iᵀ + n_u λ I)⁻¹ Σ_i x_ui q_i + b, with b of density ∝ exp(−ε‖b‖/Δ_u), then scaled to norm p_max; the
-    same for every item, with q_max. r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
+    p_u = (Σ_i q_i q_iᵀ + n_u λ I)⁻¹ Σ_i x_ui q_i + b, with b of density ∝ exp(−ε‖b‖/Δ_u), then scaled down to
+    norm p_max; the same for every item, with q_max. Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
 
     Args:
         item_strength, user_strength: β_m and β_u of the averages.

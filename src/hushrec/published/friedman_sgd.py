@@ -76,9 +76,9 @@ class _Descent(Friedman):
 class FriedmanBoundedSGD(_Descent):
     """Private gradient descent, bounded (Algorithm 4): fresh noise on every rating in every epoch.
 
-    e = clamp(x_ui + Lap(Δ/ε_k) − ⟨p_u, q_i⟩, ±e_max); p_u ← p_u + γ (e q_i − λ p_u), q_i ← q_i + γ (e p_u − λ q_i); norms are
-    then bounded by p_max and q_max. The noise on an error in step 4 is noise on its rating.
-    r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
+    e = clamp(x_ui + Lap(Δ/ε_k) − ⟨p_u, q_i⟩, ±e_max); p_u ← p_u + γ (e q_i − λ p_u) and
+    q_i ← q_i + γ (e p_u − λ q_i); norms are then bounded by p_max and q_max. The noise on an error in step 4
+    is noise on its rating. Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
 
     Args:
         item_strength, user_strength: β_m and β_u of the averages.
@@ -126,7 +126,7 @@ class FriedmanUnboundedSGD(_Descent):
 
     A pass of gradient descent with errors clamped (step 6 says ``max``), then p_u ← p_u + b with b of density
     ∝ exp(−ε_k‖b‖/γ(e_max q_max + λ p_max)), and q_i likewise; norms are then bounded by p_max and q_max.
-    r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
+    Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
 
     Args:
         item_strength, user_strength: β_m and β_u of the averages.

@@ -1,7 +1,7 @@
 """Liu, Wang & Smola 2015, "Fast differentially private matrix factorization", as printed.
 
-What fails: ε = 4 B/T is printed for a loss of at most B per user; the true loss under ``replace`` is 2 B/T, and
-none is known for ``reject`` (docs/models/errata.md).
+What fails: ε = 4 B/T is printed for a loss of at most B per user; the true loss under ``replace`` is 2 B/T,
+and none is known for ``reject`` (docs/models/errata.md).
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,13 +45,13 @@ class LiuPosterior(PosteriorSampleMF, PublishedModel):
         """
         if self.out_of_range == "reject" and terms.adjacency != "replace":
             raise BudgetUnsupported(
-                "rejection is only for replace: how often a newcomer's predictions are rejected depends on the "
-                'item factors, which no ε covers; set out_of_range="clamp"'
+                "rejection is only for replace: how often a newcomer's predictions are rejected depends on "
+                'the item factors, which no ε covers; set out_of_range="clamp"'
             )
         return super().queries(domain, terms)
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:
-        """As ``Model.plan``; rejection is for seeded experiments, because whether it ends tells of the ratings."""
+        """As ``Model.plan``; with rejection for seeded experiments only."""
         planned = super().plan(domain, budget)
         if self.out_of_range == "clamp":
             return planned

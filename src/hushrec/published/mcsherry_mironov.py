@@ -4,6 +4,7 @@ What fails: Theorem 4 needs residuals that are clamped before they are centred, 
 covariance misses what one rating moves in its user's other residuals (docs/models/errata.md).
 """
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Literal
@@ -37,7 +38,6 @@ from hushrec.statistics.covariance_sums import CovarianceSums
 from hushrec.statistics.footprint import DRAWS, Footprint
 from hushrec.statistics.item_sums import EffectSums
 from hushrec.statistics.population import Population
-from hushrec.statistics.sensitivity import published_matrix, published_weights
 
 
 class _McSherry(PublishedModel):
@@ -146,7 +146,7 @@ class PublishedCovariance(Frozen):
 
 
 class _McSherryCovariance(_McSherry):
-    """Item effects, then Cov = Σ_u w_u ẑ_u ẑ_uᵀ and Wgt = Σ_u w_u e_u e_uᵀ, w_u = 1/√c_u or 1/c_u (§4.4–4.5)."""
+    """Item effects, then Cov = Σ_u w_u ẑ_u ẑ_uᵀ and Wgt = Σ_u w_u e_u e_uᵀ, w_u = 1/√c or 1/c (§4.4–4.5)."""
 
     covariance: PublishedCovariance = PublishedCovariance()
 
@@ -157,11 +157,13 @@ class _McSherryCovariance(_McSherry):
     def claims(self, domain: Domain, terms: Terms) -> Mapping[str, float]:
         """Also Theorems 5 and 6: 2Bα + 3B² and 3 in L1, (1 + 2√2) B² and √2 in L2; for a user, B² and 1."""
         sums = self._covariance(domain, terms)
-        bound = sums.bound * sums.grid.step
-        printed, weights = bound**2, 1.0
-        if terms.unit == "rating":
-            printed = published_matrix(bound, domain.scale.span, self.norm)
-            weights = published_weights(self.norm)
+        bound, span = sums.bound * sums.grid.step, domain.scale.span
+        if terms.unit == "user":
+            printed, weights = bound**2, 1.0
+        elif self.norm == "l1":
+            printed, weights = 2 * bound * span + 3 * bound**2, 3.0
+        else:
+            printed, weights = (1 + 2 * math.sqrt(2)) * bound**2, math.sqrt(2)
         return {**super().claims(domain, terms), "covariance": printed, "co-rating weights": weights}
 
     def default_split(self, budget: Budget) -> Mapping[str, float]:
@@ -202,8 +204,8 @@ class _McSherryCovariance(_McSherry):
 class McSherrySVD(_McSherryCovariance):
     """Factors of the shrunk covariance (§5, "SVD").
 
-    Avg = (Cov + β mean Cov)/(Wgt + β mean Wgt); r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩, with Q the leading factors of Avg
-    and p_u regressed on the user's own ratings.
+    Avg = (Cov + β mean Cov)/(Wgt + β mean Wgt); Q are its k leading factors. Prediction:
+    r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩, with p_u regressed on the user's own ratings.
 
     Args:
         noise: ``gaussian`` (needs δ > 0) or ``laplace``.
@@ -230,7 +232,8 @@ class McSherrySVD(_McSherryCovariance):
 class McSherryKNN(_McSherryCovariance):
     """Nearest neighbours under the shrunk covariance (§5, "kNN").
 
-    r̂_ui = μ_i + b_u + Σ_{j ∈ N} w_ij (r_uj − μ_j − b_u), N the k rated items with the largest Wgt_ij, w from Avg.
+    r̂_ui = μ_i + b_u + Σ_{j ∈ N} w_ij (r_uj − μ_j − b_u), N the k rated items with the largest Wgt_ij, w_ij
+    from Avg.
 
     Args:
         noise: ``gaussian`` (needs δ > 0) or ``laplace``.

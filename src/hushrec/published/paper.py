@@ -19,8 +19,8 @@ class PublishedModel(PrivateModel):
     """A model with the noise of its paper: ε and δ add up, b = Δ′/ε, σ = Δ′ √(2 ln(2/δ))/ε.
 
     Δ′ is the sensitivity that the paper prints. The events carry the true ones, so the ledger is charged the
-    true cost, which may be above the paper's ε (McSherry & Mironov 2009, Theorems 1 and 3; Friedman, Berkovsky
-    & Kaafar 2016, Theorems 1 and 2).
+    true cost, which may be above the paper's ε (McSherry & Mironov 2009, Theorems 1 and 3; Friedman,
+    Berkovsky & Kaafar 2016, Theorems 1 and 2).
 
     Privacy: public.
     """

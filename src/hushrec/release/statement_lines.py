@@ -5,8 +5,18 @@ import math
 import sys
 from dataclasses import dataclass
 
-from hushrec.figures import SYMBOLS, above, noise_and_cost, promise
+from hushrec.figures import above, noise_and_cost, promise
 
+SYMBOLS = {
+    "gaussian": ("σ", "ρ"),
+    "subsampled gaussian": ("σ", "ρ"),
+    "laplace": ("b", "ε"),
+    "spherical": ("s", "ε"),
+    "posterior sample": ("T", "ε"),
+    "randomized response": ("flip", "ε"),
+    "item substitution": ("swap", "ε"),
+}
+"""The mechanisms that a statement may name, and the symbols of their noise and cost, as on their events."""
 RANDOMIZERS = {"cell": "randomized response", "slot": "item substitution"}
 """What one answer covers → the mechanism that gives the answer."""
 
@@ -47,7 +57,7 @@ class Measured:
         entries = f"{self.entries:,}" if self.entries else "each rating"
         if self.mechanism == "exact":
             return self.name, "exact", "0", "none needed", entries, "", ""
-        noise, cost = noise_and_cost(self.mechanism, self.noise, self.cost, self.rate, digits=4)
+        noise, cost = noise_and_cost(SYMBOLS[self.mechanism], self.noise, self.cost, self.rate, digits=4)
         sensitivity, share = above(self.sensitivity, 4), f"{self.share:.3f}"
         return self.name, self.mechanism, sensitivity, noise, entries, share, cost
 

@@ -15,8 +15,8 @@ from hushrec.errors import DomainError
 from hushrec.kernels.sums.centring import centre
 from hushrec.kernels.sums.gram import weighted_gram
 from hushrec.kernels.triangle import packed_size
-from hushrec.privacy.query import Norm
-from hushrec.privacy.query import Sum as Query
+from hushrec.privacy.bounded import Norm
+from hushrec.privacy.query import Sum
 from hushrec.statistics import sensitivity
 from hushrec.statistics.integer_grid import Grid, Weights
 from hushrec.statistics.population import Population
@@ -24,7 +24,7 @@ from hushrec.statistics.population import Population
 _BITS = 14
 _MOST_WEIGHT_BITS = 24
 _SUM_BITS = {"l2": 58, "l1": 62}  # for the declared users; under L1, coarser weights would cost more noise
-_KERNEL_BITS = 62  # of one kernel sum: if there are more users than declared, several sums are taken
+_KERNEL_BITS = 62  # of one sum: if there are more users than declared, high bits are kept apart
 _FEWEST_WEIGHT_BITS = 8
 _KEPT_BITS = (
     34  # of the squared width of the scale: fine enough to lose nothing, coarse enough to draw noise for
@@ -39,14 +39,13 @@ class CovarianceSums:
     and clamped to ±clip. Weights: unit ``rating``, 1/√c (Gaussian) or 1/c (Laplace), of c + ``offset``
     ratings; unit ``user``, min(1, K/c) or its square.
 
-    The published form does not clamp residuals before centring; here they lie within the width of the scale
-    because the item effects are clamped to the scale, and the true Δ is computed from that.
+    Item effects are clamped to the scale, so with its whole width as ``limit`` no residual is clamped.
 
     Args:
         domain: the public domain.
         unit, adjacency: unit and adjacency of the guarantee.
         norm: norm of the noise.
-        published: use the algorithm as the paper prints it.
+        limit: bound on a residual before it is centred, in rating units.
         clip: B, in rating units.
         strength: β_p, fictitious ratings in a user's mean.
         contribution_cap: K (unit ``user``).
@@ -94,7 +93,7 @@ class CovarianceSums:
         """Bits of the summed covariance below its published grid; they are dropped after summing."""
         return max(0, self.weights.bits + 2 * _BITS - _KEPT_BITS)
 
-    def queries(self) -> Iterator[Query]:
+    def queries(self) -> Iterator[Sum]:
         """Descriptions of the two matrices, in the order in which they are measured."""
         step, size = self.grid.step, packed_size(self.domain.n_items)
         bound, weights = self.bound * step, self.weights.values
@@ -108,8 +107,8 @@ class CovarianceSums:
             moved = {"max_residual": 2 * self.limit, "strength": self.strength, "step": step}
             change = rule(weights, bound, unit, self.norm, **moved)
             co_rating = 0.0 if replace else sensitivity.matrix_add_remove(weights, 1.0, 0.0, self.norm)
-        yield Query("covariance", change, self.norm, unit, size)
-        yield Query("co-rating weights", co_rating, self.norm, self.weights.step, size)
+        yield Sum("covariance", change, self.norm, unit, size)
+        yield Sum("co-rating weights", co_rating, self.norm, self.weights.step, size)
 
     def entries(self, ratings: Ratings, item_effects: Floats, global_mean: float) -> Ints32:
         """Each user's centred and clamped ratings ẑ, in grid steps, shape (n_ratings,).
@@ -138,51 +137,67 @@ class CovarianceSums:
 
     def measure(
         self, people: Population, item_effects: Floats, global_mean: float
-    ) -> Iterator[tuple[Query, Ints]]:
+    ) -> Iterator[tuple[Sum, Ints]]:
         """The two matrices, one after the other, packed as upper triangles.
 
-        Privacy: bounded, each by its query's sensitivity; unit ``user`` needs ratings capped to the
-        domain's cap.
+        Args:
+            people: people without weights; for unit ``user``, their ratings are capped to the domain's cap.
+            item_effects: released mean rating of each item, shape (n_items,).
+            global_mean: released mean residual G′.
+
+        Raises:
+            ValueError: these people have weights.
+
+        Privacy: bounded, each by its query's sensitivity.
         """
-        ratings, _ = people.single()
         covariance, co_rating = self.queries()
-        weights = self.weights.steps[ratings.counts]
-        rows = (ratings.indptr, ratings.items)
-        n = self.domain.n_items
-        entries = self.entries(ratings, item_effects, global_mean)
-        sums = self._covariance(ratings, entries, weights)
-        yield covariance, sums
-        del sums, entries  # each is a triangle of the whole catalogue: keep one at a time
-        yield co_rating, weighted_gram(*rows, None, weights, n, threads=self.threads)
 
-    def _covariance(self, ratings: Ratings, entries: Ints32, weights: Ints) -> Ints:
-        """Σ w ẑ ẑᵀ without its dropped bits: exact for any number of users, truncated once.
+        def add_products(ratings: Ratings, *sums: Ints) -> None:
+            self._add_products(ratings, self.entries(ratings, item_effects, global_mean), *sums)
 
-        How users are divided into kernel runs does not change a bit, so it may depend on private data.
+        def add_ones(ratings: Ratings, sums: Ints) -> None:
+            self._add_gram(sums, ratings, None)
+
+        # Each is a triangle of the whole catalogue, so no name here keeps the one that was given away.
+        triangles = [covariance.size] if self._fits(people) else [covariance.size] * 2
+        yield covariance, self._cut(*people.in_full.total(add_products, *triangles))
+        (sums,) = people.in_full.total(add_ones, co_rating.size)
+        yield co_rating, sums
+
+    @property
+    def _most(self) -> int:
+        """The largest sum of weights at which a sum of products fits 62 bits."""
+        return int((2**_KERNEL_BITS - 1) // max(self.bound, 1) ** 2 - 2**self.weights.bits)
+
+    def _fits(self, people: Population) -> bool:
+        """Whether one integer holds each sum: with more users than declared it takes two, high and low bits.
+
+        Neither this nor how users are cut into blocks and runs changes a bit, so it may depend on private
+        data.
         """
-        most = (2**_KERNEL_BITS - 1) // max(self.bound, 1) ** 2 - 2**self.weights.bits  # of a run's weights
-        ends = np.flatnonzero(np.diff(np.cumsum(weights) // most)) + 1
-        cuts = [0, *ends.tolist(), ratings.n_users]
-        sums, rest = self._run(ratings, entries, weights, *cuts[:2]), None
-        for start, stop in pairwise(cuts[1:]):
-            if rest is None:
-                rest = sums & (2**self.dropped_bits - 1)
-                sums >>= self.dropped_bits
-            more = self._run(ratings, entries, weights, start, stop)
-            sums += more >> self.dropped_bits
-            more &= 2**self.dropped_bits - 1
-            rest += more
-        if rest is None:
-            sums >>= self.dropped_bits
-            return sums
-        rest >>= self.dropped_bits
-        sums += rest
-        return sums
+        return people.n_people << self.weights.bits <= self._most
 
-    def _run(self, ratings: Ratings, entries: Ints32, weights: Ints, start: int, stop: int) -> Ints:
-        """Σ w ẑ ẑᵀ for the users of one run."""
-        bounds = ratings.indptr[start : stop + 1]
-        mine = slice(bounds[0], bounds[-1])
-        rows = bounds - bounds[0], ratings.items[mine], entries[mine], weights[start:stop]
-        sums: Ints = weighted_gram(*rows, self.domain.n_items, threads=self.threads)
-        return sums
+    def _add_products(self, ratings: Ratings, entries: Ints32, low: Ints, high: Ints | None = None) -> None:
+        """Add Σ w ẑ ẑᵀ over a block; with ``high``, only the dropped bits stay in ``low``."""
+        if high is None:
+            self._add_gram(low, ratings, entries)
+            return
+        weights = self.weights.steps[ratings.counts]
+        ends = np.flatnonzero(np.diff(np.cumsum(weights) // self._most)) + 1
+        for start, stop in pairwise([0, *ends.tolist(), ratings.n_users]):
+            run = ratings.slice(start, stop)
+            self._add_gram(low, run, entries[ratings.indptr[start] : ratings.indptr[stop]])
+            high += low >> self.dropped_bits
+            low &= 2**self.dropped_bits - 1
+
+    def _cut(self, low: Ints, high: Ints | None = None) -> Ints:
+        """The sum without its dropped bits, truncated once."""
+        low >>= self.dropped_bits
+        if high is not None:
+            low += high
+        return low
+
+    def _add_gram(self, sums: Ints, ratings: Ratings, entries: Ints32 | None) -> None:
+        weights = self.weights.steps[ratings.counts]
+        rows = (ratings.indptr, ratings.items, entries, weights)
+        weighted_gram(*rows, self.domain.n_items, threads=self.threads, out=sums)

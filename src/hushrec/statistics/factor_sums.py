@@ -9,10 +9,10 @@ import numpy as np
 
 from hushrec.arrays import Floats, Ints, Ints32
 from hushrec.data.domain import Domain
-from hushrec.kernels.csr import CSR
 from hushrec.kernels.sums.gradients import errors, item_sums, user_sums
-from hushrec.privacy.query import Sum as Query
-from hushrec.statistics.residuals import Residuals
+from hushrec.privacy.query import Sum
+from hushrec.statistics.engines import Engine
+from hushrec.statistics.residuals import ResidualRows, Residuals
 
 _FACTOR_BITS = 14
 
@@ -63,7 +63,7 @@ class FactorSums:
     def _limit(self) -> int:
         return math.ceil(self.radius * (1 << _FACTOR_BITS))
 
-    def query(self, side: str, number: int) -> Query:
+    def query(self, side: str, number: int) -> Sum:
         """The measurement of one ``side``, ``users`` or ``items``, in round ``number`` from 1."""
         step = self.residuals.grid.step * 2.0**-_FACTOR_BITS
         moved = self.bound
@@ -71,19 +71,19 @@ class FactorSums:
             moved = min(2 * self.bound, int(self.residuals.grid_values[-1]))
         change = moved * self._limit * step
         rows = self.domain.n_users if side == "users" else self.domain.n_items
-        return Query(f"{side}, round {number}", change, "l2", step, rows * self.rank)
+        return Sum(f"{side}, round {number}", change, "l2", step, rows * self.rank)
 
-    def queries(self) -> Iterator[Query]:
+    def queries(self) -> Iterator[Sum]:
         """Descriptions of the sums, in the order in which they are measured."""
         for number in range(1, self.rounds + 1):
             yield self.query("users", number)
             yield self.query("items", number)
 
-    def users(self, entries: CSR, people: Floats, items: Floats) -> Ints:
+    def users(self, rows: Engine[ResidualRows], people: Floats, items: Floats) -> Ints:
         """Σ_i e_ui q_i in grid steps, shape (n_users, rank).
 
         Args:
-            entries: residuals x, the result of ``residuals.entries``.
+            rows: residuals x, the result of ``residuals.rows``; for block files they are computed again here.
             people: released p, shape (n_users, rank).
             items: released q, shape (n_items, rank).
 
@@ -92,18 +92,27 @@ class FactorSums:
 
         Privacy: bounded, by the query's sensitivity.
         """
-        found = self._errors(entries, people, items)
-        sums: Ints = user_sums(entries.indptr, entries.columns, found, self.on_grid(items))
+        p, q = self.on_grid(people), self.on_grid(items)
+
+        def add(row: ResidualRows, sums: Ints) -> None:
+            indptr, columns, _ = row.entries
+            sums[row.places] += user_sums(indptr, columns, self._errors(row, p, q), q)
+
+        (sums,) = rows.total(add, (self.domain.n_users, self.rank))
         return sums
 
-    def items(self, entries: CSR, people: Floats, items: Floats) -> Ints:
+    def items(self, rows: Engine[ResidualRows], people: Floats, items: Floats) -> Ints:
         """Σ_u e_ui p_u in grid steps, shape (n_items, rank); arguments and errors as for ``users``.
 
         Privacy: bounded, by the query's sensitivity.
         """
-        found = self._errors(entries, people, items)
-        rows = (entries.indptr, entries.columns, found)
-        sums: Ints = item_sums(*rows, self.on_grid(people), self.domain.n_items)
+        p, q = self.on_grid(people), self.on_grid(items)
+
+        def add(row: ResidualRows, sums: Ints) -> None:
+            indptr, columns, _ = row.entries
+            sums += item_sums(indptr, columns, self._errors(row, p, q), p[row.places], self.domain.n_items)
+
+        (sums,) = rows.total(add, (self.domain.n_items, self.rank))
         return sums
 
     def in_ball(self, factors: Floats) -> Floats:
@@ -123,10 +132,9 @@ class FactorSums:
             raise ValueError("factors must lie in the ball before they meet ratings; use in_ball")
         return steps.astype(np.int32)
 
-    def _errors(self, entries: CSR, people: Floats, items: Floats) -> Ints32:
-        factors = self.on_grid(people), self.on_grid(items)
+    def _errors(self, row: ResidualRows, people: Ints32, items: Ints32) -> Ints32:
         # p·q has 2 · 14 bits; w has 14 bits on the residuals' grid.
-        found: Ints32 = errors(*entries, *factors, _FACTOR_BITS, self.bound)
+        found: Ints32 = errors(*row.entries, people[row.places], items, _FACTOR_BITS, self.bound)
         return found
 
 

@@ -11,10 +11,11 @@ from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.errors import DomainError
 from hushrec.kernels.sums.centring import centre, truncated_item_sums, weighted_item_sums
-from hushrec.privacy.query import Sum as Query
+from hushrec.privacy.bounded import Norm
+from hushrec.privacy.query import Sum
 from hushrec.statistics.integer_grid import Grid, Weights
-from hushrec.statistics.population import Population
-from hushrec.statistics.sensitivity import Norm, vector_user
+from hushrec.statistics.population import Population, Weighed
+from hushrec.statistics.sensitivity import vector_user
 
 _BITS = 14
 _WEIGHT_BITS = 28
@@ -27,19 +28,21 @@ _KEPT_BITS = 30  # of weight × entry, so that sums over a billion users stay be
 class EffectSums:
     """The sums and counts measured per item.
 
-    Unit ``rating``: Σ (r − mid) and the number of ratings of each item. Unit ``user``: each user's ratings
-    are centred on the user's own mean, clamped to ±clip, and weighted by √(K/c) if the user has c > K of
-    them, so the norm of a user's whole contribution is at most √K · clip (sums) and √K (counts). The
-    published form neither shifts nor centres.
+    Unit ``rating``: Σ (r − origin) and the number of ratings of each item. Unit ``user``: each user's
+    ratings are centred on the user's own mean, clamped to ±clip, and weighted by √(K/c) if the user has
+    c > K of them, so the norm of a user's whole contribution is at most √K · clip (sums) and √K (counts).
+    The global sum is then that of the users' means, and the global count that of users.
 
     Args:
         domain: the public domain.
         unit, adjacency: unit and adjacency of the guarantee.
         norm: norm of the noise.
-        published: use the algorithm as the paper prints it.
         clip: bound on a centred rating (unit ``user``).
         contribution_cap: K (unit ``user``); the paper's is 1.
-        strength: fictitious ratings at the middle of the scale in a user's mean (unit ``user``).
+        strength: fictitious ratings at the origin in a user's mean (unit ``user``); None if ratings are
+            neither centred nor clamped.
+        origin: subtracted from every rating before summing, in rating units.
+        overall: whether to measure the global sum and count in unit ``rating`` too.
         personal: whether users have individual weights, which scale their whole contribution (unit ``user``).
 
     Privacy: public.
@@ -87,13 +90,10 @@ class EffectSums:
     @property
     def _bound(self) -> int:
         largest = int(np.abs(self.grid_values).max())
-        return (
-            largest
-            if self.unit == "rating" or self.strength is None
-            else min(largest * 2, self.grid.count(self.clip))
-        )
+        as_they_are = self.unit == "rating" or self.strength is None
+        return largest if as_they_are else min(largest * 2, self.grid.count(self.clip))
 
-    def queries(self) -> Iterator[Query]:
+    def queries(self) -> Iterator[Sum]:
         """Descriptions of the sums, in the order in which they are measured."""
         grid, n = self.grid, self.domain.n_items
         user = self.unit == "user"
@@ -102,72 +102,77 @@ class EffectSums:
         change = (width if self.adjacency == "replace" else largest) * grid.step
         fixed = self.adjacency == "replace"
         if self.overall or user:
-            yield Query("global sum", change, self.norm, grid.step, 1)
-            yield Query("global count", 0.0 if fixed else 1.0, self.norm, 2.0**-self._count_bits, 1)
+            yield Sum("global sum", change, self.norm, grid.step, 1)
+            yield Sum("global count", 0.0 if fixed else 1.0, self.norm, 2.0**-self._count_bits, 1)
         if not user:
-            yield Query("item sums", change, self.norm, grid.step, n)
-            yield Query("item counts", 0.0 if fixed else 1.0, self.norm, 2.0**-_COUNT_BITS, n)
+            yield Sum("item sums", change, self.norm, grid.step, n)
+            yield Sum("item counts", 0.0 if fixed else 1.0, self.norm, 2.0**-_COUNT_BITS, n)
             return
         unit = 2.0**self._shift * self.weights.step * grid.step
         bound = self._bound * grid.step
         sums = vector_user(self.weights.values, bound, unit, self.norm)
         counts = vector_user(self.weights.values, 1.0, 0.0, self.norm)
-        yield Query("item sums", sums, self.norm, unit, n)
-        yield Query("item counts", counts, self.norm, self.weights.step, n)
+        yield Sum("item sums", sums, self.norm, unit, n)
+        yield Sum("item counts", counts, self.norm, self.weights.step, n)
 
-    def measure(self, people: Population) -> Iterator[tuple[Query, Ints]]:
-        """The sums themselves, in the order of ``queries``.
+    def measure(self, people: Population) -> Iterator[tuple[Sum, Ints]]:
+        """The sums themselves, in the order of ``queries``, in one pass over the blocks.
 
         Args:
-            ratings: private ratings.
-            personal: each user's weight w in steps of 2^-16, shape (n_users,); a user's contribution is at
-                most w times each query's sensitivity.
+            people: people with private ratings. If ``personal``, each has a weight w, and contributes at most
+                w times each query's sensitivity.
+
+        Raises:
+            ValueError: people have weights, but not ``personal`` ones here.
 
         Privacy: bounded, each by its query's sensitivity; unit ``user`` needs ratings capped to the
         domain's cap.
         """
-        ratings, personal = people.single()
-        if not self.personal:
-            personal = None
-        queries = {query.name: query for query in self.queries()}
-        rating = self.unit == "rating"
+        queries = [*self.queries()]
+        source = people.weighed if self.personal else people.in_full
+        yield from zip(queries, source.total(self._add, *(query.size for query in queries)), strict=True)
+
+    def _add(self, block: Weighed | Ratings, *sums: Ints) -> None:
+        """Add what a block contributes."""
+        ratings, personal = block if isinstance(block, Weighed) else (block, None)
+        *overall, item_sums, item_counts = sums
+        rating, n = self.unit == "rating", self.domain.n_items
         values = self.grid_values[ratings.steps]
-        if "global sum" in queries:
-            yield queries["global sum"], self._global_sum(ratings, values, personal)
-            yield queries["global count"], self._global_count(ratings, personal)
+        if overall:
+            overall[0] += self._global_sum(ratings, values, personal)
+            overall[1] += self._global_count(ratings, personal)
+        strength = None if rating else self.strength
+        entries = values.astype(np.int32) if strength is None else self._entries(ratings, strength)
+        del values
         rows = (ratings.indptr, ratings.items)
         full = np.full(ratings.n_users, 1 << _WEIGHT_BITS, dtype=np.int64)
         weights = full if rating else self.weights.steps[ratings.counts]
         if personal is not None:
             weights = (weights * personal) >> _FULL_BITS
-        entries = values.astype(np.int32) if rating else self._entries(ratings)
         dropped = _WEIGHT_BITS if rating else self._shift
-        sums = weighted_item_sums if personal is None else truncated_item_sums
-        yield queries["item sums"], sums(*rows, entries, weights, dropped, self.domain.n_items)
-        ones = np.ones(ratings.n_ratings, dtype=np.int32)
+        each = weighted_item_sums if personal is None else truncated_item_sums
+        item_sums += each(*rows, entries, weights, dropped, n)
+        entries.fill(1)
         dropped = _WEIGHT_BITS - _COUNT_BITS if rating else 0
-        yield queries["item counts"], weighted_item_sums(*rows, ones, weights, dropped, self.domain.n_items)
+        item_counts += weighted_item_sums(*rows, entries, weights, dropped, n)
 
     @property
     def _count_bits(self) -> int:
         return _FULL_BITS if self.personal else _COUNT_BITS
 
-    def _global_count(self, ratings: Ratings, personal: Ints | None) -> Ints:
+    def _global_count(self, ratings: Ratings, personal: Ints | None) -> int:
         members = ratings.n_ratings if self.unit == "rating" else ratings.n_users
-        whole = (members << self._count_bits) if personal is None else int(personal.sum())
-        return np.array([whole], dtype=np.int64)
+        return (members << self._count_bits) if personal is None else int(personal.sum())
 
-    def _global_sum(self, ratings: Ratings, values: Ints, personal: Ints | None) -> Ints:
+    def _global_sum(self, ratings: Ratings, values: Ints, personal: Ints | None) -> int:
         if self.unit == "rating":
-            return np.array([values.sum()], dtype=np.int64)
-        if not ratings.n_users:
-            return np.zeros(1, dtype=np.int64)
+            return int(values.sum())
         means = np.add.reduceat(values, ratings.indptr[:-1]) // ratings.counts
         if personal is not None:
             means = np.sign(means) * ((np.abs(means) * personal) >> _FULL_BITS)
-        return np.array([means.sum()], dtype=np.int64)
+        return int(means.sum())
 
-    def _entries(self, ratings: Ratings) -> Ints32:
+    def _entries(self, ratings: Ratings, strength: int) -> Ints32:
         limit = 2 * int(np.abs(self.grid_values).max())
         entries: Ints32 = centre(
             ratings.indptr,
@@ -177,7 +182,7 @@ class EffectSums:
             np.zeros(self.domain.n_items, dtype=np.int64),
             limit,
             0,
-            -1 if self.strength is None else self.strength,
+            strength,
             self._bound,
         )
         return entries

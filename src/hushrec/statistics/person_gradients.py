@@ -1,6 +1,6 @@
 """Gradients of item factors that each person computes from their own ratings, clipped: unit ``user``."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +10,8 @@ from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.kernels.sums.gradients import ridge_gradients
 from hushrec.kernels.sums.marginal_gradients import marginal_gradients
-from hushrec.privacy.query import Sum as Query
-from hushrec.statistics.population import FULL, Population
+from hushrec.privacy.query import Sum
+from hushrec.statistics.population import FULL, Population, Weighed
 
 _STRENGTH = 5.0  # fictitious ratings at the items' effects in a person's own bias
 _STEP_BITS = 16  # below the clip, so that truncation drops little from a person with many ratings
@@ -22,7 +22,7 @@ def user_residuals(ratings: Ratings, item_effects: Floats) -> Floats:
     """Each rating minus its item's effect and its person's bias, computed from their own ratings.
 
     Args:
-        ratings: private ratings, at least one.
+        ratings: private ratings.
         item_effects: released, shape (n_items,).
 
     Privacy: private; a map of each person's own ratings.
@@ -47,12 +47,12 @@ class _Gradients:
         """Width of the grid, a power of two."""
         return float(2.0 ** (np.floor(np.log2(self.clip_norm)) - _STEP_BITS))
 
-    def query(self, number: int) -> Query:
+    def query(self, number: int) -> Sum:
         """The measurement of round ``number`` from 1."""
         size = self.domain.n_items * self.rank
-        return Query(f"items, round {number}", self.clip_norm, "l2", self.step, size, rate=self.rate)
+        return Sum(f"items, round {number}", self.clip_norm, "l2", self.step, size, rate=self.rate)
 
-    def queries(self) -> Iterator[Query]:
+    def queries(self) -> Iterator[Sum]:
         """Descriptions of the sums, in the order in which they are measured."""
         return (self.query(number) for number in range(1, self.rounds + 1))
 
@@ -85,19 +85,23 @@ class RidgeGradients(_Gradients):
         """The sum of one round, in grid steps, shape (n_items, rank).
 
         Args:
-            ratings: private ratings, capped to the domain's cap.
+            people: people without weights, their ratings capped to the domain's cap.
             item_effects: released, shape (n_items,).
             items: released factors, shape (n_items, rank).
             ridge: weight of the prior in each person's own fit.
 
+        Raises:
+            ValueError: these people have weights.
+
         Privacy: bounded, by the query's sensitivity.
         """
-        ratings, _ = people.single()
-        if not ratings.n_users:
-            return np.zeros((self.domain.n_items, self.rank), dtype=np.int64)
-        rows = (ratings.indptr, ratings.items, user_residuals(ratings, item_effects), items)
-        gradients: Ints = ridge_gradients(*rows, ridge, self.clip, self.clip_norm, self.step)
-        return gradients
+
+        def add(ratings: Ratings, sums: Ints) -> None:
+            rows = ratings.indptr, ratings.items, user_residuals(ratings, item_effects), items
+            sums += ridge_gradients(*rows, ridge, self.clip, self.clip_norm, self.step)
+
+        (sums,) = people.in_full.total(add, items.shape)
+        return sums
 
 
 @dataclass(frozen=True)
@@ -127,21 +131,22 @@ class MarginalGradients(_Gradients):
     clip: float
     clip_norm: float
 
-    def measure(
-        self, people: Callable[[], Iterable[tuple[Ratings, Ints]]], item_effects: Floats, item_factors: Floats
-    ) -> Ints:
+    def measure(self, people: Population, item_effects: Floats, item_factors: Floats) -> Ints:
         """The sum of one round, in grid steps, shape (n_items, rank).
 
         Args:
-            people: the participants, ratings capped, with weights in steps of 2^-16, block by block.
+            people: the participants, or a sample of them, their ratings capped to the domain's cap.
             item_effects: released, shape (n_items,).
             item_factors: released, shape (n_items, rank).
 
         Privacy: bounded, by the query's sensitivity times each person's weight.
         """
-        sums = np.zeros(item_factors.shape, dtype=np.int64)
-        for ratings, weights in people():
+
+        def add(block: Weighed, sums: Ints) -> None:
+            ratings, weights = block
             rows = ratings.indptr, ratings.items, user_residuals(ratings, item_effects), item_factors
             clips = self.clip_norm * (weights / FULL)
             sums += marginal_gradients(*rows, self.noise, self.clip, clips, self.step, threads=_THREADS)
+
+        (sums,) = people.weighed.total(add, item_factors.shape)
         return sums

@@ -8,10 +8,10 @@ import numpy as np
 
 from hushrec.arrays import Floats, Ints
 from hushrec.data.domain import Domain
-from hushrec.privacy.query import Norm
-from hushrec.privacy.query import Sum as Query
+from hushrec.privacy.bounded import Norm
+from hushrec.privacy.query import Sum
 from hushrec.statistics.population import Population
-from hushrec.statistics.residuals import Residuals
+from hushrec.statistics.residuals import ResidualRows, Residuals
 
 _COUNT_BITS = 4  # below one, so that small noise can be drawn too
 
@@ -26,8 +26,8 @@ class PeopleSums:
         domain: the public domain, with a roster.
         adjacency: adjacency of the guarantee.
         norm: norm of the noise.
-        published: also measure the sum over all residuals, for GAvg′.
         clip: bound on a residual, in rating units.
+        overall: whether to measure the sum over all residuals too.
 
     Privacy: public.
     """
@@ -43,30 +43,35 @@ class PeopleSums:
         """The residuals that are summed."""
         return Residuals(self.domain, self.adjacency, self.clip)
 
-    def queries(self) -> Iterator[Query]:
+    def queries(self) -> Iterator[Sum]:
         """Descriptions of the sums, in the order in which they are measured."""
         change, step, n = self.residuals.change, self.residuals.grid.step, self.domain.n_users
         if self.overall:
-            yield Query("residual sum", change, self.norm, step, 1)
-        yield Query("user sums", change, self.norm, step, n)
+            yield Sum("residual sum", change, self.norm, step, 1)
+        yield Sum("user sums", change, self.norm, step, n)
         fixed = self.adjacency == "replace"
-        yield Query("user counts", 0.0 if fixed else 1.0, self.norm, 2.0**-_COUNT_BITS, n)
+        yield Sum("user counts", 0.0 if fixed else 1.0, self.norm, 2.0**-_COUNT_BITS, n)
 
-    def measure(self, people: Population, item_effects: Floats) -> Iterator[tuple[Query, Ints]]:
+    def measure(self, people: Population, item_effects: Floats) -> Iterator[tuple[Sum, Ints]]:
         """The sums themselves, in the order of ``queries``.
 
         Args:
-            ratings: private ratings of people on the roster.
+            people: people on the roster, without weights.
             item_effects: released, shape (n_items,).
+
+        Raises:
+            ValueError: these people have weights.
 
         Privacy: bounded, each by its query's sensitivity.
         """
-        indptr, _, values = self.residuals.entries(people, item_effects, np.zeros(self.domain.n_users))
-        running = np.concatenate([[0], np.cumsum(values, dtype=np.int64)])
-        sums = {
-            "residual sum": running[-1:],
-            "user sums": running[indptr[1:]] - running[indptr[:-1]],
-            "user counts": np.diff(indptr) << _COUNT_BITS,
-        }
-        for query in self.queries():
-            yield query, sums[query.name]
+
+        def add(row: ResidualRows, sums: Ints, counts: Ints) -> None:
+            indptr, _, values = row.entries
+            sums[row.places] += np.add.reduceat(values, indptr[:-1], dtype=np.int64)
+            counts[row.places] += np.diff(indptr) << _COUNT_BITS
+
+        n = self.domain.n_users
+        rows = self.residuals.rows(people, item_effects, np.zeros(n))
+        sums, counts = rows.total(add, n, n)
+        made = [sums.sum(keepdims=True)] if self.overall else []
+        yield from zip(self.queries(), [*made, sums, counts], strict=True)

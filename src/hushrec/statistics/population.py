@@ -1,100 +1,108 @@
 """The people who take part, block by block, each with the weight that their own ε allows."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from copy import copy
 from functools import cached_property
+from typing import NamedTuple, Self
 
 import numpy as np
-import polars as pl
 
 from hushrec.arrays import Bools, Floats, Ints
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
-from hushrec.privacy.query import Sum as Query
+from hushrec.statistics.engines import Engine, engine_of
 
 FULL = 1 << 16
 """A weight of one, in steps of the weights' grid."""
 
 
+class Weighed(NamedTuple):
+    """A block of people.
+
+    Attributes:
+        ratings: their ratings.
+        weights: weight of each, in steps of 2^-16, from 0 to ``FULL``, shape (n_users,).
+
+    Privacy: private.
+    """
+
+    ratings: Ratings
+    weights: Ints
+
+
 class Population:
     """People with ratings, without those of weight 0, who do not even affect what is drawn for others.
+
+    Sums over them do not depend on how they are cut into blocks, nor on their order. Who is in a Poisson
+    sample does: ``load_blocks`` lists people in another order than ``load``.
 
     Args:
         source: private ratings, capped, in memory or in block files.
         weigh: maps requested ε to weights in steps of 2^-16, from 0 to ``FULL``, of the same shape. None if
             no ε are requested.
 
+    Attributes:
+        domain: the public domain.
+        weighed: the ratings with weights, for sums that take them.
+
     Privacy: private.
     """
 
     def __init__(self, source: Ratings | Blocks, weigh: Callable[[Floats], Ints] | None = None) -> None:
         self.domain = source.domain
-        self._source, self._weigh = source, weigh
+        self._weigh = weigh if source.asks else None
+        self._n_listed = source.n_users
+        self._everyone: Engine[Ratings] | None = engine_of(source)
+        self.weighed: Engine[Weighed] = self._everyone.map(self._weighed)
+        if self._weigh:
+            self._everyone = None
 
-    def blocks(self) -> Iterator[tuple[Ratings, Ints]]:
-        """The ratings block by block, with weights; every block has a rating. Privacy: private."""
-        if self._kept is not None:
-            yield self._kept
-            return
-        for block in self._source.blocks():
-            ratings, weights = self._weighed(block)
-            if ratings.n_users:
-                yield ratings, weights
+    @property
+    def in_full(self) -> Engine[Ratings]:
+        """The ratings of people who all count in full, for sums that take no weights.
 
-    def single(self) -> tuple[Ratings, Ints | None]:
-        """TEMPORARY"""
-        empty = np.zeros(0, np.int32), np.zeros(0, np.uint8)
-        nobody = Ratings(self.domain, pl.Series(dtype=pl.String), np.zeros(1, np.int64), *empty)
-        if not isinstance(self._source, Ratings):
-            self._source = self._source.gathered()
-        ratings, weights = self._weighed(self._source)
-        return (ratings if ratings.n_users else nobody), (None if self._weigh is None else weights)
-
-    @cached_property
-    def n_people(self) -> int:
-        """Number of people who take part. Privacy: private."""
-        return sum(len(weights) for _, weights in self.blocks())
-
-    def sampled(self, chosen: Bools) -> Iterator[tuple[Ratings, Ints]]:
-        """``blocks``, with weight 0 for people who are not chosen.
-
-        Args:
-            chosen: whether each person takes part in a round, shape (n_people,).
+        Raises:
+            ValueError: people have weights, or a sample of them was drawn.
 
         Privacy: private.
         """
-        start = 0
-        for ratings, weights in self.blocks():
-            yield ratings, np.where(chosen[start : start + len(weights)], weights, 0)
-            start += len(weights)
+        if self._everyone is None:
+            raise ValueError("this sum takes no weights, but these people have weights; use one that does")
+        return self._everyone
 
-    def total(
-        self, measure: Callable[[Ratings, Ints], Iterable[tuple[Query, Ints]]]
-    ) -> list[tuple[Query, Ints]]:
-        """Sums over all blocks: integers, so the same bits as from a single block.
+    def blocks(self) -> Iterator[Weighed]:
+        """The ratings block by block, with weights. Privacy: private."""
+        return self.weighed.blocks()
+
+    @property
+    def n_people(self) -> int:
+        """Number of people who take part. Privacy: private."""
+        return sum(self._sizes) if self._weigh else self._n_listed
+
+    def sampled(self, chosen: Bools) -> Self:
+        """The same people, with weight 0 for those who are not chosen.
 
         Args:
-            measure: computes the sums of a block of weighted people, each with its query.
+            chosen: whether each person takes part in a round, in the order of the blocks, shape (n_people,).
 
-        Privacy: bounded, each by its query's sensitivity.
+        Privacy: private.
         """
-        empty = np.zeros(0, np.int32), np.zeros(0, np.uint8)
-        nobody = Ratings(self.domain, pl.Series(dtype=pl.String), np.zeros(1, np.int64), *empty)
-        totals = list(measure(nobody, np.zeros(0, np.int64)))
-        for ratings, weights in self.blocks():
-            parts = [part for _, part in measure(ratings, weights)]
-            totals = [(query, sums + part) for (query, sums), part in zip(totals, parts, strict=True)]
-        return totals
+        sample = copy(self)
+        parts = np.split(chosen, np.cumsum(self._sizes, dtype=np.int64))[:-1]
+        sample.weighed, sample._everyone = self.weighed.map(_draw, parts), None
+        return sample
 
     @cached_property
-    def _kept(self) -> tuple[Ratings, Ints] | None:
-        """The single block of ratings in memory; None for block files, and if nobody takes part."""
-        if not isinstance(self._source, Ratings):
-            return None
-        ratings, weights = self._weighed(self._source)
-        return (ratings, weights) if ratings.n_users else None
+    def _sizes(self) -> list[int]:
+        """People in each block."""
+        return [len(weights) for _, weights in self.blocks()]
 
-    def _weighed(self, block: Ratings) -> tuple[Ratings, Ints]:
+    def _weighed(self, block: Ratings) -> Weighed:
         if block.asked is None or self._weigh is None:
-            return block, np.full(block.n_users, FULL, dtype=np.int64)
+            return Weighed(block, np.full(block.n_users, FULL, dtype=np.int64))
         weights = self._weigh(block.asked)
-        return block.select(np.repeat(weights > 0, block.counts)), weights[weights > 0]
+        return Weighed(block.select(np.repeat(weights > 0, block.counts)), weights[weights > 0])
+
+
+def _draw(block: Weighed, chosen: Bools) -> Weighed:
+    return block._replace(weights=np.where(chosen, block.weights, 0))

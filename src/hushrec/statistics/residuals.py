@@ -2,17 +2,34 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from hushrec.arrays import Floats, Ints, Ints32
+from hushrec.arrays import Floats, Ints
 from hushrec.data.domain import Domain
+from hushrec.data.ratings import Ratings
 from hushrec.kernels.csr import CSR
 from hushrec.kernels.sums.gradients import residuals
+from hushrec.statistics.engines import Engine
 from hushrec.statistics.integer_grid import Grid
 from hushrec.statistics.population import Population
 
 _BITS = 14
+
+
+class ResidualRows(NamedTuple):
+    """Residuals of a block of people.
+
+    Attributes:
+        places: row of each person on the roster, shape (n_people,).
+        entries: x of each rating by person and item, in grid steps.
+
+    Privacy: private.
+    """
+
+    places: Ints
+    entries: CSR
 
 
 @dataclass(frozen=True)
@@ -59,25 +76,47 @@ class Residuals:
             return min(2 * self.bound, int(self.grid_values[-1])) * self.grid.step
         return self.bound * self.grid.step
 
-    def entries(self, people: Population, item_effects: Floats, user_effects: Floats) -> CSR:
-        """x of every rating, in grid steps, by person and item.
+    def rows(self, people: Population, item_effects: Floats, user_effects: Floats) -> Engine[ResidualRows]:
+        """x of every rating, block by block: 4 bytes a rating in memory, computed again for block files.
 
         Args:
-            ratings: private ratings of people on the roster.
+            people: people on the roster, without weights.
             item_effects: released, shape (n_items,).
             user_effects: released, over the roster, shape (domain.n_users,).
 
+        Raises:
+            DomainError: the domain has no roster.
+            ValueError: these people have weights.
+
         Privacy: private; each entry is bounded by ``bound``.
         """
-        ratings, _ = people.single()
-        indptr = ratings.roster_indptr()
-        values: Ints32 = residuals(
-            indptr,
-            ratings.items,
-            ratings.steps,
-            self.grid_values,
-            self.grid.counts(item_effects - self.domain.scale.lo),
-            self.grid.counts(user_effects),
-            self.bound,
-        )
-        return CSR(indptr, ratings.items, values)
+        self.domain.require_roster()
+        item_steps = self.grid.counts(item_effects - self.domain.scale.lo)
+        user_steps = self.grid.counts(user_effects)
+
+        def made(ratings: Ratings) -> ResidualRows:
+            places, rows = ratings.places(), (ratings.indptr, ratings.items)
+            offsets = item_steps, user_steps[places]
+            values = residuals(*rows, ratings.steps, self.grid_values, *offsets, self.bound)
+            return ResidualRows(places, CSR(*rows, values))
+
+        return people.in_full.map(made)
+
+    def entries(self, people: Population, item_effects: Floats, user_effects: Floats) -> CSR:
+        """x of every rating, in grid steps, by person on the roster and item; takes 8 bytes a rating.
+
+        Arguments, errors and privacy as for ``rows``.
+        """
+        rows = self.rows(people, item_effects, user_effects)
+
+        def count(row: ResidualRows, counts: Ints) -> None:
+            counts[row.places] += np.diff(row.entries.indptr)
+
+        (counts,) = rows.total(count, self.domain.n_users)
+        indptr = np.concatenate([[0], np.cumsum(counts)])
+        columns, values = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1], dtype=np.int32)
+        for places, (cuts, items, found) in rows.blocks():
+            there = np.repeat(indptr[places] - cuts[:-1], np.diff(cuts))
+            there += np.arange(len(there))
+            columns[there], values[there] = items, found
+        return CSR(indptr, columns, values)

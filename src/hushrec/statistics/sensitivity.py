@@ -12,14 +12,11 @@ the upper triangle is bounded instead of that of the whole matrix.
 Privacy: public.
 """
 
-import math
-from typing import Literal
-
 import numpy as np
 
 from hushrec.arrays import Floats
+from hushrec.privacy.bounded import Norm
 
-Norm = Literal["l1", "l2"]
 _ROUNDING = 1 + 1e-12
 
 
@@ -113,13 +110,3 @@ def _triangle(c: Floats, *, old: Floats, new: Floats, diagonal: Floats, unit: fl
 
 def _largest(each: Floats, entries: Floats, norm: Norm) -> float:
     return float((each * (entries if norm == "l1" else np.sqrt(entries))).max()) * _ROUNDING
-
-
-def published_matrix(bound: float, span: float, norm: Norm) -> float:
-    """Δ of the covariance as printed (Theorem 5): 2Bα + 3B² in L1, (1 + 2√2) B² in L2."""
-    return 2 * bound * span + 3 * bound**2 if norm == "l1" else (1 + 2 * math.sqrt(2)) * bound**2
-
-
-def published_weights(norm: Norm) -> float:
-    """Δ of the co-rating weights as printed (Theorem 6): 3 in L1, √2 in L2."""
-    return 3.0 if norm == "l1" else math.sqrt(2)

@@ -106,6 +106,32 @@ def test_parts_of_a_population_add_up():
     assert np.array_equal(first + second, whole)
 
 
+def test_sums_of_others_are_added_to_in_place():
+    rng = default_rng(5)
+    rows, more = random_case(rng, 80, 50), random_case(rng, 60, 50)
+    expected = reference_gram(*rows, 50) + reference_gram(*more, 50)
+    out = weighted_gram(*rows, 50)
+    assert weighted_gram(*more, 50, threads=3, out=out) is out
+    assert np.array_equal(out, expected)
+    assert not np.array_equal(weighted_gram(*more, 50), expected), "the test would see a difference"
+
+
+@pytest.mark.parametrize("out", [np.zeros(5, np.int64), np.zeros(6)])
+def test_sums_of_others_have_the_shape_and_type_of_these(out):
+    rows = rows_of(np.ones((2, 3), bool))
+    with pytest.raises(ValueError, match="out must be"):
+        weighted_gram(*rows, None, np.ones(2, np.int64), 3, out=out)
+
+
+def test_sums_that_overflow_with_those_of_others_are_refused():
+    """Each of the two is below 2^62, and together they are not."""
+    one = np.array([0, 1]), np.zeros(1, np.int32), np.full(1, ENTRY, np.int32), np.full(1, WEIGHT, np.int64)
+    out = np.full(1, 2**62 - ENTRY**2 * WEIGHT - 1, np.int64)
+    assert weighted_gram(*one, 1, out=out) == 2**62 - 1
+    with pytest.raises(OverflowError, match="coarser"):
+        weighted_gram(*one, 1, out=out)
+
+
 def test_sums_up_to_the_bounds_are_exact():
     """2,000 users at the largest weight and entries sum to 2^59: far beyond float64's 2^53."""
     rng = default_rng(3)

@@ -256,14 +256,6 @@ def test_gaussian_noise_has_no_epsilon_at_delta_zero() -> None:
         largest_rho(budget(delta=0.0))
 
 
-def test_an_unknown_event_has_no_price() -> None:
-    class Free:
-        name = "free"
-
-    with pytest.raises(BudgetError, match="no price is known for a measurement of type Free"):
-        spent_of([Free()])  # type: ignore[list-item]
-
-
 @pytest.mark.parametrize("epsilon", [1e-6, 0.1, 0.3, 1.0, 10.0, 3000.0])
 @pytest.mark.parametrize("delta", [1e-12, 1e-6, 9e-3])
 def test_the_largest_rho_fits_and_one_more_does_not(epsilon: float, delta: float) -> None:

@@ -11,7 +11,6 @@ from hushrec.privacy.accounting.events import (
     Gaussian,
     Laplace,
     Spherical,
-    SubsampledGaussian,
 )
 
 KINDS = pytest.mark.parametrize("kind", [Gaussian, Laplace, Spherical])
@@ -29,13 +28,13 @@ def test_events_are_frozen_descriptions(kind: type[Event]) -> None:
 def test_each_kind_names_its_norm_and_deviation() -> None:
     assert (Gaussian.norm, Laplace.norm, Spherical.norm) == ("l2", "l1", "l2")
     assert Gaussian("a", 1.0, 3.0, 1.0, 1).deviation == 3.0
-    sampled = SubsampledGaussian("a", 1.0, 3.0, 1.0, 1, 0.25)
+    sampled = Gaussian("a", 1.0, 3.0, 1.0, 1, 0.25)
     assert (sampled.norm, sampled.noise, sampled.deviation, sampled.rate) == ("l2", 3.0, 3.0, 0.25)
     for kind in (Laplace, Spherical):
         assert kind("a", 1.0, 3.0, 1.0, 1).deviation == pytest.approx(math.sqrt(18))
 
 
-@pytest.mark.parametrize("kind", [Gaussian, functools.partial(SubsampledGaussian, rate=0.5), Laplace])
+@pytest.mark.parametrize("kind", [Gaussian, functools.partial(Gaussian, rate=0.5), Laplace])
 @pytest.mark.parametrize(
     ("sensitivity", "noise", "step", "size"),
     [

@@ -18,7 +18,6 @@ from hushrec.privacy.accounting.events import (
     Laplace,
     PosteriorSample,
     Spherical,
-    SubsampledGaussian,
 )
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.bounded import Bounded
@@ -64,7 +63,7 @@ LARGE: dict[str, Event] = {
     "spherical": Spherical("v", HUGE, 1.0, 1.0, 12),
     "laplace": Laplace("v", HUGE, 1.0, 1.0, 12),
     "gaussian": Gaussian("v", 3000.0, 1.0, 1.0, 12),
-    "subsampled gaussian": SubsampledGaussian("v", 2000.0, 1.0, 1.0, 12, 0.5),
+    "subsampled gaussian": Gaussian("v", 2000.0, 1.0, 1.0, 12, 0.5),
 }
 
 
@@ -116,10 +115,10 @@ def test_neighbours_posteriors_differ_by_no_more(bound: float) -> None:
 
 
 def test_numbers_without_sense_are_refused() -> None:
-    for wrong in ({"temperature": 0.0}, {"sensitivity": math.inf}, {"temperature": math.nan}, {"step": 0.0}):
+    for wrong in ({"noise": 0.0}, {"sensitivity": math.inf}, {"noise": math.nan}, {"step": 0.0}):
         with pytest.raises(BudgetError):
             dataclasses.replace(SAMPLE, **wrong)
-    dataclasses.replace(SAMPLE, temperature=1e-9)  # no sampler of noise bounds it
+    dataclasses.replace(SAMPLE, noise=1e-9)  # no sampler of noise bounds it
 
 
 def test_its_key_is_given_once_and_nothing_else_is_released_under_it(path: Path) -> None:

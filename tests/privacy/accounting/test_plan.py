@@ -44,7 +44,7 @@ def test_noise_is_rounded_so_that_the_charge_fits(cost: int, sensitivity: float)
         "a", rho=cost, sensitivity=sensitivity, step=min(step, sensitivity / math.sqrt(cost)), size=3
     )
     assert price(event).rho <= cost
-    less = dataclasses.replace(event, sigma=event.sigma * (1 - 1e-14))
+    less = dataclasses.replace(event, noise=event.noise * (1 - 1e-14))
     assert price(less).rho >= cost
     scaled = laplace("a", epsilon=cost, sensitivity=sensitivity, step=sensitivity / cost, size=3)
     assert price(scaled).epsilon_sum <= cost

@@ -17,7 +17,7 @@ from hushrec.errors import BudgetError
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting import renyi as renyi_module
 from hushrec.privacy.accounting.accountant import Spent, price, spent_of
-from hushrec.privacy.accounting.events import ODDS, Gaussian, Laplace, SubsampledGaussian, drawn_rate
+from hushrec.privacy.accounting.events import ODDS, Gaussian, Laplace, drawn_rate
 from hushrec.privacy.accounting.renyi import ORDERS, Curve, added, divergences, smallest
 
 Solve = Callable[[Fraction, float], Curve]
@@ -166,7 +166,7 @@ def delta_of(epsilon: float, z: float, rate: float) -> float:
 def test_the_epsilon_of_one_sample_is_never_below_the_true_one(delta: float) -> None:
     for z in (0.4, 0.7, 1.0, 2.0, 5.0):
         for rate in map(drawn_rate, (0.001, 0.05, 0.5, 0.95)):
-            stated = spent_of([SubsampledGaussian("a", 1.0, z, z, 1, rate)]).epsilon(delta)
+            stated = spent_of([Gaussian("a", 1.0, z, z, 1, rate)]).epsilon(delta)
             assert delta_of(stated, z, rate) <= delta
 
 
@@ -184,7 +184,7 @@ EVENTS = st.one_of(
     st.builds(lambda s: Gaussian("a", 1.0, s, 1.0, 1), st.floats(1.0, 1e3)),
     st.builds(lambda s: Laplace("a", 1.0, s, 1.0, 1), st.floats(1.0, 1e3)),
     st.builds(
-        lambda s, q: SubsampledGaussian("a", 1.0, s, 1.0, 1, q),
+        lambda s, q: Gaussian("a", 1.0, s, 1.0, 1, q),
         st.floats(0.5, 1e3),
         st.sampled_from([0.25, 0.5, 2.0**-20]),
     ),
@@ -193,17 +193,17 @@ EVENTS = st.one_of(
 
 @settings(derandomize=True, max_examples=60)
 @given(st.lists(EVENTS, max_size=6), st.integers(0, 50), st.randoms(use_true_random=False))
-def test_composition_adds(events: list[Gaussian | Laplace | SubsampledGaussian], times: int, random) -> None:
+def test_composition_adds(events: list[Gaussian | Laplace], times: int, random) -> None:
     together = spent_of(events)
     assert spent_of(random.sample(events, len(events))) == together
     assert spent_of(events * times) == together * times == sum([together] * times, Spent())
-    more = together + price(SubsampledGaussian("more", 1.0, 1.0, 1.0, 1, 0.5))
+    more = together + price(Gaussian("more", 1.0, 1.0, 1.0, 1, 0.5))
     assert more.epsilon_units(1e-6) >= together.epsilon_units(1e-6)
 
 
 def test_less_noise_and_larger_samples_cost_more() -> None:
     def cost(sigma: float, rate: float) -> int:
-        return (price(SubsampledGaussian("a", 1.0, sigma, 1.0, 1, drawn_rate(rate))) * 50).epsilon_units(1e-6)
+        return (price(Gaussian("a", 1.0, sigma, 1.0, 1, drawn_rate(rate))) * 50).epsilon_units(1e-6)
 
     for less, more in pairwise([1e-4, 0.001, 0.01, 0.1, 0.5, 0.9, 0.999]):
         assert cost(1.3, less) < cost(1.3, more)
@@ -219,7 +219,7 @@ def test_a_sample_never_costs_more_than_everybody_at_any_order() -> None:
 
 
 def test_what_is_mixed_costs_the_smaller_of_both_bounds() -> None:
-    sampled = price(SubsampledGaussian("a", 1.0, 1.0, 1.0, 1, 0.125)) * 20
+    sampled = price(Gaussian("a", 1.0, 1.0, 1.0, 1, 0.125)) * 20
     gaussian, few = price(Gaussian("b", 1.0, 5.0, 1.0, 1)), price(Laplace("c", 1.0, 2.0, 1.0, 1))
     many = price(Laplace("c", 1.0, 100.0, 1.0, 1)) * 400
     for epsilon_sum in (few, many):
@@ -241,11 +241,11 @@ def test_what_is_mixed_costs_the_smaller_of_both_bounds() -> None:
 def test_where_nothing_is_a_sample_nothing_changes() -> None:
     assert Spent().curve == price(Gaussian("a", 1.0, 2.0, 1.0, 1)).curve == ()
     assert added((), (1,) * 76) == added((1,) * 76, ()) == (1,) * 76
-    assert (price(SubsampledGaussian("a", 1.0, 2.0, 1.0, 1, 0.5)) * 0) == Spent()
+    assert (price(Gaussian("a", 1.0, 2.0, 1.0, 1, 0.5)) * 0) == Spent()
 
 
 def test_a_sample_has_no_epsilon_at_delta_zero() -> None:
-    spent = price(SubsampledGaussian("a", 1.0, 2.0, 1.0, 1, 0.5))
+    spent = price(Gaussian("a", 1.0, 2.0, 1.0, 1, 0.5))
     assert spent.epsilon(0.0) == math.inf
     with pytest.raises(BudgetError, match="no finite ε at δ = 0"):
         spent.epsilon_units(0.0)

@@ -19,7 +19,6 @@ from hushrec.privacy.accounting.events import (
     Laplace,
     PosteriorSample,
     Spherical,
-    SubsampledGaussian,
 )
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.accounting.weights import GRID, Promise, promised, promises, weight, weights
@@ -49,7 +48,7 @@ def brute(events: tuple[Event, ...], part: int) -> int:
 
     def noisier(event: Event) -> Event:
         facts = event.name, event.sensitivity, event.noise * GRID / part, event.step * GRID / part, event.size
-        return type(event)(*facts, *([event.rate] if isinstance(event, SubsampledGaussian) else []))
+        return type(event)(*facts, *([event.rate] if event.rate < 1 else []))
 
     return spent_of(map(noisier, events)).epsilon_units(DELTA) if part else 0
 
@@ -115,7 +114,7 @@ def test_what_a_person_adds_is_never_priced_below_their_part_of_it() -> None:
     event = Gaussian("a", 0.1, 3.0, 2**-8, 4)
     for part in range(1, GRID, 97):
         assert (
-            Fraction(weights_module._scaled(event, part).sensitivity)
+            Fraction(event.scaled(Fraction(part, GRID)).sensitivity)
             >= Fraction(event.sensitivity) * part / GRID
         )
 

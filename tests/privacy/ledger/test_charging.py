@@ -9,7 +9,7 @@ import pytest
 
 from hushrec.errors import CheckpointError, GrantError
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.events import SubsampledGaussian
+from hushrec.privacy.accounting.events import Gaussian
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.bounded import Bounded
 from hushrec.privacy.ledger.ledger import Ledger
@@ -204,7 +204,7 @@ def test_what_was_handed_out_is_published(path: Path, folder: Path, make_plan: M
 
 
 def test_the_same_people_take_part_again(path: Path, folder: Path) -> None:
-    events = [SubsampledGaussian(name, 1.0, 4.0, 1.0, 4, 0.5) for name in ("sums", "counts")]
+    events = [Gaussian(name, 1.0, 4.0, 1.0, 4, 0.5) for name in ("sums", "counts")]
     measurements = tuple(Measurement(event, 0.5) for event in events)
     plan = Plan("toy", {}, "d" * 64, 1000, TOTAL, "corrected", measurements)
     ledger, drawn = Ledger.create(path, TOTAL), []

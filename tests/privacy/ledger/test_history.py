@@ -9,7 +9,7 @@ import pytest
 from hushrec.errors import BudgetError, LedgerDamaged
 from hushrec.privacy.accounting.accountant import spent_of
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.events import Laplace, SubsampledGaussian, drawn_rate
+from hushrec.privacy.accounting.events import Gaussian, Laplace, drawn_rate
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.ledger import history as ledger_history
 from hushrec.privacy.ledger import routes
@@ -29,7 +29,7 @@ def laplace(scale):
 
 
 def sampled(sigma, rate, rounds=1):
-    return [SubsampledGaussian(f"round {i}", 1.0, sigma, 2**-10, 4, drawn_rate(rate)) for i in range(rounds)]
+    return [Gaussian(f"round {i}", 1.0, sigma, 2**-10, 4, drawn_rate(rate)) for i in range(rounds)]
 
 
 def plan(events, delta=DELTA, epsilon=None):

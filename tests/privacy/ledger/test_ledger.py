@@ -43,7 +43,7 @@ def test_a_charge_books_every_measurement_and_outlives_the_process(path: Path, m
     )
     assert (second.seq, second.charge, second.measurement) == (2, 1, "counts")
     assert (first.model, first.mechanism, first.size) == ("toy", "gaussian", 4)
-    assert (first.sensitivity, first.sigma) == (2.0, plan.events[0].sigma)
+    assert (first.sensitivity, first.sigma) == (2.0, plan.events[0].noise)
     assert first.key == plan.key(ledger.id, 0)
     assert (
         reopened.spent

@@ -13,7 +13,7 @@ from hushrec.errors import BudgetExceeded
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent, gaussian_delta, gaussian_epsilon, spent_of
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.events import Gaussian, Laplace, SubsampledGaussian, drawn_rate
+from hushrec.privacy.accounting.events import Gaussian, Laplace, drawn_rate
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.accounting.renyi import ORDERS
 from hushrec.privacy.ledger import charging, routes
@@ -37,7 +37,7 @@ def laplace(scale):
 
 
 def sampled(sigma, rate, rounds=1):
-    return [SubsampledGaussian(f"round {i}", 1.0, sigma, 2**-10, 4, drawn_rate(rate)) for i in range(rounds)]
+    return [Gaussian(f"round {i}", 1.0, sigma, 2**-10, 4, drawn_rate(rate)) for i in range(rounds)]
 
 
 def plan(events, delta=DELTA, epsilon=None):

@@ -222,7 +222,7 @@ def test_what_was_booked_may_be_drawn():
 )
 def test_what_was_not_booked_is_refused(event, given, message):
     each = distribution(0.9, 0.9, GROUPS)
-    booked = {"per_slot": each.per_slot, "replaced": 0.1, "cells": 3, "size": 6} | event
+    booked = {"per_slot": each.per_slot, "noise": 0.1, "cells": 3, "size": 6} | event
     with pytest.raises(GrantError, match=message) as caught:
         each.require_booked(given, Substitutions("cells", **booked))
     assert not any(sign.isdigit() for sign in str(caught.value))

@@ -13,7 +13,7 @@ from hushrec.errors import BudgetError, GrantError, SamplerError
 from hushrec.kernels.noise import chacha
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import Part, gaussians
-from hushrec.privacy.accounting.events import ODDS, Gaussian, SubsampledGaussian, drawn_rate
+from hushrec.privacy.accounting.events import ODDS, Gaussian, drawn_rate
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.bounded import Bounded
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
@@ -85,18 +85,18 @@ def test_a_person_is_drawn_whatever_the_number_of_others() -> None:
         assert np.array_equal(participants(n_people, 0.25, KEY), everybody[:n_people])
 
 
-@pytest.mark.parametrize("rate", [0.0, 1.0, 0.1, math.nan, -0.5, 2.0**-33])
+@pytest.mark.parametrize("rate", [0.0, 1.5, 0.1, math.nan, -0.5, 2.0**-33])
 def test_a_rate_that_cannot_be_drawn_is_refused(rate: float) -> None:
     with pytest.raises(SamplerError, match="multiple of 2"):
         participants(3, rate, KEY)
     with pytest.raises(BudgetError, match="drawn_rate"):
-        SubsampledGaussian("sums", 1.0, 1.0, 1.0, 1, rate)
+        Gaussian("sums", 1.0, 1.0, 1.0, 1, rate)
 
 
 def test_the_drawn_rate_is_never_above_the_asked_one() -> None:
     for rate in (0.1, 1 / 3, 0.05, 0.9999999, 2.0**-32):
         assert rate - 1 / ODDS < drawn_rate(rate) <= rate
-        SubsampledGaussian("sums", 1.0, 1.0, 1.0, 1, drawn_rate(rate))
+        Gaussian("sums", 1.0, 1.0, 1.0, 1, drawn_rate(rate))
 
 
 def plan(*rates: float) -> Plan:
@@ -126,7 +126,7 @@ def test_a_sum_over_a_sample_is_released_after_the_sample_was_drawn_and_once() -
     with pytest.raises(GrantError, match="draw it with sample"):
         grant.release(sums("round 1"))
     noisy = grant.release(sums("round 0"))
-    assert noisy.sigma == noisy.event.sigma  # type: ignore[union-attr]
+    assert noisy.sigma == noisy.event.noise  # type: ignore[union-attr]
     assert noisy.values.any()
     for again in (lambda: grant.sample("round 0", 5), lambda: grant.release(sums("round 0"))):
         with pytest.raises(GrantError, match="already made"):
@@ -189,8 +189,8 @@ def test_samples_are_priced_for_people_who_come_or_go_alone() -> None:
 
 
 def test_the_key_of_a_plan_names_the_rate() -> None:
-    event = SubsampledGaussian("round 0", 1.0, 90.0, 2**-8, 4, 0.25)
-    other = SubsampledGaussian("round 0", 1.0, 90.0, 2**-8, 4, 0.125)
+    event = Gaussian("round 0", 1.0, 90.0, 2**-8, 4, 0.25)
+    other = Gaussian("round 0", 1.0, 90.0, 2**-8, 4, 0.125)
     keys = {
         Plan("toy", {}, "d" * 64, 1000, BUDGET, "corrected", (Measurement(e, 1.0),)).key("p", 0)
         for e in (event, other, Gaussian("round 0", 1.0, 90.0, 2**-8, 4))

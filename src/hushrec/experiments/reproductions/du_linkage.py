@@ -70,7 +70,7 @@ class Attack:
             local = hr.DistanceBased(
                 keep_probability=kept, group_probability=kept, threshold=self.threshold, groups="ratings"
             )
-            each = local.plan(self.ratings.domain).events[0].per_slot  # type: ignore[union-attr]
+            each = local.local(local.plan(self.ratings.domain), self.ratings.domain).epsilon
             return local, None, f"{each * np.median(self.ratings.counts):,.0f} (items only)"
         if analysis is None:
             return None, None, "∞"

@@ -6,7 +6,7 @@ entries in the block are a vector of eight lanes. For each of their ratings of a
 popular one, that vector times the rating's entry is added to the eight sums of the item. Users who rate one
 popular item often rate its neighbours too, so one vector operation updates several pairs (about four on
 Netflix-like ratings), and the sums of a block, 64 bytes per item, stay in the second-level cache. A finished
-block is written to its cells of the packed triangle; blocks do not share cells, so threads need no merging.
+block is added to its cells of the packed triangle; blocks do not share cells, so threads need no merging.
 All sums are 64-bit integers: order, threads and blocks do not change a bit.
 
 The cost grows as Σ_u c_u², where c_u is the number of ratings of a user.
@@ -27,13 +27,14 @@ from hushrec.arrays import Ints, Ints32
 from hushrec.kernels.csr import frozen
 from hushrec.kernels.simd import prefetch
 from hushrec.kernels.sums.segments import LABEL_BITS, LANES, index, relabel, survey
-from hushrec.kernels.triangle import packed_size
+from hushrec.kernels.triangle import diagonal_positions, packed_size
 
 _U = np.uint64  # numba checks signed indices for wrapping from the end; it uses unsigned ones directly
 _intrinsic: Any = extending.intrinsic  # its stub counts the typing context among the arguments
 _LABEL = (1 << LABEL_BITS) - 1
 _SOON, _LATER = 4, 16  # visits between prefetching ratings, or where they end, and using them
 _TASK = 8  # blocks that a thread takes at a time; the first, most popular ones cost most
+_TOO_LARGE = "a sum would reach 2^62: put the weights or the entries on a coarser grid"
 
 __all__ = ["reference_gram", "weighted_gram"]
 
@@ -47,7 +48,14 @@ def reference_gram(indptr: Ints, items: Ints32, entries: Ints32 | None, weights:
 
 
 def weighted_gram(
-    indptr: Ints, items: Ints32, entries: Ints32 | None, weights: Ints, n_items: int, *, threads: int = 2
+    indptr: Ints,
+    items: Ints32,
+    entries: Ints32 | None,
+    weights: Ints,
+    n_items: int,
+    *,
+    threads: int = 2,
+    out: Ints | None = None,
 ) -> Ints:
     """Σ_u w_u a_u a_uᵀ as a packed upper triangle, exact.
 
@@ -62,6 +70,7 @@ def weighted_gram(
         weights: w_u of each user, 0 to 2^24, shape (n_users,).
         n_items: size of the catalogue, at most 2^18.
         threads: number of threads; the result does not depend on it.
+        out: sums of other users, to which these are added in place; by default zeros.
 
     Returns:
         the upper triangle, row by row, diagonal included, shape (n_items (n_items + 1) / 2,).
@@ -69,7 +78,7 @@ def weighted_gram(
     Raises:
         ValueError: the arrays do not fit together, or hold a number outside its range.
         OverflowError: a diagonal cell reaches 2^62. By Cauchy–Schwarz every cell and every part of its sum is
-            at most the largest diagonal cell, so below that nothing can overflow.
+            at most the largest diagonal cell, so below that nothing can overflow. ``out`` is then of no use.
 
     Privacy: private. The public domain must imply that the sums fit; otherwise an error reveals the data.
     """
@@ -80,6 +89,8 @@ def weighted_gram(
         raise ValueError("indptr must run from 0 to the number of ratings, with a row for each weight")
     if (np.diff(indptr) < 0).any() or (entries is not None and entries.shape != items.shape):
         raise ValueError("indptr must not descend, and there must be one entry for each rating")
+    if out is not None and (out.shape != (packed_size(n_items),) or out.dtype != np.int64):
+        raise ValueError("out must be a packed triangle of int64, with a row for each item")
     rows = frozen(indptr, np.int64), frozen(items, np.int32)
     entries = frozen(np.empty(0, np.int32) if entries is None else entries, np.int32)
     weights = frozen(weights, np.int64)
@@ -100,7 +111,7 @@ def weighted_gram(
                 "use a coarser grid"
             )
         if diagonal.sum(axis=0).max(initial=0) >= 2.0**62:
-            raise OverflowError("a sum would reach 2^62: put the weights or the entries on a coarser grid")
+            raise OverflowError(_TOO_LARGE)
 
         order = np.argsort(-raters.sum(axis=0), kind="stable").astype(np.int32)
         label = np.empty_like(order)
@@ -115,10 +126,13 @@ def weighted_gram(
         visitor, entrance = np.empty(first[-1], np.int32), np.empty(first[-1], np.uint32)
         each_share(index, rows[0], words, cursors, visitor, entrance)
 
-        packed = np.empty(packed_size(n_items), np.int64)
+        packed = np.zeros(packed_size(n_items), np.int64) if out is None else out
         tasks = range(0, blocks, _TASK)
-        arguments = rows[0], words, weights, first, visitor, entrance, order, packed
+        arguments = rows[0], words, weights, first, visitor, entrance, order, label, packed
         list(each(lambda b: _accumulate(b, min(b + _TASK, blocks), *arguments), tasks))
+    # Not before: reading memory that was never written to makes writing to it slower.
+    if packed[diagonal_positions(n_items)].max(initial=0) >= 1 << 62:
+        raise OverflowError(_TOO_LARGE)
     return packed
 
 
@@ -158,9 +172,10 @@ def _accumulate(
     visitor: Ints32,
     entrance: NDArray[np.uint32],
     order: Ints32,
+    label: Ints32,
     packed: Ints,
 ) -> None:
-    """Sum blocks ``begin`` to ``end`` and write them to their cells of the packed triangle."""
+    """Sum blocks ``begin`` to ``end`` and add them to their cells of the packed triangle."""
     n = len(order)
     sums = np.empty(LANES * (n + LANES), np.int64)
     sums = sums[-np.int64(sums.ctypes.data) % 64 // 8 :]  # vectors that straddle two cache lines are slower
@@ -189,9 +204,14 @@ def _accumulate(
             for p in range(start, stop):
                 word = np.int64(words[p])
                 _add_scaled(sums, _U(word & _LABEL), vector, word >> LABEL_BITS)
+        others = np.flatnonzero(label >= base)  # ascending, and then so do the cells of a triangle's row
         for row in range(base, min(base + LANES, n)):
             i = np.int64(order[row])
-            for column in range(row, n):
-                j = np.int64(order[column])
-                low = min(i, j)
-                packed[_U((low * (2 * n - 1 - low) >> 1) + max(i, j))] = sums[_U(column * LANES + row - base)]
+            for place in range(_U(len(others))):
+                j = others[place]
+                column = np.int64(label[_U(j)])
+                if column >= row:
+                    more = sums[_U(column * LANES + row - base)]
+                    if more != 0:
+                        low = min(i, j)
+                        packed[_U((low * (2 * n - 1 - low) >> 1) + max(i, j))] += more

@@ -11,7 +11,8 @@ from hushrec.data.domain import Domain
 from hushrec.errors import ConfigError
 from hushrec.estimation.shrinkage import shrink, shrinking
 from hushrec.privacy.accounting.budget import Terms
-from hushrec.privacy.query import AnyQuery, Norm
+from hushrec.privacy.bounded import Norm
+from hushrec.privacy.query import AnyQuery
 from hushrec.privacy.run import Run
 from hushrec.settings import Frozen
 from hushrec.statistics.footprint import DRAWS, LISTED, Footprint

@@ -1,4 +1,7 @@
-"""Public facts of noisy cells: whether their threshold can be reached, and what they take. Privacy: public."""
+"""Public facts of noisy cells: whether noise can reach their threshold, and what they take.
+
+Privacy: public.
+"""
 
 import math
 

@@ -12,8 +12,7 @@ from hushrec.errors import ConfigError
 from hushrec.estimation import low_rank
 from hushrec.models.phases.item_effects import ItemEffects
 from hushrec.privacy.accounting.budget import Terms
-from hushrec.privacy.bounded import Noisy
-from hushrec.privacy.query import Norm
+from hushrec.privacy.bounded import Noisy, Norm
 from hushrec.privacy.run import Run
 from hushrec.settings import Frozen, only
 from hushrec.statistics.covariance_sums import CovarianceSums

@@ -9,8 +9,7 @@ from hushrec.arrays import Floats
 from hushrec.data.domain import Domain
 from hushrec.estimation.shrinkage import shrink, shrinking
 from hushrec.privacy.accounting.budget import Terms
-from hushrec.privacy.bounded import Noisy
-from hushrec.privacy.query import Norm
+from hushrec.privacy.bounded import Noisy, Norm
 from hushrec.privacy.run import Run
 from hushrec.settings import Frozen, only
 from hushrec.statistics.footprint import DRAWS, Footprint

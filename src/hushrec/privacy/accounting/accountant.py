@@ -26,22 +26,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from typing import Protocol
 
 from scipy.special import erfcx
 
 from hushrec.errors import BudgetError
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.events import (
-    Event,
-    Gaussian,
-    Laplace,
-    PosteriorSample,
-    Spherical,
-    SubsampledGaussian,
-)
-from hushrec.privacy.accounting.local_events import Responses, Substitutions, cell_rho
-from hushrec.privacy.accounting.renyi import ORDERS, Curve, added, divergences, smallest
+from hushrec.privacy.accounting.renyi import ORDERS, Curve, added, smallest
 
 _ROUNDING = 16 * 2.0**-52
 """Bounds the relative error of one floating-point step of the formulas."""
@@ -194,8 +186,8 @@ class Spent:
         """
         if self.unbounded:
             raise BudgetError(
-                "no finite ε is known for this noise; choose another model, or make a seeded experiment without a "
-                "ledger"
+                "no finite ε is known for this noise; choose another model, or make a seeded experiment "
+                "without a ledger"
             )
         if delta == 0:
             if self.rho or self.curve:
@@ -232,50 +224,54 @@ class Spent:
         return smallest((loss + o * rho for o, loss in zip(ORDERS, self.curve, strict=True)), delta)
 
 
-def spent_of(events: Iterable[Event]) -> Spent:
-    """Total cost of a sequence of measurements; each cost is rounded up. Raises as ``price``.
+class Priced(Protocol):
+    """What has a price: an ``events.Event``.
+
+    Privacy: public.
+    """
+
+    def spent(self) -> Spent:
+        """The price, rounded up."""
+        ...
+
+
+def spent_of(events: Iterable[Priced]) -> Spent:
+    """Total cost of a sequence of measurements; each cost is rounded up.
 
     Privacy: public.
     """
     return sum(map(price, events), Spent())
 
 
-def price(event: Event) -> Spent:
-    """Cost of one measurement, in exact rational arithmetic, rounded up.
-
-    Gaussian: ρ = Δ²/(2σ²). Subsampled Gaussian: its divergences. Laplace: ε = Δ/b and the zCDP loss
-    ε + e^−ε − 1; over a vector the losses of the entries add to at most that of one entry that moves by all
-    of Δ, because the loss is convex and 0 at 0. Spherical: ε = Δ/s, because ‖b + Δ‖ ≤ ‖b‖ + ‖Δ‖. Posterior
-    sample: ε = Δ/T. The last two cost min(ε²/2, ε) in zCDP: their divergences are at most αε²/2 (Bun &
-    Steinke 2016, Proposition 1.4) and at most ε ≤ αε. Local randomizers: the loss of one cell times the
-    number of cells that may differ.
-
-    Raises:
-        BudgetError: The price of this event type is not known.
+def price(event: Priced) -> Spent:
+    """Cost of one measurement, in exact rational arithmetic, rounded up; each event derives its own.
 
     Privacy: public.
     """
-    if isinstance(event, Gaussian):
-        return Spent(rho=fixed_point.cost((Fraction(event.sensitivity) / Fraction(event.sigma)) ** 2 / 2))
-    if isinstance(event, SubsampledGaussian):
-        return Spent(curve=divergences(Fraction(event.sensitivity) / Fraction(event.sigma), event.rate))
-    if isinstance(event, Laplace):
-        return _laplace_price(Fraction(event.sensitivity) / Fraction(event.scale))
-    if isinstance(event, Responses | Substitutions):
-        loss = event.loss
-        textbook = min(loss**2 / 2, loss)
-        rho = cell_rho(event.symbols, event.exponent) if isinstance(event, Responses) else textbook
-        return Spent(
-            epsilon_sum=fixed_point.cost(event.cells * loss), pure_rho=fixed_point.cost(event.cells * rho)
-        )
-    if isinstance(event, Spherical | PosteriorSample):
-        if event.sensitivity == math.inf:
-            return Spent(unbounded=1)
-        epsilon = Fraction(event.sensitivity) / Fraction(event.noise)
-        return Spent(
-            epsilon_sum=fixed_point.cost(epsilon), pure_rho=fixed_point.cost(min(epsilon**2 / 2, epsilon))
-        )
-    raise BudgetError(f"no price is known for a measurement of type {type(event).__name__}")
+    return event.spent()
+
+
+def pure_loss(epsilon: Fraction) -> Spent:
+    """Cost of a measurement of which only its pure ε is known; it costs min(ε²/2, ε) in zCDP.
+
+    Its divergences are at most αε²/2 (Bun & Steinke 2016, Proposition 1.4) and at most ε ≤ αε.
+
+    Privacy: public.
+    """
+    return Spent(
+        epsilon_sum=fixed_point.cost(epsilon), pure_rho=fixed_point.cost(min(epsilon**2 / 2, epsilon))
+    )
+
+
+def laplace_loss(epsilon: Fraction) -> Spent:
+    """Cost of Laplace noise: ε = Δ/b, and the zCDP loss ε + e^−ε − 1.
+
+    Privacy: public.
+    """
+    above = fixed_point.float_above(epsilon)
+    # The sum cancels for small ε, where its error is at most a rounding of its terms; ε²/2 is exact there.
+    tight = Fraction(above + math.expm1(-above)) + Fraction(_ROUNDING * above)
+    return Spent(epsilon_sum=fixed_point.cost(epsilon), pure_rho=fixed_point.cost(min(epsilon**2 / 2, tight)))
 
 
 @lru_cache(maxsize=256)
@@ -300,7 +296,7 @@ def largest_pure(budget: Budget, shares: Iterable[Fraction] = (Fraction(1),)) ->
 @lru_cache(maxsize=256)
 def _largest_pure(budget: Budget, parts: tuple[Fraction, ...]) -> int:
     def spent(total: int) -> Spent:
-        return sum((_laplace_price(part * total / fixed_point.PER_ONE) for part in parts), Spent())
+        return sum((laplace_loss(part * total / fixed_point.PER_ONE) for part in parts), Spent())
 
     return _largest(spent, budget)
 
@@ -318,13 +314,6 @@ def _largest(spent: Callable[[int], Spent], budget: Budget) -> int:
         else:
             high = middle
     return low
-
-
-def _laplace_price(epsilon: Fraction) -> Spent:
-    above = fixed_point.float_above(epsilon)
-    # The sum cancels for small ε, where its error is at most a rounding of its terms; ε²/2 is exact there.
-    tight = Fraction(above + math.expm1(-above)) + Fraction(_ROUNDING * above)
-    return Spent(epsilon_sum=fixed_point.cost(epsilon), pure_rho=fixed_point.cost(min(epsilon**2 / 2, tight)))
 
 
 def _crossing(reached: Callable[[float], bool]) -> tuple[float, float]:

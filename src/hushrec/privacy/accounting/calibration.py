@@ -11,13 +11,7 @@ from hushrec.errors import BudgetError
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent, largest_pure, largest_rho, price
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.events import (
-    Gaussian,
-    Laplace,
-    PosteriorSample,
-    SubsampledGaussian,
-    drawn_rate,
-)
+from hushrec.privacy.accounting.events import Gaussian, Laplace, PosteriorSample, drawn_rate
 from hushrec.privacy.accounting.local_events import LARGEST, Responses
 
 _Event = TypeVar("_Event", Gaussian, Laplace, PosteriorSample)
@@ -116,16 +110,14 @@ class Part:
     part: float
     rate: float = 1.0
 
-    def event(self, noise: float) -> Gaussian | SubsampledGaussian:
+    def event(self, noise: float) -> Gaussian:
         """The measurement with noise of at least ``noise`` sensitivities."""
         sigma = fixed_point.float_above(Fraction(noise) * Fraction(self.sensitivity))
-        if self.rate >= 1:
-            return Gaussian(self.name, self.sensitivity, sigma, self.step, self.size)
-        rate = drawn_rate(self.rate)
-        return SubsampledGaussian(self.name, self.sensitivity, sigma, self.step, self.size, rate)
+        rate = drawn_rate(min(self.rate, 1.0))
+        return Gaussian(self.name, self.sensitivity, sigma, self.step, self.size, rate)
 
 
-def gaussians(budget: Budget, targets: Iterable[Part]) -> list[Gaussian | SubsampledGaussian]:
+def gaussians(budget: Budget, targets: Iterable[Part]) -> list[Gaussian]:
     """Gaussian measurements, also of samples, that together cost at most the budget.
 
     σᵢ = s · Δᵢ · rateᵢ/√partᵢ with the smallest s that fits, found by bisection and rounded up. For small

@@ -1,4 +1,4 @@
-"""Frozen descriptions of what each mechanism does to the data. The accountant prices them.
+"""Frozen descriptions of what each mechanism does to the data, with its price and its names.
 
 Gaussian and Laplace noise is *rounded*: an integer n of grid steps is released as n + round(X) with X
 continuous. For integer n this equals round(n + X), which is post-processing of the continuous mechanism, so
@@ -6,11 +6,15 @@ the bounds of the continuous mechanism apply unchanged.
 """
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from hushrec.errors import BudgetError
-from hushrec.privacy.accounting.local_events import Responses, Substitutions
+from hushrec.privacy.accounting import fixed_point
+from hushrec.privacy.accounting.accountant import Spent, laplace_loss, pure_loss
+from hushrec.privacy.accounting.renyi import divergences
 
 FINEST, COARSEST = 0.1, 2.0**50
 """Range of noise widths, in grid steps, that the sampler draws exactly."""
@@ -20,14 +24,103 @@ EVERY_RATING = 0
 """Size of a vector with an entry for every rating: public under ``replace``, but not known to the plan."""
 
 
+class Event(ABC):
+    """One measurement, and all that a plan, a ledger, a statement and a grant ask about its mechanism.
+
+    A new mechanism is a subclass with a price and names. If its noise is added to a sum, it extends
+    ``AdditiveNoise``, and it needs a kernel and a line in ``DRAWS`` of ``privacy/grant.py``. Readers of
+    releases do not know events, so ``SYMBOLS`` in ``release/statement_lines.py`` repeats its symbols.
+
+    Attributes:
+        name: the measurement's name, unique in its plan.
+        mechanism: the mechanism's name in tables, ledgers and statements.
+        norm: in which the sensitivity is a bound.
+        sensitivity: Δ, the largest distance between neighbours, in the quantity's units.
+        noise: the mechanism's noise parameter.
+        symbol: how tables write ``noise``.
+        cost_symbol: how tables write the cost.
+        step: width of the quantity's grid, in the same units.
+        size: number of entries, or ``EVERY_RATING``.
+        rate: probability that each person takes part.
+        doors: names of the grant's methods that release it.
+        condition: the condition under which its price holds; empty without any.
+        assumes: what a statement says that the price assumes.
+        only_seeded: why only seeded experiments may draw it, and what to set instead; else empty.
+
+    Privacy: public.
+    """
+
+    __slots__ = ()
+
+    norm: ClassVar[str]
+    symbol: ClassVar[str]
+    cost_symbol: ClassVar[str] = "ε"
+    condition: ClassVar[str] = ""
+    assumes: ClassVar[tuple[str, ...]] = ()
+    only_seeded: ClassVar[str] = ""
+
+    if TYPE_CHECKING:  # at run time, a dataclass would take an inherited property for its field's default
+
+        @property
+        def name(self) -> str: ...
+        @property
+        def mechanism(self) -> str: ...
+        @property
+        def sensitivity(self) -> float: ...
+        @property
+        def noise(self) -> float: ...
+        @property
+        def step(self) -> float: ...
+        @property
+        def size(self) -> int: ...
+        @property
+        def doors(self) -> tuple[str, ...]: ...
+
+    @property
+    def rate(self) -> float:
+        """Probability that each person takes part."""
+        return 1.0
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the noise; the noise parameter if nothing is added."""
+        return self.noise
+
+    @abstractmethod
+    def spent(self) -> Spent:
+        """The price, in exact rational arithmetic, rounded up."""
+
+    @abstractmethod
+    def scaled(self, weight: Fraction) -> "Event":
+        """The event with its sensitivity times a weight, rounded up, and without a name.
+
+        Args:
+            weight: in (0, 1], by which a user multiplies all that they add.
+
+        Raises:
+            BudgetError: What a user adds cannot be multiplied.
+        """
+
+    def facts(self) -> dict[str, Any]:
+        """The event as JSON values: what a plan's key and a ledger's record contain."""
+        return {
+            "measurement": self.name,
+            "mechanism": self.mechanism,
+            "sensitivity": None if self.sensitivity == math.inf else float(self.sensitivity),
+            "noise": float(self.noise),
+            "step": float(self.step),
+            "size": int(self.size),
+        } | ({"rate": float(self.rate)} if self.rate < 1 else {})
+
+
 @dataclass(frozen=True, slots=True)
-class Gaussian:
-    """Normal noise on every entry of a vector of bounded L2 sensitivity.
+class Calibrated(Event):
+    """An event whose price depends on Δ/noise.
 
     Args:
         name: the measurement's name, unique in its plan.
-        sensitivity: Δ₂, the largest L2 distance between neighbours, in the quantity's units.
-        sigma: standard deviation of the noise, in the same units.
+        sensitivity: Δ, in the quantity's units.
+        noise: the noise parameter, in the same units.
         step: width of the quantity's grid, in the same units.
         size: number of entries, or ``EVERY_RATING``.
 
@@ -37,178 +130,181 @@ class Gaussian:
     Privacy: public.
     """
 
-    mechanism: ClassVar = "gaussian"
-    norm: ClassVar = "l2"
-
     name: str
     sensitivity: float
-    sigma: float
+    noise: float
     step: float
     size: int
 
     def __post_init__(self) -> None:
-        _check(self.name, self.sensitivity, self.sigma, self.step, self.size)
+        self._check_numbers(self.sensitivity)
+        self._check_grid()
 
     @property
-    def noise(self) -> float:
-        """The mechanism's noise parameter, σ."""
-        return self.sigma
+    def ratio(self) -> Fraction:
+        """Δ/noise."""
+        return Fraction(self.sensitivity) / Fraction(self.noise)
 
-    @property
-    def deviation(self) -> float:
-        """Standard deviation of the noise."""
-        return self.sigma
+    def scaled(self, weight: Fraction) -> Self:
+        """The event with its sensitivity times a weight, rounded up, and without a name."""
+        return replace(
+            self, name="", sensitivity=fixed_point.float_above(Fraction(self.sensitivity) * weight)
+        )
+
+    def _check_numbers(self, sensitivity: float) -> None:
+        for what, value in (("sensitivity", sensitivity), ("noise", self.noise), ("step", self.step)):
+            if not 0 < value < math.inf:
+                raise BudgetError(
+                    f"{self.name}: the {what} must be a positive number; without noise nothing is private"
+                )
+        if self.size < 1 and self.size != EVERY_RATING:
+            raise BudgetError(
+                f"{self.name}: a measurement needs at least one entry; set its size, or EVERY_RATING"
+            )
+
+    def _check_grid(self) -> None:
+        if not FINEST <= self.noise / self.step <= COARSEST:
+            raise BudgetError(
+                f"{self.name}: noise of {self.noise / self.step:.3g} grid steps cannot be drawn exactly; "
+                f"choose a step between {self.noise / COARSEST:.3g} and {self.noise / FINEST:.3g}"
+            )
 
 
-@dataclass(frozen=True, slots=True)
-class SubsampledGaussian:
-    """Normal noise on a sum over a random sample of people. The grant draws the sample and keeps it secret.
-
-    Each person takes part with probability ``rate``, independently. Only for unit ``user`` under adjacency
-    ``add-remove``.
-
-    Args:
-        name: the measurement's name, unique in its plan.
-        sensitivity: Δ₂, the largest L2 norm of what one person who takes part adds to the sum.
-        sigma: standard deviation of the noise, in the same units.
-        step: width of the quantity's grid, in the same units.
-        size: number of entries.
-        rate: probability of taking part, a multiple of 1/ODDS in (0, 1); see ``drawn_rate``.
-
-    Raises:
-        BudgetError: A number is not positive, the noise is too narrow or too wide for the grid, or the rate
-            cannot be drawn exactly.
+class AdditiveNoise(Calibrated):
+    """Independent noise on every entry of a vector of bounded sensitivity.
 
     Privacy: public.
     """
 
-    mechanism: ClassVar = "subsampled gaussian"
-    norm: ClassVar = "l2"
+    __slots__ = ()
 
-    name: str
-    sensitivity: float
-    sigma: float
-    step: float
-    size: int
-    rate: float
+    @property
+    def doors(self) -> tuple[str, ...]:
+        """Its one method of the grant."""
+        return ("release",)
+
+
+@dataclass(frozen=True, slots=True)
+class Gaussian(AdditiveNoise):
+    """Normal noise on a sum of bounded L2 sensitivity, over everybody or over a random sample of people.
+
+    The noise has standard deviation σ = ``noise``. Δ₂ is the largest L2 distance between neighbours; for a
+    sample, the largest L2 norm of what one person who takes part adds to the sum. The grant draws the sample
+    and keeps it secret. Samples are only for unit ``user`` under adjacency ``add-remove``.
+
+    Args:
+        rate: probability that each person takes part, independently; a multiple of 1/ODDS in (0, 1], see
+            ``drawn_rate``.
+
+    Raises:
+        BudgetError: As ``Calibrated``, or the rate cannot be drawn exactly.
+
+    Privacy: public.
+    """
+
+    norm: ClassVar[str] = "l2"
+    symbol: ClassVar[str] = "σ"
+    cost_symbol: ClassVar[str] = "ρ"
+
+    rate: float = 1.0
 
     def __post_init__(self) -> None:
-        _check(self.name, self.sensitivity, self.sigma, self.step, self.size)
-        if not 0 < self.rate < 1 or not (self.rate * ODDS).is_integer():
+        AdditiveNoise.__post_init__(self)
+        if not 0 < self.rate <= 1 or not (self.rate * ODDS).is_integer():
             raise BudgetError(
-                f"{self.name}: the rate must be a multiple of 2^-32 above 0 and below 1; round it with "
-                "drawn_rate(rate), or use a Gaussian measurement of everybody"
+                f"{self.name}: the rate must be a multiple of 2^-32 above 0 and at most 1; round it with "
+                "drawn_rate(rate)"
             )
 
     @property
-    def noise(self) -> float:
-        """The mechanism's noise parameter, σ."""
-        return self.sigma
+    def mechanism(self) -> str:
+        """Whether everybody takes part, or a sample."""
+        return "gaussian" if self.rate == 1 else "subsampled gaussian"
 
     @property
-    def deviation(self) -> float:
-        """Standard deviation of the noise."""
-        return self.sigma
+    def doors(self) -> tuple[str, ...]:
+        """A sample is drawn before its sum is released."""
+        return ("release",) if self.rate == 1 else ("sample", "release")
+
+    def spent(self) -> Spent:
+        """ρ = Δ²/(2σ²), or the divergences of a sample."""
+        if self.rate < 1:
+            return Spent(curve=divergences(self.ratio, self.rate))
+        return Spent(rho=fixed_point.cost(self.ratio**2 / 2))
 
 
 @dataclass(frozen=True, slots=True)
-class Laplace:
-    """Laplace noise on every entry of a vector of bounded L1 sensitivity.
-
-    Args:
-        name: the measurement's name, unique in its plan.
-        sensitivity: Δ₁, the largest L1 distance between neighbours, in the quantity's units.
-        scale: scale b of the noise, in the same units; its density is exp(−|x|/b)/2b.
-        step: width of the quantity's grid, in the same units.
-        size: number of entries, or ``EVERY_RATING``.
-
-    Raises:
-        BudgetError: A number is not positive, or the noise is too narrow or too wide for the grid.
+class Laplace(AdditiveNoise):
+    """Laplace noise of density exp(−|x|/b)/2b, b = ``noise``, on a sum of bounded L1 sensitivity Δ₁.
 
     Privacy: public.
     """
 
-    mechanism: ClassVar = "laplace"
-    norm: ClassVar = "l1"
-
-    name: str
-    sensitivity: float
-    scale: float
-    step: float
-    size: int
-
-    def __post_init__(self) -> None:
-        _check(self.name, self.sensitivity, self.scale, self.step, self.size)
-
-    @property
-    def noise(self) -> float:
-        """The mechanism's noise parameter, b."""
-        return self.scale
+    mechanism: ClassVar[str] = "laplace"
+    norm: ClassVar[str] = "l1"
+    symbol: ClassVar[str] = "b"
+    doors: ClassVar[tuple[str, ...]] = ("release", "release_matrix")
 
     @property
     def deviation(self) -> float:
         """Standard deviation of the noise, √2 · b."""
-        return math.sqrt(2) * self.scale
+        return math.sqrt(2) * self.noise
+
+    def spent(self) -> Spent:
+        """ε = Δ/b and the zCDP loss ε + e^−ε − 1.
+
+        Over a vector the losses of the entries add to at most that of one entry that moves by all of Δ,
+        because the loss is convex and 0 at 0.
+        """
+        return laplace_loss(self.ratio)
 
 
 @dataclass(frozen=True, slots=True)
-class Spherical:
+class Spherical(Calibrated):
     """Noise of density ∝ exp(−‖b‖₂/s) on every row of a matrix (Chaudhuri, Monteleoni & Sarwate 2011, §3).
 
-    For rows of d entries its norm follows Gamma(d, s) and its direction is uniform. It is drawn in floating
-    point, so it is never private and only serves to reproduce published algorithms.
-
-    Args:
-        name: the measurement's name, unique in its plan.
-        sensitivity: Δ₂, the largest L2 distance between neighbours; infinite if no bound is known.
-        scale: scale s of the noise, in the same units.
-        step: width of the quantity's grid, in the same units.
-        size: number of entries, or ``EVERY_RATING``.
-
-    Raises:
-        BudgetError: A number is not positive, or the noise is too narrow or too wide for the grid.
+    For rows of d entries its norm follows Gamma(d, s), s = ``noise``, and its direction is uniform. It is
+    drawn in floating point, so it is never private and only serves to reproduce published algorithms.
+    ``sensitivity`` is Δ₂, infinite if no bound is known.
 
     Privacy: public.
     """
 
-    mechanism: ClassVar = "spherical"
-    norm: ClassVar = "l2"
-
-    name: str
-    sensitivity: float
-    scale: float
-    step: float
-    size: int
+    mechanism: ClassVar[str] = "spherical"
+    norm: ClassVar[str] = "l2"
+    symbol: ClassVar[str] = "s"
+    doors: ClassVar[tuple[str, ...]] = ("release_rows",)
+    only_seeded: ClassVar[str] = "spherical noise only reproduces published figures; choose another model"
 
     def __post_init__(self) -> None:
-        unbounded = self.sensitivity == math.inf
-        _check(self.name, 1.0 if unbounded else self.sensitivity, self.scale, self.step, self.size)
-
-    @property
-    def noise(self) -> float:
-        """The mechanism's noise parameter, s."""
-        return self.scale
+        self._check_numbers(1.0 if self.sensitivity == math.inf else self.sensitivity)
+        self._check_grid()
 
     @property
     def deviation(self) -> float:
         """Standard deviation of the noise: √2 · s for rows of one entry; √(d + 1) · s for rows of d."""
-        return math.sqrt(2) * self.scale
+        return math.sqrt(2) * self.noise
+
+    def spent(self) -> Spent:
+        """ε = Δ/s, because ‖b + Δ‖ ≤ ‖b‖ + ‖Δ‖; without a known Δ there is no finite ε."""
+        return Spent(unbounded=1) if self.sensitivity == math.inf else pure_loss(self.ratio)
+
+    def scaled(self, weight: Fraction) -> Self:
+        """The event with its sensitivity times a weight; an infinite one remains."""
+        if self.sensitivity == math.inf:
+            return replace(self, name="")
+        return Calibrated.scaled(self, weight)
 
 
 @dataclass(frozen=True, slots=True)
-class PosteriorSample:
+class PosteriorSample(Calibrated):
     """One draw from a density ∝ exp(−loss/T) times a public one (Wang, Fienberg & Smola 2015, Theorem 1).
 
-    Its loss is the pure ε = Δ/T if the draw has that density. A Markov chain has it once it has converged.
-
-    Args:
-        name: the measurement's name, unique in its plan.
-        sensitivity: Δ, so that neighbours' normalised densities differ by a factor of at most e^(Δ/T). If
-            every person adds a loss in [0, B], it is B under adjacency ``add-remove`` and 2 B under
-            ``replace``.
-        temperature: T, in the units of the loss.
-        step: width of the grid that the draw is published on.
-        size: number of entries.
+    Its loss is the pure ε = Δ/T if the draw has that density. A Markov chain has it once it has converged. T,
+    in the units of the loss, is ``noise``; the spread of the draw depends on the ratings. Neighbours'
+    normalised densities differ by a factor of at most e^(Δ/T): if every person adds a loss in [0, B], Δ is B
+    under adjacency ``add-remove`` and 2 B under ``replace``. The draw is published on a grid of width
+    ``step``, which does not restrict T.
 
     Raises:
         BudgetError: A number is not positive.
@@ -216,30 +312,24 @@ class PosteriorSample:
     Privacy: public.
     """
 
-    mechanism: ClassVar = "posterior sample"
-    norm: ClassVar = "loss"
-
-    name: str
-    sensitivity: float
-    temperature: float
-    step: float
-    size: int
+    mechanism: ClassVar[str] = "posterior sample"
+    norm: ClassVar[str] = "loss"
+    symbol: ClassVar[str] = "T"
+    doors: ClassVar[tuple[str, ...]] = ("sample_key",)
+    condition: ClassVar[str] = (
+        "conditional on convergence: this ε holds only if the chain has converged, which nobody can check"
+    )
+    assumes: ClassVar[tuple[str, ...]] = (
+        "the chain that a posterior sample was taken from had converged, which nobody can check",
+        "a posterior sample was drawn in floating point, unrounded; its ε does not cover what that tells",
+    )
 
     def __post_init__(self) -> None:
-        _check_numbers(self.name, self.sensitivity, self.temperature, self.step, self.size)
+        self._check_numbers(self.sensitivity)
 
-    @property
-    def noise(self) -> float:
-        """The mechanism's noise parameter, T."""
-        return self.temperature
-
-    @property
-    def deviation(self) -> float:
-        """The temperature. The spread of the draw depends on the ratings."""
-        return self.temperature
-
-
-Event = Gaussian | SubsampledGaussian | Laplace | Spherical | PosteriorSample | Responses | Substitutions
+    def spent(self) -> Spent:
+        """ε = Δ/T."""
+        return pure_loss(self.ratio)
 
 
 def drawn_rate(rate: float) -> float:
@@ -248,22 +338,3 @@ def drawn_rate(rate: float) -> float:
     Privacy: public.
     """
     return math.floor(rate * ODDS) / ODDS
-
-
-def _check(name: str, sensitivity: float, noise: float, step: float, size: int) -> None:
-    _check_numbers(name, sensitivity, noise, step, size)
-    if not FINEST <= noise / step <= COARSEST:
-        raise BudgetError(
-            f"{name}: noise of {noise / step:.3g} grid steps cannot be drawn exactly; choose a step between "
-            f"{noise / COARSEST:.3g} and {noise / FINEST:.3g}"
-        )
-
-
-def _check_numbers(name: str, sensitivity: float, noise: float, step: float, size: int) -> None:
-    for what, value in (("sensitivity", sensitivity), ("noise", noise), ("step", step)):
-        if not 0 < value < math.inf:
-            raise BudgetError(
-                f"{name}: the {what} must be a positive number; without noise nothing is private"
-            )
-    if size < 1 and size != EVERY_RATING:
-        raise BudgetError(f"{name}: a measurement needs at least one entry; set its size, or EVERY_RATING")

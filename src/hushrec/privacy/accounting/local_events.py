@@ -5,15 +5,19 @@ slots in which two permitted rows can differ.
 """
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Never
 
 import numpy as np
 
 from hushrec.errors import BudgetError
+from hushrec.privacy.accounting import fixed_point
+from hushrec.privacy.accounting.accountant import Spent
+from hushrec.privacy.accounting.events import Event
 
 MOST_SYMBOLS = 257
 """Largest number of symbols of a cell: 256 marks and the empty symbol."""
@@ -29,8 +33,60 @@ _ROUNDING = 2.0**-38
 """Bound on the relative floating-point error of ``cell_rho``, whose exponents stay below 700."""
 
 
+class LocalRandomizer(Event):
+    """A randomizer of single rows: its loss is that of one cell, or slot, times how many may differ.
+
+    Attributes:
+        cells: largest number of cells or slots in which two permitted rows differ.
+
+    Privacy: public.
+    """
+
+    __slots__ = ()
+
+    step: ClassVar[float] = 1.0
+    doors: ClassVar[tuple[str, ...]] = ("randomize",)
+
+    if TYPE_CHECKING:  # see ``Event``
+
+        @property
+        def cells(self) -> int: ...
+
+    @property
+    def sensitivity(self) -> float:
+        """Largest number of cells or slots in which neighbours differ."""
+        return float(self.cells)
+
+    @property
+    @abstractmethod
+    def loss(self) -> Fraction:
+        """ε of one cell or slot, rounded up."""
+
+    @property
+    def rho(self) -> Fraction:
+        """zCDP loss of one cell or slot, rounded up: min(ε²/2, ε), see ``pure_loss``."""
+        return min(self.loss**2 / 2, self.loss)
+
+    def spent(self) -> Spent:
+        """The losses of one cell or slot, times how many may differ."""
+        return Spent(
+            epsilon_sum=fixed_point.cost(self.cells * self.loss),
+            pure_rho=fixed_point.cost(self.cells * self.rho),
+        )
+
+    def scaled(self, weight: Fraction) -> Never:
+        """Not possible: a row has no part.
+
+        Raises:
+            BudgetError: Always.
+        """
+        raise BudgetError(
+            f"{self.name}: a row is randomized as a whole and cannot be weighted; drop personal ε"
+        )
+
+
 @dataclass(frozen=True, slots=True)
-class Responses:
+class Responses(LocalRandomizer):
     """K-ary randomized response on every answered cell of a row (Warner 1965; Kairouz, Oh & Viswanath 2014).
 
     A cell holds one of ``symbols`` symbols, one of which means empty. Each other symbol is reported with
@@ -49,9 +105,9 @@ class Responses:
     Privacy: public.
     """
 
-    mechanism: ClassVar = "randomized response"
-    norm: ClassVar = "cells"
-    step: ClassVar = 1.0
+    mechanism: ClassVar[str] = "randomized response"
+    norm: ClassVar[str] = "cells"
+    symbol: ClassVar[str] = "flip"
 
     name: str
     symbols: int
@@ -70,35 +126,34 @@ class Responses:
         return cell_loss(self.symbols, self.exponent)
 
     @property
+    def rho(self) -> Fraction:
+        """zCDP loss of one cell, rounded up; well below ε²/2 for many symbols."""
+        return cell_rho(self.symbols, self.exponent)
+
+    @property
     def expected(self) -> float:
         """Mean privacy loss of one cell: ε · (P(true answer) − P(one given untrue answer))."""
         epsilon = float(self.loss)
         return self.noise / (self.symbols - 1) * math.expm1(epsilon) * epsilon
 
     @property
-    def sensitivity(self) -> float:
-        """Largest number of cells in which neighbours differ."""
-        return float(self.cells)
-
-    @property
     def noise(self) -> float:
         """Probability of an untrue answer."""
         return math.exp(-self.exponent)
 
-    @property
-    def deviation(self) -> float:
-        """Same as ``noise``."""
-        return self.noise
+    def facts(self) -> dict[str, Any]:
+        """The event as JSON values."""
+        return Event.facts(self) | {"symbols": self.symbols, "exponent": self.exponent}
 
 
 @dataclass(frozen=True, slots=True)
-class Substitutions:
+class Substitutions(LocalRandomizer):
     """Every item of a profile is kept or replaced, independently of the others (Guerraoui et al. 2015).
 
     Args:
         name: the measurement's name, unique in its plan.
         per_slot: bound on ln(P(out = j | in = i)/P(out = j | in = i′)) over all items.
-        replaced: probability that an item is not simply kept.
+        noise: probability that an item is not simply kept.
         cells: largest number of slots of a profile.
         size: number of items.
 
@@ -108,18 +163,18 @@ class Substitutions:
     Privacy: public.
     """
 
-    mechanism: ClassVar = "item substitution"
-    norm: ClassVar = "slots"
-    step: ClassVar = 1.0
+    mechanism: ClassVar[str] = "item substitution"
+    norm: ClassVar[str] = "slots"
+    symbol: ClassVar[str] = "swap"
 
     name: str
     per_slot: float
-    replaced: float
+    noise: float
     cells: int
     size: int
 
     def __post_init__(self) -> None:
-        if not (0 < self.per_slot < math.inf and 0 < self.replaced <= 1 and 1 <= self.cells <= self.size):
+        if not (0 < self.per_slot < math.inf and 0 < self.noise <= 1 and 1 <= self.cells <= self.size):
             raise BudgetError(
                 f"{self.name}: a law that never replaces an item, or not every item by every other, has no "
                 "finite ε; choose other probabilities"
@@ -130,20 +185,9 @@ class Substitutions:
         """ε of one slot."""
         return Fraction(self.per_slot)
 
-    @property
-    def sensitivity(self) -> float:
-        """Largest number of slots in which neighbours differ."""
-        return float(self.cells)
-
-    @property
-    def noise(self) -> float:
-        """Probability that an item is not simply kept."""
-        return self.replaced
-
-    @property
-    def deviation(self) -> float:
-        """Same as ``noise``."""
-        return self.replaced
+    def facts(self) -> dict[str, Any]:
+        """The event as JSON values."""
+        return Event.facts(self) | {"per_slot": self.per_slot}
 
 
 @lru_cache(maxsize=1024)

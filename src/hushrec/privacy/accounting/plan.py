@@ -15,14 +15,7 @@ from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent, price, spent_of
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import whole
-from hushrec.privacy.accounting.events import (
-    EVERY_RATING,
-    Event,
-    PosteriorSample,
-    Spherical,
-    SubsampledGaussian,
-)
-from hushrec.privacy.accounting.local_events import Responses
+from hushrec.privacy.accounting.events import EVERY_RATING, Event
 from hushrec.privacy.accounting.weights import Promise, promises
 
 Analysis = Literal["corrected", "published"]
@@ -58,8 +51,8 @@ class Plan:
         max_users: the domain's upper bound on the number of users.
         budget: what the user allows for this release.
         measurements: every event with its share. Sensitivities are the true ones, also of a published form.
-        claimed_epsilon: the ε that a paper claims, if its noise is reproduced and the claim may be wrong; else
-            None.
+        claimed_epsilon: the ε that a paper claims, if its noise is reproduced and the claim may be wrong;
+            else None.
         asked: classes of users by name, with the ε that their members ask for; empty if the model does not
             support personal ε.
         uncovered: published values that the measurements do not cover, as text for a caveat; empty without
@@ -104,7 +97,7 @@ class Plan:
                 f"{self.model}: an entry for every rating would publish who rated what; choose unit "
                 '"rating" and adjacency "replace", under which this is public'
             )
-        sampled = any(isinstance(event, SubsampledGaussian) for event in self.events)
+        sampled = any(event.rate < 1 for event in self.events)
         if sampled and (self.budget.unit, self.budget.adjacency) != ("user", "add-remove"):
             raise BudgetError(
                 f'{self.model}: what a sample of people costs is known only for unit "user" and adjacency '
@@ -161,12 +154,7 @@ class Plan:
     @property
     def condition(self) -> str:
         """Conditions under which the plan's ε holds, one a line; empty without any."""
-        lines = []
-        if any(isinstance(event, PosteriorSample) for event in self.events):
-            lines.append(
-                "conditional on convergence: this ε holds only if the chain has converged, which nobody can "
-                "check"
-            )
+        lines = list(dict.fromkeys(event.condition for event in self.events if event.condition))
         if self.foreign:
             lines.append(f"author's claim: {self.claim}")
         return "\n".join(lines)
@@ -195,12 +183,7 @@ class Plan:
             "max_users": self.max_users,
             "budget": self.budget.model_dump(),
             "analysis": self.analysis,
-            "measurements": [
-                [e.mechanism, e.name, _finite(e.sensitivity), float(e.noise), float(e.step), int(e.size)]
-                + ([float(e.rate)] if isinstance(e, SubsampledGaussian) else [])
-                + ([e.symbols, e.exponent] if isinstance(e, Responses) else [])
-                for e in self.events
-            ],
+            "measurements": [event.facts() for event in self.events],
         }
         if self.foreign:  # the same name may stand for a plan of hushrec, which measures something else
             facts["foreign"] = list(self.foreign)
@@ -227,8 +210,8 @@ class Plan:
         yield "measurement", "mechanism", "sensitivity", "noise", "entries", "share", "cost"
         for measurement in self.measurements:
             event = measurement.event
-            rate = event.rate if isinstance(event, SubsampledGaussian) else 1.0
-            noise, cost = noise_and_cost(event.mechanism, event.noise, self.cost(event), rate)
+            symbols = event.symbol, event.cost_symbol
+            noise, cost = noise_and_cost(symbols, event.noise, self.cost(event), event.rate)
             entries = "each rating" if event.size == EVERY_RATING else f"{event.size:,}"
             share = f"{measurement.share:.4f}"
             yield event.name, event.mechanism, above(event.sensitivity), noise, entries, share, cost
@@ -269,24 +252,15 @@ def require_releasable(plan: Plan, caveat: str) -> None:
     """Refuse a plan that only reproduces published figures, unless its release says that it is not private.
 
     Raises:
-        BudgetError: There is no caveat, and the plan is ``only_seeded`` or has spherical noise, which is
-            drawn in floating point.
+        BudgetError: There is no caveat, and the plan or one of its events is ``only_seeded``.
 
     Privacy: public.
     """
     if caveat:
         return
-    if plan.only_seeded:
-        raise BudgetError(f"{plan.model}: {plan.only_seeded}, or make a seeded experiment without a ledger")
-    if any(isinstance(event, Spherical) for event in plan.events):
-        raise BudgetError(
-            f"{plan.model}: spherical noise only reproduces published figures; choose another model, or make a "
-            "seeded experiment without a ledger"
-        )
-
-
-def _finite(value: float) -> float | None:
-    return None if value == math.inf else float(value)  # JSON has no infinity
+    reasons = plan.only_seeded, *(event.only_seeded for event in plan.events)
+    if reason := next(filter(None, reasons), ""):
+        raise BudgetError(f"{plan.model}: {reason}, or make a seeded experiment without a ledger")
 
 
 def _canonical(value: object) -> str:

@@ -8,18 +8,16 @@ of 1/GRID, rounded down. A user who asks for 0 has weight 0.
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 
 from hushrec.arrays import Floats
-from hushrec.errors import BudgetError
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent, price
 from hushrec.privacy.accounting.events import Event
-from hushrec.privacy.accounting.local_events import Responses, Substitutions
 
 GRID = 2**16
 """Weights are multiples of 1/GRID."""
@@ -130,15 +128,11 @@ def _fits(events: tuple[Event, ...], delta: float, part: int, allowed: int) -> b
 @lru_cache(maxsize=2**16)
 def _spent(events: tuple[Event, ...], part: int) -> Spent:
     """Cost of the measurements with sensitivities times part/GRID; equal measurements are priced once."""
-    alike = Counter(replace(event, name="", size=1) for event in events)
-    return sum((price(_scaled(event, part)) * count for event, count in alike.items()), Spent())
+    weight = Fraction(part, GRID)
+    return sum((price(event.scaled(weight)) * count for event, count in _alike(events)), Spent())
 
 
-def _scaled(event: Event, part: int) -> Event:
-    if isinstance(event, Responses | Substitutions):
-        raise BudgetError(
-            f"{event.name}: a row is randomized as a whole and cannot be weighted; drop personal ε"
-        )
-    if event.sensitivity == float("inf"):
-        return event
-    return replace(event, sensitivity=fixed_point.float_above(Fraction(event.sensitivity) * part / GRID))
+@lru_cache(maxsize=64)
+def _alike(events: tuple[Event, ...]) -> tuple[tuple[Event, int], ...]:
+    """The measurements without their names, and how many are equal to each."""
+    return tuple(Counter(event.scaled(Fraction(1)) for event in events).items())

@@ -61,7 +61,7 @@ def _claimed(plan: Plan, entries: Sequence[Entry]) -> str:
 
 
 def _sampled(plan: Plan, entries: Sequence[Entry]) -> str:
-    own = {event.name for event in plan.events if isinstance(event, PosteriorSample)}
+    own = {event.name for event in plan.events if event.mechanism == PosteriorSample.mechanism}
     names = own | {e.measurement for e in entries if e.mechanism == PosteriorSample.mechanism}
     if not names:
         return ""

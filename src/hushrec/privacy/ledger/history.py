@@ -17,7 +17,7 @@ from hushrec.errors import BudgetError, LedgerDamaged
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent, price
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.events import Event, SubsampledGaussian
+from hushrec.privacy.accounting.events import Event
 from hushrec.privacy.accounting.renyi import ORDERS, Curve
 from hushrec.privacy.ledger.routes import ROUTES, counted
 
@@ -118,7 +118,7 @@ def booking(charge: Charge, caveat: str, event: Event) -> dict[str, Any]:
     Privacy: public.
     """
     loss = price(event)
-    facts = {
+    facts: dict[str, Any] = {
         "kind": "charged",
         "charge": charge.number,
         "release_index": charge.release_index,
@@ -126,18 +126,14 @@ def booking(charge: Charge, caveat: str, event: Event) -> dict[str, Any]:
         "model": charge.model,
         "domain": charge.domain,
         "caveat": caveat,
-        "measurement": event.name,
-        "mechanism": event.mechanism,
-        "sensitivity": None if loss.unbounded else float(event.sensitivity),
+        **event.facts(),
         "sigma": float(event.deviation),
-        "step": float(event.step),
-        "size": int(event.size),
         "rho": loss.rho,
         "epsilon_sum": loss.epsilon_sum,
         "pure_rho": loss.pure_rho,
     }
-    if isinstance(event, SubsampledGaussian):
-        facts |= {"rate": float(event.rate), "curve": list(loss.curve)}
+    if loss.curve:
+        facts["curve"] = list(loss.curve)
     if charge.checkpoint:
         facts["checkpoint"] = charge.checkpoint
     return facts | {"unbounded": loss.unbounded} if loss.unbounded else facts

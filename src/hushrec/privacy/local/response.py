@@ -17,7 +17,8 @@ import numpy as np
 from hushrec.arrays import Bytes, Ints, Ints32
 from hushrec.errors import GrantError
 from hushrec.figures import above
-from hushrec.privacy.accounting.local_events import Responses, Substitutions, cell_loss
+from hushrec.privacy.accounting.events import Event
+from hushrec.privacy.accounting.local_events import Responses, cell_loss
 from hushrec.privacy.local.rows import Rows
 from hushrec.privacy.noise.geometric import Count, geometric_gaps, threshold_passes
 
@@ -50,7 +51,7 @@ class ResponseRandomizer:
     def __post_init__(self) -> None:
         cell_loss(self.symbols, self.exponent)
 
-    def require_booked(self, rows: Rows, event: Responses | Substitutions) -> None:
+    def require_booked(self, rows: Rows, event: Event) -> None:
         """Refuse answers that lose more than was booked.
 
         Raises:

@@ -6,7 +6,7 @@ import numpy as np
 
 from hushrec.arrays import Bytes, Ints, Ints32
 from hushrec.kernels.csr import ascends, cuts
-from hushrec.privacy.accounting.local_events import Responses, Substitutions
+from hushrec.privacy.accounting.events import Event
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,4 +69,4 @@ class RandomizedRows:
     indptr: Ints = field(repr=False)
     columns: Ints32 = field(repr=False)
     marks: Bytes = field(repr=False)
-    event: Responses | Substitutions
+    event: Event

@@ -20,8 +20,8 @@ import numpy as np
 from hushrec.arrays import Bytes, Floats, Ints, Ints32
 from hushrec.errors import GrantError
 from hushrec.kernels.csr import ascends, check_rows, frozen
-from hushrec.privacy.accounting.events import ODDS
-from hushrec.privacy.accounting.local_events import Responses, Substitutions
+from hushrec.privacy.accounting.events import ODDS, Event
+from hushrec.privacy.accounting.local_events import Substitutions
 from hushrec.privacy.local.rows import Rows
 
 _SLACK = 1e-12
@@ -165,7 +165,7 @@ class SubstitutionRandomizer:
             list(pool.map(part, pairwise(cuts.tolist())))
         return min(_loss(most, least), self.per_slot)
 
-    def require_booked(self, rows: Rows, event: Responses | Substitutions) -> None:
+    def require_booked(self, rows: Rows, event: Event) -> None:
         """Refuse a substitution that was not booked.
 
         Raises:

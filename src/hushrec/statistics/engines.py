@@ -1,0 +1,121 @@
+"""Where private rows are, and where their sums are computed: in memory, or block by block from files.
+
+Every private sum is a function that adds what one block of people contributes to integers, and addition. So
+any cut of the people into blocks, in any order, gives the same bits, and a sum does not know its engine.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import starmap
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+
+from hushrec.arrays import Ints
+from hushrec.data.packed.blocks import Blocks
+from hushrec.data.ratings import Ratings
+
+__all__ = ["BlockFiles", "Engine", "Memory", "engine_of"]
+
+Part = TypeVar("Part")
+Block = TypeVar("Block", covariant=True)
+Shape = int | tuple[int, ...]
+
+
+class Engine(Protocol[Block]):
+    """Blocks of private rows, each person in exactly one, and sums over them.
+
+    A cluster is one more implementation: it sends the functions to the blocks, keeps sums beside them, and
+    adds those. It changes no bit, because all sums are integers.
+
+    Privacy: private.
+    """
+
+    def blocks(self) -> Iterator[Block]:
+        """The blocks, in an order that is the same in every pass. Privacy: private."""
+        ...
+
+    def map(self, function: Callable[..., Part], *per_block: Sequence[Any]) -> "Engine[Part]":
+        """What ``function`` makes of each block, where the block is; memory keeps it.
+
+        Args:
+            function: takes a block, and the block's entry of each of ``per_block``.
+            per_block: sequences with an entry for each block.
+
+        Privacy: private.
+        """
+        ...
+
+    def total(self, add: Callable[..., None], *shapes: Shape) -> list[Ints]:
+        """Sums over all blocks: zeros of these shapes, to which ``add`` adds what each block contributes.
+
+        Args:
+            add: takes a block and an array of int64 for each shape, and adds to the arrays in place. What it
+                adds must not depend on what the arrays hold.
+            shapes: shapes of the sums.
+
+        Privacy: private; whoever measures knows the bound.
+        """
+        ...
+
+
+class Memory(Generic[Block]):
+    """One block of rows in memory: what is computed from it is computed once and kept.
+
+    Args:
+        block: the only block.
+
+    Privacy: private.
+    """
+
+    def __init__(self, block: Block) -> None:
+        self._block = block
+
+    def blocks(self) -> Iterator[Block]:
+        """The only block. Privacy: private."""
+        yield self._block
+
+    def map(self, function: Callable[..., Part], *per_block: Sequence[Any]) -> Engine[Part]:
+        """As in ``Engine``, computed at once and kept. Privacy: private."""
+        (made,) = starmap(function, zip(self.blocks(), *per_block, strict=True))
+        return Memory(made)
+
+    def total(self, add: Callable[..., None], *shapes: Shape) -> list[Ints]:
+        """As in ``Engine``. Privacy: private."""
+        return _total(self.blocks(), add, shapes)
+
+
+class BlockFiles(Generic[Block]):
+    """Rows that are read from files in every pass, one block in memory at a time.
+
+    Args:
+        read: reads the blocks, in the same order each time.
+
+    Privacy: private.
+    """
+
+    def __init__(self, read: Callable[[], Iterable[Block]]) -> None:
+        self._read = read
+
+    def blocks(self) -> Iterator[Block]:
+        """The blocks, each read when it is needed. Privacy: private."""
+        yield from self._read()
+
+    def map(self, function: Callable[..., Part], *per_block: Sequence[Any]) -> Engine[Part]:
+        """As in ``Engine``, computed again in every pass. Privacy: private."""
+        return BlockFiles(lambda: starmap(function, zip(self._read(), *per_block, strict=True)))
+
+    def total(self, add: Callable[..., None], *shapes: Shape) -> list[Ints]:
+        """As in ``Engine``. Privacy: private."""
+        return _total(self.blocks(), add, shapes)
+
+
+def engine_of(source: Ratings | Blocks) -> Engine[Ratings]:
+    """The engine for ratings, wherever they are. Privacy: private."""
+    return Memory(source) if isinstance(source, Ratings) else BlockFiles(source.blocks)
+
+
+def _total(blocks: Iterable[Any], add: Callable[..., None], shapes: Iterable[Shape]) -> list[Ints]:
+    sums = [np.zeros(shape, dtype=np.int64) for shape in shapes]
+    for block in blocks:
+        add(block, *sums)
+    return sums

@@ -1,0 +1,264 @@
+"""Every private sum has the same bits, wherever the rows are and however they are cut and ordered."""
+
+from itertools import starmap
+
+import numpy as np
+import pytest
+
+from hushrec.data.domain import Domain
+from hushrec.data.packed.blocks import Blocks
+from hushrec.data.ratings import Ratings
+from hushrec.data.synthetic import netflix_like
+from hushrec.statistics import covariance_sums, engines, population
+from hushrec.statistics.covariance_sums import CovarianceSums
+from hushrec.statistics.engines import BlockFiles, Memory, engine_of
+from hushrec.statistics.factor_sums import FactorSums
+from hushrec.statistics.item_sums import EffectSums
+from hushrec.statistics.person_gradients import MarginalGradients, RidgeGradients
+from hushrec.statistics.person_sums import PeopleSums
+from hushrec.statistics.population import FULL, Population
+from hushrec.statistics.residuals import Residuals
+
+N_ITEMS, RANK = 40, 3
+ADDED = "add-remove"
+RNG = np.random.default_rng(8)
+EFFECTS, LEVELS = RNG.uniform(1, 5, N_ITEMS), RNG.uniform(-1, 1, 130)
+Q, P = 0.3 * RNG.standard_normal((N_ITEMS, RANK)), 0.3 * RNG.standard_normal((130, RANK))
+
+
+class Workers:
+    """A cluster in small: each block has sums of its own, which are added afterwards, the last one first."""
+
+    def __init__(self, parts):
+        self._parts = [*parts]
+
+    def blocks(self):
+        yield from self._parts
+
+    def map(self, function, *per_block):
+        return Workers(starmap(function, zip(self._parts, *per_block, strict=True)))
+
+    def total(self, add, *shapes):
+        alone = [Memory(part).total(add, *shapes) for part in reversed(self._parts)]
+        return [sum(parts) for parts in zip(*alone, strict=True)]
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    """120 people on a roster of 130, who ask for ε of their own."""
+    made = netflix_like(120, N_ITEMS, 1500, seed=3)
+    names = [f"u{number:03d}" for number in range(130)]
+    domain = Domain(made.domain.items, scale=(1, 5, 1), cap=N_ITEMS, max_users=130, users=names)
+    users = sorted(np.random.default_rng(1).permutation(names)[: made.n_users].tolist())
+    listed = Ratings(domain, made.users.__class__(users), made.indptr, made.items, made.steps)
+    return listed.with_asked(np.random.default_rng(2).choice([0.0, 0.5, 2.0, 8.0], listed.n_users))
+
+
+@pytest.fixture(scope="module")
+def stored(ratings, tmp_path_factory):
+    """The same people in folders of blocks: one, many, and many in another order."""
+    folder = tmp_path_factory.mktemp("blocks")
+    part = np.random.default_rng(4).integers(0, 5, ratings.n_users)
+    mixed = [ratings.select(np.repeat(part == k, ratings.counts)) for k in range(5)]
+    return {
+        "one block": Blocks.write(ratings, folder / "one"),
+        "many blocks": Blocks.write(ratings, folder / "many", ratings_per_block=90),
+        "another order": Blocks.write(mixed, folder / "mixed", ratings_per_block=200),
+    }
+
+
+def weigh(asked):
+    return np.floor(np.minimum(asked / 4, 1) * FULL).astype(np.int64)
+
+
+def of_effects(source, unit, *, strength=2, personal=False):
+    people = Population(source, weigh if personal else None)
+    more = {"strength": strength, "origin": 3.0, "overall": True, "personal": personal}
+    sums = EffectSums(source.domain, unit, ADDED, "l2", clip=1.25, contribution_cap=4.0, **more)
+    return [values for _, values in sums.measure(people)]
+
+
+def of_covariance(source, unit, norm="l2"):
+    more = {"clip": 0.65, "limit": 2.0, "strength": 7, "contribution_cap": 4.0, "offset": 5.0, "threads": 1}
+    sums = CovarianceSums(source.domain, unit, ADDED, norm, **more)
+    return [values for _, values in sums.measure(Population(source), EFFECTS, 0.1)]
+
+
+def of_people(source):
+    sums = PeopleSums(source.domain, ADDED, "l1", 1.5, overall=True)
+    return [values for _, values in sums.measure(Population(source), EFFECTS)]
+
+
+def of_entries(source):
+    return [*Residuals(source.domain, ADDED, 1.5).entries(Population(source), EFFECTS, LEVELS)]
+
+
+def of_factors(source):
+    sums = FactorSums(source.domain, ADDED, RANK, 1, 0.9, 1.0)
+    rows = sums.residuals.rows(Population(source), EFFECTS, LEVELS)
+    p, q = sums.in_ball(P), sums.in_ball(Q)
+    return [sums.users(rows, p, q), sums.items(rows, p, q), sums.items(rows, p, -q)]
+
+
+def of_ridge(source):
+    gradients = RidgeGradients(source.domain, RANK, 1, 0.8, 0.7)
+    return [gradients.measure(Population(source), EFFECTS, Q, 0.3)]
+
+
+def of_marginals(source, *, sampled=False):
+    people = Population(source, weigh)
+    if sampled:  # the same people whatever their order: those whose number on the roster is even
+        numbers = [place for block in people.blocks() for place in block.ratings.places().tolist()]
+        people = people.sampled(np.array(numbers) % 2 == 0)
+    gradients = MarginalGradients(source.domain, RANK, 1, 0.5, 0.8, 0.8, 1.5)
+    return [gradients.measure(people, EFFECTS, Q)]
+
+
+STATISTICS = {
+    "effects by rating": lambda source: of_effects(source, "rating"),
+    "effects by user": lambda source: of_effects(source, "user"),
+    "effects not centred": lambda source: of_effects(source, "user", strength=None),
+    "weighed effects": lambda source: of_effects(source, "user", personal=True),
+    "covariance by rating": lambda source: of_covariance(source, "rating"),
+    "covariance by user": lambda source: of_covariance(source, "user", "l1"),
+    "sums of people": of_people,
+    "entries": of_entries,
+    "factor sums": of_factors,
+    "ridge gradients": of_ridge,
+    "marginal gradients": of_marginals,
+    "sampled gradients": lambda source: of_marginals(source, sampled=True),
+}
+
+
+def same(here, there):
+    return len(here) == len(there) and all(starmap(np.array_equal, zip(here, there, strict=True)))
+
+
+def differing(ratings, others):
+    """Statistics that are not the same from all of these as from memory."""
+    found = {name: measure(ratings) for name, measure in STATISTICS.items()}
+    return {
+        name
+        for name, measure in STATISTICS.items()
+        if not all(same(found[name], measure(other)) for other in others)
+    }
+
+
+def test_a_sum_is_the_same_from_memory_and_from_blocks_in_any_order(ratings, stored):
+    assert (stored["one block"].n_blocks, stored["many blocks"].n_blocks > 10) == (1, True)
+    orders = [np.concatenate([block.places() for block in source.blocks()]) for source in stored.values()]
+    assert (np.diff(orders[-1]) < 0).any(), "the people of the last are in another order"
+    assert all(same([np.sort(order)], [orders[0]]) for order in orders)
+    assert all(array.dtype.kind == "i" for measure in STATISTICS.values() for array in measure(ratings))
+    assert differing(ratings, stored.values()) == set()
+
+
+def test_more_people_than_declared_have_the_same_sums_from_blocks(ratings, stored, monkeypatch):
+    """High and low bits are then kept apart, and are carried at the end of each block."""
+    whole = of_covariance(ratings, "rating")
+    monkeypatch.setattr(covariance_sums, "_KERNEL_BITS", 48)
+    sums = CovarianceSums(ratings.domain, "rating", ADDED, "l2", 2.0, 0.65, 7, 4.0, 5.0)
+    assert not sums._fits(Population(ratings))
+    assert all(same(whole, of_covariance(source, "rating")) for source in (ratings, *stored.values()))
+
+
+def test_an_engine_of_another_kind_needs_no_change_of_any_sum(ratings, stored, monkeypatch):
+    """Sums that are kept beside each block and added at last, as a cluster does, by as little as there is."""
+    found = {name: measure(ratings) for name, measure in STATISTICS.items()}
+    monkeypatch.setattr(population, "engine_of", lambda source: Workers(source.blocks()))
+    for measured, measure in zip(found.values(), STATISTICS.values(), strict=True):
+        assert same(measured, measure(stored["another order"]))
+
+
+def test_nobody_at_all_is_measured_like_anybody(ratings, tmp_path):
+    nobody = ratings.select(np.zeros(ratings.n_ratings, dtype=bool))
+    none = Blocks.write(nobody, tmp_path / "nobody")
+    assert none.n_blocks == 0
+    for measure in STATISTICS.values():
+        here, there = measure(nobody), measure(none)
+        assert same(here, there)
+        assert not any(array.any() for array in here)
+
+
+def test_people_of_weight_zero_may_be_all_of_a_block(ratings, tmp_path):
+    first = Blocks.write(ratings, tmp_path / "first", ratings_per_block=90)
+    absent = next(first.blocks()).n_users
+    asked = np.where(np.arange(ratings.n_users) < absent, 0.0, 8.0)
+    asking = ratings.with_asked(asked)
+    blocks = Blocks.write(asking, tmp_path / "again", ratings_per_block=90)
+    assert Population(blocks, weigh).n_people == ratings.n_users - absent
+    for name in ("weighed effects", "marginal gradients", "sampled gradients"):
+        assert same(STATISTICS[name](asking), STATISTICS[name](blocks))
+
+
+def test_memory_computes_once_and_files_in_every_pass(ratings, stored):
+    for source, times in ((ratings, 1), (stored["many blocks"], 2 * stored["many blocks"].n_blocks)):
+        calls = []
+        engine = engine_of(source).map(lambda block, calls=calls: calls.append(block))
+        assert isinstance(engine, Memory if source is ratings else BlockFiles)
+        assert [*engine.blocks()] == [*engine.blocks()]
+        assert len(calls) == times
+
+
+@pytest.mark.parametrize("number", [0, 2])
+def test_each_block_needs_its_own_argument(ratings, number):
+    for engine in (Memory(ratings), BlockFiles(ratings.blocks)):
+        with pytest.raises(ValueError, match="zip"):
+            [*engine.map(lambda block, argument: argument, [0] * number).blocks()]
+
+
+# -- each of these faults is found ------------------------------------------------------------------------
+
+
+def twice(blocks, add, shapes, right=engines._total):
+    """Adds the last of several blocks twice, as a cluster does that repeats what it takes for lost."""
+    blocks = [*blocks]
+    return right(blocks + blocks[1:][-1:], add, shapes)
+
+
+def cut_by_block(sums, ratings, entries, low, high=None, right=CovarianceSums._add_products):
+    """Truncates what each block contributes, and not the whole sum."""
+    part = np.zeros_like(low)
+    right(sums, ratings, entries, part)
+    low += part >> sums.dropped_bits << sums.dropped_bits
+
+
+def in_single_precision(*rows, out, right=covariance_sums.weighted_gram, **settings):
+    """Adds blocks as floats."""
+    out[:] = (out.astype(np.float32) + right(*rows, **settings).astype(np.float32)).astype(np.int64)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "fault", "found"),
+    [
+        (engines, "_total", twice, set(STATISTICS)),
+        (
+            Ratings,
+            "places",
+            lambda ratings: np.arange(ratings.n_users),
+            {"sums of people", "entries", "factor sums", "sampled gradients"},
+        ),
+        (CovarianceSums, "_add_products", cut_by_block, {"covariance by rating", "covariance by user"}),
+        (
+            covariance_sums,
+            "weighted_gram",
+            in_single_precision,
+            {"covariance by rating", "covariance by user"},
+        ),
+    ],
+    ids=["a block is added twice", "people by place in the block", "cut by block", "single precision"],
+)
+def test_a_planted_fault_is_found(ratings, stored, monkeypatch, owner, name, fault, found):
+    sources = {key: list(source.blocks()) for key, source in stored.items()}  # read before the fault
+
+    class Read:
+        domain, asks, n_users = ratings.domain, True, ratings.n_users
+
+        def __init__(self, key):
+            self._key = key
+
+        def blocks(self):
+            return iter(sources[self._key])
+
+    monkeypatch.setattr(owner, name, fault)
+    assert differing(ratings, [Read("many blocks"), Read("another order")]) == found
