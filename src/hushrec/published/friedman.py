@@ -144,8 +144,8 @@ class FriedmanEffects(Friedman):
 class FriedmanInputMF(Friedman):
     """Input perturbation (§4.2): Algorithm 3, or under add-remove eq. 8, then ISGD.
 
-    x′_ui = clamp(r_ui − μ_i − b_u + Lap(Δ/ε), ±B); under add-remove for every cell, and cells with |x′| < α
-    are dropped. Then min Σ (x′_ui − ⟨p_u, q_i⟩)² + λ(‖p_u‖² + ‖q_i‖²), by stochastic gradient descent.
+    x′_ui = clamp(r_ui − μ_i − b_u + Lap(Δ/ε), ±B); under add-remove for every cell, and cells with x′
+    within ±α are dropped. Then min Σ (x′_ui − ⟨p_u, q_i⟩)² + λ(‖p_u‖² + ‖q_i‖²), by stochastic gradient descent.
     Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
 
     Args:
