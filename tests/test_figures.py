@@ -97,9 +97,7 @@ def test_a_plan_and_a_budget_round_so_too():
     assert str(budget) == "ε = 1.00001 at δ = 1.00001e-06 per user, add-remove"
     event = Gaussian("sums", sensitivity=2.0000004, noise=LOW * 10, step=0.25, size=4)
     parts = "toy", {}, "0" * 64, 1000
-    plan = Plan(
-        *parts, Budget(**budget.model_dump() | {"epsilon": 8}), "corrected", (Measurement(event, 1.0),)
-    )
+    plan = Plan(*parts, Budget(**budget.model_dump() | {"epsilon": 8}), (Measurement(event, 1.0),))
     row = " ".join(next(line for line in str(plan).splitlines() if line.startswith("sums")).split())
     assert "2.00001 σ = 12.3456 4" in row
     assert Decimal(row.split("ρ = ")[1]) >= Decimal(plan.cost(event))

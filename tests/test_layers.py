@@ -60,6 +60,31 @@ PLANTS = {
         "from hushrec.models import global_effects",
         "models",
     ),
+    "a model that knows its published form": (
+        "models/private_als.py",
+        "from hushrec.published.friedman import FriedmanALS",
+        "layers",
+    ),
+    "a published form that charges": (
+        "published/paper.py",
+        "def fit():\n    from hushrec.curator.fit import fit",
+        "layers",
+    ),
+    "a published form that knows a model": (
+        "published/friedman.py",
+        "from hushrec.models.private_als import PrivateALS",
+        "published",
+    ),
+    "a published form that knows another model than its own": (
+        "published/liu.py",
+        "from hushrec.models.posterior_mf import PosteriorMF",
+        "published",
+    ),
+    "a published form that knows another method": (
+        "published/du.py",
+        "from hushrec.local.distance_based import DistanceBased",
+        "published",
+    ),
     "an estimate from ratings": (
         "estimation/low_rank.py",
         "from hushrec.data.ratings import Ratings",
@@ -72,7 +97,7 @@ PLANTS = {
     ),
     "an estimate that measures": (
         "estimation/factor_steps.py",
-        "from hushrec.privacy.grant import Grant",
+        "from hushrec.privacy.run import ExactRun",
         "estimation",
     ),
     "a reader that knows the domain": (
@@ -110,6 +135,7 @@ BANNED = {
 }
 DRAWING = {
     "audit/linkage.py",
+    "audit/worlds.py",
     "data/split.py",
     "data/synthetic.py",
     "experiments/reading.py",

@@ -1,12 +1,13 @@
-"""Settings: frozen, known by name, and JSON in a release."""
+"""Settings: frozen, known by name, JSON in a release, and refused where they would do nothing."""
 
 import json
+from typing import Annotated, Literal
 
 import pytest
 from pydantic import Field, ValidationError
 
 from hushrec.errors import ConfigError
-from hushrec.settings import Settings
+from hushrec.settings import Frozen, Settings, only
 
 
 class Toy(Settings):
@@ -34,3 +35,92 @@ def test_settings_do_not_change_once_they_are_made():
 def test_settings_are_json_values():
     assert Toy().settings() == {"rank": 3, "shrinkage": [10.0, 100.0]}
     assert json.loads(json.dumps(Toy(rank=2).settings())) == Toy(rank=2).settings()
+
+
+# -- settings without effect ------------------------------------------------------------------------------
+
+
+class Inner(Frozen):
+    cleaning: Literal["shrink", "none"] = "shrink"
+    shrinkage: Annotated[float, only(cleaning="shrink")] = 10.0
+    cap: Annotated[int, only(unit="user")] = 3
+
+
+class Outer(Settings):
+    solver: Literal["als", "sgd", "exact"] = "als"
+    rate: Annotated[float, only(solver="sgd")] = 0.1
+    epochs: Annotated[int, only(solver=("als", "sgd"))] = 5
+    rank: Annotated[int, only(inner__cleaning="shrink")] = 4
+    inner: Inner = Inner()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"rate": 0.2}, "Outer: rate has no effect with solver 'als'; leave it out, or change that"),
+        ({"rate": 0.1}, "Outer: rate has no effect with solver 'als'"),  # as the default is
+        ({"solver": "exact", "epochs": 2}, "Outer: epochs has no effect with solver 'exact'"),
+        (
+            {"inner": {"cleaning": "none", "shrinkage": 2.0}},
+            "Outer: inner.shrinkage has no effect with cleaning 'none'",
+        ),
+        (
+            {"inner": {"cleaning": "none"}, "rank": 3},
+            "Outer: rank has no effect with inner.cleaning 'none'",
+        ),
+    ],
+    ids=str,
+)
+def test_a_setting_that_does_nothing_beside_the_others_is_refused(given, said):
+    with pytest.raises(ConfigError) as caught:
+        Outer(**given)
+    assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"solver": "sgd", "rate": 0.2},
+        {"epochs": 9},
+        {"inner": {"shrinkage": 2.0}, "rank": 3},
+        {"solver": "exact"},
+        {"inner": {"cleaning": "none", "cap": 7}},
+    ],
+    ids=str,
+)
+def test_what_is_left_out_or_has_an_effect_is_taken(given):
+    assert Outer(**given).model_dump(exclude_unset=True) == given
+
+
+def test_a_public_fact_is_known_only_to_the_plan():
+    made = Outer(inner={"cap": 5})
+    made.require_effect(unit="user", adjacency="replace")
+    with pytest.raises(
+        ConfigError, match=r"^Outer: inner\.cap has no effect with unit 'rating'"
+    ):
+        made.require_effect(unit="rating", adjacency="replace")
+    Outer().require_effect(unit="rating", adjacency="replace")  # a default is no wish
+
+
+def test_a_release_lists_the_settings_that_have_an_effect():
+    assert Outer().settings() == {
+        "solver": "als",
+        "epochs": 5,
+        "rank": 4,
+        "inner": {"cleaning": "shrink", "shrinkage": 10.0, "cap": 3},
+    }
+    bare = Outer(solver="exact", inner={"cleaning": "none"})
+    assert bare.settings() == {"solver": "exact", "inner": {"cleaning": "none", "cap": 3}}
+    assert Outer(**Outer(solver="sgd").settings()).settings() == Outer(solver="sgd").settings()
+
+
+def test_a_settings_own_reason_is_named_before_those_within_it():
+    class Switched(Settings):
+        on: bool = False
+        inner: Annotated[Inner, only(on=True)] = Inner()
+
+    with pytest.raises(ConfigError, match="inner has no effect with on = False"):
+        Switched(inner={"cap": 2})
+    assert Switched().settings() == {"on": False}
+    assert Switched(on=True, inner={"cap": 2}).inner.cap == 2

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -26,8 +27,9 @@ class Only:
 
 
 def only(**where: object) -> Only:
-    """Mark a setting; a tuple lists several values. Privacy: public."""
-    return Only({name: value if isinstance(value, tuple) else (value,) for name, value in where.items()})
+    """Mark a setting; a tuple lists several values, and ``a__b`` is the setting b of a. Privacy: public."""
+    values = {name: value if isinstance(value, tuple) else (value,) for name, value in where.items()}
+    return Only({name.replace("__", "."): allowed for name, allowed in values.items()})
 
 
 class Frozen(BaseModel):
@@ -57,10 +59,10 @@ class Frozen(BaseModel):
     def _unmet(self, mark: Only, facts: Mapping[str, object]) -> str:
         found = []
         for name, allowed in mark.where.items():
-            own = name in type(self).model_fields
+            own = name.partition(".")[0] in type(self).model_fields
             if not own and name not in facts:
                 continue
-            value = getattr(self, name) if own else facts[name]
+            value = attrgetter(name)(self) if own else facts[name]
             if value not in allowed:
                 found.append(f"{name} {value!r}" if isinstance(value, str) else f"{name} = {value}")
         return " and ".join(found)

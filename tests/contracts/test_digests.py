@@ -1,4 +1,4 @@
-"""A move changes no byte: digests of what every model, unit, adjacency, analysis and noise gave before it.
+"""A move changes no byte: digests of what every model, unit, adjacency and noise gave before it.
 
 Of tensors, constants, sensitivities, noise and booked costs, not of words. After a change on purpose, or for
 a new model, ``python tests/contracts/test_digests.py`` writes ``digests.json``, and the commit says why.
@@ -21,39 +21,52 @@ import scipy
 
 import hushrec as hr
 from hushrec.errors import HushrecError
+from hushrec.models.noiseless import Noiseless
 
 STORED = Path(__file__).with_name("digests.json")
 PROTECTED = [("user", "add-remove"), ("user", "replace"), ("rating", "add-remove"), ("rating", "replace")]
 SCALES = {"stars": (1, 5, 1), "tenths": (0, 10, 1)}
 MODELS = {
-    "effects": lambda **form: hr.GlobalEffects(**form),
-    "released effects": lambda **form: hr.GlobalEffects(user_biases="released", **form),
-    "svd": lambda **form: hr.CovarianceSVD(rank=4, **form),
-    "shrunk svd": lambda **form: hr.CovarianceSVD(rank=4, covariance={"cleaning": "shrink"}, **form),
-    "knn": lambda **form: hr.CovarianceKNN(rank=4, n_neighbours=5, **form),
-    "dense knn": lambda **form: hr.CovarianceKNN(n_neighbours=5, covariance={"cleaning": "none"}, **form),
-    "input als": lambda **form: hr.InputPerturbationMF(rank=3, epochs=3, **form),
-    "input sgd": lambda **form: hr.InputPerturbationMF(rank=3, epochs=3, solver="sgd", **form),
-    "sgd": lambda **form: hr.PrivateSGD(rank=3, epochs=3, **form),
-    "als": lambda **form: hr.PrivateALS(rank=3, epochs=3, **form),
-    "posterior": lambda **form: hr.PosteriorMF(rank=3, rounds=4, **form),
-    "subsampled posterior": lambda **form: hr.PosteriorMF(rank=3, rounds=4, sample_rate=0.5, **form),
-    "posterior sample": lambda **form: hr.PosteriorMF(
-        rank=3, method="posterior", chain={"epochs": 20}, **form
+    "effects corrected": lambda **noise: hr.GlobalEffects(**noise),
+    "effects published": lambda **noise: hr.McSherryEffects(**noise),
+    "released effects corrected": lambda **noise: hr.GlobalEffects(user_biases="released", **noise),
+    "released effects published": lambda: hr.FriedmanEffects(),
+    "svd corrected": lambda **noise: hr.CovarianceSVD(rank=4, **noise),
+    "svd published": lambda **noise: hr.McSherrySVD(rank=4, **noise),
+    "shrunk svd corrected": lambda **noise: hr.CovarianceSVD(
+        rank=4, covariance={"cleaning": "shrink"}, **noise
     ),
-    "mf": lambda **form: hr.MatrixFactorization(rank=3, **form),
-    "mf sgd": lambda **form: hr.MatrixFactorization(rank=3, solver="sgd", epochs=3, **form),
-    "user knn": lambda **form: hr.UserKNN(**form),
-    "item knn": lambda **form: hr.ItemKNN(**form),
+    "knn corrected": lambda **noise: hr.CovarianceKNN(rank=4, n_neighbours=5, **noise),
+    "knn published": lambda **noise: hr.McSherryKNN(rank=4, n_neighbours=5, **noise),
+    "dense knn corrected": lambda **noise: hr.CovarianceKNN(
+        n_neighbours=5, covariance={"cleaning": "none"}, **noise
+    ),
+    "dense knn published": lambda **noise: hr.McSherryKNN(
+        n_neighbours=5, covariance={"cleaning": "none"}, **noise
+    ),
+    "input als corrected": lambda: hr.InputPerturbationMF(rank=3, epochs=3),
+    "input als published": lambda: hr.FriedmanInputMF(rank=3, epochs=3, solver="als"),
+    "input sgd corrected": lambda: hr.InputPerturbationMF(rank=3, epochs=3, solver="sgd"),
+    "input sgd published": lambda: hr.FriedmanInputMF(rank=3, epochs=3),
+    "sgd corrected": lambda: hr.PrivateSGD(rank=3, epochs=3),
+    "user sgd corrected": lambda: hr.UserLevelSGD(rank=3, epochs=3),
+    "bounded sgd published": lambda: hr.FriedmanBoundedSGD(rank=3, epochs=3),
+    "unbounded sgd published": lambda: hr.FriedmanUnboundedSGD(rank=3, epochs=3),
+    "als corrected": lambda: hr.PrivateALS(rank=3, epochs=3),
+    "als published": lambda: hr.FriedmanALS(rank=3, epochs=3),
+    "posterior corrected": lambda: hr.PosteriorMF(rank=3, rounds=4),
+    "subsampled posterior corrected": lambda: hr.PosteriorMF(rank=3, rounds=4, sample_rate=0.5),
+    "posterior sample corrected": lambda: hr.PosteriorSampleMF(rank=3, chain={"epochs": 20}),
+    "posterior sample published": lambda: hr.LiuPosterior(rank=3, chain={"epochs": 20}),
+    "mf corrected": lambda: hr.MatrixFactorization(rank=3),
+    "mf sgd corrected": lambda: hr.MatrixFactorization(rank=3, solver="sgd", epochs=3),
+    "user knn corrected": lambda: hr.UserKNN(),
+    "item knn corrected": lambda: hr.ItemKNN(),
 }
-FORMS = [
-    {"analysis": analysis, "noise": noise}
-    for analysis, noise in itertools.product(("corrected", "published"), (None, "gaussian", "laplace"))
-]
 GROUPED = {"keep_probability": 0.5, "group_probability": 0.5, "threshold": 3.0}
 METHODS = {
     "response": lambda made: hr.RandomizedResponse(),
-    "published response": lambda made: hr.RandomizedResponse(analysis="published"),
+    "published response": lambda made: hr.DuResponse(),
     "sampled response": lambda made: hr.RandomizedResponse(sample=10),
     "raw groups": lambda made: hr.DistanceBased(**GROUPED, groups="ratings"),
     "released groups": lambda made: hr.DistanceBased(**GROUPED, groups=made),
@@ -114,16 +127,16 @@ def published(arrays, numbers):
     return digest(bits, sorted(numbers)), [float(f"{value:.6g}") for value in sums]
 
 
-def of_model(name, form, scale, protected, epsilon, ratings):
+def of_model(name, noise, protected, epsilon, ratings):
     """Digests of plan and release, or that this is refused."""
     unit, adjacency = protected or (None, None)
     try:
-        config = MODELS[name](**form)
+        config = MODELS[name](**({"noise": noise} if has_noise(name) and noise != "own" else {}))
         if protected is None:
             release = hr.fit(ratings, config)
             plan = ""
         else:
-            delta = 0.0 if form["noise"] == "laplace" else 1e-6
+            delta = 0.0 if noise == "laplace" else 1e-6
             budget = hr.Budget(epsilon=epsilon, delta=delta, unit=unit, adjacency=adjacency)
             plan = booked(hr.plan(config, ratings.domain, budget))
             release = hr.fit(ratings, config, budget, entropy=hr.testing.Seeded(3))
@@ -148,24 +161,29 @@ def of_method(name, ratings, made, unit, epsilon):
     return [booked(method.plan(ratings.domain, budget)), *published(arrays, [])]
 
 
+def has_noise(name):
+    """Whether the noise distribution is a setting."""
+    return "noise" in type(MODELS[name]()).model_fields
+
+
+def noises(name):
+    """``own``, and what else may be set; ``laplace`` is also δ = 0, under whatever noise a model has."""
+    if issubclass(type(MODELS[name]()), Noiseless):
+        return ("own",)
+    return ("own", "gaussian", "laplace") if has_noise(name) else ("own", "laplace")
+
+
 def cases(*, everything):
     """Name of each case and a call that computes it; without ``everything``, one of each kind."""
     scales = SCALES if everything else {"stars": SCALES["stars"]}
     epsilons = (0.3, 8.0) if everything else (8.0,)
-    forms = FORMS if everything else [FORMS[0], FORMS[3]]
     for label, scale in scales.items():
         ratings = world(scale)
-        for name, form in itertools.product(MODELS, forms):
+        forms = [(name, noise) for name in MODELS for noise in noises(name)]
+        for name, noise in forms if everything else [form for form in forms if form[1] == "own"]:
             for protected, epsilon in [(None, 0.0), *itertools.product(PROTECTED, epsilons)]:
-                key = [
-                    label,
-                    name,
-                    form["analysis"],
-                    form["noise"] or "own",
-                    *(protected or ["exact"]),
-                    epsilon,
-                ]
-                yield " ".join(map(str, key)), of_model, (name, form, scale, protected, epsilon, ratings)
+                key = [label, name, noise, *(protected or ["exact"]), epsilon]
+                yield " ".join(map(str, key)), of_model, (name, noise, protected, epsilon, ratings)
         made = hr.fit(
             ratings,
             hr.CovarianceSVD(rank=3),
@@ -177,8 +195,7 @@ def cases(*, everything):
             yield " ".join(map(str, key)), of_method, (name, ratings, made, delta, epsilon)
     asking = world(SCALES["stars"], asked=True)
     for name in ("posterior", "subsampled posterior", "posterior sample"):
-        key = f"asked {name}"
-        yield key, of_model, (name, FORMS[0], SCALES["stars"], PROTECTED[0], 8.0, asking)
+        yield f"asked {name}", of_model, (f"{name} corrected", "own", PROTECTED[0], 8.0, asking)
 
 
 def differing(stored, *, everything):

@@ -31,7 +31,6 @@ PLAN = Plan(
     "d" * 64,
     1000,
     BUDGET,
-    "corrected",
     (Measurement(gaussian("sums", rho=RHO, sensitivity=1.0, step=2**-6, size=16), 1.0),),
 )
 

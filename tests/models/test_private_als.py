@@ -21,15 +21,3 @@ def test_each_epoch_solves_each_side_once(listed, budget):
     assert 0.7 < sum(m.share for m in rounds) < 0.9, "the averages get the rest"
     more = hr.plan(hr.PrivateALS(rank=3, epochs=3), listed[0].domain, budget(0.5))
     assert sum(m.share for m in more.measurements if ", round " in m.event.name) < 0.5, "factors drown"
-
-
-def test_published_noise_is_less_where_bounds_are_not_exchanged(listed, budget):
-    for exchanged, epsilon in ((True, 4.0 * 1.0175), (False, 4.0)):
-        config = hr.PrivateALS(analysis="published", exchanged_bounds=exchanged)
-        planned = hr.plan(config, listed[0].domain, budget(adjacency="replace"))
-        assert planned.epsilon == pytest.approx(epsilon, rel=1e-9)
-        assert planned.claimed_epsilon == 4
-
-
-def test_a_published_fit_without_noise_is_weighted_least_squares(listed_rmse):
-    assert listed_rmse(hr.PrivateALS(rank=4, analysis="published")) < 0.93

@@ -28,7 +28,7 @@ def _plan(epsilon: float, model: str, delta: float, names: tuple[str, ...], size
             for name, part in split_laplace(budget, shares).items()
         ]
     measurements = tuple(Measurement(event, shares[event.name]) for event in events)
-    return Plan(model, {"rank": 3}, "d" * 64, 1000, budget, "corrected", measurements)
+    return Plan(model, {"rank": 3}, "d" * 64, 1000, budget, measurements)
 
 
 @pytest.fixture

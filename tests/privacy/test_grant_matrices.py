@@ -13,7 +13,6 @@ from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.events import EVERY_RATING, Event, Gaussian, Laplace, Spherical
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.bounded import Bounded, NoisyMatrix
-from hushrec.privacy.exact_grant import unprotected
 from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import Entropy, OperatingSystem, Seeded
@@ -25,10 +24,9 @@ ROWS = Spherical("rows", math.inf, 1.0, 2**-20, 60)
 BUDGET = Budget(epsilon=2.0, delta=1e-6, unit="rating", adjacency="add-remove")
 
 
-def plan_of(*events: Event, analysis: str = "corrected", budget: Budget = BUDGET) -> Plan:
-    claim = 1.0 if analysis == "published" else None
+def plan_of(*events: Event, claim: float | None = None, budget: Budget = BUDGET) -> Plan:
     measurements = tuple(Measurement(event, 1 / len(events)) for event in events)
-    return Plan("toy", {}, "d" * 64, 1000, budget, analysis, measurements, claim)  # type: ignore[arg-type]
+    return Plan("toy", {}, "d" * 64, 1000, budget, measurements, claim)
 
 
 def grant_for(*events: Event, entropy: Entropy | None = None, **facts: object) -> Grant:
@@ -142,9 +140,8 @@ def test_every_release_adds_its_own_kind_of_noise() -> None:
 
 @pytest.mark.parametrize(("threshold", "limit"), [(0, 5), (-3, 5), (6, 5), (1, 2**31)])
 def test_thresholds_have_an_order(threshold: int, limit: int) -> None:
-    for grant in (grant_for(CELLS), unprotected()):
-        with pytest.raises(GrantError, match="1 ≤ threshold ≤ limit"):
-            grant.release_matrix(matrix(), threshold=threshold, limit=limit)
+    with pytest.raises(GrantError, match="1 ≤ threshold ≤ limit"):
+        grant_for(CELLS).release_matrix(matrix(), threshold=threshold, limit=limit)
 
 
 def test_a_threshold_out_of_reach_is_refused_before_anything_is_used() -> None:
@@ -158,7 +155,7 @@ def test_a_threshold_out_of_reach_is_refused_before_anything_is_used() -> None:
 
 
 def published(entropy: Entropy | None = None, event: Spherical = ROWS) -> Grant:
-    return grant_for(event, analysis="published", entropy=entropy)
+    return grant_for(event, claim=1.0, entropy=entropy)
 
 
 def test_rows_get_noise_of_their_own_scale() -> None:

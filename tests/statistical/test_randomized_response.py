@@ -18,7 +18,7 @@ from scipy import stats
 
 from hushrec.arrays import Ints
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.calibration import _exponent, published_responses, responses
+from hushrec.privacy.accounting.calibration import _exponent, responses
 from hushrec.privacy.accounting.local_events import Responses
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.ledger.ledger import Ledger
@@ -33,11 +33,10 @@ WIDTH = SYMBOLS * EACH
 EVERY = 10 * WIDTH  # more ε than any of these releases costs
 
 
-def table(event: Responses, seed: int = 0, analysis: str = "corrected") -> Ints:
+def table(event: Responses, seed: int = 0, claim: float | None = None) -> Ints:
     """How often each symbol is answered by each: the last one is nothing."""
     budget = Budget(epsilon=EVERY, delta=0.0, unit="user", adjacency="replace")
-    claim = None if analysis == "corrected" else 1.0
-    plan = Plan("toy", {}, "d" * 64, 1000, budget, analysis, (Measurement(event, 1.0),), claim)  # type: ignore[arg-type]
+    plan = Plan("toy", {}, "d" * 64, 1000, budget, (Measurement(event, 1.0),), claim)
     marked = WIDTH - EACH
     rows = Rows(
         event.name,
@@ -71,8 +70,8 @@ def corrected(epsilon: float) -> Responses:
 
 @pytest.mark.parametrize("claimed", [0.0, 0.5, 2.0])
 def test_published_answers_tell_a_logarithm_more_than_they_claim(claimed: float) -> None:
-    event = published_responses("answers", claimed * WIDTH, symbols=SYMBOLS, cells=WIDTH, size=WIDTH)
-    proven = found(table(event, analysis="published"))
+    event = Responses("answers", SYMBOLS, math.log1p(math.exp(claimed)), WIDTH, WIDTH)  # as DuResponse has it
+    proven = found(table(event, claim=1.0))
     assert claimed + 1.5 < proven <= float(event.loss)
     assert float(event.loss) == pytest.approx(claimed + math.log(5), abs=1e-9)
 

@@ -130,3 +130,12 @@ def progress() -> "Progress":
     from rich.progress import Progress
 
     return Progress(console=err(), transient=True)
+
+
+def still_progress() -> "Progress":
+    """A progress bar that is drawn on request alone, so that nothing else is written meanwhile."""
+    from rich.progress import Progress
+
+    return Progress(
+        console=err(), transient=True, auto_refresh=False, redirect_stdout=False, redirect_stderr=False
+    )

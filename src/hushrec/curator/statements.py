@@ -164,8 +164,8 @@ def _assumes(plan: Plan, domain: Domain, personal: bool, beside: str = "") -> tu
     if domain.counts is not None:
         known.append(f"the largest count of {domain.counts:,}")
     lines = [
-        f"{', '.join(known)} and the bound of {domain.max_users:,} users are public knowledge, not taken from "
-        f"the {given}",
+        f"{', '.join(known)} and the bound of {domain.max_users:,} users are public knowledge, not taken "
+        f"from the {given}",
         f"the settings were chosen without looking at these {given}, or that look was charged",
         f"nothing else made from these {given} is published without being charged to the same ledger"
         + (f", except {beside}" if beside else ""),

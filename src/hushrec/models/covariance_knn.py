@@ -1,7 +1,7 @@
 """Nearest neighbours from a private covariance (McSherry & Mironov 2009, §4 and §5, "kNN")."""
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -22,6 +22,7 @@ from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.query import AnyQuery
 from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
+from hushrec.settings import only
 from hushrec.statistics.covariance_sums import CovarianceSums
 from hushrec.statistics.footprint import Footprint
 from hushrec.statistics.item_sums import EffectSums
@@ -48,7 +49,7 @@ class CovarianceKNN(PrivateModel):
     supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")})
 
     n_neighbours: int = Field(default=40, ge=1, le=1000)
-    rank: int = Field(default=20, ge=1, le=1024)
+    rank: Annotated[int, only(covariance__cleaning=("weighted", "shrink"))] = Field(default=20, ge=1, le=1024)
     noise: Noise = "gaussian"
     effects: EffectSettings = EffectSettings()
     covariance: CovarianceSettings = CovarianceSettings()

@@ -98,7 +98,8 @@ class PrivateModel(Model):
         """The share of the budget of each measurement that costs anything; shares sum to one.
 
         Raises:
-            ConfigError: ``shares`` names an unknown measurement, or a part is missing or not positive.
+            ConfigError: ``shares`` names an unknown measurement or has no effect, or a part is missing or not
+                positive.
         """
         queries = self.queries(domain, budget)
         if unknown := set(self.shares) - {query.name for query in queries}:
@@ -110,6 +111,11 @@ class PrivateModel(Model):
         if not all(0 < part < math.inf for part in parts.values()):
             raise ConfigError("shares: every part of the budget must be a positive, finite number")
         charged = {query.name: parts[query.name] for query in queries if not query.is_exact}
+        if self.shares and len(charged) == 1:
+            raise ConfigError(
+                f"{type(self).__name__}: shares has no effect where only {next(iter(charged))!r} costs "
+                "anything; leave it out"
+            )
         total = sum(charged.values())
         return {name: part / total for name, part in charged.items()}
 

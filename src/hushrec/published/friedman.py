@@ -248,7 +248,8 @@ class FriedmanALS(Friedman):
         clip: B, bound on a residual, as a fraction of the scale's width.
         reg: λ.
         user_norm, item_norm: p_max and q_max, where p·q is in quarters of the scale's width.
-        exchanged_bounds: use p_max and q_max as in lines 4 and 8 of Algorithm 6, which contradict Theorem 6.
+        exchanged_bounds: use p_max and q_max as in lines 4 and 8 of Algorithm 6, which contradict Theorem 6
+            (``replace``).
 
     Privacy: never private: its noise is drawn in floating point. Its true loss is known under ``replace`` only.
     """
@@ -259,7 +260,7 @@ class FriedmanALS(Friedman):
     reg: float = Field(default=0.045, gt=0, allow_inf_nan=False)
     user_norm: float = Field(default=0.4, gt=0, allow_inf_nan=False)
     item_norm: float = Field(default=0.5, gt=0, allow_inf_nan=False)
-    exchanged_bounds: bool = True
+    exchanged_bounds: Annotated[bool, only(adjacency="replace")] = True
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
         """The averages, then both sides of every epoch, with their true cost in units of the claim."""

@@ -247,7 +247,7 @@ class McSherryKNN(_McSherryCovariance):
     """
 
     n_neighbours: int = Field(default=40, ge=1, le=1000)
-    rank: int = Field(default=20, ge=1, le=1024)
+    rank: Annotated[int, only(covariance__cleaning="shrink")] = Field(default=20, ge=1, le=1024)
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
         """The item effects, covariance, co-rating weights.

@@ -31,7 +31,7 @@ class Weighed(NamedTuple):
 
 
 class Population:
-    """People with ratings or interactions, without those of weight 0, who do not even affect what is drawn for others.
+    """People who gave feedback, without those of weight 0, who do not even affect what is drawn for others.
 
     Sums over them do not depend on how they are cut into blocks, nor on their order. Who is in a Poisson
     sample does: ``load_blocks`` lists people in another order than ``load``.

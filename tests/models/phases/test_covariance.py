@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 import hushrec as hr
-from hushrec.models.phases.covariance import CovarianceSettings, Matrices
+from hushrec.errors import ConfigError
+from hushrec.models.phases.covariance import (
+    CovarianceSettings,
+    Matrices,
+    covariance_footprint,
+    dense,
+    require_dense,
+    shrunk_factors,
+)
 from hushrec.privacy.bounded import Noisy
 
 UNITS = ["rating", "user"]
@@ -26,40 +34,35 @@ def planted(rng, n=12, unit=1.0):
 
 
 @pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize("published", [False, True])
-def test_shares_are_the_whole_budget_and_more_of_it_goes_to_what_can_be_seen(budget, unit, published):
+def test_shares_are_the_whole_budget_and_more_of_it_goes_to_what_can_be_seen(budget, unit):
     settings, parts = CovarianceSettings(), []
     for epsilon in (0.1, 1.0, 10.0):
-        shares = settings.shares(budget(epsilon, unit), published=published)
+        shares = settings.shares(budget(epsilon, unit))
         assert sum(shares.values()) == pytest.approx(1)
         assert min(shares.values()) > 0
         parts.append(shares["covariance"])
-    assert parts == [0.395] * 3 if published else parts[0] < parts[1] < parts[2]
+    assert parts[0] < parts[1] < parts[2]
 
 
 def test_an_epsilon_of_users_hides_as_an_eighth_of_ratings(budget):
     settings = CovarianceSettings()
     for_users, for_ratings = (
-        settings.shares(budget(epsilon, unit), published=False)
-        for epsilon, unit in ((8.0, "user"), (1.0, "rating"))
+        settings.shares(budget(epsilon, unit)) for epsilon, unit in ((8.0, "user"), (1.0, "rating"))
     )
     assert for_users == for_ratings
 
 
 @pytest.mark.parametrize("scale", [(1, 5, 1), (1, 10, 1)])
-def test_what_is_left_open_takes_its_analysis_own_default(budget, scale):
-    """The clip is a fraction of the scale's width, on any scale."""
-    span, domain = scale[1] - scale[0], domain_of(scale=scale)
+def test_the_clip_is_a_fraction_of_the_scales_width(budget, scale):
+    domain = domain_of(scale=scale)
 
-    def chosen(settings, published):
-        sums = settings.sums(domain, budget(), "l2", published=published)
-        return sums.clip / span, sums.strength, sums.contribution_cap, sums.offset
+    def chosen(**settings):
+        sums = CovarianceSettings(**settings).sums(domain, budget(), "l2")
+        return sums.clip / domain.scale.span, sums.strength, sums.contribution_cap, sums.offset, sums.limit
 
-    assert chosen(CovarianceSettings(), False) == (0.1625, 300, 30, 5)
-    assert chosen(CovarianceSettings(), True) == (0.25, 20, 1, 0)
-    zero = CovarianceSettings(clip=0.125, strength=0, contribution_cap=2, offset=0)
-    assert chosen(zero, False) == chosen(zero, True) == (0.125, 0, 2, 0)
-    assert [CovarianceSettings().way(published=p) for p in (False, True)] == ["weighted", "shrink"]
+    half = domain.scale.span / 2
+    assert chosen() == (0.1625, 300, 30, 5, half)
+    assert chosen(clip=0.125, strength=0, contribution_cap=2, offset=0) == (0.125, 0, 2, 0, half)
 
 
 @pytest.mark.parametrize("way", ["weighted", "shrink", "none"])
@@ -68,8 +71,9 @@ def test_every_way_finds_a_planted_factor(budget, way, scale):
     """In rating units, whatever the scale; shrinking takes a part of it, and keeps its direction."""
     domain = domain_of(scale=scale)
     direction, matrices = planted(np.random.default_rng(1), unit=domain.scale.star)
-    settings = CovarianceSettings(cleaning=way, shrinkage=(1.0, 1.0))
-    sums = settings.sums(domain, budget(), "l2", published=False)
+    more = {"shrinkage": (1.0, 1.0)} if way == "shrink" else {}
+    settings = CovarianceSettings(cleaning=way, **more)
+    sums = settings.sums(domain, budget(), "l2")
     found = settings.factors(matrices, sums, np.full(12, 50.0), 1)
     off = ~np.eye(12, dtype=bool)
     wanted, got = np.outer(direction, direction)[off], (found @ found.T)[off]
@@ -78,12 +82,41 @@ def test_every_way_finds_a_planted_factor(budget, way, scale):
 
 
 def test_a_dense_release_is_the_average_and_never_divides_by_less_than_one():
-    average, weights = CovarianceSettings().dense(
+    found = dense(
         Matrices(
             Noisy("covariance", np.array([6.0, -2.0, 0.5]), 0.0, 1.0, None),
             Noisy("weights", np.array([3.0, -4.0, 0.25]), 0.0, 1.0, None),
-        ),
-        2,
+        )
     )
+    average, weights = found["covariance"], found["similarity"]
     assert (average.tolist(), weights.tolist()) == ([2.0, -2.0, 0.5], [3.0, -4.0, 0.25])
     assert average.dtype == np.float32
+
+
+def test_more_shrinkage_makes_items_more_alike():
+    """All pairs are shrunk to their mean (McSherry & Mironov 2009, §4.6)."""
+    domain, counts = domain_of(), np.full(12, 50.0)
+    _, matrices = planted(np.random.default_rng(2))
+    spread = []
+    for beta in (0.0, 100.0, 1e6):
+        factors = shrunk_factors(matrices, domain, (beta, beta), counts, 1)
+        products = (factors @ factors.T)[~np.eye(12, dtype=bool)]
+        spread.append(products.std() / products.mean())
+    assert spread[0] > spread[1] > spread[2]
+
+
+def test_matrices_of_a_large_catalogue_are_not_released_without_cleaning():
+    require_dense(domain_of(10_000))
+    with pytest.raises(ConfigError, match="at most 10,000 items; set a cleaning"):
+        require_dense(domain_of(10_001))
+
+
+def test_cleaning_takes_memory_and_time_beside_measuring():
+    plain, weighted, shrunk = (
+        covariance_footprint(domain_of(2000), rank, weighted=way)
+        for rank, way in ((0, False), (20, True), (20, False))
+    )
+    assert plain.memory < weighted.memory < shrunk.memory
+    assert plain.seconds < shrunk.seconds < weighted.seconds
+    assert CovarianceSettings().footprint(domain_of(2000), 20) == weighted
+    assert CovarianceSettings(cleaning="none").footprint(domain_of(2000), 0) == plain

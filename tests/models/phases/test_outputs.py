@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hushrec as hr
-from hushrec.errors import BudgetError, BudgetUnsupported, ConfigError, DomainError, ReleaseError
+from hushrec.errors import BudgetUnsupported, ConfigError, DomainError, ReleaseError
 
 MODELS = [
     hr.GlobalEffects(user_biases="released"),
@@ -15,16 +15,10 @@ MODELS = [
     hr.PrivateALS(rank=3, epochs=2),
 ]
 ADJACENCIES = ["add-remove", "replace"]
-ANALYSES = ["corrected", "published"]
 NOBODY = "u99998"  # is on the roster and has rated nothing
 
 each_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 each_adjacency = pytest.mark.parametrize("adjacency", ADJACENCIES)
-each_analysis = pytest.mark.parametrize("analysis", ANALYSES)
-
-
-def as_(analysis, model):
-    return type(model)(**model.model_dump(exclude_unset=True), analysis=analysis)
 
 
 @each_model
@@ -45,21 +39,15 @@ def test_less_noise_is_more_accurate_and_much_budget_approaches_none(listed_rmse
 
 @each_model
 @each_adjacency
-@each_analysis
-def test_the_plan_says_how_the_budget_is_shared(listed, budget, model, adjacency, analysis):
+def test_the_plan_says_how_the_budget_is_shared(listed, budget, model, adjacency):
     domain = listed[0].domain
-    model = as_(analysis, model)
     allowed = budget(2.0, adjacency=adjacency)
     planned = hr.plan(model, domain, allowed)
     shares = {m.event.name: m.share for m in planned.measurements}
     assert sum(shares.values()) == pytest.approx(1, abs=1e-9)
     assert min(shares.values()) > 0
     assert ("user counts" in shares) == ("item counts" in shares) == (adjacency == "add-remove")
-    assert ("residual sum" in shares) == (analysis == "published")
-    if analysis == "corrected":
-        assert 1.999 < planned.epsilon <= 2
-    else:
-        assert planned.claimed_epsilon == 2
+    assert 1.999 < planned.epsilon <= 2
     # Another split is a setting, by the same names.
     more = type(model)(**model.model_dump(exclude_unset=True) | {"shares": {"item sums": 5.0}})
     name = "item sums"
@@ -86,9 +74,8 @@ def test_what_is_planned_is_booked_and_stated(listed, budget, tmp_path, model, a
 
 @each_model
 @each_adjacency
-@each_analysis
-def test_one_seed_gives_one_release(listed, budget, model, adjacency, analysis):
-    model, allowed = as_(analysis, model), budget(3.0, adjacency=adjacency)
+def test_one_seed_gives_one_release(listed, budget, model, adjacency):
+    allowed = budget(3.0, adjacency=adjacency)
     one, same, other = (
         hr.fit(listed[0], model, allowed, entropy=hr.testing.Seeded(seed)).to_bytes() for seed in (1, 1, 2)
     )
@@ -111,9 +98,8 @@ def test_other_units_and_adjacencies_are_refused(listed, budget, model):
     domain = listed[0].domain
     with pytest.raises(BudgetUnsupported, match=r"change the budget's unit or adjacency"):
         hr.plan(model, domain, budget(unit="user", adjacency="replace"))
-    if not isinstance(model, hr.PrivateSGD):
-        with pytest.raises(BudgetUnsupported, match=r"unit|user_biases"):
-            hr.plan(model, domain, budget(unit="user"))
+    with pytest.raises(BudgetUnsupported, match=r"unit|user_biases"):
+        hr.plan(model, domain, budget(unit="user"))
 
 
 @each_model
@@ -124,15 +110,10 @@ def test_shares_of_what_is_not_measured_are_refused(listed, budget, model):
 
 
 @pytest.mark.parametrize("model", MODELS[1:], ids=lambda model: type(model).__name__)
-@each_analysis
-def test_noise_that_the_algorithm_does_not_draw_is_refused(listed, budget, model, analysis):
-    model = as_(analysis, model)
-    other = {"gaussian": "laplace", "laplace": "gaussian"}[model.noise_distribution]
-    wrong = type(model)(**model.model_dump(exclude_unset=True), noise=other)
-    with pytest.raises(BudgetUnsupported, match="leave out noise"):
-        hr.plan(wrong, listed[0].domain, budget())
-    right = type(model)(**model.model_dump(exclude_unset=True), noise=model.noise_distribution)
-    assert hr.plan(right, listed[0].domain, budget()).events
+def test_noise_is_no_setting_of_an_algorithm_that_draws_one_kind(model):
+    for noise in ("gaussian", "laplace"):
+        with pytest.raises(ConfigError, match="noise: Extra inputs are not permitted; valid settings are"):
+            type(model)(noise=noise)
 
 
 def test_gaussian_noise_needs_a_delta_and_laplace_noise_does_not(listed, budget):
@@ -141,20 +122,6 @@ def test_gaussian_noise_needs_a_delta_and_laplace_noise_does_not(listed, budget)
         with pytest.raises(BudgetUnsupported, match="delta > 0"):
             hr.plan(model, domain, pure)
     assert hr.plan(hr.InputPerturbationMF(), domain, pure).epsilon == pytest.approx(4, abs=1e-9)
-
-
-@pytest.mark.parametrize("model", [hr.PrivateSGD, hr.PrivateALS])
-def test_noise_of_which_nothing_is_known_takes_a_seeded_experiment(listed, budget, tmp_path, model):
-    model = model(rank=2, epochs=2, analysis="published")
-    ledger = hr.Ledger.create(tmp_path / "ledger.db", budget())
-    with pytest.raises(BudgetError, match="seeded experiment"):
-        hr.fit(listed[0], model, budget(), ledger=ledger)
-    assert hr.Ledger.open(tmp_path / "ledger.db").entries() == ()
-    release = hr.fit(listed[0], model, budget(), entropy=hr.testing.Seeded(1))
-    assert release.statement.epsilon == math.inf
-    assert release.statement.claimed_epsilon == 4
-    assert "No finite ε is known for this noise." in str(release.statement)
-    assert hr.Release.from_bytes(release.to_bytes()).statement == release.statement
 
 
 # -- what is released -------------------------------------------------------------------------------------

@@ -15,7 +15,6 @@ from hushrec.privacy.accounting.calibration import (
     gaussians,
     laplace,
     posterior_sample,
-    published_responses,
     responses,
     split_gaussian,
     split_laplace,
@@ -84,7 +83,7 @@ def test_a_hundred_rounds_are_planned_at_once() -> None:
     events = gaussians(budget(), wanted(rounds=100))
     shares = [0.1] + [0.009] * 100
     measurements = tuple(map(Measurement, events, shares))
-    assert Plan("toy", {}, "d" * 64, 1000, budget(), "corrected", measurements).epsilon <= 1.0
+    assert Plan("toy", {}, "d" * 64, 1000, budget(), measurements).epsilon <= 1.0
     assert time.perf_counter() - start < 3.0  # 0.2 s on one idle core
 
 
@@ -139,13 +138,3 @@ def test_responses_spend_the_budget_and_no_more(
 def test_an_epsilon_too_little_for_so_many_cells_is_refused() -> None:
     with pytest.raises(BudgetError, match="let people answer fewer"):
         responses("r", budget(1e-9, 0.0), symbols=6, cells=10_000, size=10_000)
-
-
-def test_published_responses_lose_a_logarithm_more_than_they_say() -> None:
-    for epsilon in (0.0, 1.0, 40.0, 4000.0):
-        event = published_responses("r", epsilon, symbols=6, cells=400, size=1000)
-        assert event.noise == pytest.approx(1 / (1 + math.exp(epsilon / 1000)), rel=1e-14)
-        assert abs(float(event.loss) - (epsilon / 1000 + math.log(5))) < 1e-9
-    for nothing in (0.0, 1e9):
-        with pytest.raises(BudgetError, match="choose another ε"):
-            published_responses("r", nothing, symbols=2, cells=400, size=1000)

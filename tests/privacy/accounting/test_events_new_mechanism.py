@@ -52,7 +52,7 @@ STAIRS = Staircase("sums", 1.0, 4.0, 2**-8, 4)
 
 def plan(*events: Event) -> Plan:
     shares = tuple(Measurement(event, 1 / len(events)) for event in events)
-    return Plan("toy", {}, "d" * 64, 1000, BUDGET, "corrected", shares)
+    return Plan("toy", {}, "d" * 64, 1000, BUDGET, shares)
 
 
 def sums() -> Bounded:

@@ -21,7 +21,6 @@ from hushrec.privacy.accounting.events import (
 )
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.bounded import Bounded
-from hushrec.privacy.exact_grant import unprotected
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import Seeded
 
@@ -32,7 +31,7 @@ SUMS = Gaussian("sums", 1.0, 40.0, 2**-8, 4)
 
 def plan(*events: Event) -> Plan:
     shares = tuple(Measurement(event, 1 / len(events)) for event in events)
-    return Plan("toy", {}, "d" * 64, 1000, BUDGET, "corrected", shares)
+    return Plan("toy", {}, "d" * 64, 1000, BUDGET, shares)
 
 
 def test_it_costs_the_largest_change_by_the_temperature() -> None:
@@ -70,7 +69,7 @@ LARGE: dict[str, Event] = {
 @pytest.mark.parametrize("event", LARGE.values(), ids=LARGE)
 def test_the_largest_epsilon_of_a_budget_can_be_booked(event: Event, path: Path) -> None:
     shares = (Measurement(event, 1.0),)
-    large = Plan("toy", {}, "d" * 64, 1000, LARGEST, "corrected", shares)
+    large = Plan("toy", {}, "d" * 64, 1000, LARGEST, shares)
     assert 1e6 < large.epsilon <= 4.6e6
     ledger = Ledger.create(path, LARGEST)
     ledger.charge(large, entropy=Seeded(1))
@@ -133,13 +132,12 @@ def test_its_key_is_given_once_and_nothing_else_is_released_under_it(path: Path)
         grant.sample_key("item factors")
 
 
-def test_a_seeded_key_is_repeatable_and_an_unprotected_one_public() -> None:
+def test_a_seeded_key_is_repeatable() -> None:
     keys = [
         Ledger.ephemeral(BUDGET).charge(plan(SAMPLE), entropy=Seeded(s)).sample_key("item factors")
         for s in (1, 1, 2)
     ]
     assert keys[0] == keys[1] != keys[2]
-    assert unprotected().sample_key("item factors") == bytes(32)
 
 
 def test_a_condition_excuses_no_inexact_noise(path: Path) -> None:

@@ -75,14 +75,17 @@ def test_a_plan_that_costs_more_than_its_budget_is_refused(make_plan: Callable[.
 
 def test_a_published_analysis_may_cost_more_than_it_claims(make_plan: Callable[..., Plan]) -> None:
     plan = make_plan()
-    claim = dataclasses.replace(
-        plan, analysis="published", claimed_epsilon=0.5, budget=BUDGET.model_copy(update={"epsilon": 0.5})
-    )
+    claim = dataclasses.replace(plan, claimed_epsilon=0.5, budget=BUDGET.model_copy(update={"epsilon": 0.5}))
     assert claim.epsilon > claim.claimed_epsilon == 0.5
     assert "the paper claims ε = 0.5" in str(claim)
-    for wrong in ({"analysis": "published"}, {"claimed_epsilon": 1.0}):
-        with pytest.raises(BudgetError, match="claimed_epsilon"):
-            dataclasses.replace(plan, **wrong)
+
+
+def test_a_plan_is_published_where_a_paper_claims_its_epsilon(make_plan: Callable[..., Plan]) -> None:
+    plan = make_plan()
+    assert plan.analysis == "corrected"
+    claims = [dataclasses.replace(plan, claimed_epsilon=claim) for claim in (0.0, 1.0)]
+    assert [claim.analysis for claim in claims] == ["published"] * 2
+    assert claims[0].key("p", 0) != plan.key("p", 0)
 
 
 def test_delta_must_be_small_for_so_many_users(make_plan: Callable[..., Plan]) -> None:
@@ -113,7 +116,6 @@ def test_a_plan_cannot_see_data() -> None:
         "<class 'hushrec.privacy.accounting.budget.Budget'>",
         "collections.abc.Mapping[str, typing.Any]",
         "collections.abc.Mapping[str, float]",
-        "typing.Literal['corrected', 'published']",
         "tuple[hushrec.privacy.accounting.plan.Measurement, ...]",
         "tuple[str, ...]",
         "float | None",
@@ -162,10 +164,9 @@ def test_a_plan_prints_as_a_table(make_plan: Callable[..., Plan]) -> None:
     assert "b = 4 " in str(make_plan(delta=0.0))
 
 
-def plan_of(event: Event, adjacency: str = "replace", analysis: str = "published") -> Plan:
+def plan_of(event: Event, adjacency: str = "replace", claim: float | None = 1.0) -> Plan:
     budget = BUDGET.model_copy(update={"unit": "rating", "adjacency": adjacency})
-    claim = 1.0 if analysis == "published" else None
-    return Plan("toy", {}, "d" * 64, 1000, budget, analysis, (Measurement(event, 1.0),), claim)  # type: ignore[arg-type]
+    return Plan("toy", {}, "d" * 64, 1000, budget, (Measurement(event, 1.0),), claim)
 
 
 def test_an_entry_for_every_rating_is_for_those_whose_number_is_public() -> None:
@@ -189,4 +190,4 @@ def test_a_plan_without_a_known_bound_says_so_and_is_never_corrected() -> None:
     keys = {plan_of(dataclasses.replace(event, sensitivity=s)).key("p", 0) for s in (math.inf, 1.0, 2.0)}
     assert len(keys) == 3
     with pytest.raises(BudgetError, match="no finite ε is known"):
-        plan_of(event, analysis="corrected")
+        plan_of(event, claim=None)

@@ -168,7 +168,7 @@ def plan(asked: dict[str, float], **changes: str) -> Plan:
     shares = [0.1] + [0.09] * 10
     budget = BUDGET.model_copy(update=changes)
     measurements = tuple(map(Measurement, PLANS["sampled"][: 1 if changes else 11], shares))
-    return Plan("toy", {}, "d" * 64, 1000, budget, "corrected", measurements, asked=asked)
+    return Plan("toy", {}, "d" * 64, 1000, budget, measurements, asked=asked)
 
 
 def test_a_plan_says_what_each_class_is_promised() -> None:

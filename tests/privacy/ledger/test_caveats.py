@@ -22,7 +22,7 @@ CAVEAT = (
 
 def plan(*events: Event) -> Plan:
     shares = tuple(Measurement(event, 1 / len(events)) for event in events)
-    return Plan("toy", {}, "d" * 64, 1000, BUDGET, "corrected", shares)
+    return Plan("toy", {}, "d" * 64, 1000, BUDGET, shares)
 
 
 def test_it_is_conditional_and_so_is_all_that_follows(path: Path) -> None:

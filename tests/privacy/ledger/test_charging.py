@@ -206,7 +206,7 @@ def test_what_was_handed_out_is_published(path: Path, folder: Path, make_plan: M
 def test_the_same_people_take_part_again(path: Path, folder: Path) -> None:
     events = [Gaussian(name, 1.0, 4.0, 1.0, 4, 0.5) for name in ("sums", "counts")]
     measurements = tuple(Measurement(event, 0.5) for event in events)
-    plan = Plan("toy", {}, "d" * 64, 1000, TOTAL, "corrected", measurements)
+    plan = Plan("toy", {}, "d" * 64, 1000, TOTAL, measurements)
     ledger, drawn = Ledger.create(path, TOTAL), []
     for _ in range(2):
         with bound(folder, ledger) as checkpoint:

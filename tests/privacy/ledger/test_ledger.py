@@ -164,7 +164,6 @@ def test_a_published_analysis_is_charged_at_its_true_price(path: Path, make_plan
     plan = make_plan(3.0)
     claim = dataclasses.replace(
         plan,
-        analysis="published",
         claimed_epsilon=1.0,
         budget=plan.budget.model_copy(update={"epsilon": 1.0}),
     )

@@ -21,14 +21,14 @@ BOUNDED = Laplace("errors", 1.0, 8.0, 1.0, EVERY_RATING)
 
 def plan_of(*events: Event) -> Plan:
     measurements = tuple(Measurement(event, 1 / len(events)) for event in events)
-    return Plan("toy", {}, "d" * 64, 1000, TOTAL, "published", measurements, 1.0)
+    return Plan("toy", {}, "d" * 64, 1000, TOTAL, measurements, 1.0)
 
 
 @pytest.mark.parametrize("entropy", [Seeded(1), OperatingSystem()])
 def test_a_ledger_on_disk_refuses_what_nobody_can_add_up(path: Path, entropy: Seeded) -> None:
     ledger = Ledger.create(path, TOTAL)
     with pytest.raises(
-        BudgetError, match=r'analysis="corrected", or make a seeded experiment without a ledger'
+        BudgetError, match=r"choose another model, or make a seeded experiment without a ledger"
     ):
         ledger.charge(plan_of(BOUNDED, ENDLESS), entropy=entropy)
     assert Ledger.open(path).entries() == ()

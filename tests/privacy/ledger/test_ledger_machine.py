@@ -34,7 +34,7 @@ BUDGET = Budget(epsilon=float(TOTAL), delta=0.0, unit="user", adjacency="add-rem
 
 def plan_of(cost: int) -> Plan:
     event = Laplace("sums", float(cost), 1.0, 0.5, 1)
-    return Plan(f"costs {cost}", {}, "d" * 64, 10, BUDGET, "corrected", (Measurement(event, 1.0),))
+    return Plan(f"costs {cost}", {}, "d" * 64, 10, BUDGET, (Measurement(event, 1.0),))
 
 
 class Reference:

@@ -43,7 +43,7 @@ def sampled(sigma, rate, rounds=1):
 def plan(events, delta=DELTA, epsilon=None):
     epsilon = epsilon or spent_of(events).epsilon(delta)
     listed = tuple(Measurement(event, 1 / len(events)) for event in events)
-    return Plan("toy", {}, "d" * 64, 1000, total(epsilon, delta), "corrected", listed)
+    return Plan("toy", {}, "d" * 64, 1000, total(epsilon, delta), listed)
 
 
 KINDS = {

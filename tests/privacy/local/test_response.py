@@ -35,7 +35,7 @@ def drawn(distribution: ResponseRandomizer, before: Ints, threads: int = 2) -> I
 
 def grant_for(event: Event = EVENT, entropy: Entropy | None = None) -> Grant:
     budget = Budget(epsilon=1e6, delta=0.0, unit="user", adjacency="replace")
-    plan = Plan("toy", {}, "d" * 64, 1000, budget, "corrected", (Measurement(event, 1.0),))
+    plan = Plan("toy", {}, "d" * 64, 1000, budget, (Measurement(event, 1.0),))
     return Ledger.ephemeral(budget).charge(plan, entropy=entropy or Seeded(1))
 
 

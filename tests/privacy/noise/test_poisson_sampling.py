@@ -103,7 +103,7 @@ def plan(*rates: float) -> Plan:
     part = 1 / len(rates)
     wanted = [Part(f"round {i}", 2.0, 2**-8, 4, part, rate) for i, rate in enumerate(rates)]
     events = tuple(Measurement(event, part) for event in gaussians(BUDGET, wanted))
-    return Plan("toy", {}, "d" * 64, 1000, BUDGET, "corrected", events)
+    return Plan("toy", {}, "d" * 64, 1000, BUDGET, events)
 
 
 def sums(name: str) -> Bounded:
@@ -185,14 +185,14 @@ def test_samples_are_priced_for_people_who_come_or_go_alone() -> None:
     for changes in ({"unit": "rating"}, {"adjacency": "replace"}):
         budget = BUDGET.model_copy(update=changes)
         with pytest.raises(BudgetError, match="what a sample of people costs"):
-            Plan("toy", {}, "d" * 64, 1000, budget, "corrected", plan(0.25).measurements)
+            Plan("toy", {}, "d" * 64, 1000, budget, plan(0.25).measurements)
 
 
 def test_the_key_of_a_plan_names_the_rate() -> None:
     event = Gaussian("round 0", 1.0, 90.0, 2**-8, 4, 0.25)
     other = Gaussian("round 0", 1.0, 90.0, 2**-8, 4, 0.125)
     keys = {
-        Plan("toy", {}, "d" * 64, 1000, BUDGET, "corrected", (Measurement(e, 1.0),)).key("p", 0)
+        Plan("toy", {}, "d" * 64, 1000, BUDGET, (Measurement(e, 1.0),)).key("p", 0)
         for e in (event, other, Gaussian("round 0", 1.0, 90.0, 2**-8, 4))
     }
     assert len(keys) == 3

@@ -1,0 +1,253 @@
+"""Plans of models with noise: shares, samples of people, posterior draws and personal ε, made and stated."""
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+import hushrec as hr
+from hushrec.curator.fit import fit
+from hushrec.curator.statements import describe
+from hushrec.errors import BudgetError, BudgetUnsupported, ConfigError
+from hushrec.models.global_effects import GlobalEffects
+from hushrec.privacy.accounting.events import PosteriorSample, drawn_rate
+from hushrec.privacy.query import AnyQuery, Draw, Sum
+from hushrec.release.artefact import Release
+from hushrec.release.statement import Promised, Statement, placeholder_statement
+
+BUDGET = hr.Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
+CHAIN = {"R̂": 1.0125, "effective sample size": 812.0, "chains": "4, of 2,000 rounds"}
+
+
+class Rounds(GlobalEffects):
+    """Item effects as usual, and beside them rounds of samples that nothing is made from."""
+
+    personal: ClassVar = True
+
+    rate: float = 0.1
+    chain: bool = False
+
+    def beside(self) -> list[AnyQuery]:
+        if self.chain:
+            return [Draw("item factors", 6.0, 2.0**-20, 12)]
+        return [Sum(f"round {i}", 1.5, "l2", 2.0**-14, 12, rate=self.rate) for i in range(5)]
+
+    def queries(self, domain, terms) -> Sequence[AnyQuery]:
+        return [*super().queries(domain, terms), *self.beside()]
+
+    def default_split(self, budget) -> Mapping[str, float]:
+        return {**super().default_split(budget), **{q.name: 1.0 / len(self.beside()) for q in self.beside()}}
+
+    def release(self, feedback, run) -> Release:
+        made = super().release(feedback, run)
+        for query in self.beside():
+            if self.chain:
+                assert len(run.measure(query, lambda key: key)) == 32
+                return dataclasses.replace(made, statement=placeholder_statement(CHAIN))
+            if query.rate < 1:
+                assert run.sample(query, feedback.n_users).shape == (feedback.n_users,)
+            run.measure(query, np.zeros(12, np.int64))
+        return made
+
+
+Rounds.__module__ = "hushrec.models.rounds"  # it stands for one of hushrec's own: see test_authors for others
+
+
+@pytest.fixture(scope="module")
+def small():
+    return hr.synthetic.netflix_like(60, 6, 240, 1)
+
+
+def test_samples_of_people_are_planned_on_the_whole_budget(small) -> None:
+    planned = hr.plan(Rounds(), small.domain, BUDGET)
+    kinds = {event.name: event.mechanism for event in planned.events}
+    assert [kinds[f"round {i}"] for i in range(5)] == ["subsampled gaussian"] * 5
+    assert kinds.get("item sums", "gaussian") == "gaussian"
+    assert 0 <= 4.0 - planned.epsilon < 1e-8
+    assert {e.rate for e in planned.events if e.rate < 1} == {drawn_rate(0.1)}
+
+
+def test_where_everybody_takes_part_the_plan_is_the_exact_one_to_the_bit(small) -> None:
+    """As GlobalEffects alone plans it, given its part of ρ: nothing numerical is in it."""
+    from hushrec.privacy.accounting.calibration import gaussian, split_gaussian
+
+    config = Rounds(rate=1.0)
+    planned = hr.plan(config, small.domain, BUDGET)
+    rhos = split_gaussian(BUDGET, config.split(small.domain, BUDGET))
+    for query in config.queries(small.domain, BUDGET):
+        exact = gaussian(
+            query.name, rho=rhos[query.name], sensitivity=query.sensitivity, step=query.step, size=query.size
+        )
+        assert exact in planned.events
+
+
+def test_a_release_of_samples_states_their_rate(small, tmp_path) -> None:
+    hr.Ledger.create(tmp_path / "ledger.db", BUDGET)
+    release = fit(small, Rounds(), BUDGET, ledger=tmp_path / "ledger.db")
+    statement = release.statement
+    assert statement.private
+    lines = {m.name: m for m in statement.measurements}
+    assert (lines["round 0"].mechanism, lines["round 0"].rate) == ("subsampled gaussian", drawn_rate(0.1))
+    assert "q = 0.1" in str(statement)
+    assert Release.from_bytes(release.to_bytes()).statement == statement
+    kept = {line["name"]: "rate" in line for line in statement.to_json()["measurements"]}
+    assert [name for name, there in kept.items() if there] == [f"round {i}" for i in range(5)]
+    costs = [line.cost for line in statement.measurements]
+    order = hr.plan(Rounds(), small.domain, BUDGET).spent.optimal_order(1e-6)
+    alone = sum(costs) * order + math.log1p(-1 / order) - (math.log(1e-6) + math.log(order)) / (order - 1)
+    assert alone == pytest.approx(4.0, abs=1e-6)  # the column adds up to the ε that is stated
+    assert hr.Ledger.open(tmp_path / "ledger.db").remaining < 1e-8
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+def test_a_posterior_sample_gets_its_part_of_epsilon_and_sums_the_rest(small, noise) -> None:
+    config = Rounds(chain=True, noise=noise)
+    planned = hr.plan(config, small.domain, BUDGET)
+    (sample,) = (event for event in planned.events if isinstance(event, PosteriorSample))
+    share = config.split(small.domain, BUDGET)["item factors"]
+    assert sample.sensitivity / sample.noise == pytest.approx(4.0 * share)
+    assert 0 <= 4.0 - planned.epsilon < 1e-8
+    assert [e.name for e in planned.events] == [q.name for q in config.queries(small.domain, BUDGET)]
+
+
+def test_a_conditional_release_says_so_first_and_shows_its_chain(small, tmp_path) -> None:
+    hr.Ledger.create(tmp_path / "ledger.db", BUDGET.model_copy(update={"epsilon": 20.0}), 3)
+    release = fit(small, Rounds(chain=True), BUDGET, ledger=tmp_path / "ledger.db")
+    statement = release.statement
+    lines = str(statement).splitlines()
+    assert lines[0] == (
+        "CONDITIONAL ON CONVERGENCE: a posterior sample (item factors) keeps its ε only if the chain had "
+        "converged; its diagnostics (R̂, effective sample size) were computed from the ratings and are "
+        "covered by no ε"
+    )
+    assert lines[1].startswith("ε = 4 at δ = 1e-06")
+    assert not statement.private
+    where = lines.index("The chain:")
+    assert lines[where + 1 : where + 4] == [
+        "  · R̂: 1.012",
+        "  · effective sample size: 812",
+        "  · chains: 4, of 2,000 rounds",
+    ]
+    assert (
+        "  · the chain that a posterior sample was taken from had converged, which nobody can check" in lines
+    )
+    assert Release.from_bytes(release.to_bytes()).statement == statement
+    after = fit(small, GlobalEffects(), BUDGET, ledger=tmp_path / "ledger.db").statement
+    assert after.caveat == statement.caveat
+    assert not after.diagnostics
+
+
+def classes(ratings):
+    levels = {"strict": 0.5, "default": 2.0, "generous": 8.0}
+    domain = ratings.domain
+    return hr.Domain(domain.items, scale=domain.scale, max_users=domain.max_users, privacy_classes=levels)
+
+
+def test_the_statement_lists_what_each_class_is_promised(small, tmp_path) -> None:
+    domain, config = classes(small), Rounds()
+    planned = hr.plan(config, domain, BUDGET)
+    grant = hr.Ledger.create(tmp_path / "ledger.db", BUDGET).charge(planned)
+    made = fit(small, GlobalEffects(), None)
+    queries = config.queries(domain, BUDGET)
+    statement = describe(made, queries, planned, grant, domain, personal=True).statement
+    assert [(level.name, level.asked) for level in statement.promises] == [
+        ("strict", 0.5),
+        ("default", 2.0),
+        ("generous", 8.0),
+    ]
+    for level, (weight, promised) in zip(
+        statement.promises, [(0.3, 0.5), (0.7, 2.0), (1.0, 4.0)], strict=True
+    ):
+        assert level.weight == pytest.approx(weight, abs=0.1)
+        assert promised - 0.001 < level.promised <= promised
+    text = str(statement)
+    assert "class     asks for  is promised   weight" in text
+    assert "Each person loses at most the ε that they asked for, at the same δ, and never more" in text
+    assert "each person's ε was chosen without looking at ratings, and is itself never published" in text
+    assert Statement.from_json(json.loads(json.dumps(statement.to_json()))) == statement
+    assert hr.plan(GlobalEffects(), domain, BUDGET).promises == ()
+    assert isinstance(statement.promises[0], Promised)
+
+
+# -- shares of the budget ---------------------------------------------------------------------------------
+
+
+class Halved(GlobalEffects):
+    """Forgets a share."""
+
+    def default_split(self, budget) -> Mapping[str, float]:
+        return {"item sums": 1.0}
+
+
+def test_shares_are_scaled_to_the_whole_and_overridden_by_name(small) -> None:
+    own = GlobalEffects().split(small.domain, BUDGET)
+    usual = {"global sum": 0.01, "global count": 0.01, "item sums": 0.83, "item counts": 0.15}
+    assert own == pytest.approx(usual)
+    more = GlobalEffects(shares={"item sums": 1.83}).split(small.domain, BUDGET)
+    halves = {name: part / 2 for name, part in usual.items()}
+    assert more == pytest.approx(halves | {"item sums": 1.83 / 2})
+    assert math.fsum(more.values()) == pytest.approx(1)
+
+
+def test_what_costs_nothing_has_no_share(small) -> None:
+    replace = BUDGET.model_copy(update={"unit": "rating", "adjacency": "replace"})
+    assert GlobalEffects().split(small.domain, replace) == {"item sums": 1.0}
+    names = [query.name for query in GlobalEffects().queries(small.domain, replace)]
+    assert names == ["item sums", "item counts"]
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        (GlobalEffects(shares={"covariance": 1.0}), "'covariance' is not measured here; name one of global"),
+        (GlobalEffects(shares={"item sums": 0.0}), "must be a positive, finite number"),
+        (GlobalEffects(shares={"item sums": math.inf}), "must be a positive, finite number"),
+        (Halved(), "Halved.default_split has no share for 'global count'"),
+    ],
+)
+def test_shares_that_add_up_to_nothing_are_refused(small, config, said) -> None:
+    with pytest.raises(ConfigError, match=said):
+        hr.plan(config, small.domain, BUDGET)
+
+
+def test_shares_of_a_single_measurement_are_refused(small) -> None:
+    replace = BUDGET.model_copy(update={"unit": "rating", "adjacency": "replace"})
+    with pytest.raises(ConfigError, match="shares has no effect where only 'item sums' costs anything"):
+        hr.plan(GlobalEffects(shares={"item sums": 2.0}), small.domain, replace)
+
+
+def test_what_a_model_does_not_protect_is_refused_with_what_it_does(small) -> None:
+    changed = BUDGET.model_copy(update={"adjacency": "replace"})
+    with pytest.raises(
+        BudgetUnsupported,
+        match="GlobalEffects protects rating under add-remove, rating under replace, user under add-remove;",
+    ):
+        hr.plan(GlobalEffects(), small.domain, changed)
+
+
+@pytest.mark.parametrize(("config", "free"), [(GlobalEffects(), True), (hr.UserLevelSGD(rank=2), False)])
+def test_without_delta_laplace_noise_is_advised_where_it_may_be_had(small, config, free) -> None:
+    with pytest.raises(BudgetUnsupported, match="needs delta > 0; set delta") as refused:
+        hr.plan(config, small.domain, BUDGET.model_copy(update={"delta": 0.0}))
+    assert ('noise="laplace"' in str(refused.value)) == free
+
+
+def test_a_setting_that_does_nothing_under_a_budget_is_refused_by_its_plan(small) -> None:
+    config = GlobalEffects(effects={"contribution_cap": 3.0})
+    assert hr.plan(config, small.domain, BUDGET).events
+    with pytest.raises(ConfigError, match=r"effects\.contribution_cap has no effect with unit 'rating'"):
+        hr.plan(config, small.domain, BUDGET.model_copy(update={"unit": "rating"}))
+
+
+def test_a_plan_names_what_a_fit_needs_and_the_settings_that_count(small) -> None:
+    planned = hr.plan(GlobalEffects(), small.domain, BUDGET)
+    assert (planned.model, planned.analysis, planned.claimed_epsilon) == ("GlobalEffects", "corrected", None)
+    assert planned.config == json.loads(json.dumps(GlobalEffects().settings()))
+    assert "biases" not in planned.config
+    assert "needs about" in planned.needs
+    with pytest.raises(BudgetError, match="too large for up to"):
+        hr.plan(GlobalEffects(), small.domain, BUDGET.model_copy(update={"delta": 9e-3}))
