@@ -9,7 +9,7 @@ BIN := .venv/bin
 ONE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check --editable
 
-.PHONY: demo test lint test-full mutants fuzz oracles bench bench-als bench-sgd tables docs clean
+.PHONY: demo test lint test-full mutants audits fuzz oracles bench bench-als bench-sgd tables docs clean
 
 demo: .venv/.report       ## a private recommender on generated ratings, offline
 	@$(BIN)/hushrec demo
@@ -24,12 +24,15 @@ lint: .venv/.dev          ## style, types, layers, documentation
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python -m pytest tests/test_docs.py
 
-test-full: .venv/.dev     ## all tests, with the big and the statistical ones, and the oracles
+test-full: .venv/.dev     ## all tests, with the statistical ones, the audits of all models, and the oracles
 	@$(ONE) $(BIN)/python -m pytest -n 2
 	@$(MAKE) --no-print-directory mutants oracles
 
 mutants: .venv/.dev       ## faults planted one at a time: the fast tests must catch each
 	@$(BIN)/python tests/mutants/run.py
+
+audits: .venv/.dev        ## audits of every model and every planted fault, written into docs/audit.md
+	@$(BIN)/python docs/audits.py
 
 fuzz: .venv/.dev          ## hostile files against both readers, SECONDS= each
 	@$(BIN)/python tests/fuzz/fuzz.py ratings $(SECONDS)

@@ -1,18 +1,27 @@
 """Writes the tables of models into the README and the documentation: ``make tables``.
 
-They follow from the registry, from what each class supports, and from the table *at a glance* on each page.
+They follow from the registry, from what each class supports, from the table *at a glance* on each page, and
+from the code of the algorithms.
 """
 
 import ast
+import inspect
 import re
 import sys
 from pathlib import Path
+from textwrap import dedent
 
 from hushrec import registry
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ROOT / "docs" / "models"
-TARGETS = (ROOT / "README.md", PAGES / "index.md", ROOT / "docs" / "reference.md", ROOT / "docs" / "tour.md")
+TARGETS = (
+    ROOT / "README.md",
+    *(PAGES / f"{page}.md" for page in ("index", "published", "algorithms")),
+    *(ROOT / "docs" / f"{page}.md" for page in ("reference", "tour")),
+)
+OTHERS = ("published", "algorithms", "errata")
+"""Pages of the folder that are not of one model or method."""
 UNITS = (("rating", "replace"), ("rating", "add-remove"), ("user", "add-remove"), ("user", "replace"))
 _GLANCE = re.compile(r"^\| at a glance \| \|\n\|---\|---\|\n((?:\|.*\|\n)+)", re.MULTILINE)
 _TABLE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
@@ -42,6 +51,31 @@ def protection():
             yield [first, *yes, *rest]
 
 
+def published():
+    """How the command line calls what the papers print, and what it protects."""
+    for name in (*registry.PUBLISHED_MODELS, *registry.PUBLISHED_METHODS):
+        made = registry.class_of(name)
+        pairs = getattr(made, "supports", None) or {("user", "replace")}  # a method's plan says so
+        yes = ["yes" if pair in pairs else "no" for pair in UNITS]
+        yield [name, f"`{registry.command_name(name)}`", *yes]
+
+
+def release_of(name):
+    """The source of a model's ``release``, and of what it leaves to the model's own ``_finished``."""
+    made = registry.class_of(name)
+    methods = [made.release, *([made._finished] if hasattr(made, "_finished") else [])]
+    return "\n".join(dedent(inspect.getsource(method)) for method in methods)
+
+
+def algorithms(names):
+    """Every model's equation, the first part of its docstring, and the code of its release."""
+    for name in names:
+        made = registry.class_of(name)
+        said = inspect.getdoc(made).split("\n\nArgs:")[0].split("\n\nPrivacy:")[0]
+        file = Path(inspect.getsourcefile(made)).relative_to(ROOT / "src" / "hushrec")
+        yield f"### {name}\n\n`{file}`\n\n```text\n{said}\n```\n\n```python\n{release_of(name)}```\n"
+
+
 def rooms():
     """Every package with its rule, the docstring of its ``__init__``, from the top of the layers down."""
     source = ROOT / "src" / "hushrec"
@@ -65,6 +99,11 @@ def markdown(head, body):
     )
 
 
+def classes(names):
+    """The reference of classes."""
+    return "```{eval-rst}\n" + "".join(f".. autoclass:: hushrec.{n}\n" for n in names) + "```\n"
+
+
 def tables():
     """Every table by its name."""
     both = (*registry.MODELS, *registry.METHODS)
@@ -77,7 +116,7 @@ def tables():
         )
     return {
         "models": markdown(["model or method", "predicts by, or releases", "paper"], in_readme),
-        "pages": "```{toctree}\n" + "".join(f"{registry.file_name(n)}\n" for n in both) + "errata\n```\n",
+        "pages": "\n".join(["```{toctree}", *map(registry.file_name, both), *OTHERS, "```\n"]),
         "predictions": markdown(
             ["model", "measures", "predicts by"], rows(registry.MODELS, "measures", "predicts by")
         ),
@@ -86,10 +125,12 @@ def tables():
             ["method", "releases", "protects", "mechanism"],
             rows(registry.METHODS, "releases", "protects", "mechanism"),
         ),
+        "published": markdown(["class", "command line", *units], [*published()]),
+        "algorithms": "\n".join(algorithms(registry.MODELS)),
+        "printed": "\n".join(algorithms(registry.PUBLISHED_MODELS)),
         "rooms": markdown(["package", "rule"], [*rooms()]),
-        "classes": "```{eval-rst}\n"
-        + "".join(f".. autoclass:: hushrec.{n}\n" for n in registry.MODELS)
-        + "```\n",
+        "classes": classes(registry.MODELS),
+        "forms": classes((*registry.PUBLISHED_MODELS, *registry.PUBLISHED_METHODS)),
     }
 
 

@@ -135,6 +135,7 @@ BANNED = {
 }
 DRAWING = {
     "audit/linkage.py",
+    "audit/worlds.py",
     "data/split.py",
     "data/synthetic.py",
     "experiments/reading.py",

@@ -13,6 +13,7 @@ from hushrec import registry
 from hushrec.cli import options
 from hushrec.local.method import Method
 from hushrec.models.base import Model
+from hushrec.published.paper import PublishedModel
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "hushrec"
@@ -41,17 +42,43 @@ def test_other_names_are_refused():
 
 
 def test_every_model_and_method_is_registered():
-    assert set(registry.MODELS) == set(classes("models")) - {"Noiseless"}
+    assert set(registry.MODELS) == set(classes("models")) - {"Noiseless", "PrivateModel"}
     assert set(registry.METHODS) == set(classes("local")) - {"Method", "Groups"}
     assert all(issubclass(registry.class_of(name), Model) for name in registry.MODELS)
     assert all(issubclass(registry.class_of(name), Method) for name in registry.METHODS)
 
 
 def test_the_command_line_offers_what_is_registered():
-    assert get_args(options.ModelName) == tuple(map(registry.command_name, registry.MODELS))
-    assert get_args(options.MethodName) == tuple(map(registry.command_name, registry.METHODS))
+    models = (*registry.MODELS, *registry.PUBLISHED_MODELS)
+    methods = (*registry.METHODS, *registry.PUBLISHED_METHODS)
+    assert get_args(options.ModelName) == tuple(map(registry.command_name, models))
+    assert get_args(options.MethodName) == tuple(map(registry.command_name, methods))
     assert registry.command_name("CovarianceSVD") == "covariance-svd"
     assert registry.class_of("covariance-svd") is hr.CovarianceSVD
+    assert registry.class_of("published/mcsherry-svd") is registry.class_of("McSherrySVD") is hr.McSherrySVD
+
+
+def test_what_papers_print_is_registered_apart():
+    home = "hushrec.published."
+    listed = {name for name, place in registry.HOMES.items() if place.startswith(home)}
+    assert listed == {*registry.PUBLISHED_MODELS, *registry.PUBLISHED_METHODS}
+    assert all(issubclass(registry.class_of(name), PublishedModel) for name in registry.PUBLISHED_MODELS)
+    assert all(issubclass(registry.class_of(name), Method) for name in registry.PUBLISHED_METHODS)
+    assert not any(issubclass(registry.class_of(name), PublishedModel) for name in registry.MODELS)
+
+
+SCREEN = 40
+
+
+def too_long(names, screen):
+    """Models whose release does not fit on a screen."""
+    return [name for name in names if tables.release_of(name).count("\n") > screen]
+
+
+def test_every_algorithm_fits_on_one_screen():
+    every = (*registry.MODELS, *registry.PUBLISHED_MODELS)
+    assert not too_long(every, SCREEN)
+    assert too_long(every, 5) == list(every)  # it would be noticed
 
 
 @pytest.mark.parametrize("page", tables.TARGETS, ids=lambda page: page.name)

@@ -11,6 +11,7 @@ from .curator.fit import plan as plan
 from .curator.release_data import release_data as release_data
 from .data import synthetic as synthetic
 from .data.domain import Domain as Domain
+from .data.interactions import Interactions as Interactions
 from .data.load import load as load
 from .data.packed.blocks import Blocks as Blocks
 from .data.packed.pack import load_blocks as load_blocks

@@ -11,6 +11,7 @@ from hushrec.cli.app import app
 from hushrec.data.split import holdout
 from hushrec.data.synthetic import netflix_like
 from hushrec.release.artefact import Release
+from support.releases import ranker
 
 BUDGET = "--epsilon 1 --delta 1e-6 --unit user --adjacency add-remove"
 
@@ -98,3 +99,13 @@ def listing(release):
     }
     listing = replace(made, kind="factors and people", tensors=tensors, users=users)
     return listing.save(Path("people.safetensors"))
+
+
+@pytest.fixture
+def ranking(here):
+    """Releases of interactions by name: plain, counted, and likes."""
+    items = tuple(pl.read_csv("catalogue.csv")["id"].to_list())
+    kinds = {"plain": {}, "counted": {"counts": 9}, "likes": {"scale": (1.0, 5.0, 1.0), "likes": 4.0}}
+    for name, kind in kinds.items():
+        ranker(items=items, **kind).save(Path(f"{name}.safetensors"))
+    return items

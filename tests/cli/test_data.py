@@ -58,3 +58,22 @@ def test_pack_makes_a_folder_that_fit_reads(here, hushrec, refused):
     line = f"fit packed --domain domain.json {budget} -o r.safetensors"
     assert "leave out --column" in refused(f"{line} --column user_id=who")
     assert not (here / "l.db").exists()
+
+
+def test_interactions_are_packed_and_refused_by_models_of_ratings(here, hushrec, refused, budget):
+    pl.read_csv("train.csv").drop("rating").write_csv("clicks.csv")
+    hushrec("domain --items catalogue.csv --interactions --max-users 200 -o clicks.json")
+    hushrec("data pack clicks.csv --domain clicks.json --to packed")
+    packed = Blocks.open("packed", Domain.open("clicks.json"))
+    assert sum(block.n_interactions for block in packed.blocks()) == pl.read_csv("clicks.csv").height
+    for source in ("packed", "clicks.csv"):
+        line = f"fit {source} --domain clicks.json {budget} --ledger l.db --new-ledger -o r.safetensors"
+        assert "declares interactions" in refused(line)
+        assert not (here / "l.db").exists()
+    assert "no column for rating" in refused("data pack clicks.csv --domain domain.json --to other")
+
+
+def test_evaluate_measures_no_interactions(release, hushrec, refused):
+    hushrec("domain --items catalogue.csv --interactions --max-users 200 -o clicks.json")
+    line = "evaluate films.safetensors --train train.csv --test test.csv --domain clicks.json"
+    assert "evaluate works on ratings, and this domain declares interactions" in refused(line)

@@ -1,5 +1,7 @@
 from pathlib import Path
 
+import pytest
+
 import hushrec as hr
 
 
@@ -48,3 +50,34 @@ def test_classes_of_privacy(here, hushrec, refused):
     assert "must be a number" in refused(f"{line} --privacy-class strict=much")
     assert "more than once" in refused(f"{line} --privacy-class a=1 --privacy-class a=2")
     assert "0 or more" in refused(f"{line} --privacy-class a=-1")
+
+
+@pytest.mark.parametrize(
+    ("options", "told", "feedback"),
+    [
+        ("--interactions", "interactions", "interactions"),
+        ("--interactions --counts 9", "interactions counted up to 9", "interactions"),
+        ("--scale 1 5 1 --likes 4", "likes: ratings of at least 4 on the scale 1 to 5 by 1", "interactions"),
+        ("--scale 1 5 1", "scale 1 to 5 by 1", "ratings"),
+    ],
+)
+def test_what_people_give_is_declared(here, hushrec, options, told, feedback):
+    shown = hushrec(f"domain --items catalogue.csv {options} --max-users 200 -o d.json").out
+    assert f"30 items, {told}, cap 500" in " ".join(shown.split())
+    assert hr.Domain.open("d.json").feedback == feedback
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("", "either --scale LO HI STEP for ratings, or --interactions"),
+        ("--interactions --scale 1 5 1", "either --scale LO HI STEP for ratings, or --interactions"),
+        ("--interactions --likes 4", "--likes is a rating; give --scale"),
+        ("--scale 1 5 1 --counts 3", "--counts goes with --interactions"),
+        ("--scale 1 5 1 --likes 4.5", "likes: 4.5 is not on the scale"),
+        ("--interactions --counts 256", "counts: "),
+    ],
+)
+def test_what_nobody_can_give_is_refused(here, refused, options, message):
+    assert message in refused(f"domain --items catalogue.csv {options} --max-users 200 -o d.json")
+    assert not Path("d.json").exists()

@@ -34,7 +34,7 @@ def test_a_rating_that_is_none(release, refused, rating):
     assert "--rating Alien=5" in refused(f"recommend films.safetensors --rating '{rating}'")
 
 
-@pytest.mark.parametrize("text", ["[1, 2]", "{", '{"i00001": "good"}', '{"i00001": null}'])
+@pytest.mark.parametrize("text", ["[1, 2]", "7", "{", '{"i00001": "good"}', '{"i00001": null}'])
 def test_a_file_that_holds_none(release, refused, text):
     Path("mine.json").write_text(text)
     assert 'JSON of the form {"item": stars' in refused("recommend films.safetensors --ratings mine.json")
@@ -51,3 +51,50 @@ def test_a_listed_person_gives_his_id(listing, hushrec, refused):
     assert "give either --user or ratings" in refused(
         f"recommend people.safetensors --user {user} --rating i00001=5"
     )
+
+
+def listed(result):
+    return [line.split()[1] for line in result.out.splitlines()[2:]]
+
+
+@pytest.mark.parametrize("name", ["plain", "counted", "likes"])
+def test_items_alone_get_a_list(ranking, hushrec, name):
+    shown = hushrec(f"recommend {name}.safetensors --item {ranking[1]} --item {ranking[0]} -n 2")
+    assert listed(shown) == [ranking[2], ranking[3]]
+    Path("mine.json").write_text(json.dumps([ranking[0]]))
+    both = hushrec(f"recommend {name}.safetensors --ratings mine.json --item {ranking[1]} -n 2")
+    assert both.out == shown.out
+    assert listed(hushrec(f"recommend {name}.safetensors -n 1")) == [ranking[0]]
+    assert "unheard" in hushrec(f"recommend {name}.safetensors --item unheard").err
+
+
+def test_numbers_are_taken_where_they_count(ranking, hushrec):
+    shown = hushrec(f"recommend likes.safetensors --rating {ranking[0]}=5 --rating {ranking[1]}=2 -n 1")
+    assert listed(shown) == [ranking[2]]
+    Path("mine.json").write_text(json.dumps({ranking[0]: 3}))
+    assert listed(hushrec("recommend counted.safetensors --ratings mine.json -n 1")) == [ranking[1]]
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("plain.safetensors --rating A=5", "which have no ratings; give --item ITEM"),
+        ("counted.safetensors --rating A=5", "which have no ratings; give --item ITEM"),
+        ("plain.safetensors --ratings numbers.json", "item ids without numbers"),
+        ("likes.safetensors --rating A=5 --item B", "either items with a number or items alone (--item)"),
+        ("likes.safetensors --ratings numbers.json --item B", "either items with a number or items alone"),
+        ("plain.safetensors --user A --item B", "give either --user or ratings"),
+        ("plain.safetensors --user A", "lists no people"),
+    ],
+)
+def test_what_a_release_of_interactions_does_not_take(ranking, refused, command, message):
+    Path("numbers.json").write_text('{"A": 5}')
+    assert message in refused(f"recommend {command}")
+
+
+def test_items_alone_are_refused_by_a_release_of_ratings(release, refused):
+    Path("mine.json").write_text('["i00001"]')
+    for own in ("--item i00001", "--ratings mine.json"):
+        assert "give yours as --rating ITEM=STARS, not --item" in refused(
+            f"recommend films.safetensors {own}"
+        )

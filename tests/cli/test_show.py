@@ -1,3 +1,6 @@
+import pytest
+
+
 def test_show_prints_the_statement(release, hushrec):
     shown = hushrec("show films.safetensors").out
     assert shown.startswith("films.safetensors: CovarianceSVD, 30 items, scale 1 to 5 by 1\n")
@@ -24,3 +27,16 @@ def test_how_many_people_are_listed_is_shown_and_nobody_named(listing, hushrec):
     first = "people.safetensors: CovarianceSVD, 30 items, 120 people listed, scale 1 to 5 by 1\n"
     assert shown.startswith(first)
     assert "secret" not in shown
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("plain", "interactions"),
+        ("counted", "interactions counted up to 9"),
+        ("likes", "likes: ratings of at least 4 on the scale 1 to 5 by 1"),
+    ],
+)
+def test_what_people_give_is_shown(ranking, hushrec, name, told):
+    first = f"{name}.safetensors: Planted, 30 items, {told}\n"
+    assert hushrec(f"show {name}.safetensors").out.startswith(first)

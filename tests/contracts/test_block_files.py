@@ -57,7 +57,7 @@ def sources(tmp_path_factory):
     return ratings, hr.Blocks.write(ratings, tmp_path_factory.mktemp("blocks") / "b", ratings_per_block=200)
 
 
-@pytest.mark.parametrize(("name", "pair"), fits())
+@pytest.mark.parametrize(("name", "pair"), [*fits()])
 def test_a_release_does_not_depend_on_where_the_ratings_are(name, pair, sources):
     memory, files = sources
     assert files.n_blocks > 10
@@ -75,7 +75,7 @@ def test_one_rating_less_in_a_block_is_noticed(name, sources, tmp_path):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(("name", "pair"), fits())
+@pytest.mark.parametrize(("name", "pair"), [*fits()])
 def test_a_million_ratings_make_the_same_release(name, pair, million):
     memory, files = million
     assert made(name, pair, memory) == made(name, pair, files)

@@ -20,6 +20,7 @@ from hushrec.errors import DataError
 DOMAIN = Domain(["10", "20"], scale=(1, 5, 1), max_users=5000)
 PACK = """
 import os, signal, sys
+import hushrec.data.packed.block_files as block_files
 import hushrec.data.packed.blocks as blocks
 from hushrec.data.domain import Domain
 from hushrec.data.packed.pack import load_blocks
@@ -48,10 +49,10 @@ MOMENTS = {
     "records set aside": '(Partitions, "add", 1, True)',
     "all records set aside": '(Partitions, "add", 3, True)',
     "a part taken back": '(Partitions, "take", 1, True)',
-    "one block written": '(blocks, "_written", 1, True)',
-    "some blocks written": '(blocks, "_written", 3, True)',
-    "a file just created": '(blocks, "_sha256", 1, False)',
-    "all but the manifest": '(blocks, "asdict", 1, False)',
+    "one block written": '(block_files, "_written", 1, True)',
+    "some blocks written": '(block_files, "_written", 3, True)',
+    "a file just created": '(block_files, "sha256_of", 1, False)',
+    "all but the manifest": '(block_files, "asdict", 1, False)',
     "before it is renamed": '(blocks.Path, "rename", 1, False)',
 }
 ASIDE = {"records set aside", "all records set aside"}

@@ -97,7 +97,7 @@ def test_the_error_tells_no_private_number(monkeypatch):
 def test_the_ratings_count(monkeypatch):
     """What a fit holds of each rating is asked for, too: it would be missed as much."""
     footprint = Footprint(10, each_rating=100, each_person=7)
-    data = types.SimpleNamespace(n_ratings=3, n_users=2)
+    data = types.SimpleNamespace(items=range(3), n_users=2)
     for free, short in ((324, False), (323, True)):
         monkeypatch.setattr(memory, "machine", lambda free=free: (GB, free))
         refused = False

@@ -5,7 +5,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hushrec.data.capping import chosen, chosen_slots
+from hushrec.data.capping import chosen, chosen_latest, chosen_slots
 
 PROFILES = st.integers(1, 30).flatmap(
     lambda n: st.tuples(
@@ -68,3 +68,42 @@ def test_light_people_keep_all_whoever_else_is_there():
     assert mask[:2].all()
     assert mask[2:].sum() == 2
     assert chosen_slots(users, np.array([0, 2, 6]), items, np.zeros(6, np.uint8), 4) is None
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 60), st.integers(0, 5)), unique_by=lambda row: row[0]),
+    st.integers(1, 9),
+)
+def test_the_most_recent_are_kept(rows, cap):
+    rows = sorted(rows)
+    items = np.array([item for item, _ in rows], dtype=np.int32)
+    times = np.array([time for _, time in rows], dtype=np.int64)
+    mask = chosen_latest(pl.Series(["somebody"]), np.array([0, len(rows)]), items, times, cap)
+    if mask is None:
+        assert len(rows) <= cap
+        return
+    assert mask.sum() == cap < len(rows)
+    assert times[mask].min() >= times[~mask].max()
+
+
+def test_of_equal_times_the_hash_keeps_what_it_keeps_without_times():
+    """Users a, b and c with 40 items each; a choice by the order of items would keep the same of everyone."""
+    users, indptr = pl.Series(["a", "b", "c"]), np.arange(4) * 40
+    items = np.tile(np.arange(40, dtype=np.int32), 3)
+    found = chosen_latest(users, indptr, items, np.zeros(120, dtype=np.int64), 7)
+    assert (found == chosen(users, indptr, items, 7)).all()
+    assert not (found[:40] == found[40:80]).all()
+
+
+def test_what_is_recent_is_a_users_own_affair():
+    users, indptr = pl.Series(["a", "b"]), np.array([0, 4, 7])
+    items, times = np.array([0, 1, 2, 3, 0, 1, 2], dtype=np.int32), np.array([4, 9, 9, 1, 0, 2, 1])
+    assert chosen_latest(users, indptr, items, times, 2).tolist() == [
+        False,
+        True,
+        True,
+        False,
+        False,
+        True,
+        True,
+    ]

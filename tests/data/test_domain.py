@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from hushrec.data.domain import Domain, Scale
-from hushrec.errors import DomainError
+from hushrec.errors import DataError, DomainError
 
 
 def test_scale_knows_its_levels():
@@ -67,7 +67,6 @@ def test_ids_are_normalised_to_nfc():
         ({"scale": (1, float("nan"), 1)}, "is not a scale"),
         ({"scale": (0, 256, 1)}, "257 values are more than 256"),
         ({"scale": (1, 5)}, "scale"),
-        ({"scale": None}, "scale"),
         ({"cap": 0}, "cap: .* greater than or equal to 1"),
         ({"cap": 1.5}, "cap"),
         ({"max_users": 0}, "max_users"),
@@ -126,6 +125,91 @@ def test_a_missing_file_is_named(tmp_path):
 def test_repr_is_short():
     domain = Domain(range(20_000), scale=(1, 5, 1), max_users=10)
     assert repr(domain) == "Domain(20000 items, scale 1 to 5 by 1, cap 500, at most 10 users)"
+
+
+# -- kinds of feedback ------------------------------------------------------------------------------------
+
+KINDS = {
+    "ratings": {"scale": (1, 5, 1)},
+    "interactions": {},
+    "counts": {"counts": 9},
+    "likes": {"scale": (1, 5, 1), "likes": 4},
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "feedback", "told", "fields"),
+    [
+        ("ratings", "ratings", "scale 1 to 5 by 1", '"scale":[1.0,5.0,1.0]'),
+        ("interactions", "interactions", "interactions", ""),
+        ("counts", "interactions", "interactions counted up to 9", '"counts":9'),
+        (
+            "likes",
+            "interactions",
+            "likes: ratings of at least 4 on the scale 1 to 5 by 1",
+            '"likes":4.0,"scale":[1.0,5.0,1.0]',
+        ),
+    ],
+)
+def test_a_domain_declares_what_people_give(kind, feedback, told, fields, tmp_path):
+    domain = Domain(["a"], max_users=9, **KINDS[kind])
+    assert domain.feedback == feedback
+    assert repr(domain) == f"Domain(1 items, {told}, cap 500, at most 9 users)"
+    domain.save(tmp_path / "domain.json")
+    again = Domain.open(tmp_path / "domain.json")
+    assert (again, again.digest, again.feedback) == (domain, domain.digest, feedback)
+    text = json.dumps(
+        {"cap": 500, "items": ["a"], "max_users": 9} | json.loads(f"{{{fields}}}"), sort_keys=True
+    )
+    assert domain.digest == hashlib.sha256(text.replace(" ", "").encode()).hexdigest()
+
+
+def test_kinds_have_digests_of_their_own():
+    assert len({Domain(["a"], max_users=9, **kind).digest for kind in KINDS.values()}) == len(KINDS)
+
+
+@pytest.mark.parametrize("kind", ["interactions", "counts", "likes"])
+def test_interactions_have_no_scale_that_a_model_could_use(kind):
+    domain = Domain(["a"], max_users=9, **KINDS[kind])
+    with pytest.raises(DomainError, match="declares interactions, which have no scale; declare"):
+        domain.scale  # noqa: B018
+    domain.require("interactions", by="Popularity")
+    with pytest.raises(DataError, match="CovarianceSVD works on ratings, and this domain declares inter"):
+        domain.require("ratings", by="CovarianceSVD")
+
+
+def test_ratings_are_no_interactions():
+    domain = Domain(["a"], max_users=9, **KINDS["ratings"])
+    domain.require("ratings", by="CovarianceSVD")
+    with pytest.raises(DataError, match=r"Popularity works on inter.* declares ratings; .*\(likes=\)"):
+        domain.require("interactions", by="Popularity")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"likes": 4}, "likes: .*declare the scale of the ratings too"),
+        ({"scale": (1, 5, 1), "likes": 4.5}, "likes: 4.5 is not on the scale 1 to 5 by 1"),
+        ({"scale": (1, 5, 1), "likes": 0}, "likes: 0 is not on the scale"),
+        ({"scale": (1, 5, 1), "likes": float("nan")}, "likes: nan is not on the scale"),
+        ({"scale": (5, 1, 1), "likes": 4}, "wrong domain: scale: [^:]* is not a scale[^:]*$"),
+        ({"scale": (1, 5, 1), "counts": 3}, "counts: ratings are not counted"),
+        ({"scale": (1, 5, 1), "likes": 4, "counts": 3}, "counts: ratings are not counted"),
+        ({"counts": 1}, "counts: .* greater than or equal to 2"),
+        ({"counts": 256}, "counts: .* less than or equal to 255"),
+    ],
+)
+def test_a_kind_that_does_not_exist_is_explained(change, message):
+    with pytest.raises(DomainError, match=message):
+        Domain(["a"], max_users=9, **change)
+
+
+def test_every_rating_of_a_decimal_scale_may_be_the_threshold():
+    for step in range(100):
+        assert Domain(["a"], scale=(0.5, 10.4, 0.1), likes=0.5 + 0.1 * step, max_users=9).likes
+        assert Domain(
+            ["a"], scale=(0.5, 10.4, 0.1), likes=float(f"{0.5 + 0.1 * step:.1f}"), max_users=9
+        ).likes
 
 
 def test_importing_the_domain_does_not_import_the_heavy_ones():

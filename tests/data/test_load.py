@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hushrec.data.domain import Domain
+from hushrec.data.feedback import Dropped
 from hushrec.data.load import load
 from hushrec.errors import DataError
 
@@ -74,6 +75,97 @@ def test_any_content_is_cleaned_as_by_hand(records):
     """Nothing is ever raised, and the result is that of the rules read off TRUST, one record at a time."""
     domain = Domain(["a", "b", "007"], scale=(1, 5, 1), cap=2, max_users=3)
     assert rows(load(frame(*records), domain)) == by_hand(records)
+
+
+def interactions_by_hand(records, domain):
+    """The rules of interactions once more, a record at a time; the third cell is a rating or a count."""
+
+    def number(text):
+        try:
+            return float(text)
+        except (TypeError, ValueError):
+            return math.nan
+
+    found = {}
+    for user, item, value, stamp in records:
+        user, value, time = unicodedata.normalize("NFC", user or ""), number(value), number(stamp)
+        if not 1 <= len(user.encode()) <= 256 or "\0" in user or item not in ("a", "b", "007"):
+            continue
+        if (domain.counts or domain.likes) and not math.isfinite(value):
+            continue
+        if domain.counts and value < 0.5:
+            continue
+        time = 0 if math.isnan(time) else int(min(max(time, 0), 2**40))
+        found.setdefault((user, item), []).append((time, value))
+    order = {"a": 0, "b": 1, "007": 2}
+    listed = []
+    for user, item in sorted(found, key=lambda pair: (pair[0].encode(), order[pair[1]])):
+        given = found[user, item]
+        time, value = max(given, key=lambda one: one[0]) if not domain.likes else max(given)
+        if domain.counts:
+            total = sum(min(math.floor(count + 0.5), domain.counts) for _, count in given)
+            listed.append((user, item, min(total, domain.counts), time))
+        elif not domain.likes or math.floor(min(max(value, 1), 5) + 0.5) >= domain.likes:
+            listed.append((user, item, time))
+    return listed
+
+
+INTERACTIONS = {
+    "given": Domain(["a", "b", "007"], max_users=3),
+    "counted": Domain(["a", "b", "007"], counts=6, max_users=3),
+    "likes": Domain(["a", "b", "007"], scale=(1, 5, 1), likes=4, max_users=3),
+}
+
+
+@pytest.mark.parametrize("kind", list(INTERACTIONS))
+@settings(derandomize=True, max_examples=80, deadline=None)
+@given(records=st.lists(CELLS, max_size=40))
+def test_any_interactions_are_cleaned_as_by_hand(kind, records):
+    domain = INTERACTIONS[kind]
+    table = frame(*records)
+    if kind == "counted":
+        table = table.rename({"rating": "count"})
+    assert rows(load(table, domain)) == interactions_by_hand(records, domain)
+
+
+def test_records_without_a_column_of_counts_count_one_each():
+    table = pl.DataFrame([("x", "a")] * 3 + [("x", "b"), ("y", "a")], schema=["user", "item"], orient="row")
+    assert rows(load(table, INTERACTIONS["counted"])) == [("x", "a", 3), ("x", "b", 1), ("y", "a", 1)]
+    assert rows(load(table, INTERACTIONS["given"])) == [("x", "a"), ("x", "b"), ("y", "a")]
+
+
+def test_a_rating_is_needed_for_likes_and_ignored_without_a_scale(tmp_path):
+    (tmp_path / "r.csv").write_text("user,item,rating\nx,a,5\nx,b,3\nx,007,none\n")
+    assert rows(load(tmp_path / "r.csv", INTERACTIONS["likes"])) == [("x", "a")]
+    assert rows(load(tmp_path / "r.csv", INTERACTIONS["given"])) == [("x", "a"), ("x", "b"), ("x", "007")]
+    (tmp_path / "r.csv").write_text("user,item\nx,a\n")
+    assert rows(load(tmp_path / "r.csv", INTERACTIONS["given"])) == [("x", "a")]
+    with pytest.raises(DataError, match="no column for rating"):
+        load(tmp_path / "r.csv", INTERACTIONS["likes"])
+
+
+@pytest.mark.parametrize("name", ["u.data", "r.dat", "r.txt"])
+def test_files_without_a_header_may_end_after_the_item(name, tmp_path):
+    separator = {"u.data": "\t", "r.dat": "::", "r.txt": " "}[name]
+    (tmp_path / name).write_text(separator.join(["x", "a"]) + "\n" + separator.join(["y", "b"]) + "\n")
+    assert rows(load(tmp_path / name, INTERACTIONS["given"])) == [("x", "a"), ("y", "b")]
+    (tmp_path / name).write_text(separator.join(["x", "a", "4", "77"]) + "\n")
+    assert rows(load(tmp_path / name, INTERACTIONS["given"])) == [("x", "a", 77)]
+    positions = {"user_id": 0, "item_id": 1, "count": 2}
+    assert rows(load(tmp_path / name, INTERACTIONS["counted"], columns=positions)) == [("x", "a", 4)]
+
+
+def test_what_was_dropped_or_changed_is_counted_confidentially():
+    table = frame(("x", "a", "2", "0"), ("x", "a", "7.4", "0"), ("x", "b", "0", "0"), ("x", "b", "?", "0"))
+    counted = load(table.rename({"rating": "count"}), INTERACTIONS["counted"])
+    assert rows(counted) == [("x", "a", 6, 0)]
+    assert counted.dropped == Dropped(rating=2, clamped=2)  # a record and a total
+    assert load(table, INTERACTIONS["given"]).dropped == Dropped(duplicate=2)
+    liked = load(
+        frame(("x", "a", "2", "1"), ("x", "a", "5", "0"), ("y", "a", "3.6", "0")), INTERACTIONS["likes"]
+    )
+    assert rows(liked) == [("y", "a", 0)]
+    assert liked.dropped == Dropped(duplicate=1, rounded=1)  # what is not liked is not counted
 
 
 @settings(derandomize=True, max_examples=50, deadline=None)

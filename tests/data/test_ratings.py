@@ -9,8 +9,9 @@ from numpy.random import default_rng
 from scipy.stats import chi2
 
 from hushrec.data.domain import Domain
+from hushrec.data.feedback import Dropped
 from hushrec.data.load import load
-from hushrec.data.ratings import Dropped, Ratings
+from hushrec.data.ratings import Ratings
 from hushrec.errors import DataError, DomainError
 
 
@@ -154,7 +155,7 @@ def test_a_cap_looks_at_each_user_alone(random):
 def test_a_cap_does_not_depend_on_the_chunk(monkeypatch):
     ratings = ratings_of(table(range(1, 40), 50), 50)
     whole = ratings.capped(5).to_polars()
-    monkeypatch.setattr("hushrec.data.ratings._CHUNK", 64)
+    monkeypatch.setattr("hushrec.data.capping._CHUNK", 64)
     assert ratings.capped(5).to_polars().equals(whole)
 
 

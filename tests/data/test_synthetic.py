@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import kstest, norm
 
 from hushrec.data.load import load
-from hushrec.data.synthetic import _alias_table, netflix_like
+from hushrec.data.synthetic import _alias_table, interactions, netflix_like
 from hushrec.errors import DataError
 
 
@@ -113,3 +113,36 @@ def test_ten_million_ratings_have_the_shape_too():
     per_item = np.bincount(made.items, minlength=10_677)
     assert np.sort(per_item)[::-1][:2000].sum() > 0.75 * made.n_ratings
     assert 2_000 < made.counts.max() < 10_677
+
+
+# -- interactions ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [(1, 1, 1), (3, 4, 12), (50, 30, 50), (200, 60, 2500)])
+def test_interactions_are_as_many_as_asked_and_distinct(size):
+    made = interactions(*size, seed=3)
+    assert (made.n_users, made.domain.n_items, made.n_interactions) == size
+    assert made.domain.feedback == "interactions"
+    assert made.occurrences is None
+
+
+def test_the_same_arguments_give_the_same_interactions():
+    digests = [interactions(60, 40, 700, seed).digest() for seed in (1, 1, 2)]
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_tastes_are_planted():
+    """Items go together in more directions than the two that activity and popularity give."""
+
+    def fourth(made):
+        dense = np.zeros((made.n_users, made.domain.n_items))
+        dense[made.user_index(), made.items] = 1
+        dense = dense[:, np.argsort(-dense.sum(0))[:40]]
+        return np.linalg.eigvalsh(np.corrcoef(dense.T))[-4]
+
+    assert fourth(interactions(2000, 200, 60_000, 5)) > 2 * fourth(interactions(2000, 200, 60_000, 5, rank=0))
+
+
+def test_interactions_that_do_not_fit_are_refused():
+    with pytest.raises(DataError, match="3 users and 4 items have 3 to 12 interactions, not 13"):
+        interactions(3, 4, 13, 0)

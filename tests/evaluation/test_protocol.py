@@ -2,14 +2,17 @@ import dataclasses
 import json
 
 import numpy as np
+import polars as pl
 import pytest
 
 import hushrec as hr
 from hushrec.data.domain import Domain
+from hushrec.data.load import load
 from hushrec.data.split import holdout
-from hushrec.errors import ConfigError, DataError
+from hushrec.errors import ConfigError, DataError, ReleaseError
 from hushrec.evaluation import protocol
-from hushrec.evaluation.protocol import evaluate, predictions
+from hushrec.evaluation.protocol import evaluate, predictions, require_apart
+from support.releases import ranker
 
 
 def test_who_is_absent_from_train_gets_the_item_effects(release, ratings):
@@ -91,7 +94,7 @@ def test_what_cannot_be_evaluated_is_refused_with_the_fix(release, ratings):
     some = ratings({"u": {"a": 2}})
     other = Domain(["a", "b", "c", "e"], scale=(1, 5, 1), max_users=10)
     halves = Domain(["a", "b", "c", "d"], scale=(0, 5, 1), max_users=10)
-    with pytest.raises(DataError, match="no rating of a known item"):
+    with pytest.raises(DataError, match="nothing of a known item"):
         evaluate(release, train=some, test=ratings({}))
     with pytest.raises(DataError, match="load both with the same domain"):
         evaluate(release, train=ratings({}, other), test=some)
@@ -100,6 +103,27 @@ def test_what_cannot_be_evaluated_is_refused_with_the_fix(release, ratings):
             evaluate(release, train=ratings({}, domain), test=ratings({"u": {"a": 2}}, domain))
     with pytest.raises(ConfigError, match="ndcg"):
         evaluate(release, train=ratings({}), test=some, metrics=["ndcg"])
+
+
+def test_interactions_have_no_errors_to_measure(release, ratings):
+    domain = Domain(["a", "b", "c", "d"], max_users=10)
+    given = load(pl.DataFrame({"user_id": ["u", "v"], "item_id": ["a", "b"]}), domain)
+    with pytest.raises(DataError, match="evaluate works on ratings, and this domain declares interactions"):
+        evaluate(release, train=given.slice(0, 1), test=given.slice(1, 2))
+    with pytest.raises(ReleaseError, match="it ranks items and predicts no ratings; call recommend"):
+        evaluate(ranker(), train=ratings({}), test=ratings({"u": {"a": 2}}))
+
+
+def test_parts_of_interactions_are_apart_or_refused():
+    domain = Domain(["a", "b", "c", "d"], max_users=10)
+    given = load(pl.DataFrame({"user_id": ["u", "v"], "item_id": ["a", "b"]}), domain)
+    require_apart(given.slice(0, 1), given.slice(1, 2))
+    with pytest.raises(DataError, match="train and test share interactions"):
+        require_apart(given, given.slice(1, 2))
+    liked = Domain(["a", "b", "c", "d"], scale=(1, 5, 1), likes=4, max_users=10)
+    table = pl.DataFrame({"user_id": ["u", "v"], "item_id": ["a", "b"], "rating": [5, 5]})
+    with pytest.raises(DataError, match="load both with the same domain"):
+        require_apart(given.slice(0, 1), load(table, liked).slice(1, 2))
 
 
 # -- a release that lists people --------------------------------------------------------------------------

@@ -36,6 +36,29 @@ def test_a_round_trip_keeps_every_part_and_every_byte(used, release, kind, tmp_p
     assert read.to_bytes() == path.read_bytes() == made.to_bytes() == used(path.read_bytes())
 
 
+INTERACTIONS = {"given": {}, "counted": {"counts": 9}, "likes": {"scale": (1.0, 5.0, 0.5), "likes": 3.5}}
+
+
+@pytest.mark.parametrize("of", INTERACTIONS)
+def test_a_release_of_interactions_keeps_what_people_give(ranker, opened, of):
+    made = ranker(**INTERACTIONS[of])
+    read = Release.from_bytes(made.to_bytes())
+    same(read, made)
+    assert read.feedback == "interactions"
+    facts, _ = opened(made.to_bytes())
+    assert facts["format"] == 2
+    assert {"scale", "likes", "counts"} & set(facts) == set(INTERACTIONS[of])
+
+
+def test_a_release_of_ratings_says_no_more_than_before(release, opened):
+    facts, _ = opened(release().to_bytes())
+    assert set(facts) == {
+        *("format", "model", "config", "kind", "items", "scale", "constants", "statement", "sha256")
+    }
+    assert release().feedback == "ratings"
+    assert release().require_scale() == (1.0, 5.0, 0.5)
+
+
 def test_the_same_release_gives_the_same_bytes_in_whatever_order_it_was_made(release, kind):
     made = release(kind)
     turned = dataclasses.replace(

@@ -284,3 +284,38 @@ def test_people_exchanged_are_noticed(release, forged):
     data = release("factors and people").to_bytes()
     with pytest.raises(ReleaseError, match="altered"):
         Release.from_bytes(forged(data, lambda facts, tensors: facts["users"].reverse(), sign=False))
+
+
+INTERACTIONS = {
+    "ratings that nobody predicts": {"scale": [1, 5, 1]},
+    "likes off the scale": {"scale": [1, 5, 1], "likes": 6},
+    "likes that are no number": {"scale": [1, 5, 1], "likes": float("nan")},
+    "likes without a scale": {"likes": 4},
+    "counts of ratings": {"scale": [1, 5, 1], "likes": 4, "counts": 3},
+    "counts of one": {"counts": 1},
+    "counts beyond a byte": {"counts": 256},
+    "counts that are no number": {"counts": "many"},
+    "factors of ratings": {"kind": "factors"},
+}
+
+
+@pytest.mark.parametrize("fault", INTERACTIONS)
+def test_interactions_that_cannot_be_are_refused(ranker, forged, fault):
+    assert Release.from_bytes(forged(ranker().to_bytes(), lambda facts, tensors: None))
+    with pytest.raises(ReleaseError):
+        Release.from_bytes(
+            forged(ranker().to_bytes(), lambda facts, tensors: facts.update(INTERACTIONS[fault]))
+        )
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_scores_that_are_not_finite_are_refused(ranker, value):
+    with pytest.raises(ReleaseError, match="not finite"):
+        ranker(scores=[1, 2, 3, value])
+
+
+def test_a_model_of_ratings_needs_its_scale(release):
+    with pytest.raises(ReleaseError, match="kind 'factors' cannot be of interactions"):
+        release(scale=None)
+    with pytest.raises(ReleaseError, match="kind 'factors' cannot be of interactions"):
+        release(likes=4.0)

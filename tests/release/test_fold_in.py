@@ -207,3 +207,15 @@ def test_outsiders_fold_in_as_if_nobody_were_listed(release):
     for rated, ratings in people():
         one, other = (predictor(r).predict(rated, ratings, EVERYTHING) for r in (made, without))
         np.testing.assert_array_equal(one, other)
+
+
+def test_item_scores_are_the_same_for_everybody(ranker):
+    """Negative ones and ties too; what somebody gave changes nothing but what is asked for."""
+    rank = predictor(ranker(scores=[2, -1, 2, 0]))
+    targets = np.array([3, 1, 0])
+    for rated in ([], [0], [2, 1]):
+        assert rank.predict(np.array(rated, dtype=np.int64), np.ones(len(rated)), targets).tolist() == [
+            0,
+            -1,
+            2,
+        ]

@@ -6,12 +6,17 @@ import itertools
 import numpy as np
 import pytest
 
-from hushrec.models.phases.item_effects import EffectSettings
-from hushrec.privacy.accounting.budget import Budget
+from hushrec.statistics.item_sums import EffectSums
 from hushrec.statistics.population import FULL, Population
 from support.people import SCALES, person
 
 WEIGHTS = [1, 77, FULL // 3, FULL // 2, FULL - 1, FULL]
+
+
+def weighed_sums(domain, cap):
+    scale = domain.scale
+    chosen = {"clip": 0.35 * scale.span, "contribution_cap": cap, "strength": 20, "origin": scale.mid}
+    return EffectSums(domain, "user", "add-remove", "l2", **chosen, personal=True)
 
 
 def weighing(ratings, weight):
@@ -20,13 +25,12 @@ def weighing(ratings, weight):
 
 
 @pytest.mark.parametrize("weight", WEIGHTS)
-@pytest.mark.parametrize("epsilon", [0.5, 8.0])
+@pytest.mark.parametrize("cap", [15 * 0.5**0.9, 15 * 8.0**0.9])
 @pytest.mark.parametrize("scale", SCALES)
-def test_weighted_effects_move_by_no_more_than_the_weight_of_delta(search, weight, epsilon, scale):
+def test_weighted_effects_move_by_no_more_than_the_weight_of_delta(search, weight, cap, scale):
     """All rows of few items with the ends of the scale, and long ones: counts at which weights bite."""
     domain = search.domain(200, 3, scale)
-    budget = Budget(epsilon=epsilon, delta=1e-6, unit="user", adjacency="add-remove")
-    sums = EffectSettings().sums(domain, budget, "l2", published=False, personal=True)
+    sums = weighed_sums(domain, cap)
     top, rng = domain.scale.n_values - 1, np.random.default_rng(3)
     short = [
         [*mine, *[None] * 197]
@@ -50,8 +54,7 @@ def test_rounding_of_weighted_sums_away_from_zero_is_found(search, monkeypatch):
     from hushrec.statistics import item_sums as item_sums_module
 
     domain = search.domain(200, 3, (0, 98, 7))
-    budget = Budget(epsilon=0.5, delta=1e-6, unit="user", adjacency="add-remove")
-    sums = EffectSettings().sums(domain, budget, "l2", published=False, personal=True)
+    sums = weighed_sums(domain, 15 * 0.5**0.9)
     monkeypatch.setattr(item_sums_module, "truncated_item_sums", weighted_item_sums)
     ratings = search.ratings(domain, [[0] * 100 + [14] * 100, [None] * 200, [None] * 200])
     worst = 0.0

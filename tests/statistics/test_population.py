@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from hushrec.data.packed.blocks import Blocks
-from hushrec.models.phases.item_effects import EffectSettings
-from hushrec.privacy.accounting.budget import Budget
+from hushrec.statistics.item_sums import EffectSums
 from hushrec.statistics.person_gradients import MarginalGradients
 from hushrec.statistics.population import FULL, Population
 from support.people import person
@@ -26,11 +25,14 @@ def weigh(asked):
     return np.floor(np.minimum(asked / 4, 1) * FULL).astype(np.int64)
 
 
+def effect_sums(domain):
+    return EffectSums(domain, "user", "add-remove", "l2", 1.4, 50.0, 20, domain.scale.mid, personal=True)
+
+
 def test_sums_over_block_files_are_the_sums_in_memory(crowd, tmp_path):
     stored = Blocks.write(crowd, tmp_path / "blocks", ratings_per_block=60)
     assert stored.n_blocks > 5
-    budget = Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
-    sums = EffectSettings().sums(crowd.domain, budget, "l2", published=False, personal=True)
+    sums = effect_sums(crowd.domain)
     gradients = MarginalGradients(crowd.domain, 3, 1, 0.5, 0.8, 0.8, 1.5)
     chosen = np.random.default_rng(1).random(Population(crowd, weigh).n_people) < 0.5
     factors = np.random.default_rng(2).standard_normal((40, 3))
@@ -55,8 +57,7 @@ def test_who_asks_for_nothing_is_not_there(crowd):
 def test_nobody_at_all_gives_zeros(search):
     domain = search.domain(40, 3)
     people = Population(search.ratings(domain, [[None] * 40] * 3))
-    budget = Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
-    sums = EffectSettings().sums(domain, budget, "l2", published=False, personal=True)
+    sums = effect_sums(domain)
     assert people.n_people == 0
     assert all(not values.any() for _, values in sums.measure(people))
 

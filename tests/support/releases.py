@@ -74,6 +74,22 @@ def release(kind="factors", n=4, seed=0, rank=RANK, **changes):
     return Release(**(facts | changes))
 
 
+def ranker(items=("a", "b", "c", "d"), scores=None, **changes):
+    """A release of interactions with a score for every item, falling in the catalogue's order by default."""
+    falling = np.arange(len(items), 0, -1)
+    facts = {
+        "model": "Planted",
+        "config": {},
+        "kind": "item scores",
+        "items": tuple(items),
+        "scale": None,
+        "constants": {},
+        "tensors": {"item_scores": np.array(falling if scores is None else scores, dtype=np.float32)},
+        "statement": statement(),
+    }
+    return Release(**(facts | changes))
+
+
 def opened(data):
     """The JSON facts and the tensors of a release's bytes."""
     header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
@@ -115,6 +131,11 @@ def _statement():
 @pytest.fixture(scope="session", name="release")
 def _release():
     return release
+
+
+@pytest.fixture(scope="session", name="ranker")
+def _ranker():
+    return ranker
 
 
 @pytest.fixture(scope="session", name="opened")

@@ -1,1 +1,1 @@
-"""Attacks on published data by an auditor who knows the truth; they must succeed on unprotected data."""
+"""Attacks by an auditor who knows the truth: on the fits of any model, and on released data."""

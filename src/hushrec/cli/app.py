@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 import hushrec
 from hushrec.cli import data, ledger
+from hushrec.cli.audit import audit
 from hushrec.cli.collect import collect
 from hushrec.cli.demo import demo
 from hushrec.cli.doctor import doctor
@@ -42,6 +43,7 @@ COMMANDS = (
     "recommend",
     "evaluate",
     "experiment",
+    "audit",
     "ledger",
     "doctor",
 )
@@ -106,6 +108,7 @@ app.command()(show)
 app.command()(recommend)
 app.command()(evaluate)
 app.command()(experiment)
+app.command()(audit)
 app.add_typer(ledger.app, name="ledger")
 app.command()(doctor)
 

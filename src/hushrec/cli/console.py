@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress
     from rich.table import Table
 
+    from hushrec.data.feedback import Feedback
     from hushrec.data.packed.blocks import Blocks
-    from hushrec.data.ratings import Ratings
     from hushrec.privacy.ledger.ledger import Ledger
     from hushrec.release.statement import Measured, Statement
 
@@ -110,15 +110,15 @@ def print_ledger(ledger: "Ledger") -> None:
         )
 
 
-def print_confidential(name: str, ratings: "Ratings | Blocks") -> None:
+def print_confidential(name: str, loaded: "Feedback | Blocks") -> None:
     """Print what loading dropped or changed, to standard error, for the curator only."""
     from dataclasses import asdict
 
     console, name = err(), escaped(name)
     console.print("Confidential, for the curator only: do not publish, do not log", style="bold")
-    counts = ", ".join(f"{reason} {count}" for reason, count in asdict(ratings.dropped).items())
+    counts = ", ".join(f"{reason} {count}" for reason, count in asdict(loaded.dropped).items())
     console.print(f"  {name}: records dropped or changed, by reason: {counts}")
-    if ratings.exceeds_declared_users:
+    if loaded.exceeds_declared_users:
         console.print(
             f"  {name}: more users than the domain declares; the guarantee's δ is chosen for at most that "
             "many: declare a larger bound from public knowledge"
@@ -130,3 +130,12 @@ def progress() -> "Progress":
     from rich.progress import Progress
 
     return Progress(console=err(), transient=True)
+
+
+def still_progress() -> "Progress":
+    """A progress bar that is drawn on request alone, so that nothing else is written meanwhile."""
+    from rich.progress import Progress
+
+    return Progress(
+        console=err(), transient=True, auto_refresh=False, redirect_stdout=False, redirect_stderr=False
+    )

@@ -59,7 +59,8 @@ def pack(
     ratings: Annotated[
         list[Path],
         typer.Argument(
-            help="The private ratings: files of user_id, item_id, rating[, timestamp][, epsilon]."
+            help="The private ratings: files of user_id, item_id, rating[, timestamp][, epsilon]; or "
+            "interactions: user_id, item_id[, count][, timestamp][, epsilon]."
         ),
     ],
     domain: options.DomainFile,
@@ -72,7 +73,7 @@ def pack(
         int | None, typer.Option(help="Refuse a file that unpacks to more bytes; 16 GiB by default.")
     ] = None,
 ) -> None:
-    """Pack ratings that exceed memory into a folder; fit reads them block by block."""
+    """Pack ratings or interactions that exceed memory into a folder; fit reads them block by block."""
     from hushrec.data.domain import Domain
     from hushrec.data.load import MAX_BYTES
     from hushrec.data.packed.pack import load_blocks

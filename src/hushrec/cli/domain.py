@@ -13,14 +13,25 @@ def domain(
         Path,
         typer.Option(help="The public catalogue: csv, tsv, parquet, movies.dat, u.item, or a list."),
     ],
-    scale: Annotated[
-        tuple[float, float, float],
-        typer.Option(help="Lowest rating, highest rating, step.", metavar="LO HI STEP"),
-    ],
     max_users: Annotated[int, typer.Option(help="A public upper bound on the number of users.")],
+    scale: Annotated[
+        tuple[float, float, float] | None,
+        typer.Option(help="People rate: lowest rating, highest rating, step.", metavar="LO HI STEP"),
+    ] = None,
+    likes: Annotated[
+        float | None,
+        typer.Option(help="Only likes are used: ratings on --scale of at least this much.", metavar="RATING"),
+    ] = None,
+    interactions: Annotated[
+        bool, typer.Option("--interactions", help="People give items without ratings: clicks, purchases.")
+    ] = False,
+    counts: Annotated[
+        int | None,
+        typer.Option(help="How often an item is given counts, up to this often (with --interactions)."),
+    ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")] = Path("domain.json"),
     cap: Annotated[
-        int, typer.Option(help="The largest number of ratings of one user that count (unit user).")
+        int, typer.Option(help="The largest number of items of one user that count (unit user).")
     ] = 500,
     column: Annotated[str | None, typer.Option(help="Column of the ids; the first one by default.")] = None,
     users: Annotated[
@@ -38,15 +49,24 @@ def domain(
 ) -> None:
     """Declare what is public: items, scale, cap, number of users.
 
+    People give ratings (--scale), likes (--scale and --likes) or items without ratings (--interactions).
     Take all of it from public knowledge, never from the ratings. Only models that publish a vector for every
     user need --users.
     """
     from hushrec.data.domain import Domain
     from hushrec.errors import DomainError
 
+    if (scale is None) != interactions:
+        raise DomainError("say what people give: either --scale LO HI STEP for ratings, or --interactions")
+    if likes is not None and scale is None:
+        raise DomainError("--likes is a rating; give --scale LO HI STEP as well, or leave it out")
+    if counts is not None and not interactions:
+        raise DomainError("--counts goes with --interactions, not with --scale")
     declared = Domain.from_catalogue(
         items,
         scale=scale,
+        likes=likes,
+        counts=counts,
         max_users=max_users,
         cap=cap,
         column=column,

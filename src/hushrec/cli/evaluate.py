@@ -28,6 +28,7 @@ def evaluate(
     No guarantee covers the result: do not publish it.
     """
     from hushrec.data.domain import Domain
+    from hushrec.data.ratings import Ratings
     from hushrec.evaluation import baselines
     from hushrec.evaluation.compare import rmse_difference
     from hushrec.evaluation.metrics import METRICS, rmse
@@ -40,7 +41,8 @@ def evaluate(
     declared = Domain.open(domain)
     with console.working("reading ratings"):
         known, held_out = (
-            options.load(path, declared, column, format, separator, decimal) for path in (train, test)
+            Ratings.of(options.load(path, declared, column, format, separator, decimal), by="evaluate")
+            for path in (train, test)
         )
     console.print_confidential(train.name, known)
     console.print_confidential(test.name, held_out)

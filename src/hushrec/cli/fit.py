@@ -17,8 +17,9 @@ def fit(
     ratings: Annotated[
         Path,
         typer.Argument(
-            help="The private ratings: user_id, item_id, rating[, timestamp][, epsilon], or a packed folder; "
-            "or a released data set, which needs no domain, budget or ledger."
+            help="The private ratings: user_id, item_id, rating[, timestamp][, epsilon], or interactions: "
+            "user_id, item_id[, count][, …]; or a packed folder; or a released data set, which needs no "
+            "domain, budget or ledger."
         ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The release to write.")],
@@ -104,7 +105,7 @@ def fit(
     _save(release, out)
     console.print_statement(release.statement)
     console.print_ledger(charged)
-    _print_next(out)
+    _print_next(release, out)
 
 
 def _train(source: Path, config: "Model", out: Path) -> None:
@@ -124,11 +125,12 @@ def _train(source: Path, config: "Model", out: Path) -> None:
             f"{out} cannot be written: {error.strerror}; choose another file with -o"
         ) from None
     console.print_statement(release.statement)
-    _print_next(out)
+    _print_next(release, out)
 
 
-def _print_next(out: Path) -> None:
-    console.out().print(f"Wrote {out}. Next: hushrec recommend {out} --rating ITEM=STARS", soft_wrap=True)
+def _print_next(release: "Release", out: Path) -> None:
+    own = "--rating ITEM=STARS" if release.feedback == "ratings" else "--item ITEM"
+    console.out().print(f"Wrote {out}. Next: hushrec recommend {out} {own}", soft_wrap=True)
 
 
 def _save(release: "Release", out: Path) -> None:

@@ -12,6 +12,7 @@ from hushrec.errors import ConfigError, DataError, DomainError, ReleaseError
 
 if TYPE_CHECKING:
     from hushrec.data.domain import Domain
+    from hushrec.data.interactions import Interactions
     from hushrec.data.packed.blocks import Blocks
     from hushrec.data.ratings import Ratings
     from hushrec.local.method import Method
@@ -82,8 +83,8 @@ Columns = Annotated[
     typer.Option(
         "--column",
         metavar="NAME=COLUMN",
-        help="The column of user_id, item_id, rating, timestamp or epsilon (each user's own): a name, or a "
-        "position from 0.",
+        help="The column of user_id, item_id, rating, count, timestamp or epsilon (each user's own): a "
+        "name, or a position from 0.",
     ),
 ]
 Format = Annotated[str | None, typer.Option(help="File format, if the name does not tell: csv, dat, …")]
@@ -190,8 +191,8 @@ def load(
     format: str | None,
     separator: str | None,
     decimal: str,
-) -> "Ratings":
-    """The ratings in a file.
+) -> "Ratings | Interactions":
+    """The ratings or interactions in a file.
 
     Raises:
         DataError: An option is wrong, or the file cannot be read.
@@ -209,7 +210,7 @@ def load(
 
 
 def named_columns(given: list[str] | None) -> dict[str, str | int] | None:
-    """The column of each part of a rating, by name or position.
+    """The column of each part of a record, by name or position.
 
     Raises:
         DataError: An option is not NAME=COLUMN.
@@ -225,8 +226,8 @@ def packed_or_loaded(
     format: str | None,
     separator: str | None,
     decimal: str,
-) -> "Ratings | Blocks":
-    """The ratings in a file, or in a folder made by hushrec data pack.
+) -> "Ratings | Interactions | Blocks":
+    """The ratings or interactions in a file, or in a folder made by hushrec data pack.
 
     Raises:
         DataError: An option is wrong, or the file or folder cannot be read.
@@ -237,7 +238,7 @@ def packed_or_loaded(
         return load(source, domain, columns, format, separator, decimal)
     if columns or format or separator or decimal != ".":
         raise DataError(
-            f"{source} holds packed ratings, whose format is known: leave out --column and --format"
+            f"{source} holds packed records, whose format is known: leave out --column and --format"
         )
     return Blocks.open(source, domain)
 

@@ -73,6 +73,7 @@ def release_data(
     from hushrec.curator.memory import require_memory
     from hushrec.curator.release_data import release_data
     from hushrec.data.domain import Domain
+    from hushrec.data.ratings import Ratings
     from hushrec.local.dataset_files import require_lines
 
     declared = Domain.open(domain)
@@ -99,7 +100,8 @@ def release_data(
     require_lines(out, declared.items)
     account.require(ledger, planned, new_ledger)
     with console.working("reading ratings"):
-        private = options.load(ratings, declared, column, format, separator, decimal)
+        loaded = options.load(ratings, declared, column, format, separator, decimal)
+    private = Ratings.of(loaded, by="release-data")
     console.print_confidential(ratings.name, private)
     if new_ledger:  # before the ledger exists: it would remain, without a charge, if the release were refused
         require_memory(planned.model, config.footprint(planned, declared), private)

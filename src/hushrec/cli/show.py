@@ -9,6 +9,7 @@ from hushrec.cli import console
 from hushrec.escapes import escaped
 
 if TYPE_CHECKING:
+    from hushrec.release.artefact import Release
     from hushrec.release.statement import Statement
 
 
@@ -25,7 +26,7 @@ def _model(path: Path) -> "tuple[str, Statement]":
 
     opened = Release.open(path)
     people = f"{len(opened.users):,} people listed, " if opened.users else ""
-    return f"{opened.model}, {len(opened.items):,} items, {people}{_scale(opened.scale)}", opened.statement
+    return f"{opened.model}, {len(opened.items):,} items, {people}{_given(opened)}", opened.statement
 
 
 def _data(path: Path) -> "tuple[str, Statement]":
@@ -37,6 +38,15 @@ def _data(path: Path) -> "tuple[str, Statement]":
         f"data set by {opened.method}, {opened.n_people:,} people, {opened.ratings.n_ratings:,} cells, "
         f"{domain.n_items:,} items, {_scale(domain.scale)}"
     ), opened.statement
+
+
+def _given(release: "Release") -> str:
+    """What people give, as in a domain."""
+    if release.likes is not None and release.scale is not None:
+        return f"likes: ratings of at least {release.likes:g} on the {_scale(release.scale)}"
+    if release.scale is not None:
+        return _scale(release.scale)
+    return "interactions" if release.counts is None else f"interactions counted up to {release.counts}"
 
 
 def _scale(scale: tuple[float, float, float]) -> str:

@@ -11,6 +11,8 @@ from hushrec.curator.authors import signed
 from hushrec.curator.memory import require_memory
 from hushrec.curator.statements import describe, from_data, not_private
 from hushrec.data.domain import Domain
+from hushrec.data.feedback import Feedback
+from hushrec.data.interactions import Interactions
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
 from hushrec.errors import BudgetUnsupported, CheckpointError, ConfigError, DataError
@@ -43,7 +45,7 @@ def plan(config: Model, domain: Domain, budget: Budget) -> Plan:
 
 
 def fit(
-    ratings: Ratings | Blocks | ReleasedData,
+    ratings: Ratings | Interactions | Blocks | ReleasedData,
     config: Model,
     budget: Budget | None = None,
     *,
@@ -84,8 +86,8 @@ def fit(
             ledger; or ``entropy`` is given too; or ``entropy`` is a checkpoint.
         BudgetUnsupported: The model does not support the budget or per-user ε; or a budget is given for a
             released data set.
-        DataError: A block is damaged, or the domain has privacy classes and the ratings do not say who is in
-            which.
+        DataError: The model learns from another kind of feedback, a block is damaged, or the domain has
+            privacy classes and the ratings do not say who is in which.
 
     Privacy: charged (every event of the plan).
     """
@@ -108,6 +110,7 @@ def fit(
                 "release_index"
             )
         published, ratings = ratings.statement, ratings.ratings
+    ratings.domain.require(config.feedback, by=type(config).__name__)
     _require_personal(config, budget, asks=ratings.asks)
     if ratings.domain.privacy_classes and not ratings.asks:
         raise DataError(
@@ -135,7 +138,7 @@ def fit(
 
 @contextmanager
 def _going_on(
-    folder: str | Path | None, ratings: Ratings | Blocks, settings: str, ledger: str
+    folder: str | Path | None, ratings: Feedback | Blocks, settings: str, ledger: str
 ) -> Iterator[Checkpoint | None]:
     """The checkpoint of exactly this fit, if it has one; deleted once the release is made."""
     if folder is None:
@@ -153,7 +156,7 @@ def _named(config: Model) -> str:
 
 
 def _charged(
-    ratings: Ratings | Blocks,
+    ratings: Feedback | Blocks,
     config: Model,
     planned: Plan,
     account: Ledger,

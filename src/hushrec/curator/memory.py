@@ -4,8 +4,8 @@ from pathlib import Path
 
 import psutil
 
+from hushrec.data.feedback import Feedback
 from hushrec.data.packed.blocks import RATINGS_PER_BLOCK, Blocks
-from hushrec.data.ratings import Ratings
 from hushrec.errors import MemoryExceeded
 from hushrec.statistics.footprint import Footprint, in_bytes
 
@@ -14,7 +14,7 @@ _FILES = {"": ("memory.max", "memory.current"), "memory": ("memory.limit_in_byte
 """Limit and usage files of a control group, version 2 and version 1; /proc/self/cgroup names the group."""
 
 
-def require_memory(model: str, footprint: Footprint, ratings: Ratings | Blocks) -> None:
+def require_memory(model: str, footprint: Footprint, ratings: Feedback | Blocks) -> None:
     """Refuse a fit that needs more memory than this machine has, before it costs anything.
 
     Args:
@@ -27,7 +27,7 @@ def require_memory(model: str, footprint: Footprint, ratings: Ratings | Blocks) 
 
     Privacy: public, except for the refusal itself, which tells as much as running out of memory would.
     """
-    n_ratings = RATINGS_PER_BLOCK if isinstance(ratings, Blocks) else ratings.n_ratings
+    n_ratings = RATINGS_PER_BLOCK if isinstance(ratings, Blocks) else len(ratings.items)
     whole, free = machine()
     if footprint.held(n_ratings, ratings.n_users) <= free:
         return

@@ -154,32 +154,41 @@ def _line(measurement: Measurement, plan: Plan) -> Measured:
 
 
 def _assumes(plan: Plan, domain: Domain, personal: bool, beside: str = "") -> tuple[str, ...]:
-    lo, hi, step = domain.scale
+    given = domain.feedback
+    known = [f"the catalogue of {domain.n_items:,} items"]
+    if domain.rating_scale is not None:
+        lo, hi, step = domain.rating_scale
+        known.append(f"the scale {lo:g} to {hi:g} by {step:g}")
+    if domain.likes is not None:
+        known.append(f"the likes from {domain.likes:g} on")
+    if domain.counts is not None:
+        known.append(f"the largest count of {domain.counts:,}")
     lines = [
-        f"the catalogue of {domain.n_items:,} items, the scale {lo:g} to {hi:g} by {step:g} and the bound of "
-        f"{domain.max_users:,} users are public knowledge, not taken from the ratings",
-        "the settings were chosen without looking at these ratings, or that look was charged",
-        "nothing else made from these ratings is published without being charged to the same ledger"
+        f"{', '.join(known)} and the bound of {domain.max_users:,} users are public knowledge, not taken "
+        f"from the {given}",
+        f"the settings were chosen without looking at these {given}, or that look was charged",
+        f"nothing else made from these {given} is published without being charged to the same ledger"
         + (f", except {beside}" if beside else ""),
         "what a person does with recommendations is new data and is not covered",
     ]
     if personal:
         lines.insert(
-            1, "each person's ε was chosen without looking at ratings, and is itself never published"
+            1, f"each person's ε was chosen without looking at {given}, and is itself never published"
         )
     lines[1:1] = dict.fromkeys(line for event in plan.events for line in event.assumes)
     if plan.budget.unit == "user":
-        lines.insert(1, f"one person is one user id; at most {domain.cap:,} of their ratings are used")
+        lines.insert(1, f"one person is one user id; at most {domain.cap:,} of their {given} are used")
     if plan.budget.unit == "user" and plan.budget.adjacency != "add-remove" and domain.users is None:
         lines.insert(
             1,
-            "everybody who is counted has rated at least one item of the catalogue; this is not protected",
+            f"everybody who is counted has {given} of at least one item of the catalogue; this is not "
+            "protected",
         )
     if domain.users is not None:
         lines.insert(
             1,
             f"the list of {domain.n_users:,} people who may take part is public: a list of accounts, not of "
-            "those who rated",
+            f"those with {given}",
         )
     if (plan.budget.unit, plan.budget.adjacency) == ("rating", "replace"):
         lines.insert(1, "who rated what is public; only the number of stars is protected")

@@ -1,4 +1,4 @@
-"""Choose which ratings of a user count when a contribution cap applies."""
+"""Choose which ratings or interactions of a user count when a contribution cap applies."""
 
 import hashlib
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from hushrec.arrays import Bools, Bytes, Ints, Ints32, Words
 _ITEMS, _PLACES = b"hushrec cap", b"hushrec places"  # what a user's key is for
 _CHUNK = 1 << 23  # ratings hashed at once: bounds the memory, does not change the result
 
-__all__ = ["chosen", "chosen_slots"]
+__all__ = ["chosen", "chosen_latest", "chosen_slots"]
 
 
 def chosen(users: pl.Series, indptr: Ints, items: Ints32, cap: int) -> Bools | None:
@@ -36,6 +36,30 @@ def chosen(users: pl.Series, indptr: Ints, items: Ints32, cap: int) -> Bools | N
     for group, starts, where in _heavy(indptr, counts, cap):
         keys = np.repeat(_keys(users.gather(group), _ITEMS), counts[group])
         mask[where] = _smallest(_shuffled(items[where], keys), starts, cap)
+    return mask
+
+
+def chosen_latest(users: pl.Series, indptr: Ints, items: Ints32, timestamps: Ints, cap: int) -> Bools | None:
+    """Mark the ``cap`` most recent entries of each user as kept; the hash of ``chosen`` orders equal times.
+
+    Args:
+        users, indptr, items, cap: as for ``chosen``.
+        timestamps: time of each entry.
+
+    Returns:
+        one boolean per entry; None if nobody has more than ``cap``.
+
+    Privacy: private; each user's choice depends only on their own id, items and times.
+    """
+    counts = np.diff(indptr)
+    if counts.max(initial=0) <= cap:
+        return None
+    mask = np.ones(len(items), dtype=np.bool_)
+    for group, starts, where in _heavy(indptr, counts, cap):
+        keys = np.repeat(_keys(users.gather(group), _ITEMS), counts[group])
+        owner = np.repeat(np.arange(len(group)), counts[group])
+        order = np.lexsort((_shuffled(items[where], keys), -timestamps[where], owner))
+        mask[where[order]] = np.arange(len(where)) - starts[owner] < cap
     return mask
 
 

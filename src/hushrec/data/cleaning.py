@@ -12,9 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from hushrec.arrays import Bytes, Floats, Ints, Ints32
-from hushrec.data.domain import MAX_ID_BYTES, Domain
-from hushrec.data.ratings import Dropped, Ratings
+from hushrec.arrays import Bools, Bytes, Floats, Ints, Ints32
+from hushrec.data.declarations import MAX_ID_BYTES, Scale
+from hushrec.data.domain import Domain
+from hushrec.data.feedback import Dropped
+from hushrec.data.interactions import Interactions
+from hushrec.data.ratings import Ratings
+from hushrec.data.readers.columns import COUNTED, RATED, UNRATED, Roles
 from hushrec.data.readers.quiet import GIVEN_UP, quiet
 from hushrec.errors import DataError
 
@@ -31,7 +35,7 @@ class Batch(NamedTuple):
         names: user ids; if users request their own ε, also those of users without a clean record.
         users: position in ``names`` of each record's user, int32.
         items: index in the catalogue, int32.
-        steps: rating in steps above the bottom of the scale, uint8.
+        values: rating in steps above the bottom of the scale, or count less 1, uint8.
         timestamps: Unix seconds, int64, or None.
         asked: the smallest ε that each of ``names`` requests in any record, clean or not, float64, or None.
 
@@ -41,18 +45,19 @@ class Batch(NamedTuple):
     names: pl.Series
     users: Ints32
     items: Ints32
-    steps: Bytes
+    values: Bytes
     timestamps: Ints | None = None
     asked: Floats | None = None
 
 
 class Cleaner:
-    """Cleans tables ``user_id, item_id, rating[, timestamp][, epsilon]``.
+    """Cleans tables of records: of ratings if the domain has a scale, else of interactions.
 
     Args:
         domain: the public domain.
 
     Attributes:
+        roles: the columns that are read, whether or not a table must have them.
         dropped: what has been dropped or changed so far.
 
     Privacy: private.
@@ -63,6 +68,11 @@ class Cleaner:
         self._catalogue = _index(pl.Series(domain.items, dtype=pl.String))
         self._roster = None if domain.users is None else _index(pl.Series(domain.users, dtype=pl.String))
         self._roles: set[str] | None = None
+        self.roles: Roles = RATED
+        if domain.rating_scale is None:
+            self.roles = UNRATED if domain.counts is None else COUNTED
+        # Counts are read as ratings on a scale from 1.
+        self._scale = domain.rating_scale or Scale(1, domain.counts or 1, 1)
         self.dropped = Dropped()
 
     @property
@@ -97,16 +107,15 @@ class Cleaner:
         raise DataError(f"{source}: polars cannot process its columns; write ids as text, ratings as numbers")
 
     def _cleaned(self, table: pl.DataFrame) -> Batch:
-        scale = self._domain.scale
+        scale = self._scale
         names, users = _users(table["user_id"], self._roster)
         items = _codes(table["item_id"], self._catalogue)
-        values = _numbers(table["rating"])
-        finite = np.isfinite(values)
+        values, valid = self._values(table)
         person = users >= 0
         asked = _epsilons(table["epsilon"], self._domain.privacy_classes) if self.asks else None
-        stated = np.ones_like(finite) if asked is None else (asked >= 0) & (asked < np.inf)
+        stated = np.ones_like(valid) if asked is None else (asked >= 0) & (asked < np.inf)
         known = person & stated & (items >= 0)
-        keep = known & finite
+        keep = known & valid
         times = _seconds(table["timestamp"])[keep] if self.timed else None
 
         values = values[keep]
@@ -117,7 +126,7 @@ class Cleaner:
         self.dropped = Dropped(
             user_id=before.user_id + int((~person).sum()),
             item_id=before.item_id + int((person & stated & (items < 0)).sum()),
-            rating=before.rating + int((known & ~finite).sum()),
+            rating=before.rating + int((known & ~valid).sum()),
             epsilon=before.epsilon + int((person & ~stated).sum()),
             clamped=before.clamped + int((~inside).sum()),
             rounded=before.rounded + int((inside & off).sum()),
@@ -139,11 +148,21 @@ class Cleaner:
             None if least is None else least[used],
         )
 
+    def _values(self, table: pl.DataFrame) -> tuple[Floats, Bools]:
+        """The rating or count of each record, 1 if the table has neither, and whether it is valid."""
+        found = {"rating", "count"} & set(self.roles) & set(table.columns)
+        values = _numbers(table[found.pop()]) if found else np.ones(table.height)
+        valid = np.isfinite(values)
+        return values, valid if "rating" in self.roles else valid & (values >= 0.5)
 
-def assemble(batches: list[Batch], domain: Domain, dropped: Dropped, *, asks: bool, timed: bool) -> Ratings:
-    """Ratings from clean records: one per user and item, the latest by timestamp, then the largest.
 
-    Users without a clean record are left out.
+def assemble(
+    batches: list[Batch], domain: Domain, dropped: Dropped, *, asks: bool, timed: bool
+) -> Ratings | Interactions:
+    """Compressed rows of clean records, one entry per user and item.
+
+    The latest record by timestamp counts, then the largest; counts add up. A rating that is not a like is
+    left out where the domain declares likes. Users without an entry are left out.
 
     Args:
         batches: the records; removed from the list to free their memory while rows are sorted.
@@ -162,24 +181,36 @@ def assemble(batches: list[Batch], domain: Domain, dropped: Dropped, *, asks: bo
         np.minimum.at(asked, code, np.inf if batch.asked is None else batch.asked)
     users = _joined([code[batch.users] for code, batch in zip(codes, batches, strict=True)], np.int32)
     items = _joined([batch.items for batch in batches], np.int32)
-    steps = _joined([batch.steps for batch in batches], np.uint8)
+    values = _joined([batch.values for batch in batches], np.uint8)
     times = None
     if timed:
         times = _joined([batch.timestamps for batch in batches if batch.timestamps is not None], np.int64)
     batches.clear()
-    order = _last_of_each(users.astype(np.int64) * domain.n_items + items, times, steps)
+    pairs = users.astype(np.int64) * domain.n_items + items
+    order = _last_of_each(pairs, times, values)
+    again = len(items) - len(order)
+    occurrences = None
+    if domain.counts is not None:
+        totals = np.bincount(np.searchsorted(pairs[order], pairs), values + 1.0, minlength=len(order))
+        occurrences, again = np.minimum(totals, domain.counts).astype(np.uint8), 0
+        dropped = replace(dropped, clamped=dropped.clamped + int((totals > domain.counts).sum()))
+    del pairs  # eight bytes a record
+    if domain.rating_scale is not None and domain.likes is not None:
+        order = order[values[order] >= domain.rating_scale.nearest(np.array(domain.likes))]
     counts = np.bincount(users[order], minlength=len(names))
     present = counts > 0
-    return Ratings(
-        domain,
-        names.filter(pl.Series(present)),
-        np.concatenate([[0], np.cumsum(counts[present])]),
-        items[order],
-        steps[order],
-        None if times is None else times[order],
-        replace(dropped, duplicate=len(items) - len(order)),
-        asked[present] if asks else None,
-    )
+    rows: dict[str, Any] = {
+        "domain": domain,
+        "users": names.filter(pl.Series(present)),
+        "indptr": np.concatenate([[0], np.cumsum(counts[present])]),
+        "items": items[order],
+        "timestamps": None if times is None else times[order],
+        "dropped": replace(dropped, duplicate=again),
+        "asked": asked[present] if asks else None,
+    }
+    if domain.feedback == "ratings":
+        return Ratings(**rows, steps=values[order])
+    return Interactions(**rows, occurrences=occurrences)
 
 
 def _check_type(role: str, dtype: pl.DataType, source: str) -> None:
@@ -191,9 +222,9 @@ def _check_type(role: str, dtype: pl.DataType, source: str) -> None:
     elif role == "epsilon":
         fits = dtype.is_numeric() or dtype in (pl.Categorical, pl.Enum)
         wanted = "each person's ε must be a number, or the name of one of the domain's classes"
-    elif role == "rating":
+    elif role in ("rating", "count"):
         fits = dtype.is_numeric()
-        wanted = "ratings must be numbers, or text that holds numbers"
+        wanted = f"{role}s must be numbers, or text that holds numbers"
     else:
         fits = dtype.is_numeric() or dtype in (pl.Date, pl.Datetime)
         wanted = "timestamps must be dates or Unix seconds"
@@ -271,14 +302,14 @@ def _joined(parts: list[Any], dtype: Any) -> Any:
     return np.concatenate([np.zeros(0, dtype=dtype), *parts])
 
 
-def _last_of_each(pairs: Ints, times: Ints | None, steps: Bytes) -> Ints:
-    """Rows in ascending order of ``pairs``; of equal pairs, the one with the largest (timestamp, rating)."""
+def _last_of_each(pairs: Ints, times: Ints | None, values: Bytes) -> Ints:
+    """Rows in ascending order of ``pairs``; of equal pairs, the one with the largest (timestamp, value)."""
     order = np.argsort(pairs)
     pairs = pairs[order]
     again = pairs[1:] == pairs[:-1]
     if again.any():
         group = np.append(again, False) | np.append(False, again)
         rows = order[group]
-        keys = (steps[rows], pairs[group]) if times is None else (steps[rows], times[rows], pairs[group])
+        keys = (values[rows], pairs[group]) if times is None else (values[rows], times[rows], pairs[group])
         order[group] = rows[np.lexsort(keys)]
     return order[~np.append(again, False)] if len(order) else order

@@ -7,87 +7,40 @@ of its items.
 
 import hashlib
 import json
-import math
-import operator
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, Self
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
-from hushrec.arrays import Bytes, Floats
-from hushrec.data.privacy_classes import classes
-from hushrec.errors import DomainError
+from hushrec.data.declarations import Scale, classes, ids_of
+from hushrec.errors import DataError, DomainError
 from hushrec.figures import above
 
-MAX_ID_BYTES = 256
-MAX_VALUES = 256
+__all__ = ["Domain", "FeedbackKind", "Scale"]
 
-__all__ = ["MAX_ID_BYTES", "MAX_VALUES", "Domain", "Scale"]
-
-
-class Scale(NamedTuple):
-    """The rating scale {lo, lo + step, …, hi}.
-
-    Attributes:
-        lo: the lowest rating.
-        hi: the highest rating.
-        step: the distance between neighbouring ratings.
-
-    Privacy: public.
-    """
-
-    lo: float
-    hi: float
-    step: float
-
-    @property
-    def n_values(self) -> int:
-        """Number of distinct ratings, (hi − lo)/step + 1."""
-        return round(self.span / self.step) + 1
-
-    @property
-    def mid(self) -> float:
-        """Middle of the scale, (lo + hi)/2; centring there minimises the largest absolute rating."""
-        return (self.lo + self.hi) / 2
-
-    @property
-    def span(self) -> float:
-        """Width of the scale, hi − lo."""
-        return self.hi - self.lo
-
-    @property
-    def star(self) -> float:
-        """A quarter of the width (one star on a 1-to-5 scale): the unit of constants within algorithms."""
-        return self.span / 4
-
-    def nearest(self, ratings: Floats) -> Bytes:
-        """Number of steps from ``lo`` to the nearest rating on the scale; halves round up.
-
-        Args:
-            ratings: finite values of any shape, on or off the rating scale.
-
-        Returns:
-            uint8 steps of the same shape; values outside the scale map to its nearer end.
-
-        Privacy: private in, private out.
-        """
-        steps = np.floor((ratings - self.lo) / self.step + 0.5)
-        return np.clip(steps, 0, self.n_values - 1).astype(np.uint8)
+FeedbackKind = Literal["ratings", "interactions"]
+"""What people give: ratings on a scale, or interactions without one, such as clicks, purchases or likes."""
+_NEEDED = {"items", "cap", "max_users"}
+_OPTIONAL = {"scale", "likes", "counts", "users", "privacy_classes"}
 
 
 class Domain(BaseModel):
-    """The declared public facts about a population's ratings.
+    """The declared public facts about a population's ratings or interactions.
+
+    With a scale alone, people give ratings. Without a scale, they give interactions: an item is given or not.
+    With a scale and ``likes``, they rate, but only which items they like is used: interactions again.
 
     Args:
         items: the catalogue: unique ids, strings or integers; their order gives each item its index.
-        scale: ``(lo, hi, step)``; hi − lo must be a whole number of steps, at most 255.
-        cap: the most ratings of one user that count, for the privacy unit ``user``.
+        scale: ``(lo, hi, step)`` of ratings; hi − lo must be a whole number of steps, at most 255.
+        likes: the lowest rating on the scale that is a like.
+        counts: the largest number of times, 2 to 255, that an item given repeatedly counts; without a scale
+            only. By default, how often an item is given does not matter.
         max_users: a public upper bound on the number of users.
+        cap: the most ratings, or interactions, of one user that count, for the privacy unit ``user``.
         users: the roster, if the list of users is public: unique ids, strings or integers, in any order;
             stored in ascending order of their UTF-8 bytes, as in ``Ratings.users``. Only models that publish
             a vector per person need it. Only ratings of people on the roster are read.
@@ -104,7 +57,9 @@ class Domain(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     items: tuple[str, ...]
-    scale: Scale
+    rating_scale: Scale | None = Field(default=None, alias="scale")
+    likes: float | None = None
+    counts: int | None = Field(default=None, ge=2, le=255)
     cap: int = Field(ge=1)
     max_users: int = Field(ge=1)
     users: tuple[str, ...] | None = None
@@ -114,7 +69,9 @@ class Domain(BaseModel):
         self,
         items: Iterable[str | int],
         *,
-        scale: Sequence[float],
+        scale: Sequence[float] | None = None,
+        likes: float | None = None,
+        counts: int | None = None,
         max_users: int,
         cap: int = 500,
         users: Iterable[str | int] | None = None,
@@ -124,6 +81,8 @@ class Domain(BaseModel):
             super().__init__(
                 items=items,
                 scale=scale,
+                likes=likes,
+                counts=counts,
                 cap=cap,
                 max_users=max_users,
                 users=users,
@@ -135,7 +94,7 @@ class Domain(BaseModel):
     @field_validator("items", mode="before")
     @classmethod
     def _unique_items(cls, items: Any) -> tuple[str, ...]:
-        ids = _ids(items)
+        ids = ids_of(items)
         if not ids:
             raise ValueError("the catalogue is empty; a domain needs at least one item")
         if len(set(ids)) != len(ids):
@@ -149,7 +108,7 @@ class Domain(BaseModel):
         # Messages never name a person: a list taken from the ratings by mistake is private.
         if users is None:
             return None
-        ids = _ids(users)
+        ids = ids_of(users)
         if not ids:
             raise ValueError("the list of people is empty; leave it out if it is not public")
         if len(set(ids)) != len(ids):
@@ -163,24 +122,73 @@ class Domain(BaseModel):
     def _classes(cls, privacy_classes: Any) -> dict[str, float] | None:
         return None if privacy_classes is None else classes(privacy_classes)
 
-    @field_validator("scale")
+    @field_validator("rating_scale")
     @classmethod
-    def _whole_steps(cls, scale: Scale) -> Scale:
-        lo, hi, step = scale
-        if not all(map(math.isfinite, scale)) or hi <= lo or step <= 0:
-            raise ValueError(
-                f"({lo:g}, {hi:g}, {step:g}) is not a scale; give (lo, hi, step), lo < hi, step > 0"
-            )
-        if not 1e-12 <= hi - lo <= 1e12:
-            raise ValueError(
-                f"the scale's width {hi - lo:g} is not between 1e-12 and 1e12; give the scale in other units"
-            )
-        steps = (hi - lo) / step
-        if abs(steps - round(steps)) > 1e-9 * steps:
-            raise ValueError(f"{hi:g} − {lo:g} is not a whole number of steps of {step:g}")
-        if scale.n_values > MAX_VALUES:
-            raise ValueError(f"{scale.n_values} values are more than {MAX_VALUES}; choose a larger step")
+    def _valid_scale(cls, scale: Scale | None) -> Scale | None:
+        if scale is not None:
+            scale.require_valid()
         return scale
+
+    @field_validator("likes")
+    @classmethod
+    def _on_the_scale(cls, likes: float | None, info: ValidationInfo) -> float | None:
+        if likes is None or "rating_scale" not in info.data:  # the scale is wrong, which is told already
+            return likes
+        scale = info.data["rating_scale"]
+        if scale is None:
+            raise ValueError("likes are ratings from a threshold on; declare the scale of the ratings too")
+        if not scale.holds(likes):
+            raise ValueError(f"{likes:g} is not on the scale {scale}; give the lowest rating that is a like")
+        return likes
+
+    @field_validator("counts")
+    @classmethod
+    def _without_scale(cls, counts: int | None, info: ValidationInfo) -> int | None:
+        if counts is not None and info.data.get("rating_scale") is not None:
+            raise ValueError("ratings are not counted; leave out scale for interactions, or leave out counts")
+        return counts
+
+    @property
+    def feedback(self) -> FeedbackKind:
+        """What people give."""
+        return "ratings" if self.rating_scale is not None and self.likes is None else "interactions"
+
+    @property
+    def scale(self) -> Scale:
+        """The scale of the ratings.
+
+        Raises:
+            DomainError: people give interactions, which have no scale; if they are likes, the scale of the
+                ratings that they come from is ``rating_scale``.
+        """
+        if self.rating_scale is None or self.likes is not None:
+            raise DomainError(
+                "this domain declares interactions, which have no scale; declare a domain with a scale and "
+                "without likes, or choose what works on interactions"
+            )
+        return self.rating_scale
+
+    def require(self, feedback: FeedbackKind, *, by: str) -> None:
+        """Raise an error unless people give this kind of feedback.
+
+        Args:
+            feedback: the kind that is needed.
+            by: who needs it, for the error: the name of a model, a function or a command.
+
+        Raises:
+            DataError: the domain declares the other kind.
+        """
+        if feedback == self.feedback:
+            return
+        if feedback == "ratings":
+            raise DataError(
+                f"{by} works on ratings, and this domain declares interactions; choose one that works on "
+                "interactions, or declare a domain with a scale and without likes"
+            )
+        raise DataError(
+            f"{by} works on interactions, and this domain declares ratings; choose one that works on "
+            "ratings, or declare which ratings are likes (likes=), or a domain without a scale"
+        )
 
     @property
     def n_items(self) -> int:
@@ -237,12 +245,10 @@ class Domain(BaseModel):
             fields = json.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise DomainError(f"{path} cannot be read as a domain: {error}") from None
-        optional = {"users", "privacy_classes"}
-        needed = set(cls.model_fields) - optional
-        if not isinstance(fields, dict) or set(fields) - optional != needed:
+        if not isinstance(fields, dict) or set(fields) - _OPTIONAL != _NEEDED:
             raise DomainError(
-                f"{path} is not a domain: it must have exactly the fields {', '.join(sorted(needed))}, "
-                "and may have users and privacy_classes"
+                f"{path} is not a domain: it must have the fields {', '.join(sorted(_NEEDED))}, and may have "
+                f"{', '.join(sorted(_OPTIONAL))}"
             )
         return cls(**fields)
 
@@ -251,7 +257,9 @@ class Domain(BaseModel):
         cls,
         path: str | Path,
         *,
-        scale: Sequence[float],
+        scale: Sequence[float] | None = None,
+        likes: float | None = None,
+        counts: int | None = None,
         max_users: int,
         cap: int = 500,
         column: str | None = None,
@@ -259,77 +267,63 @@ class Domain(BaseModel):
         user_column: str | None = None,
         privacy_classes: Mapping[str, float] | None = None,
     ) -> Self:
-        """A domain whose items, and optionally users, come from public files: see ``hushrec.data.catalogue``.
+        """A domain whose items, and optionally users, come from public files.
 
         Args:
             path: CSV, TSV or Parquet with a header, MovieLens ``movies.dat`` or ``u.item``, Netflix
                 ``movie_titles.txt``, or a ``.txt`` file with one id a line.
-            scale: ``(lo, hi, step)``.
-            max_users: a public upper bound on the number of users.
-            cap: the most ratings of one user that count.
+            scale, likes, counts, max_users, cap, privacy_classes: as for ``Domain``.
             column: the column of the ids in a file with a header; the first one by default.
             users: a public list of accounts, a file of the same kinds, such as MovieLens ``users.dat`` or
                 ``u.user``; none by default.
             user_column: the column of the ids in that file.
-            privacy_classes: privacy classes, name to ε.
 
         Raises:
             DomainError: a file cannot be read as a list of ids.
         """
-        from hushrec.data.catalogue import read_ids  # importing polars takes 0.15 s, which few plans need
+        # Importing polars takes 0.15 s, which few plans need.
+        from hushrec.data.readers.catalogue import read_ids
 
         if users is None and user_column is not None:
             raise DomainError("user_column= names a column of the file users=, which is missing; give users=")
         roster = None if users is None else read_ids(Path(users), user_column)
         items = read_ids(Path(path), column)
         return cls(
-            items, scale=scale, max_users=max_users, cap=cap, users=roster, privacy_classes=privacy_classes
+            items,
+            scale=scale,
+            likes=likes,
+            counts=counts,
+            max_users=max_users,
+            cap=cap,
+            users=roster,
+            privacy_classes=privacy_classes,
         )
 
     def _fields(self) -> dict[str, Any]:
-        return self.model_dump(mode="json", exclude_none=True)
+        return self.model_dump(mode="json", exclude_none=True, by_alias=True)
 
     def __hash__(self) -> int:
         return hash(self.digest)
 
     def __repr__(self) -> str:
-        lo, hi, step = self.scale
+        given = "interactions"
+        if self.likes is not None:
+            given = f"likes: ratings of at least {self.likes:g} on the scale {self.rating_scale}"
+        elif self.rating_scale is not None:
+            given = f"scale {self.rating_scale}"
+        elif self.counts is not None:
+            given = f"interactions counted up to {self.counts}"
         roster = f", roster of {self.n_users:,} people" if self.users else ""
         listed = ", ".join(
             f"{name} ε = {above(epsilon)}" for name, epsilon in (self.privacy_classes or {}).items()
         )
         asked = f", classes {listed}" if listed else ""
         return (
-            f"Domain({self.n_items} items, scale {lo:g} to {hi:g} by {step:g}, "
-            f"cap {self.cap}, at most {self.max_users} users{roster}{asked})"
+            f"Domain({self.n_items} items, {given}, cap {self.cap}, "
+            f"at most {self.max_users} users{roster}{asked})"
         )
 
     __str__ = __repr__
-
-
-def _ids(given: Any) -> tuple[str, ...]:
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise ValueError("give the ids as a list, an array or a column")
-    return tuple(_id(one, position) for position, one in enumerate(given))
-
-
-def _id(given: Any, position: int) -> str:
-    try:
-        if isinstance(given, bool):
-            raise TypeError
-        text = given if isinstance(given, str) else str(operator.index(given))
-    except TypeError:
-        raise ValueError(f"ids are strings or integers, not {type(given).__name__} (at {position})") from None
-    text = unicodedata.normalize("NFC", text)
-    try:
-        size = len(text.encode())
-    except UnicodeEncodeError:
-        raise ValueError(f"the id at position {position} is not valid Unicode") from None
-    if not 1 <= size <= MAX_ID_BYTES or "\0" in text:
-        raise ValueError(
-            f"the id at position {position} must have 1 to {MAX_ID_BYTES} bytes, none of them NUL"
-        )
-    return text
 
 
 def _explain(error: ValidationError) -> str:

@@ -14,8 +14,8 @@ import polars as pl
 from scipy import sparse
 
 from hushrec.arrays import Floats
-from hushrec.data.catalogue import read_ids
 from hushrec.data.domain import Domain
+from hushrec.data.readers.catalogue import read_ids
 from hushrec.errors import DomainError
 
 _GENRES = (

@@ -1,4 +1,4 @@
-"""Read ratings from files and tables."""
+"""Read ratings or interactions from files and tables."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,9 +8,10 @@ import polars as pl
 
 from hushrec.data.cleaning import Batch, Cleaner, assemble
 from hushrec.data.domain import Domain
+from hushrec.data.interactions import Interactions
 from hushrec.data.ratings import Ratings
 from hushrec.data.readers import formats, netflix
-from hushrec.data.readers.columns import Columns
+from hushrec.data.readers.columns import Columns, Roles
 from hushrec.data.readers.dataframes import from_table
 from hushrec.errors import DataError
 
@@ -28,12 +29,12 @@ def load(
     separator: str | None = None,
     decimal: str = ".",
     max_bytes: int = MAX_BYTES,
-) -> Ratings:
-    """Read ratings from a file or table and clean them against the declared domain.
+) -> Ratings | Interactions:
+    """Read what the domain declares, ratings or interactions, from a file or table, and clean it.
 
     *Structure* that cannot be read is an error: a damaged container, a missing column, a line with too few
     fields. *Content* never is: each record is repaired or dropped by a rule that looks at its own user alone,
-    silently, and counted in ``Ratings.dropped``, which is confidential. The rules:
+    silently, and counted in ``dropped``, which is confidential. The rules:
 
     * Ids are text, never numbers: "007", "NA" and 2^53 + 1 are unchanged. User ids are normalised to
       Unicode NFC; empty ids, ids over 256 bytes and ids with NUL are dropped. So are items that are
@@ -41,12 +42,17 @@ def load(
     * Ratings that are missing, unparsable, NaN or infinite are dropped; others are clamped to the scale and
       rounded to its nearest step.
     * If a user rated an item several times, the last by timestamp counts, then the largest.
+    * If the domain declares ``likes``, items whose rating is then below the threshold are left out. This is
+      not counted, as nothing is wrong with them.
+    * Without a scale, a column ``rating`` is ignored, and several records of an item are one. If the domain
+      declares ``counts``, they add up, up to the largest count: each record stands for 1, or for what its
+      column ``count`` says, rounded to a whole number; counts that are below 1 or not finite are dropped.
     * Timestamps are Unix seconds, clamped to [0, 2^40]; a missing one is 0.
     * If a column states the ε that each user requests, the smallest of all their records counts, dropped ones
       included. A record whose ε is missing, negative, infinite, or neither a number nor a class of the
       domain is dropped and requests 0, because data are never used at an ε that their user did not request.
     * An empty file is valid, and so is one with more users than the domain declares: see
-      ``Ratings.exceeds_declared_users``.
+      ``exceeds_declared_users``.
 
     Args:
         source: a path, or a table of polars, pandas, pyarrow or any other eager frame that narwhals supports.
@@ -54,15 +60,15 @@ def load(
         domain: the public domain.
         columns: which column holds what: by name, ``{"user_id": "who"}``, or, for text without a header, by
             position from 0, ``{"user_id": 0, "item_id": 1, "rating": 2}``. Usual names, such as
-            ``userId`` and ``movieId``, need no mapping. ``epsilon`` is the ε that a user requests, a number
-            or one of ``domain.privacy_classes``.
+            ``userId`` and ``movieId``, need no mapping. ``count`` is how often an item was given, ``epsilon``
+            the ε that a user requests, a number or one of ``domain.privacy_classes``.
         format: one of ``hushrec.data.readers.formats.FORMATS``; inferred from the file's name by default.
         separator: separator of csv and tsv, one character.
         decimal: decimal sign of csv and tsv, "." or ",".
         max_bytes: refuse a file that unpacks to more.
 
     Returns:
-        the ratings; the order of the rows does not matter.
+        ``Ratings`` or ``Interactions``; the order of the records does not matter.
 
     Raises:
         DataError: the structure cannot be read. Names the file, the row if known, and a fix; never a value.
@@ -71,20 +77,21 @@ def load(
     """
     intake = Cleaner(domain)
     batches: list[Batch] = []
-    for table, name in tables(source, columns, format, separator, decimal, max_bytes):
+    for table, name in tables(source, intake.roles, columns, format, separator, decimal, max_bytes):
         batches += intake.batches(table, name)
     return assemble(batches, domain, intake.dropped, asks=intake.asks, timed=intake.timed)
 
 
 def tables(
     source: Any,
+    roles: Roles,
     columns: Columns | None,
     format: str | None,
     separator: str | None,
     decimal: str,
     max_bytes: int,
 ) -> Iterator[tuple[pl.DataFrame, str]]:
-    """The tables of a source, each with its name for errors; arguments as for ``load``.
+    """The tables of a source, with columns of these roles, each with its name; arguments as for ``load``.
 
     Raises:
         DataError: the structure cannot be read.
@@ -97,13 +104,19 @@ def tables(
             raise DataError(f"{path} does not exist")
         chosen = format or formats.recognise(path)
         for table in formats.read(
-            path, chosen, columns=columns, separator=separator, decimal=decimal, max_bytes=max_bytes
+            path,
+            chosen,
+            columns=columns,
+            separator=separator,
+            decimal=decimal,
+            max_bytes=max_bytes,
+            roles=roles,
         ):
             yield table, str(path)
         return
     if format is not None or separator is not None or decimal != ".":
         raise DataError("format=, separator= and decimal= go with a file, not with a table")
-    yield from_table(source, columns), "the table"
+    yield from_table(source, columns, roles), "the table"
 
 
 def load_pairs(path: str | Path, *, max_bytes: int = MAX_BYTES) -> pl.DataFrame:

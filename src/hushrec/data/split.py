@@ -1,31 +1,35 @@
-"""Split ratings into a training part and a test part.
+"""Split ratings or interactions into a training part and a test part.
 
-Every split returns pairs ``(train, test)``. It is the same for the same ratings and seed, whatever the order
-of the rows in their file. A user without ratings in a part is left out of that part.
+Every split returns pairs ``(train, test)`` of what it is given, ``Ratings`` or ``Interactions``. It is the
+same for the same rows and seed, whatever the order of the records in their file. A user who has nothing in a
+part is left out of that part.
 
 Privacy: a split does not spend any budget, but no guarantee covers an error measured on a test part: it is a
-function of the test users' ratings.
+function of what the test users gave.
 """
 
 from collections.abc import Iterator
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
 from numpy.random import default_rng  # noqa: TID251  (which ratings are held out, no release noise)
 
 from hushrec.arrays import Bools, Ints
-from hushrec.data.ratings import Ratings
+from hushrec.data.feedback import Feedback
 from hushrec.errors import DataError
 
 __all__ = ["given", "holdout", "kfold", "latest", "listed", "netflix_probe"]
 
+_Kind = TypeVar("_Kind", bound=Feedback)
 
-def holdout(ratings: Ratings, fraction: float, seed: int) -> tuple[Ratings, Ratings]:
-    """Hold out a random fraction of all ratings as the test part.
+
+def holdout(feedback: _Kind, fraction: float, seed: int) -> tuple[_Kind, _Kind]:
+    """Hold out a random fraction of all ratings, or interactions, as the test part.
 
     Args:
-        ratings: the ratings to split.
-        fraction: size of the test part, between 0 and 1, rounded to a whole number of ratings.
+        feedback: what to split.
+        fraction: size of the test part, between 0 and 1, rounded to a whole number of them.
         seed: seed of the choice.
 
     Returns:
@@ -38,16 +42,16 @@ def holdout(ratings: Ratings, fraction: float, seed: int) -> tuple[Ratings, Rati
     """
     if not 0 <= fraction <= 1:
         raise DataError(f"fraction must be between 0 and 1, not {fraction}")
-    mask = np.arange(ratings.n_ratings) < round(fraction * ratings.n_ratings)
+    mask = np.arange(len(feedback.items)) < round(fraction * len(feedback.items))
     default_rng(seed).shuffle(mask)
-    return _parted(ratings, mask)
+    return _parted(feedback, mask)
 
 
-def kfold(ratings: Ratings, k: int, seed: int) -> Iterator[tuple[Ratings, Ratings]]:
-    """k pairs whose test parts are disjoint, differ in size by at most one, and together hold all ratings.
+def kfold(feedback: _Kind, k: int, seed: int) -> Iterator[tuple[_Kind, _Kind]]:
+    """k pairs whose test parts are disjoint, differ in size by at most one, and together hold everything.
 
     Args:
-        ratings: the ratings to split.
+        feedback: what to split.
         k: number of folds, 2 to 255.
         seed: seed of the choice.
 
@@ -61,12 +65,12 @@ def kfold(ratings: Ratings, k: int, seed: int) -> Iterator[tuple[Ratings, Rating
     """
     if not 2 <= k <= 255:
         raise DataError(f"k = {k} is out of range; give 2 to 255 folds")
-    folds = (np.arange(ratings.n_ratings) % k).astype(np.uint8)
+    folds = (np.arange(len(feedback.items)) % k).astype(np.uint8)
     default_rng(seed).shuffle(folds)
-    return (_parted(ratings, folds == fold) for fold in range(k))
+    return (_parted(feedback, folds == fold) for fold in range(k))
 
 
-def given(train: Ratings, test: Ratings) -> tuple[Ratings, Ratings]:
+def given(train: _Kind, test: _Kind) -> tuple[_Kind, _Kind]:
     """Parts that were published as a split, like MovieLens' ``u1.base`` and ``u1.test``.
 
     Raises:
@@ -79,13 +83,13 @@ def given(train: Ratings, test: Ratings) -> tuple[Ratings, Ratings]:
     return train, test
 
 
-def listed(ratings: Ratings, pairs: pl.DataFrame) -> tuple[Ratings, Ratings]:
-    """The listed ratings are the test part, as with the Netflix Prize's ``probe.txt``.
+def listed(feedback: _Kind, pairs: pl.DataFrame) -> tuple[_Kind, _Kind]:
+    """The listed pairs are the test part, as with the Netflix Prize's ``probe.txt``.
 
     Args:
-        ratings: the ratings to split.
+        feedback: what to split.
         pairs: a table ``user_id, item_id`` of text, as ``hushrec.data.load.load_pairs`` reads it. Pairs
-            without a rating are skipped.
+            that are not there are skipped.
 
     Returns:
         ``(train, test)``.
@@ -97,60 +101,61 @@ def listed(ratings: Ratings, pairs: pl.DataFrame) -> tuple[Ratings, Ratings]:
     """
     if not {"user_id", "item_id"} <= set(pairs.columns):
         raise DataError("pairs must be a table with the columns user_id and item_id")
-    catalogue = pl.Series("item_id", ratings.domain.items, dtype=pl.String)
-    found = pairs.join(_positions(ratings.users, "user_id"), on="user_id").join(
+    catalogue = pl.Series("item_id", feedback.domain.items, dtype=pl.String)
+    found = pairs.join(_positions(feedback.users, "user_id"), on="user_id").join(
         _positions(catalogue, "item_id"), on="item_id", suffix="_item"
     )
-    n_items = ratings.domain.n_items
+    n_items = feedback.domain.n_items
     wanted = found["at"].to_numpy() * n_items + found["at_item"].to_numpy()
-    codes = ratings.user_index().astype(np.int64) * n_items + ratings.items
-    return _parted(ratings, np.isin(codes, wanted))
+    codes = feedback.user_index().astype(np.int64) * n_items + feedback.items
+    return _parted(feedback, np.isin(codes, wanted))
 
 
-def latest(ratings: Ratings, n: int) -> tuple[Ratings, Ratings]:
-    """Each user's n latest ratings are the test part; of equal timestamps, the later item in the catalogue.
+def latest(feedback: _Kind, n: int) -> tuple[_Kind, _Kind]:
+    """Each user's n latest entries are the test part; of equal timestamps, the later item in the catalogue.
 
     Raises:
-        DataError: the ratings have no timestamps.
+        DataError: there are no timestamps.
 
     Privacy: private.
     """
-    return _parted(ratings, _latest(ratings, n))
+    return _parted(feedback, _latest(feedback, n))
 
 
-def netflix_probe(ratings: Ratings, seed: int) -> tuple[Ratings, Ratings]:
+def netflix_probe(feedback: _Kind, seed: int) -> tuple[_Kind, _Kind]:
     """McSherry & Mironov 2009, §5: each user's 9 latest ratings, each in the test part with probability 1/3.
 
     Args:
-        ratings: the ratings to split, with timestamps.
+        feedback: what to split, with timestamps.
         seed: seed of the choice.
 
     Returns:
         ``(train, test)``.
 
     Raises:
-        DataError: the ratings have no timestamps.
+        DataError: there are no timestamps.
 
     Privacy: private.
     """
-    return _parted(ratings, _latest(ratings, 9) & (default_rng(seed).random(ratings.n_ratings) < 1 / 3))
+    return _parted(feedback, _latest(feedback, 9) & (default_rng(seed).random(len(feedback.items)) < 1 / 3))
 
 
-def _parted(ratings: Ratings, test: Bools) -> tuple[Ratings, Ratings]:
-    return ratings.select(~test), ratings.select(test)
+def _parted(feedback: _Kind, test: Bools) -> tuple[_Kind, _Kind]:
+    return feedback.select(~test), feedback.select(test)
 
 
 def _positions(ids: pl.Series, name: str) -> pl.DataFrame:
     return pl.DataFrame({name: ids, "at": np.arange(len(ids), dtype=np.int64)})
 
 
-def _latest(ratings: Ratings, n: int) -> Bools:
-    if ratings.timestamps is None:
+def _latest(feedback: Feedback, n: int) -> Bools:
+    if feedback.timestamps is None:
         raise DataError(
-            "splitting by time needs timestamps, and these ratings have none; load a timestamp column"
+            f"splitting by time needs timestamps, and these {feedback.KIND} have none; "
+            "load a timestamp column"
         )
-    order = np.lexsort((ratings.items, ratings.timestamps, ratings.user_index()))
-    from_end: Ints = np.repeat(ratings.indptr[1:], ratings.counts) - np.arange(ratings.n_ratings)
-    mask = np.zeros(ratings.n_ratings, dtype=np.bool_)
+    order = np.lexsort((feedback.items, feedback.timestamps, feedback.user_index()))
+    from_end: Ints = np.repeat(feedback.indptr[1:], feedback.counts) - np.arange(len(feedback.items))
+    mask = np.zeros(len(feedback.items), dtype=np.bool_)
     mask[order[from_end <= n]] = True
     return mask

@@ -1,9 +1,12 @@
-"""Synthetic ratings with the shape of the Netflix Prize data, for demonstrations, tests and measurements.
+"""Synthetic ratings and interactions, for demonstrations, tests and measurements.
 
-Activity and popularity are long-tailed: the number of ratings per user is lognormal, and users draw distinct
-items in proportion to lognormal weights. A rating is a planted low-rank model plus noise, rounded to 1, …, 5:
+Both have the shape of the Netflix Prize data. Activity and popularity are long-tailed: the number of items
+per user is lognormal, and users draw distinct items in proportion to lognormal weights. A rating is a planted
+low-rank model plus noise, rounded to 1, …, 5:
 
     r = μ + b_u + b_i + ⟨p_u, q_i⟩ + noise.
+
+Interactions have planted tastes instead, which decide what a user draws.
 
 At 480,189 users, 17,770 items and 100 M ratings, users have about 209 ratings on average, 96 in the median
 and 17,000 at most; the most rated item has over 200,000, and some items have none.
@@ -19,15 +22,17 @@ from numpy.random import default_rng  # noqa: TID251  (synthetic data, no releas
 
 from hushrec.arrays import Bytes, Floats, Floats32, Ints, Ints32
 from hushrec.data.domain import Domain
+from hushrec.data.interactions import Interactions
 from hushrec.data.ratings import Ratings
 from hushrec.errors import DataError
 
 _ACTIVITY = 1.25  # standard deviation of the logarithm of a user's number of ratings
 _POPULARITY = 2.6  # the same for an item's weight, before both ends are pulled in by:
 _OBSCURE, _FAMOUS = -1.8, 1500.0  # the lowest fame, in standard deviations, and the weight that is halved
+_TASTE = 2.0  # standard deviation of the logarithm of how much more a user is drawn to an item than others
 _MEAN, _USER_BIAS, _ITEM_BIAS, _INTERACTION, _NOISE = 3.4, 0.45, 0.45, 0.43, 0.85
 
-__all__ = ["netflix_like"]
+__all__ = ["interactions", "netflix_like"]
 
 
 def netflix_like(users: int, items: int, ratings: int, seed: int, rank: int = 20) -> Ratings:
@@ -48,10 +53,7 @@ def netflix_like(users: int, items: int, ratings: int, seed: int, rank: int = 20
 
     Privacy: public: these are no one's ratings.
     """
-    if not users <= ratings <= users * items or users < 1:
-        raise DataError(
-            f"{users} users and {items} items have {users} to {users * items} ratings, not {ratings}"
-        )
+    _require_possible(users, items, ratings, "ratings")
     rng = default_rng(seed)
     indptr = np.concatenate([[0], np.cumsum(_counts(rng.standard_normal(users), items, ratings))])
     fame = rng.standard_normal(items)
@@ -71,12 +73,58 @@ def netflix_like(users: int, items: int, ratings: int, seed: int, rank: int = 20
         (sizes * rng.standard_normal((users, rank))).astype(np.float32),
         (sizes * rng.standard_normal((items, rank))).astype(np.float32),
     )
-    domain = Domain(
-        _ids("i", items).to_list(),
-        scale=(1, 5, 1),
-        max_users=next(n * 10**k for k in range(19) for n in (1, 2, 5) if n * 10**k >= users),
-    )
+    domain = Domain(_ids("i", items).to_list(), scale=(1, 5, 1), max_users=_round_up(users))
     return Ratings(domain, _ids("u", users), indptr, chosen, steps)
+
+
+def interactions(users: int, items: int, interactions: int, seed: int, rank: int = 8) -> Interactions:
+    """Synthetic interactions of exactly the requested size, the same for the same arguments.
+
+    User u draws distinct items in proportion to exp(log w_i + ⟨p_u, q_i⟩), with the long-tailed w and the
+    activity of ``netflix_like`` and Gaussian p and q. Time grows with ``users · items``.
+
+    Args:
+        users: number of users; each gives at least one item.
+        items: size of the catalogue.
+        interactions: number of interactions, from ``users`` to ``users · items``.
+        seed: seed of everything random.
+        rank: number of factors of a user's taste.
+
+    Returns:
+        interactions with their domain; its bound on users is the next of 1, 2, 5, 10, …
+
+    Raises:
+        DataError: the number of interactions is out of range.
+
+    Privacy: public: these are no one's interactions.
+    """
+    _require_possible(users, items, interactions, "interactions")
+    rng = default_rng(seed)
+    counts = _counts(rng.standard_normal(users), items, interactions)
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    log_weights = _POPULARITY * np.maximum(rng.standard_normal(items), _OBSCURE)
+    log_weights -= np.log1p(np.exp(log_weights) / _FAMOUS)
+    tastes, factors = rng.standard_normal((users, rank)), rng.standard_normal((items, rank))
+    factors *= _TASTE / math.sqrt(max(rank, 1))
+    given = np.empty(interactions, dtype=np.int32)
+    for user, count in enumerate(counts):
+        # The largest of log weights with Gumbel noise are draws without replacement.
+        keys = log_weights + factors @ tastes[user] + rng.gumbel(size=items)
+        given[indptr[user] : indptr[user + 1]] = np.sort(np.argpartition(-keys, count - 1)[:count])
+    domain = Domain(_ids("i", items).to_list(), max_users=_round_up(users))
+    return Interactions(domain, _ids("u", users), indptr, given)
+
+
+def _require_possible(users: int, items: int, wanted: int, what: str) -> None:
+    if not users <= wanted <= users * items or users < 1:
+        most = users * items
+        raise DataError(f"{users} users and {items} items have {users} to {most} {what}, not {wanted}")
+
+
+def _round_up(users: int) -> int:
+    """The next of 1, 2, 5, 10, …"""
+    found: int = next(n * 10**k for k in range(19) for n in (1, 2, 5) if n * 10**k >= users)
+    return found
 
 
 def _ids(letter: str, count: int) -> pl.Series:

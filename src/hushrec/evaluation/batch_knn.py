@@ -35,7 +35,7 @@ def predict_many(release: Release, train: Ratings, test: Ratings, rows: Ints) ->
     if release.kind == "item neighbours":
         means = tensors["item_means"].astype(np.float64)
         return item_knn(tensors["similarity"], means, *queries, who, targets, k)[:, 0]
-    lo, hi, step = release.scale
+    lo, hi, step = release.require_scale()
     ratings = lo + step * tensors["row_steps"].astype(np.float64)
     predicted = user_knn(
         tensors["row_starts"],

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from hushrec.arrays import Floats, Ints
+from hushrec.data.feedback import Feedback
 from hushrec.data.ratings import Ratings
 from hushrec.errors import DataError
 from hushrec.evaluation.batch_knn import predict_many
@@ -79,7 +80,8 @@ def evaluate(
     Raises:
         ConfigError: A metric is unknown.
         DataError: The parts have another catalogue or scale than the release, share ratings, or there is
-            nothing to predict.
+            nothing to predict; or they are interactions.
+        ReleaseError: The release is of interactions and predicts no ratings.
 
     Privacy: private. No guarantee covers the errors, which are functions of the test ratings: tune with them
     only on other people's data, and do not publish them.
@@ -107,17 +109,18 @@ def predictions(release: Release, *, train: Ratings, test: Ratings, fold_in: boo
         Predicted ratings, clamped to the scale, in the order of ``test``; shape (test.n_ratings,).
 
     Raises:
-        DataError: As ``evaluate``.
+        DataError, ReleaseError: As ``evaluate``.
 
     Privacy: private.
     """
+    lo, hi, _ = scale = release.require_scale()
+    test.domain.require("ratings", by="evaluate")
     require_apart(train, test)
-    if release.items != test.domain.items or release.scale != tuple(test.domain.scale):
+    if release.items != test.domain.items or scale != tuple(test.domain.scale):
         raise DataError(
             "the release and the ratings have different catalogues or scales; load the ratings with the "
             "release's domain"
         )
-    lo, hi, _ = release.scale
     rows = _rows(train, test)
     if (at_once := predict_many(release, train, test, rows)) is not None:
         return np.clip(at_once, lo, hi)
@@ -139,18 +142,20 @@ def predictions(release: Release, *, train: Ratings, test: Ratings, fold_in: boo
     return np.clip(predicted, lo, hi)
 
 
-def require_apart(train: Ratings, test: Ratings) -> None:
-    """Refuse parts from which no error can be measured.
+def require_apart(train: Feedback, test: Feedback) -> None:
+    """Refuse parts from which nothing can be measured.
 
     Raises:
-        DataError: The parts have different catalogues or scales, share a rating, or the test part is empty.
+        DataError: The parts have different catalogues, scales or kinds of feedback, share a pair of user and
+            item, or the test part is empty.
 
     Privacy: private.
     """
-    if train.domain.items != test.domain.items or train.domain.scale != test.domain.scale:
+    first, second = ((of.domain.items, of.domain.rating_scale, of.domain.likes) for of in (train, test))
+    if first != second:
         raise DataError("train and test have different catalogues or scales; load both with the same domain")
-    if test.n_ratings == 0:
-        raise DataError("the test part holds no rating of a known item; choose another test part")
+    if not len(test.items):
+        raise DataError("the test part holds nothing of a known item; choose another test part")
     rows, n_items = _rows(train, test), test.domain.n_items
     known = np.full(train.n_users, -1, dtype=np.int64)
     known[rows[rows >= 0]] = np.flatnonzero(rows >= 0)
@@ -158,12 +163,12 @@ def require_apart(train: Ratings, test: Ratings) -> None:
     codes = of_train[of_train >= 0] * n_items + train.items[of_train >= 0]
     if np.isin(codes, test.user_index().astype(np.int64) * n_items + test.items).any():
         raise DataError(
-            "train and test share ratings, so test ratings would be known in training; split the ratings "
-            "first (hushrec.data.split)"
+            f"train and test share {test.KIND}, so what is held out would be known in training; split the "
+            f"{test.KIND} first (hushrec.data.split)"
         )
 
 
-def _rows(train: Ratings, test: Ratings) -> Ints:
+def _rows(train: Feedback, test: Feedback) -> Ints:
     """Row in ``train`` of every user of ``test``, −1 if absent."""
     where = {user: row for row, user in enumerate(train.users.to_list())}
     return np.array([where.get(user, -1) for user in test.users.to_list()], dtype=np.int64)

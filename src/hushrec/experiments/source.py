@@ -138,7 +138,7 @@ class Data(Frozen):
                 users=made.users.to_list(),
             )
             return replace(made, domain=known)
-        return load(self.ratings, self.domain_of())
+        return Ratings.of(load(self.ratings, self.domain_of()), by="an experiment")
 
 
 class Split(Frozen):

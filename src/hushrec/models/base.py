@@ -1,11 +1,9 @@
 """What all models share: frozen settings, and a release made on a run."""
 
 from abc import abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from hushrec.data.domain import Domain
-from hushrec.data.packed.blocks import Blocks
-from hushrec.data.ratings import Ratings
+from hushrec.data.domain import Domain, FeedbackKind
 from hushrec.privacy.accounting.budget import Budget, Terms, Unprotected
 from hushrec.privacy.accounting.plan import Analysis, Plan
 from hushrec.privacy.run import Run
@@ -21,6 +19,8 @@ class Model(Settings):
 
     supports: ClassVar[frozenset[tuple[str, str]]] = frozenset()
     """The pairs of unit and adjacency that the model protects."""
+    feedback: ClassVar[FeedbackKind] = "ratings"
+    """The kind of feedback that the model learns from."""
     analysis: ClassVar[Analysis] = "corrected"
     """``published`` if the noise is a paper's, whose claim may not hold."""
     personal: ClassVar[bool] = False
@@ -37,11 +37,12 @@ class Model(Settings):
         """
 
     @abstractmethod
-    def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
+    def release(self, feedback: Any, run: Run) -> Release:
         """Measure on the run and make the release; the curator writes its statement later.
 
         Args:
-            feedback: private ratings, in memory or in block files; capped if the unit is ``user``.
+            feedback: private ``Ratings`` or ``Interactions``, as ``Model.feedback`` says, or ``Blocks`` of
+                them; capped if the unit is ``user``.
             run: the charged plan, or the non-private baseline.
 
         Privacy: charged (the events of the run's plan).

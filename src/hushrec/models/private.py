@@ -57,12 +57,14 @@ class PrivateModel(Model):
         """As ``Model.plan``.
 
         Raises:
+            DataError: The model learns from another kind of feedback than the domain declares.
             BudgetUnsupported: The model does not support this unit, adjacency or noise.
             BudgetError: δ is too large for the domain, or a share is too small.
             ConfigError: A setting has no effect under this budget.
 
         Privacy: public.
         """
+        domain.require(self.feedback, by=type(self).__name__)
         self._require(budget)
         queries = [query for query in self.queries(domain, budget) if not query.is_exact]
         if budget.delta == 0 and any(query.norm == "l2" for query in queries):

@@ -30,7 +30,7 @@ from hushrec.privacy.failpoints import failpoint
 from hushrec.privacy.local.response import ResponseRandomizer
 from hushrec.privacy.local.rows import RandomizedRows, Rows
 from hushrec.privacy.local.substitution import SubstitutionRandomizer
-from hushrec.privacy.noise.entropy import Entropy
+from hushrec.privacy.noise.entropy import Entropy, observer_of
 from hushrec.privacy.noise.geometric import require_threshold
 
 _Released = TypeVar("_Released", Noisy, NoisyMatrix)
@@ -72,10 +72,9 @@ class Grant:
             raise GrantError("a grant needs a charge; get one from Ledger.charge(plan)")
         self.caveat, self.ledger, self.charge, self.key = caveat, ledger or {}, charge, key
         self._open: dict[str, Event] = {event.name: event for event in events}
-        self._entropy = entropy
+        self._entropy, self._observer = entropy, observer_of(entropy, private=self.private)
         self.checkpoint = entropy if isinstance(entropy, Checkpoint) else None
-        self._drawn: set[str] = set()
-        self._process = os.getpid()
+        self._process, self._drawn = os.getpid(), set[str]()
 
     @property
     def private(self) -> bool:
@@ -101,8 +100,7 @@ class Grant:
     def release(self, bounded: Bounded) -> Noisy:
         """Add the booked noise to a bounded sum, once.
 
-        values + round(noise), on the integer grid, multiplied by the step at the end. Allocates one array of
-        the size of the values.
+        values + round(noise) on the integer grid, times the step. Allocates one array of the values' size.
 
         Args:
             bounded: the sum, named like a measurement in the charged plan.
@@ -123,7 +121,7 @@ class Grant:
         steps = np.array(bounded.values, order="C")
         _add_noise(steps, event, self._entropy.key(event.name))
         values = in_own_units(steps, event.step)
-        return self._saved(Noisy(event.name, values, event.deviation, event.step, event))
+        return self._saved(Noisy(event.name, values, event.deviation, event.step, event), bounded)
 
     def release_matrix(self, bounded: BoundedMatrix, *, threshold: int, limit: int) -> NoisyMatrix:
         """Add the booked Laplace noise to every cell of a matrix, and list the cells that reach a threshold.
@@ -155,7 +153,7 @@ class Grant:
         self._use(event)
         steps = bounded.values.astype(np.int64)  # a copy
         _add_noise(steps, event, self._entropy.key(event.name))
-        indptr, columns, values = reaching(
+        rows = reaching(
             bounded.shape,
             bounded.indptr,
             bounded.columns,
@@ -165,8 +163,8 @@ class Grant:
             scale=_width(event),
             draw=functools.partial(sampler().count_draws, self._entropy.key(event.name, "cells")),
         )
-        rows = bounded.shape, indptr, columns, values
-        return self._saved(NoisyMatrix(event.name, *rows, event.deviation, event.step, event))
+        noisy = NoisyMatrix(event.name, bounded.shape, *rows, event.deviation, event.step, event)
+        return self._saved(noisy, bounded, threshold, limit)
 
     def release_rows(self, name: str, values: Floats, scales: Floats) -> Noisy:
         """Add noise of density ∝ exp(−‖b‖₂/s) to every row of a matrix, once. Never private.
@@ -197,10 +195,10 @@ class Grant:
             return before
         self._use(event)
         keys = self._entropy.key(name), self._entropy.key(name, "directions")
-        noise = sampler().unit_rows(values.shape, *keys)
-        noise *= scales[:, None]
+        noise = scales[:, None] * sampler().unit_rows(values.shape, *keys)
         deviation = math.sqrt((values.shape[1] + 1) * float(np.mean(scales**2)))
-        return self._saved(Noisy(event.name, values + noise, deviation, event.step, event))
+        noisy = Noisy(event.name, values + noise, deviation, event.step, event)
+        return self._saved(noisy, (values, scales))
 
     def randomize(
         self, rows: Rows, randomizer: ResponseRandomizer | SubstitutionRandomizer
@@ -251,7 +249,8 @@ class Grant:
         if name in self._drawn:
             raise GrantError(f"{name}: its sample was drawn already; each booking has one")
         self._drawn.add(name)
-        return poisson_sampling.participants(n_people, event.rate, self._entropy.key(name, "sample"))
+        taking_part = poisson_sampling.participants(n_people, event.rate, self._entropy.key(name, "sample"))
+        return self._observer.released(event, n_people, taking_part)
 
     def sample_key(self, name: str) -> bytes:
         """Return, once, the 32-byte key from which all randomness of a posterior sample is drawn.
@@ -261,8 +260,9 @@ class Grant:
 
         Privacy: private; the key determines the path of the chain.
         """
-        self._use(self._booked(name, "sample_key"))
-        return self._entropy.key(name, "posterior")
+        event = self._booked(name, "sample_key")
+        self._use(event)
+        return self._observer.released(event, None, self._entropy.key(name, "posterior"))
 
     def close(self) -> None:
         """Drop the measurements that were booked but not made. They stay charged."""
@@ -306,9 +306,10 @@ class Grant:
         self._use(event)
         return found
 
-    def _saved(self, noisy: _Released) -> _Released:
+    def _saved(self, noisy: _Released, private: object, *public: object) -> _Released:
         """Store the value before anything is computed from it: every later run gets this same value."""
         failpoint("after-sample")
+        noisy = self._observer.released(noisy.event, private, noisy, *public)
         if self.checkpoint:
             released_values.save(self.checkpoint, noisy)
         return noisy
@@ -336,8 +337,7 @@ def sampler() -> ModuleType:
 
 
 def _width(event: Event) -> float:
-    # Rounded up: never less noise than was booked.
-    return fixed_point.float_above(Fraction(event.noise) / Fraction(event.step))
+    return fixed_point.float_above(Fraction(event.noise) / Fraction(event.step))  # never less than booked
 
 
 def _add_noise(steps: Ints, event: Event, key: bytes) -> None:

@@ -136,7 +136,7 @@ class FriedmanUnboundedSGD(_Descent):
         learning_rate, reg: γ and λ.
         user_norm, item_norm: p_max and q_max, where p·q is in quarters of the scale's width.
 
-    Privacy: never: no bound on its privacy loss is known, and its noise is drawn in floating point.
+    Privacy: never private: no bound on its privacy loss is known, and its noise is drawn in floating point.
     """
 
     supports: ClassVar = frozenset({("rating", "add-remove")})

@@ -35,6 +35,7 @@ CONSTANTS: Mapping[str, Mapping[str, tuple[float, float]]] = {
     "dense neighbours": _NEIGHBOURS,
     "people's rows": {**_COUNT, "distance": (0.0, len(DISTANCES) - 1.0)},
     "item neighbours": _COUNT,
+    "item scores": {},
 }
 """Kind of predictor → the constants that it needs, each with its smallest and largest value."""
 KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
@@ -60,8 +61,11 @@ KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     "people's rows": {"row_starts": ("starts",), "row_items": ("ratings",), "row_steps": ("ratings",)},
     "item neighbours": {"item_means": ("items",), "similarity": ("pairs",)},
+    "item scores": {"item_scores": ("items",)},
 }
 """Kind of predictor → its tensors with their dimensions; ``pairs`` is a packed upper triangle."""
+RANKERS = frozenset({"item scores"})
+"""Kinds of predictor that rank items by interactions; all others predict ratings."""
 DTYPES: Mapping[str, DTypeLike] = {"row_starts": np.int64, "row_items": np.int32, "row_steps": np.uint8}
 """Types of the tensors that are not float32. They are a CSR matrix of ratings, in steps above lo."""
 
@@ -75,12 +79,14 @@ class Release:
         config: the model's settings.
         kind: the kind of predictor, a key of ``KINDS``.
         items: item ids, in the order of the tensors' rows.
-        scale: (lo, hi, step) of the ratings.
+        scale: (lo, hi, step) of the ratings; None if people give interactions without ratings.
         constants: public numbers that the predictor needs.
         tensors: name → array, float32 unless ``DTYPES`` says otherwise.
         statement: the statement of privacy.
         users: ids of the users whose effects and factors are among the tensors, in the order of the rows;
             empty for kinds that list nobody.
+        likes: the lowest rating that is a like, if interactions are likes.
+        counts: the largest number of times that an item counts, if interactions are counted.
 
     Raises:
         ReleaseError: The parts do not match or are not finite.
@@ -92,11 +98,13 @@ class Release:
     config: Mapping[str, Any]
     kind: str
     items: tuple[str, ...]
-    scale: tuple[float, float, float]
+    scale: tuple[float, float, float] | None
     constants: Mapping[str, float]
     tensors: Mapping[str, NDArray[Any]]
     statement: Statement
     users: tuple[str, ...] = ()
+    likes: float | None = None
+    counts: int | None = None
 
     def __post_init__(self) -> None:
         expected = KINDS.get(self.kind)
@@ -118,10 +126,16 @@ class Release:
                 raise ReleaseError(f"tensor {name} holds numbers that are not finite")
         if "item_noise" in expected and (self.tensors["item_noise"] <= 0).any():
             raise ReleaseError("tensor item_noise holds variances that are not positive")
-        lo, hi, step = self.scale
+        lo, hi, step = self.scale or (0.0, 1.0, 1.0)  # without ratings, nothing depends on it
         rank = max(sizes.get("rank", 0), sizes.get("similarity rank", 0))
         if not lo < hi or not step > 0 or rank > min(LARGEST_RANK, max(n, 1)):
             raise ReleaseError("the scale is empty, or there are more factors than a release may have")
+        if self.likes is not None and (self.scale is None or not lo <= self.likes <= hi):
+            raise ReleaseError("the lowest rating that is a like is not on the scale")
+        if self.counts is not None and (self.scale is not None or not 2 <= self.counts <= 255):
+            raise ReleaseError("the largest count is out of range, or ratings are counted")
+        if (self.kind in RANKERS) != (self.feedback == "interactions"):
+            raise ReleaseError(f"a release of kind {self.kind!r} cannot be of {self.feedback}")
         for name, (least, most) in CONSTANTS[self.kind].items():
             if not least <= self.constants.get(name, math.nan) <= most:
                 raise ReleaseError(f"the constant {name} is missing or out of range")
@@ -134,24 +148,42 @@ class Release:
         if (
             len(set(self.items)) != n
             or len(set(self.users)) != len(self.users)
-            or not np.isfinite([*self.scale, *self.constants.values()]).all()
+            or not np.isfinite([lo, hi, step, *self.constants.values()]).all()
         ):
             raise ReleaseError("an id is repeated, or the scale or a constant is not finite")
 
+    @property
+    def feedback(self) -> str:
+        """What people give: "ratings" or "interactions", as for a domain."""
+        return "ratings" if self.scale is not None and self.likes is None else "interactions"
+
+    def require_scale(self) -> tuple[float, float, float]:
+        """The scale of the ratings that are predicted.
+
+        Raises:
+            ReleaseError: the release is of interactions.
+        """
+        if self.scale is None or self.likes is not None:
+            raise ReleaseError(
+                "this release is of interactions: it ranks items and predicts no ratings; call recommend"
+            )
+        return self.scale
+
     def to_bytes(self) -> bytes:
         """The file's bytes; the same release gives the same bytes."""
-        facts = {
+        facts: dict[str, Any] = {
             "format": FORMAT,
             "model": self.model,
             "config": dict(self.config),
             "kind": self.kind,
             "items": list(self.items),
-            "scale": list(self.scale),
             "constants": dict(self.constants),
             "statement": self.statement.to_json(),
         }
-        if self.users:
-            facts["users"] = list(self.users)
+        given = {"users": self.users, "scale": self.scale}
+        facts |= {name: list(value) for name, value in given.items() if value}
+        told = {"likes": self.likes, "counts": self.counts}
+        facts |= {name: value for name, value in told.items() if value is not None}
         facts["sha256"] = _digest(facts, self.tensors)
         text = json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         arrays = {name: np.ascontiguousarray(self.tensors[name]) for name in sorted(self.tensors)}
@@ -200,11 +232,13 @@ class Release:
                 config=dict(facts["config"]),
                 kind=str(facts["kind"]),
                 items=tuple(map(str, facts["items"])),
-                scale=(float(facts["scale"][0]), float(facts["scale"][1]), float(facts["scale"][2])),
+                scale=_scale(facts["scale"]) if "scale" in facts else None,
                 constants={str(name): float(value) for name, value in facts["constants"].items()},
                 tensors=tensors,
                 statement=Statement.from_json(facts["statement"]),
                 users=tuple(map(str, facts.get("users", ()))),
+                likes=float(facts["likes"]) if "likes" in facts else None,
+                counts=int(facts["counts"]) if "counts" in facts else None,
             )
             intact = facts.pop("sha256") == _digest(facts, tensors)
         except ReleaseError:
@@ -243,6 +277,10 @@ class Release:
         return (
             f"Release({self.model}, {len(self.items)} items, {people}{str(self.statement).splitlines()[0]})"
         )
+
+
+def _scale(given: Any) -> tuple[float, float, float]:
+    return float(given[0]), float(given[1]), float(given[2])
 
 
 def _facts(header: bytes) -> Any:

@@ -1,7 +1,8 @@
-"""Recommendations on a user's own device, from a release and ratings that never leave the device."""
+"""Recommendations on a user's own device, from a release and own ratings or items, which never leave it."""
 
 import math
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -19,10 +20,10 @@ class Recommendation(NamedTuple):
 
     Attributes:
         item_id: the item.
-        score: its predicted rating, on the scale.
+        score: its predicted rating, on the scale; from a release of interactions, a number without a unit.
         rank: 1 for the best.
 
-    Privacy: post-processing; it depends on the release and on the ratings of the user who asks.
+    Privacy: post-processing; it depends on the release and on what the user who asks gave.
     """
 
     item_id: str
@@ -31,7 +32,7 @@ class Recommendation(NamedTuple):
 
 
 class Client:
-    """Predicts for anybody, including users who were never in the data.
+    """Predicts and recommends for anybody, including users who were never in the data.
 
     A user whom a release lists (kind "factors and people") can ask by id instead. Their own ratings often
     give better predictions, because on their own device they need no noise.
@@ -71,8 +72,10 @@ class Client:
 
         Raises:
             ReleaseError: One of ``items`` is not in the release's catalogue, a rating is not a number, both
-                or neither of ``ratings`` and ``user`` are given, or the release's numbers are unusable.
+                or neither of ``ratings`` and ``user`` are given, the release is of interactions, or its
+                numbers are unusable.
         """
+        lo, hi, _ = self.release.require_scale()
         names = tuple(self.release.items if items is None else map(_normal, items))
         unknown = [name for name in names if name not in self._positions]
         if unknown:
@@ -80,20 +83,25 @@ class Client:
                 f"{unknown[0]!r} is not in this release's catalogue of {len(self._positions):,} items"
             )
         targets = np.array([self._positions[name] for name in names], dtype=np.int64)
-        lo, hi, _ = self.release.scale
         if user is None:
-            scores = self._of_own(*self._own(ratings), targets)
+            scores = self._of_own(self._own(ratings), targets)
         else:
             scores = self._of_listed(user, ratings, targets)
         return dict(zip(names, np.clip(scores, lo, hi).tolist(), strict=True))
 
     def recommend(
-        self, ratings: Mapping[str, float] | None = None, n: int = 10, *, user: str | None = None
+        self,
+        ratings: Mapping[str, float] | Iterable[str] | None = None,
+        n: int = 10,
+        *,
+        user: str | None = None,
     ) -> list[Recommendation]:
-        """The ``n`` items with the highest predicted ratings, without those in ``ratings``.
+        """The ``n`` items with the highest predicted ratings or scores, without those in ``ratings``.
 
         Args:
-            ratings: item id → rating, as in ``predict``.
+            ratings: item id → rating, as in ``predict``. For a release of interactions, ids of the items that
+                the user gave; or item id → count, if they are counted; or item id → rating, if they are
+                likes: items that are rated below the threshold are not used, and not recommended.
             n: length of the list.
             user: id of a user whom the release lists, instead of ``ratings``. A release does not say what
                 they have rated, so those items may be recommended too.
@@ -102,31 +110,34 @@ class Client:
             Best first; ties in the catalogue's order.
 
         Raises:
-            ReleaseError: A rating is not a number, both or neither of ``ratings`` and ``user`` are given, or
-                the release's numbers are unusable.
+            ReleaseError: A rating or count is not a number, the release takes none, both or neither of
+                ``ratings`` and ``user`` are given, or the release's numbers are unusable.
         """
         targets = np.arange(len(self._positions))
-        lo, hi, _ = self.release.scale
         if user is None:
-            rated, values = self._own(ratings)
-            targets = np.setdiff1d(targets, rated)
-            scores = self._of_own(rated, values, targets)
+            own = self._own(ratings)
+            targets = np.setdiff1d(targets, [*own])
+            scores = self._of_own(self._used(own), targets)
         else:
             scores = self._of_listed(user, ratings, targets)
         best = np.argsort(-scores, kind="stable")[: max(n, 0)]  # before clamping, which would make ties
+        lo, hi = (-math.inf, math.inf)
+        if self.release.feedback == "ratings":
+            lo, hi, _ = self.release.require_scale()
         return [
             Recommendation(self.release.items[targets[i]], float(min(max(scores[i], lo), hi)), rank)
             for rank, i in enumerate(best, start=1)
         ]
 
-    def _of_own(self, rated: Ints, values: Floats, targets: Ints) -> Floats:
+    def _of_own(self, own: Mapping[int, float], targets: Ints) -> Floats:
+        rated, values = np.array([*own], dtype=np.int64), np.array([*own.values()], dtype=np.float64)
         try:
             return self._predictor.predict(rated, values, targets)
         except np.linalg.LinAlgError:
             pass
         raise ReleaseError("nothing can be predicted from this release's numbers; fetch it again")
 
-    def _of_listed(self, user: str, ratings: Mapping[str, float] | None, targets: Ints) -> Floats:
+    def _of_listed(self, user: str, ratings: object, targets: Ints) -> Floats:
         if ratings is not None:
             raise ReleaseError("give either own ratings or user=, not both")
         if self._people is None:
@@ -139,20 +150,54 @@ class Client:
             )
         return self._people.predict(np.full(len(targets), person), targets)
 
-    def _own(self, ratings: Mapping[str, float] | None) -> tuple[Ints, Floats]:
-        if ratings is None:
+    def _own(self, given: Mapping[str, float] | Iterable[str] | None) -> dict[int, float]:
+        """Position → rating, or how often it was given, of all items of the catalogue that the user gave."""
+        if given is None:
             raise ReleaseError("give own ratings, {} if there are none, or user=, the id of a listed user")
-        lo, hi, _ = self.release.scale
+        lo, hi = self._bounds()
         own: dict[int, float] = {}
-        for item, rating in ratings.items():
+        for item, rating in self._numbers(given).items():
             try:
                 value = float(rating)
             except (TypeError, ValueError, OverflowError):
                 raise ReleaseError("own ratings must map item ids to numbers, as in {'Alien': 5}") from None
             position = self._positions.get(_normal(item))
-            if position is not None and math.isfinite(value):
-                own[position] = min(max(value, lo), hi)
-        return np.array(list(own), dtype=np.int64), np.array(list(own.values()), dtype=np.float64)
+            if position is None or not math.isfinite(value):
+                continue
+            if self.release.counts is not None:  # as in loading
+                value = math.floor(value + 0.5)
+                if value < 1:
+                    continue
+            own[position] = min(max(value, lo), hi)
+        return own
+
+    def _bounds(self) -> tuple[float, float]:
+        """The smallest and the largest rating or count."""
+        if self.release.scale is not None:
+            return self.release.scale[:2]
+        return 1.0, float(self.release.counts or 1)
+
+    def _numbers(self, given: Mapping[str, float] | Iterable[str]) -> Mapping[str, float]:
+        """Ratings or counts by item id; an id alone is a like, or was given once."""
+        release = self.release
+        if isinstance(given, Mapping):
+            if release.scale is None and release.counts is None:
+                raise ReleaseError("this release takes item ids without numbers, as in ['Alien', 'Heat']")
+            return given
+        if release.feedback == "ratings" or isinstance(given, str | bytes) or not isinstance(given, Iterable):
+            example = "{'Alien': 5}" if release.feedback == "ratings" else "['Alien', 'Heat']"
+            raise ReleaseError(f"this release is of {release.feedback}: give your own as in {example}")
+        _, most = self._bounds()
+        times = Counter(map(_normal, given))
+        return times if release.counts is not None else dict.fromkeys(times, most)
+
+    def _used(self, own: Mapping[int, float]) -> Mapping[int, float]:
+        """What a predictor uses of it: ratings, or of interactions how often each was given."""
+        release = self.release
+        if release.likes is None or release.scale is None:
+            return own
+        least = release.likes - release.scale[2] / 2  # loading rounds to the nearest rating as well
+        return {position: 1.0 for position, rating in own.items() if rating >= least}
 
 
 def _normal(name: object) -> str:

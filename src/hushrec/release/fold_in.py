@@ -5,7 +5,8 @@ the released item effect μ_i, the user's level b ~ N(user_mean, user_variance),
 the released item covariance C, and independent noise of variance τ_i². They differ in how they hold C: as
 factors (C = F Fᵀ), or, for nearest neighbours, as factors or dense, together with a similarity. A release of
 kind "factors and people" also holds a level and factors for every listed user. Plain nearest neighbours do
-not use this model; their predictors are in ``hushrec.release.neighbour_predictors``.
+not use this model; their predictors are in ``hushrec.release.neighbour_predictors``. Releases of interactions
+rank items instead of predicting ratings.
 """
 
 from collections.abc import Iterable
@@ -22,13 +23,19 @@ _PAIRS = 1 << 14  # pairs predicted at once: bounds the memory, does not change 
 
 
 class Predictor(Protocol):
-    """Predicts a user's ratings of some items from their ratings of others.
+    """Predicts a user's ratings of some items from their ratings of others, or ranks by their interactions.
 
-    Privacy: post-processing of a release and the user's own ratings.
+    Privacy: post-processing of a release and the user's own ratings or interactions.
     """
 
     def predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
-        """Ratings of ``targets``, not clamped to the scale, shape (n_targets,)."""
+        """Ratings of ``targets``, not clamped to the scale, or their scores, shape (n_targets,).
+
+        Args:
+            rated: items that the user gave.
+            ratings: their ratings; of interactions, how often each was given, 1 without counts.
+            targets: items to predict.
+        """
         ...
 
 
@@ -99,6 +106,20 @@ class NeighbourPredictor:
         right = np.take_along_axis(self._covariance.block(targets, rated), nearest, axis=1)
         weights = np.linalg.solve(system, right[:, :, None])[:, :, 0]
         return np.asarray(base + (weights * (residuals - bias)[nearest]).sum(axis=1), dtype=np.float64)
+
+
+class ItemScores:
+    """The same scores for everybody, such as popularity: a user's own items leave the list, and no more.
+
+    Privacy: post-processing of a release.
+    """
+
+    def __init__(self, release: Release) -> None:
+        self._scores = release.tensors["item_scores"].astype(np.float64)
+
+    def predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
+        """Scores of ``targets``, which are not ratings."""
+        return np.asarray(self._scores[targets])
 
 
 class _Symmetric:
@@ -181,6 +202,8 @@ def predictor(release: Release) -> Predictor:
             return NearestPeople(release)
         if release.kind == "item neighbours":
             return SimilarItems(release)
+        if release.kind == "item scores":
+            return ItemScores(release)
         return NeighbourPredictor(release)
     except KeyError as error:
         raise ReleaseError(f"the release lacks the constant {error}") from None

@@ -28,7 +28,7 @@ class NearestPeople:
 
     def __init__(self, release: Release) -> None:
         tensors, constants = release.tensors, release.constants
-        lo, hi, step = release.scale
+        lo, hi, step = release.require_scale()
         items, counts = tensors["row_items"], np.diff(tensors["row_starts"])
         by_item = np.argsort(items, kind="stable")
         self._starts = np.concatenate([[0], np.cumsum(np.bincount(items, minlength=len(release.items)))])

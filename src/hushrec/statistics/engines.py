@@ -11,8 +11,8 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from hushrec.arrays import Ints
+from hushrec.data.feedback import Feedback
 from hushrec.data.packed.blocks import Blocks
-from hushrec.data.ratings import Ratings
 
 __all__ = ["BlockFiles", "Engine", "Memory", "engine_of"]
 
@@ -109,9 +109,9 @@ class BlockFiles(Generic[Block]):
         return _total(self.blocks(), add, shapes)
 
 
-def engine_of(source: Ratings | Blocks) -> Engine[Ratings]:
-    """The engine for ratings, wherever they are. Privacy: private."""
-    return Memory(source) if isinstance(source, Ratings) else BlockFiles(source.blocks)
+def engine_of(source: Feedback | Blocks) -> Engine[Any]:
+    """The engine for ratings or interactions, wherever they are. Privacy: private."""
+    return Memory(source) if isinstance(source, Feedback) else BlockFiles(source.blocks)
 
 
 def _total(blocks: Iterable[Any], add: Callable[..., None], shapes: Iterable[Shape]) -> list[Ints]:

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator
 from copy import copy
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from hushrec.arrays import Bools, Floats, Ints
+from hushrec.data.feedback import Feedback
 from hushrec.data.packed.blocks import Blocks
-from hushrec.data.ratings import Ratings
 from hushrec.statistics.engines import Engine, engine_of
 
 FULL = 1 << 16
@@ -20,46 +20,46 @@ class Weighed(NamedTuple):
     """A block of people.
 
     Attributes:
-        ratings: their ratings.
+        rows: what they gave, ``Ratings`` or ``Interactions``.
         weights: weight of each, in steps of 2^-16, from 0 to ``FULL``, shape (n_users,).
 
     Privacy: private.
     """
 
-    ratings: Ratings
+    rows: Any
     weights: Ints
 
 
 class Population:
-    """People with ratings, without those of weight 0, who do not even affect what is drawn for others.
+    """People who gave feedback, without those of weight 0, who do not even affect what is drawn for others.
 
     Sums over them do not depend on how they are cut into blocks, nor on their order. Who is in a Poisson
     sample does: ``load_blocks`` lists people in another order than ``load``.
 
     Args:
-        source: private ratings, capped, in memory or in block files.
+        source: private ratings or interactions, capped, in memory or in block files.
         weigh: maps requested ε to weights in steps of 2^-16, from 0 to ``FULL``, of the same shape. None if
             no ε are requested.
 
     Attributes:
         domain: the public domain.
-        weighed: the ratings with weights, for sums that take them.
+        weighed: the blocks with weights, for sums that take them.
 
     Privacy: private.
     """
 
-    def __init__(self, source: Ratings | Blocks, weigh: Callable[[Floats], Ints] | None = None) -> None:
+    def __init__(self, source: Feedback | Blocks, weigh: Callable[[Floats], Ints] | None = None) -> None:
         self.domain = source.domain
         self._weigh = weigh if source.asks else None
         self._n_listed = source.n_users
-        self._everyone: Engine[Ratings] | None = engine_of(source)
+        self._everyone: Engine[Any] | None = engine_of(source)
         self.weighed: Engine[Weighed] = self._everyone.map(self._weighed)
         if self._weigh:
             self._everyone = None
 
     @property
-    def in_full(self) -> Engine[Ratings]:
-        """The ratings of people who all count in full, for sums that take no weights.
+    def in_full(self) -> Engine[Any]:
+        """The blocks of people who all count in full, for sums that take no weights.
 
         Raises:
             ValueError: people have weights, or a sample of them was drawn.
@@ -71,7 +71,7 @@ class Population:
         return self._everyone
 
     def blocks(self) -> Iterator[Weighed]:
-        """The ratings block by block, with weights. Privacy: private."""
+        """The people block by block, with weights. Privacy: private."""
         return self.weighed.blocks()
 
     @property
@@ -97,11 +97,11 @@ class Population:
         """People in each block."""
         return [len(weights) for _, weights in self.blocks()]
 
-    def _weighed(self, block: Ratings) -> Weighed:
+    def _weighed(self, block: Feedback) -> Weighed:
         if block.asked is None or self._weigh is None:
             return Weighed(block, np.full(block.n_users, FULL, dtype=np.int64))
         weights = self._weigh(block.asked)
-        return Weighed(block.select(np.repeat(weights > 0, block.counts)), weights[weights > 0])
+        return Weighed(block.select(np.repeat(weights > 0, np.diff(block.indptr))), weights[weights > 0])
 
 
 def _draw(block: Weighed, chosen: Bools) -> Weighed:

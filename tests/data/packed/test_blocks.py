@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from hushrec.data.domain import Domain
+from hushrec.data.feedback import Dropped
 from hushrec.data.load import load
 from hushrec.data.packed.blocks import Blocks
-from hushrec.data.ratings import Dropped
 from hushrec.data.synthetic import netflix_like
 from hushrec.errors import DataError
 
@@ -279,3 +279,30 @@ def test_a_folder_that_is_none_is_refused(ratings, tmp_path):
             (tmp_path / "manifest.json").write_text(text)
         with pytest.raises(DataError, match="describes no blocks"):
             Blocks.open(tmp_path, ratings.domain)
+
+
+def test_interactions_have_counts_or_no_values(tmp_path):
+    items = Domain(range(30), max_users=99), Domain(range(30), counts=9, max_users=99)
+    table = pl.DataFrame({"user_id": np.arange(200) % 20, "item_id": np.arange(200) * 7 % 30})
+    for number, domain in enumerate(items):
+        whole = load(table, domain)
+        written = Blocks.write(whole, tmp_path / str(number), ratings_per_block=40)
+        again = Blocks.open(tmp_path / str(number), domain)
+        assert rows(again.blocks()).equals(whole.to_polars())
+        assert {block.KIND for block in again.blocks()} == {"interactions"}
+        names = {path.stem for path in (tmp_path / str(number) / "000000").iterdir()}
+        assert names == {"users", "indptr", "items"} | ({"occurrences"} if number else set())
+        assert written.digest() == again.digest()
+    with pytest.raises(DataError, match="packed for another domain"):
+        Blocks.open(tmp_path / "0", items[1])
+
+
+def test_a_manifest_without_the_counts_is_refused(tmp_path):
+    domain = Domain(range(3), counts=9, max_users=99)
+    Blocks.write(load(pl.DataFrame({"user_id": ["x"], "item_id": ["1"]}), domain), tmp_path / "packed")
+    path = tmp_path / "packed" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    del manifest["blocks"][0]["sha256"]["occurrences"]
+    path.write_text(json.dumps(manifest))
+    with pytest.raises(DataError, match="describes no blocks or is damaged"):
+        Blocks.open(tmp_path / "packed", domain)

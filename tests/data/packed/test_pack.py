@@ -12,11 +12,12 @@ import pytest
 
 from hushrec.data import cleaning
 from hushrec.data.domain import Domain
+from hushrec.data.feedback import Dropped
+from hushrec.data.interactions import Interactions
 from hushrec.data.load import load
 from hushrec.data.packed import pack
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.packed.pack import load_blocks
-from hushrec.data.ratings import Dropped
 from hushrec.data.readers import binary, text
 from hushrec.errors import DataError
 
@@ -61,7 +62,7 @@ def check(blocks, ratings):
     assert blocks.asks == ratings.asks
     people = [user for block in blocks.blocks() for user in block.users.to_list()]
     assert sorted(people) == ratings.users.to_list()  # nobody is in two blocks
-    assert all(block.n_ratings <= 200 for block in blocks.blocks())
+    assert all(len(block.items) <= 200 for block in blocks.blocks())
     assert blocks.n_blocks >= 8
 
 
@@ -222,3 +223,17 @@ print(peak() - before)
         found += block.n_ratings
     assert found == ratings.n_ratings
     assert taken["pack"] < taken["load"] / 2
+
+
+KINDS = {"given": {}, "counted": {"counts": 3}, "likes": {"scale": (1, 5, 0.5), "likes": 2.5}}
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_interactions_are_what_load_finds(table, domain, tmp_path, kind):
+    domain = Domain(domain.items, max_users=200, privacy_classes=domain.privacy_classes, **KINDS[kind])
+    source = table.rename({"rating": "count"}) if kind == "counted" else table
+    blocks = load_blocks(source, domain, tmp_path / "packed", ratings_per_block=100)
+    assert {type(block) for block in blocks.blocks()} == {Interactions}
+    whole = load(source, domain)
+    check(blocks, whole)
+    assert sorted_rows(blocks.capped(5).blocks()).equals(whole.capped(5).to_polars())

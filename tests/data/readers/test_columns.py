@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from hushrec.data.load import load
-from hushrec.data.readers.columns import by_name, by_position, headerless
+from hushrec.data.readers.columns import COUNTED, UNRATED, by_name, by_position, headerless
 from hushrec.errors import DataError
 from support.refusals import refused
 
@@ -93,3 +93,38 @@ def test_an_exact_name_is_taken_before_others_unless_two_tell_an_epsilon():
     assert by_name(None, names, "the table")["user_id"] == 0
     with pytest.raises(DataError, match="more than one column for epsilon"):
         by_name(None, [*names, "epsilon", "privacy"], "the table")
+
+
+def test_interactions_need_no_rating():
+    names = ["user", "item", "rating", "count", "timestamp"]
+    assert by_name(None, names, "the table", UNRATED) == {"user_id": 0, "item_id": 1, "timestamp": 4}
+    assert by_name(None, names, "the table", COUNTED) == {
+        "user_id": 0,
+        "item_id": 1,
+        "count": 3,
+        "timestamp": 4,
+    }
+    assert by_name(None, names[:2], "the table", COUNTED) == {"user_id": 0, "item_id": 1}
+    assert by_position(None, 2, "r.txt", UNRATED) == {"user_id": 0, "item_id": 1}
+    # The third field is a rating, as everywhere else; a count is never guessed.
+    assert by_position(None, 4, "r.txt", COUNTED) == {"user_id": 0, "item_id": 1, "timestamp": 3}
+    with pytest.raises(
+        DataError, match=r'too few for user_id and item_id; .*\{"user_id": 0, "item_id": 1\}$'
+    ):
+        by_position(None, 1, "r.txt", UNRATED)
+    with pytest.raises(
+        DataError, match=r'no column for item_id; .*\{"user_id": \.\.\., "item_id": \.\.\.\}$'
+    ):
+        by_name(None, ["user", "what"], "the table", UNRATED)
+    for roles in (UNRATED, COUNTED):
+        with pytest.raises(
+            DataError, match="unknown key 'rating'; the keys for this domain are user_id, item_id"
+        ):
+            headerless({"rating": "stars"}, roles)
+    with pytest.raises(DataError, match="unknown key 'count'"):
+        headerless({"count": "plays"})
+
+
+def test_a_title_with_a_count_in_it_is_not_shown(tmp_path):
+    (tmp_path / "r.csv").write_text("SECRET,Account of a Count,NA\nSECRET,Heat,5\n")
+    assert "are not shown" in refused(tmp_path / "r.csv")

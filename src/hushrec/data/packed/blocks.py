@@ -1,62 +1,55 @@
-"""Ratings that exceed memory: a folder of blocks, each memory-mapped while it is processed.
+"""Ratings or interactions that exceed memory: a folder of blocks, each mapped while it is processed.
 
 ::
 
     manifest.json       the format, the domain's digest, which optional arrays exist, what loading dropped;
-                        for each block its number of users and ratings and the SHA-256 of its files
+                        for each block its number of users and entries and the SHA-256 of its files
     000000/users.npy    ids of the block's users, UTF-8, each followed by NUL, uint8
-    000000/indptr.npy   where each user's ratings start, then where the last ones end, int64
+    000000/indptr.npy   where each user's entries start, then where the last ones end, int64
     000000/items.npy    index in the catalogue, int32
-    000000/steps.npy    rating in steps above the bottom of the scale, uint8
+    000000/steps.npy    of ratings: steps above the bottom of the scale, uint8
+    000000/occurrences.npy    of interactions with counts: how often the item was given, uint8
     000000/timestamps.npy, 000000/asked.npy    if present, int64 and float64
     000001/…
 
-Each user is in exactly one block. The files are the private ratings: only their owner may read them.
+Each user is in exactly one block. The files are private: only their owner may read them.
 """
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, fields, replace
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from hushrec.data.domain import Domain
+from hushrec.data.feedback import Dropped, Feedback
+from hushrec.data.interactions import Interactions
+from hushrec.data.packed.block_files import (
+    FORMAT,
+    MANIFEST,
+    OPTIONAL,
+    RATINGS_PER_BLOCK,
+    TYPES,
+    StoredBlock,
+    sha256_of,
+    write_all,
+)
 from hushrec.data.packed.draft import draft
-from hushrec.data.ratings import Dropped, Ratings
+from hushrec.data.ratings import Ratings
 from hushrec.errors import DataError
-
-FORMAT = "hushrec blocks 1"
-MANIFEST = "manifest.json"
-RATINGS_PER_BLOCK = 1 << 22
-_TYPES = {
-    "users": np.uint8,
-    "indptr": np.int64,
-    "items": np.int32,
-    "steps": np.uint8,
-    "timestamps": np.int64,
-    "asked": np.float64,
-}
-_OPTIONAL = {"timestamps", "asked"}
 
 __all__ = ["MANIFEST", "RATINGS_PER_BLOCK", "Blocks"]
 
 
-class _Block(NamedTuple):
-    users: int
-    ratings: int
-    sha256: dict[str, str]
-
-
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Blocks:
-    """The ratings of a population in a folder, for models that process them block by block.
+    """The ratings or interactions of a population in a folder, for models that read them block by block.
 
     Create them with ``write``, ``open`` or ``hushrec.load_blocks``.
 
@@ -72,28 +65,28 @@ class Blocks:
     folder: Path
     dropped: Dropped
     _optional: frozenset[str]
-    _parts: tuple[_Block, ...]
+    _parts: tuple[StoredBlock, ...]
     _cap: int | None = None
 
     @classmethod
     def write(
         cls,
-        source: Ratings | Iterable[Ratings],
+        source: Feedback | Iterable[Feedback],
         folder: str | Path,
         *,
         ratings_per_block: int = RATINGS_PER_BLOCK,
     ) -> Self:
-        """Write ratings as blocks, in their order. The folder appears only once it is complete.
+        """Write ratings or interactions as blocks, in their order; the folder appears once it is complete.
 
         Leftovers of a killed run next to the folder are removed first, with a warning that names them.
 
         Args:
-            source: ratings, or several ratings of disjoint sets of users; one is in memory at a time.
+            source: ratings or interactions, or several of disjoint sets of users; one is in memory at a time.
             folder: a new folder.
-            ratings_per_block: the most ratings in a block; a user with more gets a block of their own.
+            ratings_per_block: the most entries in a block; a user with more gets a block of their own.
 
         Raises:
-            DataError: the folder exists or cannot be written to, or the ratings do not fit together.
+            DataError: the folder exists or cannot be written to, or the parts do not fit together.
 
         Privacy: private.
         """
@@ -102,10 +95,10 @@ class Blocks:
             raise DataError("a block holds ratings: ratings_per_block must be 1 or more")
         if folder.exists():
             raise DataError(f"{folder} exists; choose another folder")
-        given = [source] if isinstance(source, Ratings) else source
+        given = [source] if isinstance(source, Feedback) else source
         try:
             with draft(folder) as written:
-                domain = _write_all(given, written, ratings_per_block)
+                domain = write_all(given, written, ratings_per_block)
                 written.rename(folder)
         except OSError as error:
             raise DataError(f"{folder} cannot be written: {error.strerror}; choose another folder") from None
@@ -129,13 +122,16 @@ class Blocks:
             told, digest = known["format"], known["domain"]
             dropped = Dropped(**{field.name: int(known["dropped"][field.name]) for field in fields(Dropped)})
             optional = _optional(known["optional"])
-            parts = tuple(_described(one, optional) for one in known["blocks"])
+            parts = tuple(_described(one) for one in known["blocks"])
         except (LookupError, TypeError, ValueError):
             raise DataError(f"{path} describes no blocks or is damaged; pack the ratings again") from None
         if told != FORMAT:
             raise DataError(f"{path} is of another version; pack the ratings again")
         if digest != domain.digest:
             raise DataError(f"{folder} was packed for another domain; open it with that one, or pack again")
+        files = {"users", "indptr", "items"} | _values(domain) | optional
+        if any(set(part.sha256) != files for part in parts):
+            raise DataError(f"{path} describes no blocks or is damaged; pack the ratings again")
         return cls(domain, folder, dropped, optional, parts)
 
     @property
@@ -145,7 +141,7 @@ class Blocks:
 
     @property
     def n_users(self) -> int:
-        """Number of users with at least one rating. Privacy: private."""
+        """Number of users with at least one item. Privacy: private."""
         return sum(part.users for part in self._parts)
 
     @property
@@ -159,8 +155,8 @@ class Blocks:
         # Read from the manifest, so that it is known even with no blocks: whether there are users is private.
         return "asked" in self._optional
 
-    def blocks(self) -> Iterator[Ratings]:
-        """The ratings block by block, each read from its files when needed.
+    def blocks(self) -> Iterator[Any]:  # the domain says of which kind, which no type checker sees
+        """``Ratings`` or ``Interactions`` block by block, each read from its files when needed.
 
         Raises:
             DataError: a file is damaged.
@@ -168,11 +164,11 @@ class Blocks:
         Privacy: private.
         """
         for number in range(self.n_blocks):
-            ratings = self._block(number)
-            yield ratings if self._cap is None else ratings.capped(self._cap)
+            block = self._block(number)
+            yield block if self._cap is None else block.capped(self._cap)
 
-    def gathered(self) -> Ratings:
-        """All blocks as ratings in memory, users in ascending order.
+    def gathered(self) -> Any:
+        """All blocks as ``Ratings`` or ``Interactions`` in memory, users in ascending order.
 
         Raises:
             DataError: a file is damaged.
@@ -181,24 +177,25 @@ class Blocks:
         """
         blocks = list(self.blocks())
         users = pl.concat([pl.Series(dtype=pl.String), *(block.users for block in blocks)])
-        counts = np.concatenate([np.zeros(0, np.int64), *(block.counts for block in blocks)])
         order = users.arg_sort().to_numpy()
+        counts = np.concatenate([np.zeros(0, np.int64), *(np.diff(block.indptr) for block in blocks)])
         starts = np.concatenate([[0], np.cumsum(counts)])[order]
-        counts = counts[order]
-        ends = np.concatenate([[0], np.cumsum(counts)])
-        rows = np.repeat(starts - ends[:-1], counts) + np.arange(ends[-1])
+        ends = np.concatenate([[0], np.cumsum(counts[order])])
+        rows = np.repeat(starts - ends[:-1], counts[order]) + np.arange(ends[-1])
+        kind = Ratings if self.domain.feedback == "ratings" else Interactions
+        absent = OPTIONAL - self._optional | ({"occurrences"} if self.domain.counts is None else set())
 
         def joined(name: str, places: NDArray[Any]) -> Any:
-            if name in _OPTIONAL and name not in self._optional:
+            if name in absent:
                 return None
-            return np.concatenate([np.zeros(0, _TYPES[name]), *(getattr(b, name) for b in blocks)])[places]
+            return np.concatenate([np.zeros(0, TYPES[name]), *(getattr(b, name) for b in blocks)])[places]
 
-        items, steps, timestamps = (joined(name, rows) for name in ("items", "steps", "timestamps"))
+        arrays = {name: joined(name, rows) for name in ("items", kind.VALUES, "timestamps")}
         asked = joined("asked", order)
-        return Ratings(self.domain, users.gather(order), ends, items, steps, timestamps, self.dropped, asked)
+        return kind(self.domain, users.gather(order), ends, **arrays, dropped=self.dropped, asked=asked)
 
     def capped(self, cap: int) -> Self:
-        """At most ``cap`` ratings of each user, as in ``Ratings.capped``, chosen when a block is read.
+        """At most ``cap`` entries of each user, as in ``Ratings.capped``, chosen when a block is read.
 
         Raises:
             DataError: the cap is below 1.
@@ -206,7 +203,7 @@ class Blocks:
         Privacy: private.
         """
         if cap < 1:
-            raise DataError("a cap keeps at least one rating of each user: cap must be 1 or more")
+            raise DataError("a cap keeps at least one item of each user: cap must be 1 or more")
         return replace(self, _cap=cap if self._cap is None else min(cap, self._cap))
 
     def verify(self) -> None:
@@ -222,7 +219,7 @@ class Blocks:
                 path = self._path(number, name)
                 found = None
                 with suppress(OSError):
-                    found = _sha256(path)
+                    found = sha256_of(path)
                 if found != sha256:
                     raise DataError(f"{path} is not what was written; pack the ratings again")
 
@@ -241,7 +238,7 @@ class Blocks:
     def _path(self, number: int, name: str) -> Path:
         return self.folder / f"{number:06d}" / f"{name}.npy"
 
-    def _block(self, number: int) -> Ratings:
+    def _block(self, number: int) -> Ratings | Interactions:
         part = self._parts[number]
         found: dict[str, Any] = {name: self._array(number, name) for name in part.sha256}
         ids = self._path(number, "users")
@@ -253,8 +250,9 @@ class Blocks:
             raise _damaged(ids)
         if len(found["items"]) != part.ratings:
             raise _damaged(self._path(number, "items"))
+        kind = Ratings if self.domain.feedback == "ratings" else Interactions
         try:
-            return Ratings(self.domain, pl.Series(users, dtype=pl.String), **found)
+            return kind(self.domain, pl.Series(users, dtype=pl.String), **found)
         except DataError:
             raise _damaged(ids.parent) from None
 
@@ -264,7 +262,7 @@ class Blocks:
             array = np.load(path, mmap_mode="r", allow_pickle=False)
         except (OSError, ValueError, EOFError):
             raise _damaged(path) from None
-        if not isinstance(array, np.ndarray) or array.dtype != _TYPES[name] or array.ndim != 1:
+        if not isinstance(array, np.ndarray) or array.dtype != TYPES[name] or array.ndim != 1:
             raise _damaged(path)
         return array
 
@@ -277,88 +275,17 @@ def _damaged(path: Path) -> DataError:
 
 
 def _optional(given: list[str]) -> frozenset[str]:
-    if not set(given) <= _OPTIONAL:
+    if not set(given) <= OPTIONAL:
         raise ValueError
     return frozenset(given)
 
 
-def _described(given: dict[str, Any], optional: frozenset[str]) -> _Block:
+def _values(domain: Domain) -> set[str]:
+    """The array that adds a value to each item, if the domain has one."""
+    counted = set() if domain.counts is None else {Interactions.VALUES}
+    return {Ratings.VALUES} if domain.feedback == "ratings" else counted
+
+
+def _described(given: dict[str, Any]) -> StoredBlock:
     sha256 = {str(name): str(sha) for name, sha in given["sha256"].items()}
-    if set(sha256) != set(_TYPES) - _OPTIONAL | optional:
-        raise ValueError
-    return _Block(int(given["users"]), int(given["ratings"]), sha256)
-
-
-def _write_all(source: Iterable[Ratings], folder: Path, ratings_per_block: int) -> Domain:
-    """Write all blocks and the manifest; returns the domain."""
-    domain: Domain | None = None
-    optional: set[str] = set()
-    told: list[_Block] = []
-    dropped = Dropped()
-    people = [pl.Series(dtype=pl.String)]
-    for ratings in source:
-        found = {name for name in _OPTIONAL if getattr(ratings, name) is not None}
-        if domain is None:
-            domain, optional = ratings.domain, found
-        if ratings.domain.digest != domain.digest:
-            raise DataError("the ratings belong to several domains; load all of them with one domain")
-        if found != optional:
-            raise DataError(
-                "some of the ratings have timestamps or requested ε, and others have not; "
-                "load all of them with the same columns"
-            )
-        dropped = dropped + ratings.dropped
-        people.append(ratings.users)
-        for block in _cut(ratings, ratings_per_block):
-            told.append(_written(block, folder / f"{len(told):06d}"))
-    if domain is None:
-        raise DataError("there are no ratings to write; give at least one Ratings, which may be empty")
-    if pl.concat(people).is_duplicated().any():
-        raise DataError("the same person is in two of the ratings; give all of a person's ratings together")
-    manifest = {
-        "format": FORMAT,
-        "domain": domain.digest,
-        "optional": sorted(optional),
-        "dropped": asdict(dropped),
-        "blocks": [block._asdict() for block in told],
-    }
-    with _created(folder / MANIFEST) as file:
-        file.write(json.dumps(manifest, indent=1).encode())
-    return domain
-
-
-def _cut(ratings: Ratings, size: int) -> Iterator[Ratings]:
-    start = 0
-    while start < ratings.n_users:
-        reach = np.searchsorted(ratings.indptr, ratings.indptr[start] + size, side="right")
-        stop = max(int(reach) - 1, start + 1)
-        yield ratings.slice(start, stop)
-        start = stop
-
-
-def _written(block: Ratings, folder: Path) -> _Block:
-    folder.mkdir(mode=0o700)
-    ids = "\0".join([*block.users.to_list(), ""]).encode()
-    arrays = {name: getattr(block, name) for name in _TYPES} | {"users": np.frombuffer(ids, dtype=np.uint8)}
-    sha256 = {}
-    for name, array in arrays.items():
-        if array is not None:
-            path = folder / f"{name}.npy"
-            with _created(path) as file:
-                np.save(file, array, allow_pickle=False)
-            sha256[name] = _sha256(path)
-    return _Block(block.n_users, block.n_ratings, sha256)
-
-
-@contextmanager
-def _created(path: Path) -> Iterator[BinaryIO]:
-    """Open a new file that only its owner may read; it is synced to disk on closing."""
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        yield file
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return StoredBlock(int(given["users"]), int(given["ratings"]), sha256)

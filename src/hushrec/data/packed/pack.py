@@ -1,4 +1,4 @@
-"""Read ratings that exceed memory into blocks."""
+"""Read ratings or interactions that exceed memory into blocks."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -6,10 +6,12 @@ from typing import Any
 
 from hushrec.data.cleaning import Cleaner, assemble
 from hushrec.data.domain import Domain
+from hushrec.data.feedback import Dropped
+from hushrec.data.interactions import Interactions
 from hushrec.data.load import MAX_BYTES, tables
 from hushrec.data.packed.blocks import RATINGS_PER_BLOCK, Blocks
 from hushrec.data.packed.partitions import Partitions
-from hushrec.data.ratings import Dropped, Ratings
+from hushrec.data.ratings import Ratings
 from hushrec.data.readers.columns import Columns
 from hushrec.errors import DataError
 
@@ -32,7 +34,7 @@ def load_blocks(
     max_bytes: int = MAX_BYTES,
     ratings_per_block: int = RATINGS_PER_BLOCK,
 ) -> Blocks:
-    """Read ratings of files that exceed memory, clean them as ``load`` does, and write a folder of blocks.
+    """Read files that exceed memory, clean their records as ``load`` does, and write a folder of blocks.
 
     The records are cleaned in parts and partitioned by a hash of their user's id, in unnamed temporary files
     on the disk of ``folder``, which vanish if the run is killed. Then each partition is sorted and written.
@@ -44,10 +46,10 @@ def load_blocks(
         folder: a new folder for the blocks.
         columns, format, separator, decimal: as for ``load``.
         max_bytes: refuse a file that unpacks to more.
-        ratings_per_block: the most ratings in a block; a user with more gets a block of their own.
+        ratings_per_block: the most entries in a block; a user with more gets a block of their own.
 
     Returns:
-        the blocks: the same users with the same ratings as ``load`` finds, in another order.
+        the blocks: the same users with the same rows as ``load`` finds, in another order.
 
     Raises:
         DataError: the structure cannot be read, or the folder cannot be written.
@@ -63,7 +65,7 @@ def load_blocks(
     intake = Cleaner(domain)
     with Partitions(folder.parent, _parts(sources, ratings_per_block)) as spool:
         for one in sources:
-            for table, name in tables(one, columns, format, separator, decimal, max_bytes):
+            for table, name in tables(one, intake.roles, columns, format, separator, decimal, max_bytes):
                 for batch in intake.batches(table, name):
                     try:
                         spool.add(batch)
@@ -76,8 +78,8 @@ def load_blocks(
 
 def _assembled(
     spool: Partitions, intake: Cleaner, domain: Domain, ratings_per_block: int
-) -> Iterator[Ratings]:
-    """Ratings of as many partitions at a time as fit in a block, after an empty one with ``dropped``."""
+) -> Iterator[Ratings | Interactions]:
+    """Rows of as many partitions at a time as fit in a block, after an empty one with ``dropped``."""
     yield assemble([], domain, intake.dropped, asks=intake.asks, timed=intake.timed)
     parts = list(range(len(spool.sizes)))
     while parts:

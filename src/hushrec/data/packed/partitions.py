@@ -76,7 +76,7 @@ class Partitions:
                     batch.names.gather(mine),
                     place[batch.users[theirs]] - np.int32(first),
                     batch.items[theirs],
-                    batch.steps[theirs],
+                    batch.values[theirs],
                     None if batch.timestamps is None else batch.timestamps[theirs],
                     None if batch.asked is None else batch.asked[mine],
                 ),
@@ -103,12 +103,12 @@ class Partitions:
 
 def _read(stream: Any) -> Batch:
     arrays: list[NDArray[Any]] = [np.load(stream, allow_pickle=False) for _ in Batch._fields]
-    names, users, items, steps, timestamps, asked = arrays
+    names, users, items, values, timestamps, asked = arrays
     return Batch(
         pl.Series(names.tobytes().decode().split("\0"), dtype=pl.String),
         users,
         items,
-        steps,
+        values,
         timestamps if len(timestamps) else None,
         asked if len(asked) else None,
     )

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from hushrec.data.readers.arrow import ipc_size
-from hushrec.data.readers.columns import Columns, by_name
+from hushrec.data.readers.columns import RATED, Columns, Roles, by_name
 from hushrec.data.readers.quiet import GIVEN_UP, quiet
 from hushrec.data.readers.text import refuse_bomb
 from hushrec.errors import DataError
@@ -24,8 +24,10 @@ _FAILURES = (OSError, *GIVEN_UP)
 __all__ = ["parquet_size", "read_ipc", "read_parquet"]
 
 
-def read_parquet(path: Path, columns: Columns | None, max_bytes: int) -> Iterator[pl.DataFrame]:
-    """The columns ``user_id, item_id, rating[, timestamp][, epsilon]`` of a Parquet file.
+def read_parquet(
+    path: Path, columns: Columns | None, max_bytes: int, roles: Roles = RATED
+) -> Iterator[pl.DataFrame]:
+    """The columns of a Parquet file with these roles, such as ``user_id, item_id, rating[, timestamp]``.
 
     Raises:
         DataError: the file is damaged, a column is missing, or it unpacks to too much.
@@ -33,10 +35,12 @@ def read_parquet(path: Path, columns: Columns | None, max_bytes: int) -> Iterato
     Privacy: private.
     """
     rows, unpacked = parquet_size(path)
-    yield from _read(path, pl.scan_parquet, columns, rows, unpacked, max_bytes, "Parquet")
+    yield from _read(path, pl.scan_parquet, columns, roles, rows, unpacked, max_bytes, "Parquet")
 
 
-def read_ipc(path: Path, columns: Columns | None, max_bytes: int) -> Iterator[pl.DataFrame]:
+def read_ipc(
+    path: Path, columns: Columns | None, max_bytes: int, roles: Roles = RATED
+) -> Iterator[pl.DataFrame]:
     """The same columns of an Arrow IPC file, which is Feather version 2.
 
     Raises:
@@ -46,11 +50,18 @@ def read_ipc(path: Path, columns: Columns | None, max_bytes: int) -> Iterator[pl
     """
     rows, unpacked = ipc_size(path)
     refuse_bomb(path, unpacked, max_bytes)
-    yield from _read(path, pl.scan_ipc, columns, rows, unpacked, max_bytes, "Arrow IPC")
+    yield from _read(path, pl.scan_ipc, columns, roles, rows, unpacked, max_bytes, "Arrow IPC")
 
 
 def _read(
-    path: Path, scan: Any, columns: Columns | None, rows: int, unpacked: int, max_bytes: int, kind: str
+    path: Path,
+    scan: Any,
+    columns: Columns | None,
+    roles: Roles,
+    rows: int,
+    unpacked: int,
+    max_bytes: int,
+    kind: str,
 ) -> Iterator[pl.DataFrame]:
     start = 0
     while start < max(rows, 1):  # a file without rows still has columns
@@ -58,7 +69,7 @@ def _read(
         with suppress(*_FAILURES), quiet():
             lazy = scan(path, glob=False)
             names = lazy.collect_schema().names()
-            found = by_name(columns, names, str(path))
+            found = by_name(columns, names, str(path), roles)
             refuse_bomb(path, max(unpacked, rows * _CELL * len(found)), max_bytes)
             wanted = lazy.select(pl.col(names[place]).alias(role) for role, place in found.items())
             table = wanted.slice(start, _ROWS).collect()

@@ -1,4 +1,4 @@
-"""Which column holds which part of a rating.
+"""Which column holds which part of a rating or interaction.
 
 Privacy: column names are treated as public; cells are never read here.
 """
@@ -7,8 +7,12 @@ from collections.abc import Mapping, Sequence
 
 from hushrec.errors import DataError
 
-ROLES = ("user_id", "item_id", "rating", "timestamp", "epsilon")
-_OPTIONAL = ("timestamp", "epsilon")
+Roles = tuple[str, ...]
+RATED: Roles = ("user_id", "item_id", "rating", "timestamp", "epsilon")
+UNRATED: Roles = ("user_id", "item_id", "timestamp", "epsilon")
+COUNTED: Roles = ("user_id", "item_id", "count", "timestamp", "epsilon")
+"""The roles of the columns of ratings, of interactions, and of interactions with counts."""
+_OPTIONAL = ("count", "timestamp", "epsilon")
 _KNOWN = {
     "userid": "user_id",
     "user": "user_id",
@@ -16,75 +20,83 @@ _KNOWN = {
     "item": "item_id",
     "movieid": "item_id",
     "rating": "rating",
+    "count": "count",
     "timestamp": "timestamp",
     "epsilon": "epsilon",
     "privacy": "epsilon",
 }
 
-__all__ = ["ROLES", "Columns", "by_name", "by_position", "headerless"]
+__all__ = ["COUNTED", "RATED", "UNRATED", "Columns", "Roles", "by_name", "by_position", "headerless"]
 
 Columns = Mapping[str, str | int]
 
 
-def headerless(columns: Columns | None) -> bool:
+def headerless(columns: Columns | None, roles: Roles = RATED) -> bool:
     """Whether the mapping gives positions, which means that the file has no header.
 
     Raises:
-        DataError: the mapping has an unknown key, or mixes names and positions.
+        DataError: the mapping has a key that is not among the roles, or mixes names and positions.
     """
     columns = columns or {}
-    if unknown := sorted(set(columns) - set(ROLES)):
-        raise DataError(f"columns= has the unknown key {unknown[0]!r}; the keys are {', '.join(ROLES)}")
+    if unknown := sorted(set(columns) - set(roles)):
+        raise DataError(
+            f"columns= has the unknown key {unknown[0]!r}; the keys for this domain are {', '.join(roles)}"
+        )
     numbers = {isinstance(column, int) for column in columns.values()}
     if len(numbers) > 1:
         raise DataError("columns= mixes names and positions; give names if there is a header, else positions")
     return True in numbers
 
 
-def by_position(columns: Columns | None, width: int, source: str) -> dict[str, int]:
+def by_position(columns: Columns | None, width: int, source: str, roles: Roles = RATED) -> dict[str, int]:
     """Position of each role in a file without a header: as mapped, or user, item, rating, timestamp.
 
-    The position of the requested ε is never guessed.
+    The positions of a count and of the requested ε are never guessed.
 
     Args:
         columns: role to position from 0, or None.
         width: number of fields in a line.
         source: the file, for errors.
+        roles: the roles that are read.
 
     Raises:
         DataError: a required field is missing.
     """
-    found = dict(zip(ROLES[:4], range(width), strict=False))
+    found = {role: place for place, role in enumerate(RATED[:4]) if role in roles and place < width}
     if columns:
         found = {role: int(column) for role, column in columns.items()}
-    missing = [role for role in ROLES[:3] if role not in found]
+    *others, last = required = _required(roles)
+    missing = [role for role in required if role not in found]
     if missing or not all(0 <= position < width for position in found.values()):
         raise DataError(
-            f"{source}: a line has {width} field(s), which is too few for user_id, item_id and rating; check "
-            'format= and separator=, or give positions: columns={"user_id": 0, "item_id": 1, "rating": 2}'
+            f"{source}: a line has {width} field(s), which is too few for {', '.join(others)} and {last}; "
+            f"check format= and separator=, or give positions: {_positions(required)}"
         )
     return found
 
 
-def by_name(columns: Columns | None, names: Sequence[str], source: str) -> dict[str, int]:
+def by_name(
+    columns: Columns | None, names: Sequence[str], source: str, roles: Roles = RATED
+) -> dict[str, int]:
     """Position of each role in a table with named columns.
 
     A role that is not mapped is recognised by its usual names, in any case: ``user_id``, ``userId``,
-    ``UserID``, ``user``; ``item_id``, ``movieId``, ``item``; ``rating``; and, optionally, ``timestamp`` and
-    ``epsilon`` or ``privacy``.
+    ``UserID``, ``user``; ``item_id``, ``movieId``, ``item``; ``rating``; and, optionally, ``count``,
+    ``timestamp`` and ``epsilon`` or ``privacy``.
 
     Args:
         columns: role to column name; roles left out are recognised.
         names: the columns of the table.
         source: the file or table, for errors.
+        roles: the roles that are read; other columns are ignored.
 
     Raises:
         DataError: a column is missing or ambiguous. Names the existing columns, unless they look like data.
     """
-    if headerless(columns):
+    if headerless(columns, roles):
         raise DataError(f"{source} has named columns; give names in columns=, not positions")
     found = {}
-    for role in ROLES:
+    for role in roles:
         wanted = (columns or {}).get(role)
         matches = [
             place for place, name in enumerate(names) if name == (wanted if wanted is not None else role)
@@ -95,7 +107,7 @@ def by_name(columns: Columns | None, names: Sequence[str], source: str) -> dict[
             found[role] = matches[0]
         elif matches or wanted is not None or role not in _OPTIONAL:
             what = "more than one column for" if matches else "no column for"
-            raise DataError(f"{source}: {what} {role}; {_advice(names)}")
+            raise DataError(f"{source}: {what} {role}; {_advice(names, _required(roles))}")
     return found
 
 
@@ -103,17 +115,24 @@ def _folded(name: str) -> str:
     return name.replace("_", "").lower()
 
 
-def _advice(names: Sequence[str]) -> str:
-    # The first line of a file without a header holds someone's rating, which must not be printed.
+def _required(roles: Roles) -> Roles:
+    return tuple(role for role in roles if role not in _OPTIONAL)
+
+
+def _positions(required: Roles) -> str:
+    """An example of a mapping to positions."""
+    return "columns={" + ", ".join(f'"{role}": {place}' for place, role in enumerate(required)) + "}"
+
+
+def _advice(names: Sequence[str], required: Roles) -> str:
+    # The first line of a file without a header holds someone's record, which must not be printed.
     if any(name[:1] in "+-.,0123456789" for name in names):
         return (
             "the first line looks like data, not like a header; if there is no header, give positions: "
-            'columns={"user_id": 0, "item_id": 1, "rating": 2}'
+            + _positions(required)
         )
-    if not any(word in _folded(name) for name in names for word in _KNOWN):
-        return (
-            "no column has a usual name, and the names are not shown, since they may be private; say "
-            'which is which: columns={"user_id": ..., "item_id": ..., "rating": ...}'
-        )
-    listed = ", ".join(names)
-    return f'it has {listed}; say which is which: columns={{"user_id": ..., "item_id": ..., "rating": ...}}'
+    which = "say which is which: columns={" + ", ".join(f'"{role}": ...' for role in required) + "}"
+    words = set(_KNOWN) - {"count"}  # which many titles contain, and a title is not a header
+    if not any(word in _folded(name) for name in names for word in words):
+        return f"no column has a usual name, and the names are not shown, since they may be private; {which}"
+    return f"it has {', '.join(names)}; {which}"

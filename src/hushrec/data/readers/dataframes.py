@@ -6,15 +6,15 @@ from typing import Any
 import narwhals as nw
 import polars as pl
 
-from hushrec.data.readers.columns import Columns, by_name
+from hushrec.data.readers.columns import RATED, Columns, Roles, by_name
 from hushrec.data.readers.quiet import GIVEN_UP, quiet
 from hushrec.errors import DataError
 
 __all__ = ["from_table"]
 
 
-def from_table(source: Any, columns: Columns | None) -> pl.DataFrame:
-    """The columns ``user_id, item_id, rating[, timestamp][, epsilon]`` of any eager table.
+def from_table(source: Any, columns: Columns | None, roles: Roles = RATED) -> pl.DataFrame:
+    """The columns of any eager table with these roles, such as ``user_id, item_id, rating[, timestamp]``.
 
     Raises:
         DataError: the source is not an eager table, or a column is missing.
@@ -27,7 +27,7 @@ def from_table(source: Any, columns: Columns | None) -> pl.DataFrame:
             "ratings are read from a path or from an eager table of polars, pandas or pyarrow, "
             f"not from {type(source).__name__}"
         )
-    found = by_name(columns, [str(name) for name in table.columns], "the table")
+    found = by_name(columns, [str(name) for name in table.columns], "the table", roles)
     if isinstance(source, pl.DataFrame):
         return source.select(pl.nth(place).alias(role) for role, place in found.items())
     read: dict[str, pl.Series] = {}

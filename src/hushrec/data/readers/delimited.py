@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from hushrec.data.readers.columns import Columns, by_name, by_position, headerless
+from hushrec.data.readers.columns import RATED, Columns, Roles, by_name, by_position, headerless
 from hushrec.data.readers.quiet import GIVEN_UP, quiet
 from hushrec.data.readers.text import Block, blocks
 from hushrec.errors import DataError
@@ -44,14 +44,17 @@ class Dialect:
     decimal: str = "."
 
 
-def read(path: Path, dialect: Dialect, columns: Columns | None, max_bytes: int) -> Iterator[pl.DataFrame]:
-    """Tables of text cells with the columns ``user_id, item_id, rating[, timestamp][, epsilon]``.
+def read(
+    path: Path, dialect: Dialect, columns: Columns | None, max_bytes: int, roles: Roles = RATED
+) -> Iterator[pl.DataFrame]:
+    """Tables of text cells with a column for each role, such as ``user_id, item_id, rating[, timestamp]``.
 
     Args:
         path: the file.
         dialect: how its lines are divided into fields.
         columns: role to column name, or to position from 0, which means that there is no header.
         max_bytes: the most bytes that the file may unpack to.
+        roles: the roles that are read.
 
     Yields:
         tables, in the order of the file; none for an empty file.
@@ -68,16 +71,17 @@ def read(path: Path, dialect: Dialect, columns: Columns | None, max_bytes: int) 
             first, _, rest = block.data.partition(b"\n")
             names = _fields(first, dialect)
             width = len(names)
-            if dialect.header and not headerless(columns):
-                found = by_name(columns, names, str(path))
+            if dialect.header and not headerless(columns, roles):
+                found = by_name(columns, names, str(path), roles)
                 block = Block(block.row + 1, rest)
             else:
-                found = by_position(columns, width, str(path))
+                found = by_position(columns, width, str(path), roles)
         table = cells(path, block, dialect, width).select(
             pl.nth(position).alias(role) for role, position in found.items()
         )
         if dialect.decimal == ",":
-            table = table.with_columns(_pointed(role) for role in ("rating", "epsilon") if role in found)
+            numbers = ("rating", "count", "epsilon")
+            table = table.with_columns(_pointed(role) for role in numbers if role in found)
         yield table
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from hushrec.data.readers import binary, delimited, netflix
-from hushrec.data.readers.columns import Columns
+from hushrec.data.readers.columns import RATED, Columns, Roles
 from hushrec.data.readers.delimited import Dialect
 from hushrec.errors import DataError
 
@@ -70,8 +70,9 @@ def read(
     separator: str | None,
     decimal: str,
     max_bytes: int,
+    roles: Roles = RATED,
 ) -> Iterator[pl.DataFrame]:
-    """Tables ``user_id, item_id, rating[, timestamp][, epsilon]`` of a file.
+    """Tables of a file with a column for each role, such as ``user_id, item_id, rating[, timestamp]``.
 
     Raises:
         DataError: an option does not apply to the format, or the file is damaged.
@@ -97,10 +98,10 @@ def read(
     if format == "netflix":
         yield from netflix.read(path, max_bytes)
     elif format == "parquet":
-        yield from binary.read_parquet(path, columns, max_bytes)
+        yield from binary.read_parquet(path, columns, max_bytes, roles)
     elif format == "ipc":
-        yield from binary.read_ipc(path, columns, max_bytes)
+        yield from binary.read_ipc(path, columns, max_bytes, roles)
     else:
         known = _DIALECTS[format]
         chosen = Dialect(separator or known.separator, known.header, known.quoted, known.blanks, decimal)
-        yield from delimited.read(path, chosen, columns, max_bytes)
+        yield from delimited.read(path, chosen, columns, max_bytes, roles)

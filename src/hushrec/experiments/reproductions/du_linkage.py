@@ -43,7 +43,8 @@ class Attack:
         """All of it, under a domain that names its items. Privacy: private."""
         texts, stars = pl.col("user", "item").cast(pl.String), pl.col("rating").cast(pl.Float64)
         table = pl.read_parquet(self.path).select(texts, stars)
-        return hr.load(table, hr.Domain(sorted(table["item"].unique()), scale=(1, 5, 1), max_users=10_000))
+        domain = hr.Domain(sorted(table["item"].unique()), scale=(1, 5, 1), max_users=10_000)
+        return hr.Ratings.of(hr.load(table, domain), by="the reproduction")
 
     @cached_property
     def threshold(self) -> float:

@@ -167,7 +167,7 @@ def block(folder: Path, name: str) -> hr.Ratings:
     if name == FULL:
         made = netflix_like(SIDE, SIDE, SIDE * SIDE * 99 // 100, seed=5)
         frame = hr.Domain(made.domain.items, scale=made.domain.scale, cap=SIDE, max_users=SIDE)
-        return hr.load(made.to_polars(), frame)
+        return hr.Ratings.of(hr.load(made.to_polars(), frame), by="the reproduction")
     file, scale = FILES[name]
     table = pl.read_parquet(folder / file).select(
         pl.col("user").cast(pl.String), pl.col("item").cast(pl.String), pl.col("rating").cast(pl.Float64)
@@ -176,7 +176,7 @@ def block(folder: Path, name: str) -> hr.Ratings:
         counts = table.group_by(side).len().sort(["len", side], descending=[True, False])
         table = table.filter(pl.col(side).is_in(counts[side].head(SIDE).implode()))
     frame = hr.Domain(sorted(table["item"].unique()), scale=scale, cap=SIDE, max_users=SIDE)
-    return hr.load(table, frame)
+    return hr.Ratings.of(hr.load(table, frame), by="the reproduction")
 
 
 def hidden(ratings: hr.Ratings, seed: int) -> tuple[hr.Ratings, hr.Ratings]:

@@ -2,9 +2,44 @@
 
 import hashlib
 import os
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 _DOMAIN = b"hushrec seeded entropy\0"
+_Value = TypeVar("_Value")
+
+
+class Observer(Protocol):
+    """What sees the values of a grant before their noise, and chooses those that it returns: for audits.
+
+    Only a grant with seeded entropy, which is not private, has one.
+
+    Privacy: private.
+    """
+
+    def released(self, event: object, private: object, value: _Value, *public: object) -> _Value:
+        """What the grant returns.
+
+        Args:
+            event: what was booked.
+            private: what the noise hides: the bounded sum; the number of people that a sample is drawn from;
+                None for a posterior sample.
+            value: the noisy value; who takes part; or the key of a posterior sample.
+            public: what else the code that measures chose, which neighbouring data must agree on.
+
+        Privacy: private in, public out.
+        """
+        ...
+
+
+class Unobserved:
+    """The observer of every private grant, which sees nothing and changes nothing.
+
+    Privacy: public.
+    """
+
+    def released(self, event: object, private: object, value: _Value, *public: object) -> _Value:
+        """The value as it is."""
+        return value
 
 
 class Entropy(Protocol):
@@ -52,14 +87,16 @@ class Seeded:
 
     Args:
         seed: any integer; the same seed gives the same keys in the same order.
+        observer: what an audit sees a grant through; none by default.
 
     Privacy: public, and so is every value released with it: anyone with the seed can subtract the noise.
     """
 
     private = False
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, observer: Observer | None = None) -> None:
         self._seed, self._count = str(int(seed)).encode(), 0
+        self.observer = observer or Unobserved()
 
     def key(self, name: str = "", purpose: str = "noise") -> bytes:
         """The next key of the sequence.
@@ -68,3 +105,15 @@ class Seeded:
         """
         self._count += 1
         return hashlib.sha256(b"%s%s\0%d" % (_DOMAIN, self._seed, self._count)).digest()
+
+
+def observer_of(entropy: Entropy, *, private: bool) -> Observer:
+    """The observer of a grant: only that of ``Seeded`` itself, and of no grant that is private.
+
+    Args:
+        entropy: the grant's entropy. An attribute ``observer`` of any other class is not looked at.
+        private: whether releases of the grant may claim their ε.
+
+    Privacy: public.
+    """
+    return entropy.observer if type(entropy) is Seeded and not private else Unobserved()

@@ -1,8 +1,8 @@
 import polars as pl
 import pytest
 
-from hushrec.data.catalogue import read_ids
 from hushrec.data.domain import Domain
+from hushrec.data.readers.catalogue import read_ids
 from hushrec.errors import DomainError
 
 

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from hushrec.data.domain import Domain
+from hushrec.data.feedback import Dropped
 from hushrec.data.load import load
-from hushrec.data.ratings import Dropped
 from hushrec.data.readers.columns import by_name
 from hushrec.data.split import holdout, kfold
 from hushrec.errors import DataError, DomainError

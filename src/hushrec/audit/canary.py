@@ -1,0 +1,202 @@
+"""A canary: how surely can its presence be told from all that was released?
+
+An attacker knows all ratings, the canary's too, and wants to know which of two neighbouring worlds a release
+was made of. The best that they can do is the likelihood ratio of all noisy values. They hear n releases of
+either world and say "the second" where the ratio exceeds a threshold, which the first tenth of the releases
+chooses. The rates at which they err on the other releases bound ε from below:
+
+- of Gaussian noise alone, μ ≥ −Φ⁻¹(false positives) − Φ⁻¹(false negatives), and μ gives ε at the release's δ
+  (Dong, Roth & Su 2022, Corollary 1);
+- of any noise, ε ≥ ln((1 − δ − false negatives)/false positives) (Kairouz, Oh & Viswanath 2015, Theorem 2.1).
+
+Only the noise is drawn n times. The sums of both worlds are those that ``search`` recorded, both on the same
+released values: ``replay`` shows that the noise is all that differs. The noise comes from charged grants,
+many draws of a measurement stacked into one. Cells that a threshold hides are heard without it.
+
+False alarms: each error rate is replaced by its Clopper–Pearson upper limit, which is below the true rate
+with chance 2.5e-7. So a right release is accused with chance 5e-7 at most.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any
+
+import numpy as np
+from scipy import optimize, stats
+
+from hushrec.arrays import Floats, Ints
+from hushrec.audit.search import Gap
+from hushrec.privacy.accounting.plan import Plan
+from hushrec.privacy.bounded import Bounded
+from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.noise.entropy import Seeded
+
+MISTAKEN = 2.5e-7
+"""Chance that one error rate is above its upper limit."""
+RUNS, BATCHES = 500_000, 10
+SHORTFALLS = (0.01, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+"""By how much the noise might be too small: which of these would have been noticed?"""
+_AT_ONCE = 1 << 21
+_THRESHOLDS = 200
+
+__all__ = ["BATCHES", "MISTAKEN", "RUNS", "SHORTFALLS", "Heard", "Trial", "at_most", "epsilon_of", "listen"]
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a canary proved.
+
+    Attributes:
+        epsilon: lower bound on ε at the budget's δ.
+        noticed: the smallest shortfall of the noise, as a fraction, with which the claim would have been
+            refuted; None if none would.
+        runs: how many releases of either world were heard.
+
+    Privacy: private.
+    """
+
+    epsilon: float
+    noticed: float | None
+    runs: int
+
+
+def listen(plan: Plan, gaps: Sequence[Gap], *, runs: int = RUNS, seed: int = 0) -> Heard:
+    """Hear ``runs`` releases of two neighbouring worlds, and bound ε from below.
+
+    Args:
+        plan: what a fit is charged for.
+        gaps: how far apart the two worlds are in every measurement.
+        runs: number of releases of either world, at least ``BATCHES``.
+        seed: of the noise.
+
+    Privacy: private.
+    """
+    audible = [gap for gap in gaps if gap.change.size]
+    gaussian = plan.budget.delta > 0 and all(
+        gap.measured.event.mechanism == "gaussian" and _rate(gap.measured.event) == 1 for gap in audible
+    )
+    test = Trial(gaussian, plan.budget.delta)
+    for batch in range(BATCHES):
+        test.hear(_ratios(plan, audible, runs // BATCHES, (seed * BATCHES + batch) << 32))
+    found = test.proven()
+    noticed = (short for short, epsilon in zip(SHORTFALLS, found[1:], strict=True) if epsilon > plan.epsilon)
+    return Heard(found[0], next(noticed, None), runs)
+
+
+class Trial:
+    """Counts the errors of an attacker whose thresholds come from the first batch.
+
+    Args:
+        gaussian: whether all noise is Gaussian, which proves more.
+        delta: δ of the claim.
+
+    Privacy: private.
+    """
+
+    def __init__(self, gaussian: bool, delta: float) -> None:
+        self._gaussian, self._delta = gaussian, delta
+        self._thresholds: Floats | None = None
+        self._heard = 0
+
+    def hear(self, ratios: Floats) -> None:
+        """Add log-likelihood ratios of releases of either world, shape (2, tests, n)."""
+        if self._thresholds is None:
+            self._thresholds = np.array([self._best(*pair) for pair in zip(*ratios, strict=True)])
+            self._errors = np.zeros((2, len(self._thresholds)), np.int64)
+            return
+        above = ratios > self._thresholds[:, None]
+        self._errors += [above[0].sum(axis=1), (~above[1]).sum(axis=1)]
+        self._heard += ratios.shape[2]
+
+    def proven(self) -> list[float]:
+        """The ε that the errors prove, by test."""
+        scores = self._score(self._errors[0], self._errors[1], self._heard)
+        return [epsilon_of(s, self._delta) if self._gaussian else max(s, 0.0) for s in scores.tolist()]
+
+    def _best(self, absent: Floats, present: Floats) -> float:
+        n, absent, present = len(absent), np.sort(absent), np.sort(present)
+        tried = np.quantile(np.concatenate([absent, present]), np.linspace(0.001, 0.999, _THRESHOLDS))
+        positives = n - np.searchsorted(absent, tried, "right")
+        negatives = np.searchsorted(present, tried, "right")
+        return float(tried[np.argmax(self._score(positives, negatives, n))])
+
+    def _score(self, positives: Ints, negatives: Ints, n: int) -> Floats:
+        """μ or ε at δ that these errors among n prove."""
+        positive, negative = at_most(positives, n), at_most(negatives, n)
+        if self._gaussian:
+            return np.asarray(-stats.norm.ppf(positive) - stats.norm.ppf(negative))
+        return np.log(np.maximum(1 - self._delta - negative, 1e-300) / positive)
+
+
+def epsilon_of(mu: float, delta: float) -> float:
+    """ε at δ of Gaussian differential privacy, by SciPy and not by the accountant that is audited.
+
+    δ = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ).
+
+    Privacy: public.
+    """
+    if not mu > 0:
+        return 0.0
+
+    def excess(epsilon: float) -> float:
+        far = math.exp(epsilon + float(stats.norm.logcdf(-mu / 2 - epsilon / mu)))
+        return float(stats.norm.cdf(mu / 2 - epsilon / mu)) - far - delta
+
+    return 0.0 if excess(0.0) <= 0 else float(optimize.brentq(excess, 0.0, mu * mu / 2 + 40 * mu))
+
+
+def at_most(errors: Ints, n: int) -> Floats:
+    """Clopper–Pearson: rates that the true ones exceed with chance ``MISTAKEN``.
+
+    Privacy: public.
+    """
+    limits = stats.beta.ppf(1 - MISTAKEN, errors + 1, np.maximum(n - errors, 1))
+    return np.where(errors < n, limits, 1.0)
+
+
+def _ratios(plan: Plan, gaps: Sequence[Gap], runs: int, seed: int) -> Floats:
+    """Log-likelihood ratios for the booked noise and for each shortfall, shape (2, 1 + shortfalls, runs)."""
+    ratios, most, seeds = np.zeros((2, 1 + len(SHORTFALLS), runs)), max(1, _AT_ONCE // runs), count(seed)
+    for gap in gaps:
+        event, size = gap.measured.event, gap.change.size
+        cut = size if _rate(event) < 1 else most  # who takes part is drawn once for all entries
+        for start in range(0, size, cut):
+            for world in (0, 1):
+                change, entropy = gap.change[start : start + cut], Seeded(next(seeds))
+                ratios[world] += _heard(plan, event, change, runs, world == 1, entropy)
+    return ratios
+
+
+def _heard(plan: Plan, event: Any, change: Ints, runs: int, second: bool, entropy: Seeded) -> list[Floats]:
+    """Log-likelihood ratios of one measurement, by shortfall."""
+    booked = replace(event, size=runs * change.size)
+    planned = replace(plan, measurements=(replace(plan.measurements[0], event=booked),))
+    grant = Ledger.ephemeral(
+        plan.budget.model_copy(update={"epsilon": max(plan.budget.epsilon, plan.epsilon)})
+    ).charge(planned, entropy=entropy)
+    present = np.full(runs, second)
+    if _rate(event) < 1:
+        present &= grant.sample(event.name, runs)
+    sums = present[:, None] * change
+    heard = grant.release(Bounded(event.name, sums.ravel(), event.sensitivity, event.norm, event.step))
+    noise = heard.values.reshape(sums.shape) / event.step - sums
+    if event.mechanism != "laplace":  # sums matter only along the change
+        sums, noise = (along @ change for along in (sums, noise))
+    ratios = []
+    for short in (0.0, *SHORTFALLS):
+        width = event.noise / event.step * (1 - short)
+        values = sums + (1 - short) * noise
+        if event.mechanism == "laplace":
+            ratio = (np.abs(values) - np.abs(values - change)).sum(axis=1) / width
+        else:
+            ratio = (values - change @ change / 2) / width**2
+        if _rate(event) < 1:
+            ratio = np.logaddexp(math.log1p(-_rate(event)), math.log(_rate(event)) + ratio)
+        ratios.append(ratio)
+    return ratios
+
+
+def _rate(event: Any) -> float:
+    return float(getattr(event, "rate", 1.0))

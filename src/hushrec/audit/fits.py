@@ -1,0 +1,130 @@
+"""Audits a model's fits on made-up ratings: by search, by replay and by a canary."""
+
+import itertools
+from collections.abc import Callable, Sequence
+
+from hushrec.audit.canary import MISTAKEN, RUNS, Heard, listen
+from hushrec.audit.findings import Audit, Finding
+from hushrec.audit.recorder import Leak
+from hushrec.audit.replay import compare, record
+from hushrec.audit.search import RANDOM, ROUNDS, Found, search
+from hushrec.audit.worlds import Pair, World, choices
+from hushrec.curator.fit import plan
+from hushrec.data.domain import Domain
+from hushrec.figures import above, below
+from hushrec.models.base import Model
+from hushrec.privacy.accounting.budget import Budget
+
+REPLAYED = 4
+"""Random pairs that are replayed, in addition to the extreme ones."""
+
+__all__ = ["REPLAYED", "audit", "replayed_pairs"]
+
+
+def audit(
+    config: Model,
+    budget: Budget,
+    *,
+    domain: Domain | None = None,
+    runs: int = RUNS,
+    seed: int = 0,
+    progress: Callable[[int, int], object] = lambda done, total: None,
+) -> Audit:
+    """Attack a model's fits on made-up ratings, and compare what is found with what is claimed.
+
+    Three parts: a search for neighbours whose sums lie further apart than booked, a replay of neighbours on
+    the same noise, and a canary that n releases are asked for. An audit can refute a claim, never prove it.
+
+    Args:
+        config: the model with its settings.
+        budget: what may be spent.
+        domain: its scale, cap and first items are those of the made-up ratings; by default made up too.
+        runs: number of releases that the canary hears of either world.
+        seed: of the made-up ratings and of the noise.
+        progress: called with the number of steps done and their total.
+
+    Returns:
+        What was found.
+
+    Raises:
+        BudgetUnsupported: The model does not support the budget.
+        ConfigError: The settings do not suit a domain of a few items.
+
+    Privacy: public; no private rating is read.
+    """
+    world, kind = World.of(domain), (budget.unit, budget.adjacency)
+    planned, replayed = plan(config, world.domain, budget), replayed_pairs(world, budget, seed)
+    total = len(world.pairs(*kind)) + RANDOM + ROUNDS + len(replayed) + 1
+    done = itertools.count(1)
+
+    def step() -> None:
+        progress(next(done), total)
+
+    first = record(world.ratings(world.everybody), config, budget)  # loads what only a first fit loads
+    found, findings = Found(), [_unaudited(name) for name in first.samples]
+    if first.measured:
+        try:
+            found = search(config, budget, world, seed=seed, progress=step)
+            findings.append(_searched(found))
+        except Leak as leak:
+            findings.append(_refuted("search", leak))
+    if not first.samples:
+        findings.append(_replayed(config, budget, world, replayed, step))
+    if any(gap.change.size for gap in found.gaps):
+        findings.append(_listened(listen(planned, found.gaps, runs=runs, seed=seed), planned.epsilon))
+    progress(total, total)
+    return Audit(f"{planned.model}, {budget}", planned.epsilon, tuple(findings))
+
+
+def replayed_pairs(world: World, budget: Budget, seed: int = 0) -> list[Pair]:
+    """The neighbours that are replayed: all extreme pairs, and a few random ones.
+
+    Privacy: public, made up.
+    """
+    kind, rng = (budget.unit, budget.adjacency), choices(seed)
+    return [*world.pairs(*kind).values(), *(world.at_random(*kind, rng) for _ in range(REPLAYED))]
+
+
+def _searched(found: Found) -> Finding:
+    largest, least = max(found.ratios.values()), min(found.ratios.values())
+    return Finding(
+        part=f"search, {found.pairs} pairs",
+        found=f"{above(largest, 3)} Δ",
+        claimed="≤ 1 Δ",
+        holds=largest <= 1,
+        confidence="exact",
+        notices=f"Δ {above(max(100 * (1 - least), 0.1), 2)} % too small",
+    )
+
+
+def _replayed(
+    config: Model, budget: Budget, world: World, pairs: Sequence[Pair], step: Callable[[], None]
+) -> Finding:
+    try:
+        for one, other in pairs:
+            compare(config, budget, world.ratings(one), world.ratings(other))
+            step()
+    except Leak as leak:
+        return _refuted("replay", leak)
+    part = f"replay, {len(pairs)} pairs"
+    return Finding(part, "equal", "equal", holds=True, confidence="exact", notices="any difference")
+
+
+def _listened(heard: Heard, claimed: float) -> Finding:
+    return Finding(
+        part=f"canary, {heard.runs:,} runs",
+        found=f"ε ≥ {below(heard.epsilon, 4)}",
+        claimed=f"ε ≤ {above(claimed, 4)}",
+        holds=heard.epsilon <= claimed,
+        confidence=f"1 − {2 * MISTAKEN:.0e}",
+        notices="nothing" if heard.noticed is None else f"noise {100 * heard.noticed:.0f} % too small",
+    )
+
+
+def _refuted(part: str, leak: Leak) -> Finding:
+    return Finding(part, str(leak), "equal", holds=False, confidence="exact", notices="any difference")
+
+
+def _unaudited(sample: str) -> Finding:
+    """No noise hides a posterior sample, whose ε holds only if the chain has converged."""
+    return Finding(sample, "–", "–", holds=None, confidence="none", notices="nothing")

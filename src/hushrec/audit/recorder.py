@@ -1,0 +1,150 @@
+"""The observer of one fit: records what was measured, and in a replay returns what another fit measured.
+
+The recorder takes every user into a sample, so that the one who differs is never left out.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+from typing import Any, TypeVar
+
+import numpy as np
+
+from hushrec.arrays import Ints
+from hushrec.privacy.bounded import BoundedMatrix
+
+_Value = TypeVar("_Value")
+
+__all__ = ["Leak", "Measured", "Recorder", "moved", "ratio"]
+
+
+class Leak(Exception):
+    """Something public depends on something private, or a bound does not hold."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """One measurement of a fit.
+
+    Attributes:
+        event: what was booked.
+        sums: int64, the bounded sum in grid steps, all cells of a matrix; under spherical noise the rows and
+            their scales.
+        public: what else the code that measured it chose.
+        value: what was released.
+
+    Privacy: private.
+    """
+
+    event: Any
+    sums: Any
+    public: tuple[object, ...]
+    value: Any
+
+    @property
+    def name(self) -> str:
+        """Name of the measurement."""
+        return str(self.event.name)
+
+
+class Recorder:
+    """Records a fit; with a tape, replays the values of another fit into it.
+
+    Args:
+        tape: the measurements of the other fit.
+
+    Attributes:
+        measured: the measurements in order.
+        samples: names of the posterior samples, which no noise hides and no tape replaces.
+
+    Privacy: private.
+    """
+
+    def __init__(self, tape: Sequence[Measured] | None = None) -> None:
+        self._tape = tape
+        self.measured: list[Measured] = []
+        self.samples: list[str] = []
+
+    def released(self, event: object, private: object, value: _Value, *public: object) -> _Value:
+        """The value itself, or that on the tape.
+
+        Raises:
+            Leak: The tape has another measurement here.
+        """
+        if isinstance(value, np.ndarray):
+            return np.ones_like(value)
+        if isinstance(value, bytes):
+            self.samples.append(event.name)  # type: ignore[attr-defined]
+            return value
+        place, made = len(self.measured), Measured(event, _sums(private), public, value)
+        if self._tape is not None:
+            if place >= len(self._tape) or self._tape[place].name != made.name:
+                raise Leak(f"measurement {place}, {made.name}, was not made by the neighbour")
+            made = replace(made, value=self._tape[place].value)
+        self.measured.append(replace(made, value=_copied(made.value)))
+        return _copied(made.value)  # type: ignore[no-any-return]
+
+
+def ratio(one: Measured, other: Measured) -> float:
+    """Distance of two sums over the booked sensitivity, in exact arithmetic, rounded up where above one.
+
+    Rows under spherical noise are booked by Σ ‖Δ_row‖/s_row; where a scale differs, its logarithm counts too.
+
+    Raises:
+        Leak: The two have different prices or sizes, or different public facts.
+
+    Privacy: private.
+    """
+    name, event = one.name, one.event
+    if event != other.event:
+        raise Leak(f"{name}: the neighbour is charged another price")
+    if one.public != other.public:
+        raise Leak(f"{name}: the neighbour has other public settings")
+    if event.mechanism == "spherical":
+        return _spherical(event, one.sums, other.sums)
+    distance = moved(event.norm, one.sums, other.sums)
+    step, bound = Fraction(event.step), Fraction(event.sensitivity)
+    power = 1 if event.norm == "l1" else 2
+    exact = distance * step**power / bound**power
+    found = math.sqrt(exact) if power == 2 else float(exact)
+    return found if exact <= 1 else max(found, math.nextafter(1, 2))
+
+
+def moved(norm: str, one: Ints, other: Ints) -> int:
+    """Distance of two sums in grid steps; under an L2 norm its square.
+
+    Raises:
+        Leak: The sums have different shapes.
+
+    Privacy: private.
+    """
+    if one.shape != other.shape:
+        raise Leak("the neighbour's sum has another shape")
+    change = [abs(int(d)) for d in (one - other).ravel().tolist()]
+    return sum(change) if norm == "l1" else sum(d * d for d in change)
+
+
+def _spherical(event: Any, one: Any, other: Any) -> float:
+    (rows, scales), (others, theirs) = one, other
+    if event.sensitivity == math.inf:
+        return 0.0
+    far = (np.linalg.norm(rows - others, axis=1) / np.minimum(scales, theirs)).sum()
+    leaked = rows.shape[1] * np.abs(np.log(scales / theirs)).sum()
+    return float((far + leaked) / (event.sensitivity / event.noise) / (1 + 1e-5))
+
+
+def _sums(private: Any) -> Any:
+    if isinstance(private, tuple):
+        return tuple(part.copy() for part in private)
+    if not isinstance(private, BoundedMatrix):
+        return private.values.copy()
+    cells = np.zeros(private.shape, dtype=np.int64)
+    rows = np.repeat(np.arange(private.shape[0]), np.diff(private.indptr))
+    cells[rows, private.columns] = private.values
+    return cells
+
+
+def _copied(noisy: Any) -> Any:
+    arrays = {f.name: getattr(noisy, f.name) for f in fields(noisy)}
+    return replace(noisy, **{name: a.copy() for name, a in arrays.items() if isinstance(a, np.ndarray)})

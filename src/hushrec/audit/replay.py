@@ -1,0 +1,194 @@
+"""Record and replay: given the public values, nothing that leaves a fit may depend on the private ratings.
+
+A fit on some ratings is recorded: what every measurement returned. Then a fit on neighbouring ratings is
+given the same values. The release, byte for byte, what is printed and logged, the measurements and their
+order, and every line that public code runs must be the same, and at each measurement the two bounded sums may
+lie no further apart than what was booked. So all that the neighbours can differ in is what the noise hides.
+"""
+
+import logging
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryFile
+from types import FrameType
+from typing import Any
+
+from hushrec.audit.recorder import Leak, Measured, Recorder, ratio
+from hushrec.curator.fit import fit
+from hushrec.data.ratings import Ratings
+from hushrec.models.base import Model
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.noise.entropy import Seeded
+from hushrec.release.artefact import Release
+
+_HOME = Path(__file__).parents[1]
+_ROOMS = ("curator", "estimation", "local", "models", "published", "release", "solvers")
+PUBLIC_CODE = tuple(str(_HOME / room) + os.sep for room in _ROOMS)
+"""Folders whose every executed line must be the same for neighbours."""
+SEED = 11
+
+__all__ = ["Seen", "compare", "failing", "record", "watch"]
+
+
+@dataclass(slots=True, eq=False)
+class Seen:
+    """All that an outsider might see of a fit, and what was measured.
+
+    Attributes:
+        release: the bytes of the release, without id and head of its ledger, which are random.
+        output: what was written to standard output and standard error.
+        logged: messages of all loggers.
+        lines: the lines of public code, in the order in which they ran.
+        measured: the measurements.
+
+    Privacy: private.
+    """
+
+    release: bytes = b""
+    output: tuple[bytes, bytes] = (b"", b"")
+    logged: list[str] = field(default_factory=list)
+    lines: list[tuple[str, int]] = field(default_factory=list)
+    measured: list[Measured] = field(default_factory=list)
+
+
+def record(
+    ratings: Ratings, config: Model, budget: Budget, tape: Sequence[Measured] | None = None
+) -> Recorder:
+    """Fit once, and return what was measured; with a tape, on the values of another fit.
+
+    Raises:
+        Leak: The fit makes other measurements than those on the tape.
+
+    Privacy: private.
+    """
+    recorder = Recorder(tape)
+    fit(ratings, config, budget, entropy=Seeded(SEED, recorder))
+    return recorder
+
+
+def watch(ratings: Ratings, config: Model, budget: Budget, tape: Sequence[Measured] | None = None) -> Seen:
+    """Fit once, and return all that can be seen of it; with a tape, on the values of another fit.
+
+    Standard output and error of the whole process are captured meanwhile.
+
+    Raises:
+        Leak: The fit makes other measurements than those on the tape.
+
+    Privacy: private.
+    """
+    seen, recorder = Seen(), Recorder(tape)
+    seen.measured = recorder.measured
+    with _printed(seen), _logged(seen), _traced(seen):
+        release = fit(ratings, config, budget, entropy=Seeded(SEED, recorder))
+    seen.release = _settled(release)
+    return seen
+
+
+def compare(config: Model, budget: Budget, one: Ratings, other: Ratings) -> Seen:
+    """Record on one, replay on the other.
+
+    Args:
+        config: a model whose plan has no posterior sample.
+        budget: what may be spent.
+        one: made-up ratings.
+        other: neighbouring ones.
+
+    Returns:
+        What was seen of the first fit.
+
+    Raises:
+        Leak: They can be told apart by more than the noise hides.
+
+    Privacy: private.
+    """
+    with failing("a fit"):
+        first = watch(one, config, budget)
+    with failing("only the neighbour"):
+        second = watch(other, config, budget, first.measured)
+    if len(first.measured) != len(second.measured):
+        raise Leak("the neighbour makes fewer measurements")
+    for here, there in zip(first.measured, second.measured, strict=True):
+        if ratio(here, there) > 1:
+            raise Leak(f"{here.name}: the neighbour lies further away than what was booked")
+    for what in ("release", "output", "logged", "lines"):
+        if getattr(first, what) != getattr(second, what):
+            raise Leak(f"the neighbour has another {what}")
+    return first
+
+
+@contextmanager
+def failing(who: str) -> Iterator[None]:
+    """Turns every error into a leak: what the ratings say must not make a fit fail.
+
+    Privacy: private.
+    """
+    try:
+        yield
+    except Leak:
+        raise
+    except Exception as error:
+        raise Leak(f"{who} fails: {error!r}") from error
+
+
+def _settled(release: Release) -> bytes:
+    ledger = {**release.statement.ledger, "id": "", "head": ""}
+    return replace(release, statement=replace(release.statement, ledger=ledger)).to_bytes()
+
+
+@contextmanager
+def _printed(seen: Seen) -> Iterator[None]:
+    """Captures the streams of Python and the descriptors below them, which compiled code writes to."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    with TemporaryFile() as out, TemporaryFile() as err:
+        kept = os.dup(1), os.dup(2)
+        text = [os.fdopen(os.dup(file.fileno()), "w", encoding="utf-8") for file in (out, err)]
+        os.dup2(out.fileno(), 1)
+        os.dup2(err.fileno(), 2)
+        try:
+            with redirect_stdout(text[0]), redirect_stderr(text[1]):
+                yield
+        finally:
+            for number, stream in enumerate(text):
+                stream.close()
+                os.dup2(kept[number], number + 1)
+                os.close(kept[number])
+        out.seek(0)
+        err.seek(0)
+        seen.output = out.read(), err.read()
+
+
+@contextmanager
+def _logged(seen: Seen) -> Iterator[None]:
+    handler, root = logging.Handler(0), logging.getLogger()
+    handler.emit = lambda record: seen.logged.append(record.getMessage())  # type: ignore[method-assign]
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(0)
+    try:
+        yield
+    finally:
+        root.setLevel(level)
+        root.removeHandler(handler)
+
+
+@contextmanager
+def _traced(seen: Seen) -> Iterator[None]:
+    def line(frame: FrameType, kind: str, argument: Any) -> Any:
+        if kind == "line":
+            seen.lines.append((frame.f_code.co_filename, frame.f_lineno))
+        return line
+
+    def call(frame: FrameType, kind: str, argument: Any) -> Any:
+        return line if frame.f_code.co_filename.startswith(PUBLIC_CODE) else None
+
+    before = sys.gettrace()
+    sys.settrace(call)
+    try:
+        yield
+    finally:
+        sys.settrace(before)

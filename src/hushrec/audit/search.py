@@ -1,0 +1,159 @@
+"""Search for neighbouring ratings whose sums lie further apart than their booked sensitivities.
+
+Each pair of neighbours is fitted twice, the second time on the noisy values of the first fit, so that sums
+that depend on earlier releases are comparable. The search starts from extreme pairs and random ones. Then it
+climbs, in turns, from the pair that the noise hides least and from the best pair for the measurement whose
+sensitivity was least nearly reached.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hushrec.arrays import Ints
+from hushrec.audit.recorder import Leak, Measured, ratio
+from hushrec.audit.replay import failing, record
+from hushrec.audit.worlds import Pair, World, choices
+from hushrec.models.base import Model
+from hushrec.privacy.accounting.budget import Budget
+
+RANDOM, ROUNDS = 20, 60
+"""Random pairs, and steps of the climb."""
+
+__all__ = ["RANDOM", "ROUNDS", "Found", "Gap", "distances", "search"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gap:
+    """How far apart two neighbours are in one measurement.
+
+    Attributes:
+        measured: the measurement of the first.
+        change: the second's sum minus the first's, in grid steps, the entries that differ; empty under
+            spherical noise.
+        ratio: distance over the booked sensitivity.
+
+    Privacy: private.
+    """
+
+    measured: Measured
+    change: Ints
+    ratio: float
+
+    @property
+    def loss(self) -> float:
+        """Adds up to μ² of Gaussian noise, (distance/σ)², and to ε of Laplace noise, distance/b."""
+        event = self.measured.event
+        loss = self.ratio * event.sensitivity / event.noise
+        return float(loss if event.norm == "l1" else loss * loss)
+
+
+@dataclass(slots=True)
+class Found:
+    """What a search found.
+
+    Attributes:
+        pairs: how many pairs of neighbours were compared.
+        ratios: by measurement, the largest distance over its booked sensitivity.
+        nearest: by measurement, the pair that reached it.
+        worst: the pair that the noise hides least.
+        gaps: the measurements of that pair.
+
+    Privacy: private.
+    """
+
+    pairs: int = 0
+    ratios: dict[str, float] = field(default_factory=dict)
+    nearest: dict[str, Pair] = field(default_factory=dict)
+    worst: Pair = ({}, {})
+    gaps: list[Gap] = field(default_factory=list)
+
+    @property
+    def loss(self) -> float:
+        """Loss of the worst pair."""
+        return sum(gap.loss for gap in self.gaps)
+
+
+def distances(config: Model, budget: Budget, world: World, pair: Pair) -> list[Gap]:
+    """How far apart two neighbours are in every measurement.
+
+    Raises:
+        Leak: They are not measured in the same way, or a fit fails.
+
+    Privacy: private.
+    """
+    one, other = pair
+    with failing("a fit"):
+        first = record(world.ratings(one), config, budget).measured
+    with failing("only the neighbour"):
+        second = record(world.ratings(other), config, budget, first).measured
+    if len(first) != len(second):
+        raise Leak("the neighbour makes fewer measurements")
+    return [
+        Gap(here, _change(here, there), ratio(here, there)) for here, there in zip(first, second, strict=True)
+    ]
+
+
+def search(
+    config: Model,
+    budget: Budget,
+    world: World,
+    *,
+    random: int = RANDOM,
+    rounds: int = ROUNDS,
+    seed: int = 0,
+    progress: Callable[[], object] = lambda: None,
+) -> Found:
+    """The largest distances that neighbours of this world reach.
+
+    Args:
+        config: the model.
+        budget: what may be spent; its unit and adjacency say who is a neighbour.
+        world: where the neighbours live.
+        random: number of random pairs.
+        rounds: number of steps of the climb.
+        seed: of the random pairs and steps.
+        progress: called after every pair.
+
+    Raises:
+        Leak: Neighbours are not measured in the same way, or a fit fails.
+
+    Privacy: private.
+    """
+    rng, found, kind = choices(seed), Found(), (budget.unit, budget.adjacency)
+
+    def attempt(pair: Pair) -> None:
+        gaps = distances(config, budget, world, pair)
+        found.pairs += 1
+        for gap in gaps:
+            name = gap.measured.name
+            if gap.ratio >= found.ratios.get(name, 0.0):
+                found.ratios[name], found.nearest[name] = gap.ratio, pair
+        if not found.gaps or _audible(gaps) > _audible(found.gaps):
+            found.worst, found.gaps = pair, gaps
+        progress()
+
+    for pair in world.pairs(*kind).values():
+        attempt(pair)
+    for _ in range(random):
+        attempt(world.at_random(*kind, rng))
+    for turn in range(rounds):
+        weakest = min(found.ratios, key=lambda name: found.ratios[name])
+        one, other = found.worst if turn % 2 == 0 else found.nearest[weakest]
+        user = next(user for user in {**one, **other} if one.get(user) != other.get(user))
+        people = world.changed(one if user in one else other, user, rng)
+        attempt((people, world.neighbour(people, user, *kind, rng)))
+    return found
+
+
+def _audible(gaps: list[Gap]) -> tuple[float, int]:
+    """Orders pairs by their loss; of equal ones, an attacker hears fewer entries better."""
+    return round(sum(gap.loss for gap in gaps), 6), -sum(gap.change.size for gap in gaps)
+
+
+def _change(one: Measured, other: Measured) -> Ints:
+    if one.event.mechanism == "spherical":
+        return np.zeros(0, np.int64)
+    change = (other.sums - one.sums).ravel()
+    return np.asarray(change[change != 0])

@@ -1,0 +1,198 @@
+"""Small made-up worlds, and their neighbours: extreme ones and random ones. Nothing here is private."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+from numpy.random import Generator, default_rng  # noqa: TID251  (chooses made-up ratings, not release noise)
+
+from hushrec.data.domain import Domain
+from hushrec.data.load import load
+from hushrec.data.ratings import Ratings
+from hushrec.errors import ConfigError
+
+People = Mapping[str, Mapping[int, int]]
+"""User to item index to rating, in steps of the scale above its low end."""
+Pair = tuple[People, People]
+ITEMS, CAP = 16, 5
+_NAMED = "light", "usual", "other", "heavy", "extreme", "new"
+_SILENT = tuple(f"user {k}" for k in range(6))
+USERS = len(_NAMED) + len(_SILENT)
+
+__all__ = ["Pair", "People", "World", "choices", "rated", "without"]
+
+
+@dataclass(frozen=True)
+class World:
+    """A public domain with a few users on its roster, most of whom may rate nothing.
+
+    Args:
+        domain: the domain; ``World.of`` makes it.
+
+    Privacy: public, made up.
+    """
+
+    domain: Domain
+
+    @classmethod
+    def of(cls, domain: Domain | None = None) -> "World":
+        """A world on the first items of a domain, with its scale and cap; by default on a made-up one."""
+        if domain is None:
+            domain = Domain(range(ITEMS), scale=(1, 5, 1), cap=CAP, max_users=20)
+        users, most = (*_NAMED, *_SILENT), max(domain.max_users, USERS)
+        items = domain.items[:ITEMS]
+        return cls(Domain(items, scale=domain.scale, cap=domain.cap, max_users=most, users=users))
+
+    @cached_property
+    def everybody(self) -> People:
+        """A few users, from one with a single rating to one with twice the cap."""
+        n, top = self.domain.n_items, self.top
+        rows = {
+            "light": {0: top},
+            "usual": {0: 0, 1: top, 3: top // 2},
+            "other": {1: top // 4, 2: top // 4},
+            "heavy": {item: (item + 1) % 2 * top for item in range(max(2, min(2 * self.domain.cap, n - 1)))},
+            "extreme": {3: top, 4: top},
+        }
+        return {user: {item % n: steps for item, steps in own.items()} for user, own in rows.items()}
+
+    @property
+    def top(self) -> int:
+        """The highest rating."""
+        return self.domain.scale.n_values - 1
+
+    def ratings(self, people: People) -> Ratings:
+        """The ratings of these people."""
+        lo, _, step = self.domain.scale
+        rows = [
+            (user, self.domain.items[item], lo + step * steps)
+            for user, own in people.items()
+            for item, steps in own.items()
+        ]
+        schema = {"user_id": pl.String, "item_id": pl.String, "rating": pl.Float64}
+        return Ratings.of(load(pl.DataFrame(rows, schema=schema, orient="row"), self.domain), by="an audit")
+
+    def pairs(self, unit: str, adjacency: str) -> dict[str, Pair]:
+        """Neighbours with extreme differences, by what differs.
+
+        Raises:
+            ConfigError: hushrec has no fit that protects this unit under this adjacency.
+        """
+        everybody, top = self.everybody, self.top
+        alone, first = {"heavy": everybody["heavy"]}, {"light": everybody["light"]}
+        everything = dict.fromkeys(range(self.domain.n_items), top)
+        nothing_good = dict.fromkeys(everything, 0)
+        last = max(everybody["heavy"])
+        if (unit, adjacency) == ("rating", "add-remove"):
+            full = {**everybody, "heavy": {**everything, **everybody["heavy"]}}
+            return {
+                "a rating": (everybody, without(everybody, "usual", max(everybody["usual"]))),
+                "a user's only rating": (everybody, without(everybody, "light")),
+                "one of a heavy user": (everybody, without(everybody, "heavy", last)),
+                "one of a user above the cap": (full, without(full, "heavy", max(everything))),
+                "one of an only user": (alone, without(alone, "heavy", last)),
+                "the only rating": (first, {}),
+            }
+        if (unit, adjacency) == ("rating", "replace"):
+            return {
+                "a rating": (everybody, rated(everybody, "usual", 1 % self.domain.n_items, 0)),
+                "a rating in the middle": (everybody, _turned(everybody, "usual", top)),
+                "a user's only rating": (everybody, _turned(everybody, "light", top)),
+                "a heavy user's": (everybody, _turned(everybody, "heavy", top)),
+                "an only user's": (alone, _turned(alone, "heavy", top)),
+                "the only rating": (first, _turned(first, "light", top)),
+            }
+        if (unit, adjacency) == ("user", "add-remove"):
+            return {
+                "a light user": (everybody, without(everybody, "light")),
+                "a usual user": (everybody, without(everybody, "usual")),
+                "a user above the cap": (everybody, without(everybody, "heavy")),
+                "an extreme user": (everybody, without(everybody, "extreme")),
+                "a user of the highest ratings": ({**everybody, "new": everything}, everybody),
+                "a user of the lowest ratings": ({**everybody, "new": nothing_good}, everybody),
+                "the only user": (first, {}),
+                "the only user, above the cap": (alone, {}),
+            }
+        if (unit, adjacency) == ("user", "replace"):
+            return {
+                "a light user": (everybody, {**everybody, "light": everybody["heavy"]}),
+                "a user above the cap": (everybody, {**everybody, "heavy": nothing_good}),
+                "the highest and the lowest ratings": (
+                    {**everybody, "heavy": everything},
+                    {**everybody, "heavy": nothing_good},
+                ),
+                "the only user": (alone, {"heavy": nothing_good}),
+            }
+        raise ConfigError(f"no model protects a {unit} under {adjacency}; choose another unit or adjacency")
+
+    def at_random(self, unit: str, adjacency: str, rng: Generator) -> Pair:
+        """Up to six users with up to all of the items, and a neighbour of theirs."""
+        people = {f"user {k}": self._row(rng) for k in range(int(rng.integers(1, 7)))}
+        user = f"user {rng.integers(len(people))}"
+        return people, self.neighbour(people, user, unit, adjacency, rng)
+
+    def neighbour(self, people: People, user: str, unit: str, adjacency: str, rng: Generator) -> People:
+        """These people, with one unit of a user's removed or replaced."""
+        item = int(rng.choice(list(people[user])))
+        if unit == "user":
+            return without(people, user) if adjacency == "add-remove" else {**people, user: self._row(rng)}
+        if adjacency == "add-remove":
+            return without(people, user, item)
+        return rated(people, user, item, self._steps(rng))
+
+    def changed(self, people: People, user: str, rng: Generator) -> People:
+        """These people with a few ratings of this user, or of another one, changed; the user keeps some."""
+        whose = user if rng.random() < 0.7 else str(rng.choice(list(people)))
+        own = dict(people[whose])
+        match int(rng.integers(4)):
+            case 0:
+                own = self._row(rng)
+            case 1:
+                own = {item: self._steps(rng) for item in own}
+            case 2:
+                own = dict.fromkeys(range(self.domain.n_items), self._steps(rng))
+            case _:
+                for item in rng.integers(self.domain.n_items, size=int(rng.integers(1, 4))):
+                    own[int(item)] = self._steps(rng)
+        return {**people, whose: own}
+
+    def _row(self, rng: Generator) -> dict[int, int]:
+        n = self.domain.n_items
+        return {int(item): self._steps(rng) for item in rng.permutation(n)[: rng.integers(1, n + 1)]}
+
+    def _steps(self, rng: Generator) -> int:
+        """Often one of the ends of the scale."""
+        return int(rng.choice([0, self.top, int(rng.integers(self.top + 1))]))
+
+
+def choices(seed: int) -> Generator:
+    """The generator of a search's random choices.
+
+    Privacy: public; it draws no noise.
+    """
+    return default_rng(seed)
+
+
+def without(people: People, user: str, item: int | None = None) -> People:
+    """These people without one of a user's ratings, or without the user.
+
+    Privacy: public, made up.
+    """
+    own = {i: steps for i, steps in people[user].items() if item not in (None, i)}
+    rest = {name: row for name, row in people.items() if name != user}
+    return {**rest, user: own} if own else rest
+
+
+def rated(people: People, user: str, item: int, steps: int) -> People:
+    """These people with one rating of a user added or changed.
+
+    Privacy: public, made up.
+    """
+    return {**people, user: {**people.get(user, {}), item: steps}}
+
+
+def _turned(people: People, user: str, top: int) -> People:
+    """These people with the last rating of a user at the other end of the scale, or at its farther one."""
+    item = max(people[user])
+    return rated(people, user, item, 0 if 2 * people[user][item] >= top else top)

@@ -1,0 +1,54 @@
+"""``hushrec audit``: attack a model's fits on made-up ratings, and compare what is found with the claim."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hushrec.cli import console, options
+
+
+def audit(
+    model: Annotated[options.ModelName, typer.Argument(help="The algorithm.")],
+    epsilon: options.Epsilon,
+    delta: options.Delta,
+    unit: options.Unit,
+    adjacency: options.Adjacency,
+    domain: Annotated[
+        Path | None,
+        typer.Option(help="A domain whose scale, cap and first items the made-up ratings take over."),
+    ] = None,
+    runs: Annotated[
+        int, typer.Option(min=100, max=100_000_000, help="Releases that the canary hears of either world.")
+    ] = 500_000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the made-up ratings and of the noise.")] = 0,
+    noise: options.Noise = None,
+    settings: options.Settings = None,
+) -> None:
+    """Attack a model's fits on made-up ratings. Exits with 1 if a claim does not hold."""
+    from hushrec.audit.findings import COLUMNS
+    from hushrec.audit.fits import audit
+    from hushrec.data.domain import Domain
+    from hushrec.figures import above
+    from hushrec.privacy.accounting.budget import Budget
+
+    config = options.model(model, noise, settings)
+    budget = Budget(epsilon=epsilon, delta=delta, unit=unit, adjacency=adjacency)
+    declared = None if domain is None else Domain.open(domain)
+    with console.still_progress() as progress:
+        task = progress.add_task("fitting neighbours", total=None)
+
+        def step(done: int, total: int) -> None:
+            progress.update(task, completed=done, total=total, refresh=True)
+
+        found = audit(config, budget, domain=declared, runs=runs, seed=seed, progress=step)
+    screen = console.out()
+    screen.print(f"{found.subject}: claimed ε = {above(found.epsilon)}", soft_wrap=True)
+    screen.print()
+    listed = console.table(*COLUMNS, left=len(COLUMNS))
+    for finding in found.findings:
+        listed.add_row(*finding.cells())
+    screen.print(listed)
+    if not found.holds:
+        screen.print("A claim does not hold: do not release anything with this configuration.")
+        raise typer.Exit(1)

@@ -1,0 +1,349 @@
+"""What people gave, as private, immutable rows indexed against a public domain.
+
+Compressed rows: user u's items are ``items[indptr[u]:indptr[u + 1]]``, ascending, each item once. Every user
+has at least one.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from hushrec.arrays import Bools, Floats, Ints, Ints32
+from hushrec.data.capping import chosen
+from hushrec.data.domain import Domain, FeedbackKind
+from hushrec.errors import DataError
+from hushrec.kernels.csr import ascends
+
+_CHUNK = 1 << 20  # users hashed at once by ``digest``
+
+__all__ = ["Dropped", "Feedback"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Dropped:
+    """How many records of a source were dropped or changed, for the curator only.
+
+    Attributes:
+        user_id: dropped, user id is empty, too long, contains NUL, or is not on the domain's roster.
+        item_id: dropped, item is not in the catalogue.
+        rating: dropped, rating or count is missing, unparsable or not finite, or the count is below 1.
+        epsilon: dropped, record lacks a valid requested ε although the source has a column for it; the user's
+            other records, if any, stay and request ε = 0.
+        duplicate: dropped, the same user gave the item again; of counts, which add up, none is dropped.
+        clamped: kept, rating moved to the nearer end of the scale, or count to the largest that counts.
+        rounded: kept, rating moved to the nearest step, or count to the nearest whole number.
+
+    Privacy: private. ``repr`` shows no counts; ``str`` shows all of them and says that they are confidential.
+    """
+
+    user_id: int = 0
+    item_id: int = 0
+    rating: int = 0
+    epsilon: int = 0
+    duplicate: int = 0
+    clamped: int = 0
+    rounded: int = 0
+
+    def __add__(self, other: Self) -> Self:
+        both = (getattr(self, field.name) + getattr(other, field.name) for field in fields(self))
+        return type(self)(*both)
+
+    def __repr__(self) -> str:
+        return "Dropped(confidential)"
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{field.name} {getattr(self, field.name)}" for field in fields(self))
+        return f"confidential, not for publication: {counts}"
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Feedback:
+    """What the users of a population gave: the rows that ``Ratings`` and ``Interactions`` share.
+
+    Attributes:
+        domain: the public domain.
+        users: user ids, unique, in ascending order of their UTF-8 bytes, shape (n_users,).
+        indptr: int64, shape (n_users + 1,).
+        items: int32 index into ``domain.items``, ascending inside a user, shape (n_entries,).
+        timestamps: int64 Unix seconds in [0, 2^40], shape (n_entries,), or None.
+        dropped: what the loader dropped or changed.
+        asked: float64, the ε that each user requests, finite and not negative, shape (n_users,): the smallest
+            of all their records. None if the source has no column for it, whether or not there are users. A
+            user who requests 0 must not have any influence.
+
+    All arrays are read-only.
+
+    Raises:
+        DataError: the arrays do not fit together, a user is not on the domain's roster, or the domain
+            declares another kind of feedback.
+
+    Privacy: private. ``repr`` shows only the domain, no counts.
+    """
+
+    KIND: ClassVar[FeedbackKind]
+    VALUES: ClassVar[str]
+    """Name of the uint8 array, or None, that adds a value to each item."""
+
+    domain: Domain
+    users: pl.Series
+    indptr: Ints
+    items: Ints32
+    timestamps: Ints | None = field(default=None, kw_only=True)
+    dropped: Dropped = field(default=Dropped(), kw_only=True)
+    asked: Floats | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        self.domain.require(self.KIND, by=type(self).__name__)
+        for name, dtype in (
+            ("indptr", np.int64),
+            ("items", np.int32),
+            (self.VALUES, np.uint8),
+            ("timestamps", np.int64),
+            ("asked", np.float64),
+        ):
+            if (array := getattr(self, name)) is None:
+                continue
+            view = np.ascontiguousarray(array, dtype=dtype).view()
+            view.flags.writeable = False
+            object.__setattr__(self, name, view)
+        # The kernels use these arrays as indices without checks, so refuse arrays that do not fit.
+        n = self.indptr[-1] if len(self.indptr) else -1
+        fits = (
+            len(self.indptr) == len(self.users) + 1
+            and self.indptr[0] == 0
+            and bool((np.diff(self.indptr) > 0).all())
+            and len(self.items) == n
+            and (self.timestamps is None or len(self.timestamps) == n)
+            and self.items.min(initial=0) >= 0
+            and self.items.max(initial=0) < self.domain.n_items
+            and self._values_fit()
+            and ascends(self.indptr, self.items)
+        )
+        if self.asked is not None:
+            right = (self.asked >= 0) & (self.asked < np.inf)
+            fits = fits and self.asked.shape == (len(self.users),) and bool(right.all())
+        if not fits:
+            raise DataError(
+                f"these arrays are not compressed rows of this domain's {self.KIND} with an item in each, or "
+                "do not give a finite ε ≥ 0 for each user; load them with hushrec.load"
+            )
+        if self.domain.users is not None:
+            places = self.places()
+            if places.min(initial=0) < 0 or (np.diff(places) <= 0).any():
+                raise DataError(
+                    "the users are not those of the domain's roster, each once and in its order; load the "
+                    f"{self.KIND} with this domain, which leaves out users who are not on it"
+                )
+
+    @classmethod
+    def of(cls, given: "Feedback", *, by: str) -> Self:
+        """``given``, known to be of this kind; ``by`` is who needs it, for the error.
+
+        Raises:
+            DataError: it is of the other kind.
+
+        Privacy: private.
+        """
+        given.domain.require(cls.KIND, by=by)
+        return cast(Self, given)
+
+    def _values_fit(self) -> bool:
+        """Whether the values have the right number and range."""
+        raise NotImplementedError
+
+    def _kept(self, cap: int) -> Bools | None:
+        """Which entries remain under a cap, None for all of them."""
+        return chosen(self.users, self.indptr, self.items, cap)
+
+    @property
+    def n_users(self) -> int:
+        """Number of users with at least one item. Privacy: private."""
+        return len(self.users)
+
+    @property
+    def counts(self) -> Ints:
+        """Number of items of every user, shape (n_users,). Privacy: private."""
+        return np.diff(self.indptr)
+
+    @property
+    def exceeds_declared_users(self) -> bool:
+        """Whether there are more users than ``domain.max_users`` declares. Privacy: private.
+
+        Loading does not refuse them: one more user must not decide whether there is a release. The
+        curator should check this once, and declare a larger bound from public knowledge.
+        """
+        return self.n_users > self.domain.max_users
+
+    def user_index(self) -> Ints32:
+        """Index of the user of every entry, shape (n_entries,). Privacy: private."""
+        return np.repeat(np.arange(self.n_users, dtype=np.int32), self.counts)
+
+    def roster_indptr(self) -> Ints:
+        """Compressed rows over the domain's roster: people who gave nothing have empty rows.
+
+        The order is that of ``users``, so ``items`` and the values are used unchanged.
+
+        Returns:
+            int64, shape (domain.n_users + 1,): person u's items are ``items[indptr[u]:indptr[u + 1]]``.
+
+        Raises:
+            DomainError: the domain has no roster.
+
+        Privacy: private.
+        """
+        self.domain.require_roster()
+        counts = np.zeros(self.domain.n_users, dtype=np.int64)
+        counts[self.places()] = self.counts
+        return np.concatenate([[0], np.cumsum(counts)])
+
+    def places(self) -> Ints:
+        """Position of each user on the domain's roster, −1 if they are not on it, shape (n_users,).
+
+        Privacy: private.
+        """
+        known = self.domain.user_positions
+        return np.array([known.get(user, -1) for user in self.users.to_list()], dtype=np.int64)
+
+    def select(self, mask: Bools) -> Self:
+        """The entries where ``mask``, one boolean for each, holds; users without any are left out.
+
+        Raises:
+            DataError: the mask has another type or shape.
+
+        Privacy: private.
+        """
+        mask = np.asarray(mask)
+        if mask.dtype != np.bool_ or mask.shape != self.items.shape:
+            raise DataError(f"select takes one boolean for each of the {self.KIND}")
+        counts = np.zeros(0, dtype=np.int64)
+        if self.n_users:
+            counts = np.add.reduceat(mask, self.indptr[:-1], dtype=np.int64)
+        kept = counts > 0
+        return replace(
+            self,
+            users=self.users.filter(pl.Series(kept)),
+            indptr=np.concatenate([[0], np.cumsum(counts[kept])]),
+            asked=None if self.asked is None else self.asked[kept],
+            **self._entries(mask),
+        )
+
+    def slice(self, start: int, stop: int) -> Self:
+        """The rows of the users from ``start`` up to but excluding ``stop``, without copying.
+
+        Raises:
+            DataError: the range is empty or outside the users.
+
+        Privacy: private.
+        """
+        if not 0 <= start <= stop <= self.n_users:
+            raise DataError(
+                "a slice goes from one user to a later one, at most to the last; change start or stop"
+            )
+        first, last = self.indptr[start], self.indptr[stop]
+        return replace(
+            self,
+            users=self.users[start:stop],
+            indptr=self.indptr[start : stop + 1] - first,
+            asked=None if self.asked is None else self.asked[start:stop],
+            **self._entries(slice(first, last)),
+        )
+
+    def _entries(self, where: Any) -> dict[str, Any]:
+        """The arrays with a value per entry, at these entries."""
+        found = {name: getattr(self, name) for name in ("items", self.VALUES, "timestamps")}
+        return {name: None if array is None else array[where] for name, array in found.items()}
+
+    def with_asked(self, asked: Floats | Mapping[str, float]) -> Self:
+        """The same rows with these requested ε, for experiments.
+
+        Args:
+            asked: shape (n_users,), in the order of ``users``; or user id to ε for every user.
+
+        Raises:
+            DataError: some user's ε is missing, negative or not finite.
+
+        Privacy: private.
+        """
+        if isinstance(asked, Mapping):
+            asked = np.array([asked.get(user, np.nan) for user in self.users.to_list()])
+        return replace(self, asked=np.array(asked, dtype=np.float64))
+
+    def capped(self, cap: int) -> Self:
+        """At most ``cap`` entries of each user, chosen by a hash keyed with the user's own id.
+
+        Which ratings of a user are kept depends only on the user's id and items: not on other users, nor on
+        the order of a file. All items are equally likely to be kept, up to the quality of the hash. Of
+        interactions with timestamps, the most recent are kept, and the hash decides between equal ones.
+
+        Args:
+            cap: the most entries that each user keeps; usually ``domain.cap``.
+
+        Raises:
+            DataError: the cap is below 1.
+
+        Privacy: private. A per-user map, so it keeps neighbouring data neighbouring for the unit ``user``;
+        for a single rating or interaction it does not, because one more may displace another.
+        """
+        if cap < 1:
+            raise DataError("a cap keeps at least one item of each user: cap must be 1 or more")
+        mask = self._kept(cap)
+        return self if mask is None else self.select(mask)
+
+    def to_polars(self) -> pl.DataFrame:
+        """A table ``user_id, item_id[, rating][, count][, timestamp][, epsilon]``, one row per entry.
+
+        Privacy: private.
+        """
+        columns = {
+            "user_id": self.users.gather(self.user_index()),
+            "item_id": pl.Series(self.domain.items, dtype=pl.String).gather(self.items),
+            **self._columns(),
+        }
+        if self.timestamps is not None:
+            columns["timestamp"] = pl.Series(self.timestamps)
+        if self.asked is not None:
+            columns["epsilon"] = pl.Series(np.repeat(self.asked, self.counts))
+        return pl.DataFrame(columns)
+
+    def _columns(self) -> dict[str, pl.Series]:
+        """The column of the values, if there are any."""
+        raise NotImplementedError
+
+    def gathered(self) -> Self:
+        """Itself: these rows are in memory; ``Blocks`` reads its files. Privacy: private."""
+        return self
+
+    def blocks(self) -> Iterator[Self]:
+        """Yield itself: what is in memory is one block; ``Blocks`` has several. Privacy: private."""
+        yield self
+
+    @property
+    def asks(self) -> bool:
+        """Whether users request their own ε. Privacy: public, determined by the source's columns."""
+        return self.asked is not None
+
+    def digest(self) -> str:
+        """SHA-256, in hex, of all that a fit reads: domain, users, rows, values and requested ε.
+
+        Privacy: private.
+        """
+        head = f"hushrec {self.KIND} {self.domain.digest} {self.n_users} {len(self.items)} {self.asks}"
+        total = hashlib.sha256(head.encode())
+        for start in range(0, self.n_users, _CHUNK):
+            total.update("\0".join(self.users[start : start + _CHUNK].to_list()).encode() + b"\0")
+        for array in self._read():
+            if array is not None:
+                total.update(array.astype(array.dtype.newbyteorder("<"), copy=False).data)
+        return total.hexdigest()
+
+    def _read(self) -> tuple[NDArray[Any] | None, ...]:
+        """The arrays that a fit reads."""
+        return self.indptr, self.items, getattr(self, self.VALUES), self.asked
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.domain!r}, private)"

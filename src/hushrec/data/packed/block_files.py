@@ -1,0 +1,145 @@
+"""The files of blocks and how they are written; ``hushrec.data.packed.blocks`` describes and reads them."""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from hushrec.data.domain import Domain
+from hushrec.data.feedback import Dropped, Feedback
+from hushrec.errors import DataError
+
+FORMAT = "hushrec blocks 1"
+MANIFEST = "manifest.json"
+RATINGS_PER_BLOCK = 1 << 22
+TYPES = {
+    "users": np.uint8,
+    "indptr": np.int64,
+    "items": np.int32,
+    "steps": np.uint8,
+    "occurrences": np.uint8,
+    "timestamps": np.int64,
+    "asked": np.float64,
+}
+OPTIONAL = {"timestamps", "asked"}
+
+__all__ = [
+    "FORMAT",
+    "MANIFEST",
+    "OPTIONAL",
+    "RATINGS_PER_BLOCK",
+    "TYPES",
+    "StoredBlock",
+    "sha256_of",
+    "write_all",
+]
+
+
+class StoredBlock(NamedTuple):
+    """What a manifest says of one block.
+
+    Attributes:
+        users: number of users.
+        ratings: number of entries.
+        sha256: SHA-256 of each array's file.
+
+    Privacy: private.
+    """
+
+    users: int
+    ratings: int
+    sha256: dict[str, str]
+
+
+def write_all(source: Iterable[Feedback], folder: Path, ratings_per_block: int) -> Domain:
+    """Write all blocks and the manifest; returns the domain.
+
+    Args:
+        source: one or more, of disjoint sets of users.
+        folder: an empty folder.
+        ratings_per_block: the most entries in a block.
+
+    Raises:
+        DataError: the parts do not fit together, or there are none.
+
+    Privacy: private.
+    """
+    domain: Domain | None = None
+    optional: set[str] = set()
+    told: list[StoredBlock] = []
+    dropped = Dropped()
+    people = [pl.Series(dtype=pl.String)]
+    for ratings in source:
+        found = {name for name in OPTIONAL if getattr(ratings, name) is not None}
+        if domain is None:
+            domain, optional = ratings.domain, found
+        if ratings.domain.digest != domain.digest:
+            raise DataError("the ratings belong to several domains; load all of them with one domain")
+        if found != optional:
+            raise DataError(
+                "some of the ratings have timestamps or requested ε, and others have not; "
+                "load all of them with the same columns"
+            )
+        dropped = dropped + ratings.dropped
+        people.append(ratings.users)
+        for block in _cut(ratings, ratings_per_block):
+            told.append(_written(block, folder / f"{len(told):06d}"))
+    if domain is None:
+        raise DataError("there are no ratings to write; give at least one Ratings, which may be empty")
+    if pl.concat(people).is_duplicated().any():
+        raise DataError("the same person is in two of the ratings; give all of a person's ratings together")
+    manifest = {
+        "format": FORMAT,
+        "domain": domain.digest,
+        "optional": sorted(optional),
+        "dropped": asdict(dropped),
+        "blocks": [block._asdict() for block in told],
+    }
+    with _created(folder / MANIFEST) as file:
+        file.write(json.dumps(manifest, indent=1).encode())
+    return domain
+
+
+def _cut(ratings: Feedback, size: int) -> Iterator[Feedback]:
+    start = 0
+    while start < ratings.n_users:
+        reach = np.searchsorted(ratings.indptr, ratings.indptr[start] + size, side="right")
+        stop = max(int(reach) - 1, start + 1)
+        yield ratings.slice(start, stop)
+        start = stop
+
+
+def _written(block: Feedback, folder: Path) -> StoredBlock:
+    folder.mkdir(mode=0o700)
+    ids = np.frombuffer("\0".join([*block.users.to_list(), ""]).encode(), dtype=np.uint8)
+    arrays = {name: getattr(block, name, None) for name in TYPES} | {"users": ids}
+    sha256 = {}
+    for name, array in arrays.items():
+        if array is not None:
+            path = folder / f"{name}.npy"
+            with _created(path) as file:
+                np.save(file, array, allow_pickle=False)
+            sha256[name] = sha256_of(path)
+    return StoredBlock(block.n_users, len(block.items), sha256)
+
+
+@contextmanager
+def _created(path: Path) -> Iterator[BinaryIO]:
+    """Open a new file that only its owner may read; it is synced to disk on closing."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256, in hex, of a file. Privacy: private."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,32 @@
+"""The table of an audit, and its verdict."""
+
+import dataclasses
+
+import pytest
+
+from hushrec.audit.findings import COLUMNS, Audit, Finding
+
+FINDING = Finding("search, 9 pairs", "0.9 Δ", "≤ 1 Δ", True, "exact", "Δ 10 % too small")
+
+
+def audit_of(*verdicts):
+    findings = tuple(dataclasses.replace(FINDING, holds=holds) for holds in verdicts)
+    return Audit("GlobalEffects, ε = 1", 1.0, findings)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "holds"),
+    [((True, True), True), ((True, False), False), ((True, None), True), ((None, False), False), ((), True)],
+)
+def test_one_refuted_claim_is_enough(verdicts, holds):
+    assert audit_of(*verdicts).holds is holds
+
+
+def test_the_table_says_it_in_words():
+    head, blank, titles, *rows = str(audit_of(True, False, None)).splitlines()
+    assert head == "GlobalEffects, ε = 1: claimed ε = 1"
+    assert blank == ""
+    assert [*map(titles.index, COLUMNS)] == sorted(map(titles.index, COLUMNS))
+    for row, verdict in zip(rows, ("holds", "EXCEEDED", "not audited"), strict=True):
+        assert verdict in row
+        assert row.startswith("search, 9 pairs")

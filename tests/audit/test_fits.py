@@ -1,0 +1,91 @@
+"""An audit of a model as a whole: what it prints of a right one, and that it refutes a wrong one."""
+
+import pytest
+
+import hushrec as hr
+from hushrec.audit.fits import REPLAYED, audit, replayed_pairs
+from hushrec.audit.worlds import World
+from hushrec.errors import BudgetUnsupported, ConfigError
+from support.planted import FAULTS
+
+BUDGET = hr.Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
+RATING = hr.Budget(epsilon=4.0, delta=1e-6, unit="rating", adjacency="add-remove")
+SAMPLE = hr.PosteriorSampleMF(rank=2, chain={"epochs": 20})
+BY_NAME = {fault.name: fault for fault in FAULTS if fault.model == "effects"}
+
+
+@pytest.fixture(scope="module")
+def audited():
+    steps = []
+    return audit(hr.GlobalEffects(), BUDGET, runs=10_000, progress=lambda *at: steps.append(at)), steps
+
+
+def test_a_right_model_holds_in_all_three_parts(audited):
+    found, _ = audited
+    assert found.holds
+    assert found.subject == f"GlobalEffects, {BUDGET}"
+    assert found.epsilon == hr.plan(hr.GlobalEffects(), World.of().domain, BUDGET).epsilon
+    search, replay, canary = found.findings
+    assert [part.part.split(",")[0] for part in found.findings] == ["search", "replay", "canary"]
+    assert (search.found, search.claimed, search.confidence) == ("1 Δ", "≤ 1 Δ", "exact")
+    assert search.notices.startswith("Δ 0.1 % too small")
+    assert (replay.found, replay.claimed) == ("equal", "equal")
+    assert canary.claimed == "ε ≤ 4"
+    assert canary.confidence == "1 − 5e-07"
+    assert canary.part.endswith("10,000 runs")
+    assert canary.notices.startswith("noise ")
+
+
+def test_progress_is_of_public_counts_and_reaches_its_end(audited):
+    _, steps = audited
+    (total,) = {of for _, of in steps}
+    assert [done for done, _ in steps] == list(range(1, total + 1))
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [("constant", "replay"), ("order", "search"), ("understated", "search"), ("noise 10% short", "canary")],
+)
+def test_a_fault_is_refuted_by_the_part_that_looks_for_it(name, part):
+    fault = BY_NAME[name]
+    with fault.planted():
+        found = audit(fault.config, fault.budget, runs=100_000)
+    assert not found.holds
+    assert part in {finding.part.split(",")[0] for finding in found.findings if finding.holds is False}
+
+
+@pytest.mark.full  # compiling its chains takes 10 s
+def test_a_posterior_sample_is_said_not_to_be_audited():
+    found = audit(SAMPLE, BUDGET, runs=100)
+    assert found.holds
+    (finding,) = found.findings
+    assert finding.holds is None
+    assert finding.notices == "nothing"
+    assert "not audited" in str(found)
+
+
+def test_settings_and_domain_are_those_of_the_user():
+    domain = hr.Domain(range(6), scale=(0, 10, 1), max_users=10**5, cap=2)
+    found = audit(
+        hr.CovarianceSVD(rank=2),
+        BUDGET.model_copy(update={"epsilon": 0.5, "delta": 1e-7}),
+        domain=domain,
+        runs=1000,
+    )
+    assert found.holds
+    with pytest.raises(ConfigError, match="more than the 6 items"):
+        audit(hr.PrivateALS(rank=8), RATING.model_copy(update={"delta": 1e-7}), domain=domain)
+
+
+def test_what_the_model_does_not_protect_is_refused():
+    with pytest.raises(BudgetUnsupported):
+        audit(SAMPLE, RATING)
+
+
+def test_all_extreme_pairs_are_replayed_and_some_random_ones():
+    world = World.of()
+    pairs = replayed_pairs(world, BUDGET)
+    extreme = [*world.pairs("user", "add-remove").values()]
+    assert pairs[: len(extreme)] == extreme
+    assert len(pairs) == len(extreme) + REPLAYED
+    assert pairs == replayed_pairs(world, BUDGET) != replayed_pairs(world, BUDGET, seed=1)

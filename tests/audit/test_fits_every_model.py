@@ -1,0 +1,24 @@
+"""Every model holds what it claims, for every unit and adjacency that it supports."""
+
+import pytest
+
+from hushrec.audit.fits import audit
+from support.audited import CASES, EPSILONS
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_it_holds_what_it_claims(case, epsilon):
+    found = audit(case.config(), case.budget(epsilon))
+    print(f"\n{found}")
+    assert found.holds, str(found)
+    for finding in found.findings:
+        assert finding.notices != "nothing" or finding.holds is None, str(found)
+
+
+def test_every_model_that_protects_anything_is_a_case():
+    from hushrec import registry
+
+    named = {case.model for case in CASES}
+    assert named == {name for name in registry.MODELS if registry.class_of(name).supports}

@@ -1,0 +1,128 @@
+"""The search comes close to every bound, exceeds none, and keeps the pair that noise hides least."""
+
+import dataclasses
+
+import pytest
+
+import hushrec as hr
+from hushrec.audit import search as search_module
+from hushrec.audit.recorder import Leak
+from hushrec.audit.search import RANDOM, distances, search
+from hushrec.audit.worlds import World
+from hushrec.statistics.item_sums import EffectSums
+
+WORLD = World.of()
+KINDS = [("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")]
+SVD = hr.CovarianceSVD(rank=2)
+
+
+def budget_of(unit, adjacency, epsilon=1.0, delta=1e-6):
+    return hr.Budget(epsilon=epsilon, delta=delta, unit=unit, adjacency=adjacency)
+
+
+@pytest.mark.parametrize(("unit", "adjacency"), KINDS)
+def test_it_comes_close_to_every_bound_and_exceeds_none(unit, adjacency):
+    budget = budget_of(unit, adjacency)
+    found = search(SVD, budget, WORLD, rounds=30)
+    assert set(found.ratios) == {event.name for event in hr.plan(SVD, WORLD.domain, budget).events}
+    assert max(found.ratios.values()) <= 1
+    assert min(found.ratios.values()) > 0.7
+    assert found.pairs == len(WORLD.pairs(unit, adjacency)) + RANDOM + 30
+
+
+def test_the_worst_pair_is_kept_with_its_distances():
+    budget = budget_of("user", "add-remove")
+    found = search(SVD, budget, WORLD, random=5, rounds=10)
+    again = distances(SVD, budget, WORLD, found.worst)
+    assert [gap.ratio for gap in again] == [gap.ratio for gap in found.gaps]
+    assert found.loss == sum(gap.loss for gap in again)
+    for pair in WORLD.pairs("user", "add-remove").values():
+        assert sum(gap.loss for gap in distances(SVD, budget, WORLD, pair)) <= found.loss + 1e-6
+    for name, pair in found.nearest.items():
+        (nearest,) = (gap for gap in distances(SVD, budget, WORLD, pair) if gap.measured.name == name)
+        assert nearest.ratio == found.ratios[name]
+
+
+def test_losses_add_up_to_the_price_of_the_plan():
+    """μ² of Gaussian noise, ε of Laplace noise: most of what is charged can be reached."""
+    for delta, noise in ((1e-6, "gaussian"), (0.0, "laplace")):
+        budget = budget_of("user", "add-remove", delta=delta)
+        model = hr.GlobalEffects(noise=noise)
+        spent = hr.plan(model, WORLD.domain, budget).spent
+        whole = 2 * spent.rho if delta else spent.epsilon_sum
+        loss = search(model, budget, WORLD, random=0, rounds=0).loss
+        assert 0.9 * whole / 1e12 < loss <= whole / 1e12
+
+
+def test_climbing_finds_what_chance_does_not():
+    budget, model = budget_of("rating", "add-remove"), hr.PrivateALS(rank=2, epochs=2)
+    start = search(model, budget, WORLD, random=0, rounds=0)
+    found = search(model, budget, WORLD, random=0, rounds=40)
+    assert min(found.ratios.values()) > min(start.ratios.values())
+    assert found.loss >= start.loss
+
+
+def test_a_seed_repeats_its_search():
+    budget = budget_of("rating", "replace")
+    first, again, other = (
+        search(SVD, budget, WORLD, random=3, rounds=3, seed=seed).ratios for seed in (1, 1, 2)
+    )
+    assert first == again != other
+
+
+def test_every_pair_is_reported_to_the_progress_bar():
+    done = []
+    found = search(
+        SVD, budget_of("rating", "replace"), WORLD, random=2, rounds=2, progress=lambda: done.append(1)
+    )
+    assert len(done) == found.pairs
+
+
+def test_a_change_is_what_differs():
+    budget = budget_of("rating", "replace")
+    pair = WORLD.pairs("rating", "replace")["a rating"]
+    gap = distances(hr.GlobalEffects(), budget, WORLD, pair)[0]
+    assert gap.change.size == 1
+    assert gap.ratio == abs(gap.change[0]) * gap.measured.event.step / gap.measured.event.sensitivity
+
+
+def test_a_measurement_that_only_one_of_them_makes_is_a_leak(monkeypatch):
+    right = search_module.record
+
+    def shorter(ratings, config, budget, tape=None):
+        recorder = right(ratings, config, budget, tape)
+        recorder.measured = recorder.measured[: -1 if tape else None]
+        return recorder
+
+    monkeypatch.setattr(search_module, "record", shorter)
+    pair = WORLD.pairs("user", "add-remove")["a usual user"]
+    with pytest.raises(Leak, match="fewer measurements"):
+        distances(hr.GlobalEffects(), budget_of("user", "add-remove"), WORLD, pair)
+
+
+def test_a_fit_that_fails_on_some_ratings_is_a_leak(monkeypatch):
+    release = hr.GlobalEffects.release
+
+    def refusing(model, ratings, *rest):
+        if ratings.n_users < 5:
+            raise ValueError("too few")
+        return release(model, ratings, *rest)
+
+    monkeypatch.setattr(hr.GlobalEffects, "release", refusing)
+    budget, pairs = budget_of("user", "add-remove"), WORLD.pairs("user", "add-remove")
+    for pair, who in ((pairs["a usual user"], "only the neighbour"), (pairs["the only user"], "a fit")):
+        with pytest.raises(Leak, match=f"{who} fails: ValueError"):
+            distances(hr.GlobalEffects(), budget, WORLD, pair)
+
+
+def test_a_bound_that_is_wrong_by_a_hundredth_is_found(monkeypatch):
+    queries = EffectSums.queries
+
+    def understated(sums):
+        for query in queries(sums):
+            yield dataclasses.replace(query, sensitivity=query.sensitivity * 0.99)
+
+    monkeypatch.setattr(EffectSums, "queries", understated)
+    for kind in KINDS:
+        found = search(hr.GlobalEffects(), budget_of(*kind), WORLD, random=0, rounds=0)
+        assert max(found.ratios.values()) > 1

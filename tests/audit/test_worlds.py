@@ -1,0 +1,91 @@
+"""Made-up worlds: neighbours differ in one unit, whatever the domain, and some of them are extreme."""
+
+import pytest
+
+import hushrec as hr
+from hushrec.audit.worlds import CAP, ITEMS, World, choices, rated, without
+from hushrec.errors import ConfigError
+
+KINDS = [("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove"), ("user", "replace")]
+DOMAINS = {
+    "made up": None,
+    "two items": hr.Domain(["a", "b"], scale=(0, 1, 1), max_users=50, cap=1),
+    "many items": hr.Domain(range(1000), scale=(0.5, 5, 0.5), max_users=10**6, cap=500),
+}
+
+
+def units(unit, pair):
+    """What differs between two neighbours: users, or single ratings."""
+    one, other = pair
+    users = [user for user in {**one, **other} if one.get(user) != other.get(user)]
+    if unit == "user":
+        return users
+    return [
+        (user, item)
+        for user in users
+        for item in {**one.get(user, {}), **other.get(user, {})}
+        if one.get(user, {}).get(item) != other.get(user, {}).get(item)
+    ]
+
+
+@pytest.mark.parametrize("domain", DOMAINS.values(), ids=list(DOMAINS))
+@pytest.mark.parametrize(("unit", "adjacency"), KINDS)
+def test_neighbours_differ_in_one_unit(unit, adjacency, domain):
+    world, rng = World.of(domain), choices(1)
+    at_random = [world.at_random(unit, adjacency, rng) for _ in range(50)]
+    for pair in [*world.pairs(unit, adjacency).values(), *at_random]:
+        assert len(units(unit, pair)) <= 1
+        one, other = map(world.ratings, pair)
+        assert one.domain == other.domain == world.domain
+        sizes = [sum(map(len, people.values())) for people in pair]
+        assert [one.n_ratings, other.n_ratings] == sizes, "every rating is on the roster and in the domain"
+        if adjacency == "replace" and unit == "rating":
+            assert sizes[0] == sizes[1]
+    assert sum(len(units(unit, pair)) for pair in at_random) > 25
+
+
+@pytest.mark.parametrize(("unit", "adjacency"), KINDS)
+def test_steps_of_a_climb_stay_neighbours(unit, adjacency):
+    world, rng = World.of(), choices(2)
+    people = world.everybody
+    for _ in range(100):
+        people = world.changed(people, "heavy", rng)
+        assert people["heavy"]
+        assert len(units(unit, (people, world.neighbour(people, "heavy", unit, adjacency, rng)))) <= 1
+
+
+def test_there_are_users_above_the_cap_of_the_ends_of_the_scale_and_none():
+    world = World.of()
+    assert world.domain.n_items == ITEMS
+    assert len(world.everybody["heavy"]) == 2 * CAP
+    assert set(world.everybody["heavy"].values()) == {0, world.top}
+    pairs = world.pairs("user", "add-remove")
+    assert pairs["the only user"][1] == {}
+    assert world.ratings({}).n_ratings == 0
+
+
+def test_a_domain_gives_its_scale_cap_and_first_items():
+    world = World.of(DOMAINS["many items"])
+    assert world.domain.items == DOMAINS["many items"].items[:ITEMS]
+    assert world.domain.scale == DOMAINS["many items"].scale
+    assert world.domain.cap == 500
+    assert world.ratings({"light": {0: world.top}}).values().tolist() == [5.0]
+
+
+def test_choices_repeat():
+    world = World.of()
+    first, again, other = (world.at_random("user", "add-remove", choices(seed)) for seed in (1, 1, 2))
+    assert first == again != other
+
+
+def test_people_without_and_with():
+    people = {"a": {0: 1, 1: 2}, "b": {0: 3}}
+    assert without(people, "a", 0) == {"a": {1: 2}, "b": {0: 3}}
+    assert without(people, "b", 0) == without(people, "b") == {"a": {0: 1, 1: 2}}
+    assert rated(people, "c", 4, 0)["c"] == {4: 0}
+    assert people == {"a": {0: 1, 1: 2}, "b": {0: 3}}
+
+
+def test_an_adjacency_of_released_data_is_refused():
+    with pytest.raises(ConfigError, match="no model protects a user under replace-items"):
+        World.of().pairs("user", "replace-items")

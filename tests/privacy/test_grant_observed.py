@@ -1,0 +1,116 @@
+"""The observer of an audit: a seeded grant tells it everything, a private grant tells nobody anything."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hushrec.privacy.accounting.plan import Plan
+from hushrec.privacy.bounded import Bounded
+from hushrec.privacy.checkpoint.checkpoint import Checkpoint
+from hushrec.privacy.grant import SEAL, Grant
+from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.noise import entropy as entropy_module
+from hushrec.privacy.noise.entropy import Entropy, OperatingSystem, Seeded
+
+MakePlan, MakeBounded = Callable[..., Plan], Callable[..., Bounded]
+
+
+class Spy:
+    """Remembers what it is told, and returns something else."""
+
+    def __init__(self) -> None:
+        self.told: list[object] = []
+
+    def released(self, event: object, private: object, value: object, *public: object) -> object:
+        self.told.append((event, private, value))
+        return "replaced"
+
+
+def released(plan: Plan, bounded: Bounded, entropy: Entropy) -> object:
+    return Ledger.ephemeral(plan.budget).charge(plan, entropy=entropy).release(bounded)
+
+
+def test_a_seeded_grant_tells_its_observer_and_returns_what_it_says(
+    make_plan: MakePlan, make_bounded: MakeBounded
+) -> None:
+    spy, plan, bounded = Spy(), make_plan(), make_bounded()
+    assert released(plan, bounded, Seeded(1, spy)) == "replaced"
+    ((event, private, value),) = spy.told
+    unseen = released(plan, bounded, Seeded(1))
+    assert event == plan.events[0]
+    assert private is bounded
+    np.testing.assert_array_equal(value.values, unseen.values)
+
+
+class Leaky(OperatingSystem):
+    """The system's entropy, with the hole that there must not be."""
+
+    def __init__(self, spy: Spy) -> None:
+        self.observer = spy
+
+
+class Disguised(Seeded):
+    """A subclass of seeded entropy that says of itself that it is private."""
+
+    private = True
+
+
+@pytest.mark.parametrize("kind", ["system", "disguised", "subclass", "duck"])
+def test_no_other_entropy_has_an_observer(kind: str, make_plan: MakePlan, make_bounded: MakeBounded) -> None:
+    spy = Spy()
+
+    class Subclass(Seeded):
+        pass
+
+    class Duck:
+        private, observer = False, spy
+
+        def key(self, name: str = "", purpose: str = "noise") -> bytes:
+            return bytes(32)
+
+    entropy = {
+        "system": lambda: Leaky(spy),
+        "disguised": lambda: Disguised(1, spy),
+        "subclass": lambda: Subclass(1, spy),
+        "duck": Duck,
+    }[kind]()
+    assert released(make_plan(), make_bounded(), entropy) != "replaced"
+    assert not spy.told
+
+
+def test_a_checkpoint_has_no_observer(make_plan: MakePlan, make_bounded: MakeBounded, tmp_path: Path) -> None:
+    spy, plan = Spy(), make_plan()
+    ledger = Ledger.create(tmp_path / "ledger.db", plan.budget)
+    with Checkpoint(tmp_path / "checkpoint") as checkpoint:
+        checkpoint.observer = spy  # type: ignore[attr-defined]
+        checkpoint.bind({"ratings": "a"}, ledger.id)
+        assert ledger.charge(plan, entropy=checkpoint).release(make_bounded()) != "replaced"
+    assert not spy.told
+
+
+def test_a_grant_that_claims_to_be_private_has_no_observer_whatever_its_entropy(
+    make_plan: MakePlan, make_bounded: MakeBounded
+) -> None:
+    spy, plan = Spy(), make_plan()
+    for caveat, told in (("", 0), ("not private: seeded", 1)):
+        grant = Grant(plan.events, Seeded(1, spy), caveat=caveat, seal=SEAL)
+        assert grant.private == (not caveat)
+        grant.release(make_bounded())
+        assert len(spy.told) == told
+
+
+def test_the_hole_would_be_seen(
+    make_plan: MakePlan, make_bounded: MakeBounded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted fault: whatever entropy has an attribute of that name is believed."""
+    from hushrec.privacy import grant as grant_module
+
+    def believing(entropy: object, *, private: bool) -> object:
+        return getattr(entropy, "observer", entropy_module.Unobserved())
+
+    monkeypatch.setattr(grant_module, "observer_of", believing)
+    spy = Spy()
+    assert released(make_plan(), make_bounded(), Leaky(spy)) == "replaced"
+    assert spy.told

@@ -1,0 +1,44 @@
+"""Every model in every unit and adjacency that it supports: what audits go over."""
+
+from typing import NamedTuple
+
+import hushrec as hr
+from hushrec import registry
+from hushrec.audit.worlds import World
+from hushrec.errors import HushrecError
+
+EPSILONS = (1.0, 4.0)
+
+
+class Case(NamedTuple):
+    """A model by its public name, and what it protects."""
+
+    model: str
+    unit: str
+    adjacency: str
+
+    def config(self):
+        return registry.class_of(self.model)()
+
+    def budget(self, epsilon):
+        return hr.Budget(epsilon=epsilon, delta=1e-6, unit=self.unit, adjacency=self.adjacency)
+
+    @property
+    def supported(self):
+        """Whether its default settings can be planned: some adjacencies belong to other settings."""
+        try:
+            self.config().plan(World.of().domain, self.budget(1.0))
+        except HushrecError:
+            return False
+        return True
+
+    def __str__(self):
+        return f"{self.model}, {self.unit}, {self.adjacency}"
+
+
+CASES = [
+    case
+    for name in registry.MODELS
+    for unit, adjacency in sorted(registry.class_of(name).supports)
+    if (case := Case(name, unit, adjacency)).supported
+]
