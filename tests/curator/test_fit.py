@@ -140,16 +140,14 @@ def test_queries_are_those_of_the_plan_and_not_made_again_for_the_fit(small, bud
 
 def test_what_is_no_model_is_refused_with_the_verb_for_it(small, budget):
     with pytest.raises(
-        ConfigError, match=r"RandomizedResponse is not a model; to release data, call hushrec"
+        ConfigError, match="RandomizedResponse is not a model; to release data, call"
     ):
         hr.fit(small, hr.RandomizedResponse(), budget(1.0), entropy=hr.testing.Seeded(1))
 
 
 def test_people_who_ask_are_refused_where_nobody_is_weighed(small, budget):
     asking, user = small.with_asked(np.ones(small.n_users)), budget(2.0, unit="user")
-    able = (
-        'use PosteriorMF or PosteriorSampleMF with unit "user" and adjacency "add-remove", or drop the column'
-    )
+    able = 'use PosteriorMF or PosteriorSampleMF with unit "user" and adjacency "add-remove", or drop'
     for config, allowed in (
         (GlobalEffects(), user),
         (GlobalEffects(), None),
