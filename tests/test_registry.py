@@ -108,6 +108,8 @@ def test_the_table_of_units_says_what_the_classes_support():
 
 CONTRACTS = ("test_record_replay", "test_scale_free", "test_odd_domains", "test_figures", "test_digests")
 PRIVATE = [name for name in registry.MODELS if registry.class_of(name).supports]
+APART = {"test_record_replay": {"PosteriorSampleMF"}}
+"""A draw is made of the ratings themselves: there is no noisy value that a neighbour could be given."""
 
 
 def unnamed(text):
@@ -117,7 +119,8 @@ def unnamed(text):
 
 @pytest.mark.parametrize("file", CONTRACTS)
 def test_contracts_are_checked_for_every_private_model(file):
-    assert not unnamed((ROOT / "tests" / "contracts" / f"{file}.py").read_text("utf-8"))
+    found = unnamed((ROOT / "tests" / "contracts" / f"{file}.py").read_text("utf-8"))
+    assert set(found) == APART.get(file, set())
 
 
 def test_a_model_that_no_contract_names_is_found():
