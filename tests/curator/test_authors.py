@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hushrec.statistics.query import Query
 
 import hushrec as hr
 from hushrec.curator.authors import outsiders, signed
@@ -19,7 +20,6 @@ from hushrec.models.phases.biases import BiasSettings
 from hushrec.privacy.ledger.caveats import CLAIMED, CONDITIONAL, conditional
 from hushrec.release.artefact import Release
 from hushrec.release.statement import Statement
-from hushrec.statistics.query import Query
 
 NAME = f"{__name__}.Boastful"
 WORD = (

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
+from hushrec.statistics.query import Query
 
 import hushrec as hr
 from hushrec.curator.accounts import start
@@ -15,7 +16,6 @@ from hushrec.privacy.accounting.events import Spherical
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.release.artefact import Release
 from hushrec.release.statement import Statement
-from hushrec.statistics.query import Query
 
 
 class Rows(GlobalEffects):
