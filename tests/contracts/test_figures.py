@@ -40,7 +40,7 @@ from hushrec.published.friedman import FriedmanALS
 
 from hushrec.statistics.covariance_sums import CovarianceSums
 
-DOCS = Path("/work/wt-verbs") / "docs"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 def text(page):
