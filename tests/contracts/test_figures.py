@@ -37,7 +37,6 @@ from hushrec.privacy.accounting.calibration import Part, gaussians
 from hushrec.privacy.local.substitution import worst_per_slot
 from hushrec.published.du import DuResponse
 from hushrec.published.friedman import FriedmanALS
-
 from hushrec.statistics.covariance_sums import CovarianceSums
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
