@@ -10,7 +10,7 @@ from support.planted import FAULTS
 
 BUDGET = hr.Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
 RATING = hr.Budget(epsilon=4.0, delta=1e-6, unit="rating", adjacency="add-remove")
-SAMPLE = hr.PosteriorMF(method="posterior", rank=2, chain={"epochs": 20})
+SAMPLE = hr.PosteriorSampleMF(rank=2, chain={"epochs": 20})
 BY_NAME = {fault.name: fault for fault in FAULTS if fault.model == "effects"}
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hushrec.audit.recorder import Leak, Measured, Recorder, moved, ratio
-from hushrec.privacy.accounting.events import Gaussian, Laplace, PosteriorSample, SubsampledGaussian
+from hushrec.privacy.accounting.events import Gaussian, Laplace, PosteriorSample
 from hushrec.privacy.bounded import Bounded, BoundedMatrix, Noisy, NoisyMatrix
 
 GAUSSIAN = Gaussian("sums", 5.0, 1.0, 1.0, 2)
@@ -68,7 +68,7 @@ def test_all_cells_of_a_matrix_count():
 
 def test_everyone_is_in_a_sample():
     recorder = Recorder()
-    sampled = SubsampledGaussian("sums", 1.0, 1.0, 1.0, 2, 0.5)
+    sampled = Gaussian("sums", 1.0, 1.0, 1.0, 2, 0.5)
     assert recorder.released(sampled, 3, np.array([True, False, False])).tolist() == [True] * 3
     assert not recorder.measured
 

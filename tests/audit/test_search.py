@@ -100,6 +100,21 @@ def test_a_measurement_that_only_one_of_them_makes_is_a_leak(monkeypatch):
         distances(hr.GlobalEffects(), budget_of("user", "add-remove"), WORLD, pair)
 
 
+def test_a_fit_that_fails_on_some_ratings_is_a_leak(monkeypatch):
+    release = hr.GlobalEffects.release
+
+    def refusing(model, ratings, *rest):
+        if ratings.n_users < 5:
+            raise ValueError("too few")
+        return release(model, ratings, *rest)
+
+    monkeypatch.setattr(hr.GlobalEffects, "release", refusing)
+    budget, pairs = budget_of("user", "add-remove"), WORLD.pairs("user", "add-remove")
+    for pair, who in ((pairs["a usual user"], "only the neighbour"), (pairs["the only user"], "a fit")):
+        with pytest.raises(Leak, match=f"{who} fails: ValueError"):
+            distances(hr.GlobalEffects(), budget, WORLD, pair)
+
+
 def test_a_bound_that_is_wrong_by_a_hundredth_is_found(monkeypatch):
     queries = EffectSums.queries
 

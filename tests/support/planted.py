@@ -28,7 +28,8 @@ MODELS = {
     "effects": hr.GlobalEffects(),
     "promises": hr.GlobalEffects(user_biases="released"),
     "perturbed": hr.InputPerturbationMF(rank=2, epochs=2),
-    "sgd": hr.PrivateSGD(rank=2, epochs=2, clip_norm=0.01),
+    "sgd": hr.PrivateSGD(rank=2, epochs=2),
+    "user sgd": hr.UserLevelSGD(rank=2, epochs=2, clip_norm=0.01),
     "als": hr.PrivateALS(rank=2, epochs=2),
     "posterior": hr.PosteriorMF(rank=2, rounds=2, clip_norm=0.01),
 }
@@ -161,31 +162,32 @@ def understated(queries, sums):
 # -- faults that private matrix factorisation might have --------------------------------------------------
 
 
-def exact_user_counts(measure, settings, data, *rest, **named):
+def exact_user_counts(measure, settings, people, *rest):
     """As in the noise of unbounded PALS: how far a row is trusted must not depend on n_u itself."""
-    counts = np.diff(data.roster_indptr()).astype(np.float64)
-    return measure(settings, data, *rest, **named)._replace(user_counts=counts)
+    (ratings,) = people.in_full.blocks()
+    counts = np.diff(ratings.roster_indptr()).astype(np.float64)
+    return measure(settings, people, *rest)._replace(user_counts=counts)
 
 
-def exact_averages(entries, residuals, data, item_effects, user_effects):
+def exact_averages(rows, residuals, people, item_effects, user_effects):
     """One rating would move the residuals of everybody who rated the item.
 
     Not for released biases under ``replace``: with an L2 norm the booked change of one covers these.
     """
-    n_items = data.domain.n_items
-    counts = np.maximum(np.bincount(data.items, minlength=n_items), 1)
-    means = np.bincount(data.items, data.values(), minlength=n_items) / counts
-    return entries(residuals, data, means, user_effects)
+    (ratings,), n_items = people.in_full.blocks(), people.domain.n_items
+    counts = np.maximum(np.bincount(ratings.items, minlength=n_items), 1)
+    means = np.bincount(ratings.items, ratings.values(), minlength=n_items) / counts
+    return rows(residuals, people, means, user_effects)
 
 
-def rated_cells_only(release, cells, grant, entries):
+def rated_cells_only(measure, cells, run, entries):
     """Noise on the values alone would publish who rated what."""
-    noisy = release(cells, grant, entries)
+    noisy = measure(cells, run, entries)
     return NoisyRatings(*entries[:2], np.ones(len(entries.columns), np.float32), noisy.sigma)
 
 
-def fitted_threshold(release, cells, grant, entries):
-    return release(dataclasses.replace(cells, threshold=0.5 + 0.01 * len(entries.columns)), grant, entries)
+def fitted_threshold(release_matrix, grant, bounded, *, threshold, limit):
+    return release_matrix(grant, bounded, threshold=threshold + len(bounded.columns), limit=2**30)
 
 
 def unclipped(measure, home, *arguments):
@@ -193,10 +195,11 @@ def unclipped(measure, home, *arguments):
     return measure(wide, *arguments) * round(wide.step / home.step)
 
 
-def factors_of_the_ratings(users, sums, entries, people, items):
+def factors_of_the_ratings(users, sums, rows, people, items):
     """Errors at factors that are not released: one rating moves everybody who rated the item."""
-    odd = np.bincount(entries.columns, minlength=len(items))[:, None] % 2 == 1
-    return users(sums, entries, people, np.where(odd, items, -items))
+    (row,) = rows.blocks()
+    odd = np.bincount(row.entries.columns, minlength=len(items))[:, None] % 2 == 1
+    return users(sums, rows, people, np.where(odd, items, -items))
 
 
 EFFECTS = hr.GlobalEffects
@@ -215,14 +218,20 @@ REPLAYED = [
         for m in LISTING
     ),
     *(
-        Fault("exact averages", Residuals, "entries", exact_averages, "further away", protected, model)
+        Fault("exact averages", Residuals, "rows", exact_averages, "further away", protected, model)
         for model, protected in [*((model, RATING) for model in LISTING), ("perturbed", STARS)]
     ),
-    Fault("rated cells only", Cells, "release", rated_cells_only, ".", RATING, "perturbed"),
+    Fault("rated cells only", Cells, "measure", rated_cells_only, ".", RATING, "perturbed"),
     Fault(
-        "fitted threshold", Cells, "release", fitted_threshold, "other public settings", RATING, "perturbed"
+        "fitted threshold",
+        grant_module.Grant,
+        "release_matrix",
+        fitted_threshold,
+        "other public settings",
+        RATING,
+        "perturbed",
     ),
-    Fault("unclipped", RidgeGradients, "measure", unclipped, "further away", USER, "sgd"),
+    Fault("unclipped", RidgeGradients, "measure", unclipped, "further away", USER, "user sgd"),
     *(
         Fault(
             "unreleased factors", FactorSums, "users", factors_of_the_ratings, "further away", RATING, model
@@ -235,7 +244,7 @@ SEARCHED = [
     Fault("understated", EffectSums, "queries", understated, protected=protected)
     for protected in (RATING, STARS, USER)
 ] + [
-    Fault("exact averages", Residuals, "entries", exact_averages, protected=STARS, model=model)
+    Fault("exact averages", Residuals, "rows", exact_averages, protected=STARS, model=model)
     for model in ("sgd", "als")
 ]
 """Faults that need the worst neighbours."""

@@ -32,7 +32,7 @@ PUBLIC_CODE = tuple(str(_HOME / room) + os.sep for room in _ROOMS)
 """Folders whose every executed line must be the same for neighbours."""
 SEED = 11
 
-__all__ = ["Seen", "compare", "record", "watch"]
+__all__ = ["Seen", "compare", "failing", "record", "watch"]
 
 
 @dataclass(slots=True, eq=False)
@@ -110,13 +110,10 @@ def compare(
 
     Privacy: private.
     """
-    first = watch(one, config, budget)
-    try:
+    with failing("a fit"):
+        first = watch(one, config, budget)
+    with failing("only the neighbour"):
         second = watch(other, config, budget, first.measured)
-    except Leak:
-        raise
-    except Exception as error:
-        raise Leak(f"only the neighbour fails: {error!r}") from error
     if len(first.measured) != len(second.measured):
         raise Leak("the neighbour makes fewer measurements")
     for here, there in zip(first.measured, second.measured, strict=True):
@@ -126,6 +123,20 @@ def compare(
         if getattr(first, what) != getattr(second, what):
             raise Leak(f"the neighbour has another {what}")
     return first
+
+
+@contextmanager
+def failing(who: str) -> Iterator[None]:
+    """Turns every error into a leak: what the ratings say must not make a fit fail.
+
+    Privacy: private.
+    """
+    try:
+        yield
+    except Leak:
+        raise
+    except Exception as error:
+        raise Leak(f"{who} fails: {error!r}") from error
 
 
 def _settled(release: Release) -> bytes:

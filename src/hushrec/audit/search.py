@@ -13,7 +13,7 @@ import numpy as np
 
 from hushrec.arrays import Ints
 from hushrec.audit.recorder import Leak, Measured, ratio
-from hushrec.audit.replay import record
+from hushrec.audit.replay import failing, record
 from hushrec.audit.worlds import Pair, World, choices
 from hushrec.models.base import Model
 from hushrec.privacy.accounting.budget import Budget
@@ -79,13 +79,15 @@ def distances(config: Model, budget: Budget, world: World, pair: Pair) -> list[G
     """How far apart two neighbours are in every measurement.
 
     Raises:
-        Leak: They are not measured in the same way.
+        Leak: They are not measured in the same way, or a fit fails.
 
     Privacy: private.
     """
     one, other = pair
-    first = record(world.ratings(one), config, budget).measured
-    second = record(world.ratings(other), config, budget, first).measured
+    with failing("a fit"):
+        first = record(world.ratings(one), config, budget).measured
+    with failing("only the neighbour"):
+        second = record(world.ratings(other), config, budget, first).measured
     if len(first) != len(second):
         raise Leak("the neighbour makes fewer measurements")
     return [
@@ -115,7 +117,7 @@ def search(
         progress: called after every pair.
 
     Raises:
-        Leak: Neighbours are not measured in the same way.
+        Leak: Neighbours are not measured in the same way, or a fit fails.
 
     Privacy: private.
     """

@@ -39,7 +39,7 @@ class InputPerturbationMF(PrivateModel):
     """Noise on every rating, then any matrix factorisation.
 
     x′_ui = clamp(r_ui − μ_i − b_u, ±B) + Lap(Δ/ε), then min Σ w_ui (x′_ui − ⟨p_u, q_i⟩)² + ridge. Under
-    add-remove every cell of users × items gets noise, cells with |x′| < α are dropped, and w_ui is the
+    add-remove every cell of users × items gets noise, cells with x′ within ±α are dropped, and w_ui is the
     probability that a kept cell holds a rating. Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
 
     Args:

@@ -15,7 +15,7 @@ from hushrec.release.statement import placeholder_statement
 class UserKNN(Noiseless):
     """Mean rating by the K nearest users who rated the item (Du, Leighton & Patel 2019, §IV.B).
 
-    r̂_ui = Σ_{v ∈ N} r_vi/|N|, N the K users nearest to u among those who rated i. A user is the vector of
+    r̂_ui = Σ_{v ∈ N} r_vi/n, N the n ≤ K users nearest to u among those who rated i. A user is the vector of
     their ratings, 0 where they rated nothing; the target item is left out. The release holds the ratings
     themselves, so publish it only if you may publish the ratings.
 

@@ -144,9 +144,9 @@ class FriedmanEffects(Friedman):
 class FriedmanInputMF(Friedman):
     """Input perturbation (§4.2): Algorithm 3, or under add-remove eq. 8, then ISGD.
 
-    x′_ui = clamp(r_ui − μ_i − b_u + Lap(Δ/ε), ±B); under add-remove for every cell, and cells with |x′| < α
-    are dropped. Then min Σ (x′_ui − ⟨p_u, q_i⟩)² + λ(‖p_u‖² + ‖q_i‖²), by stochastic gradient descent.
-    Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
+    x′_ui = clamp(r_ui − μ_i − b_u + Lap(Δ/ε), ±B); under add-remove for every cell, and cells with x′
+    within ±α are dropped. Then min Σ (x′_ui − ⟨p_u, q_i⟩)² + λ(‖p_u‖² + ‖q_i‖²), by stochastic gradient
+    descent. Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
 
     Args:
         item_strength, user_strength: β_m and β_u of the averages.
@@ -251,7 +251,8 @@ class FriedmanALS(Friedman):
         exchanged_bounds: use p_max and q_max as in lines 4 and 8 of Algorithm 6, which contradict Theorem 6
             (``replace``).
 
-    Privacy: never private: its noise is drawn in floating point. Its true loss is known under ``replace`` only.
+    Privacy: never private: its noise is drawn in floating point. Its true loss is known under ``replace``
+    only.
     """
 
     rank: int = Field(default=8, ge=1, le=128)
