@@ -18,6 +18,7 @@ from hushrec.models.item_knn import ItemKNN
 from hushrec.models.matrix_factorization import MatrixFactorization
 from hushrec.models.phases.covariance import CovarianceSettings
 from hushrec.models.phases.item_effects import EffectSettings
+from hushrec.models.popularity import Popularity
 from hushrec.models.posterior_mf import PosteriorMF
 from hushrec.models.private_als import PrivateALS
 from hushrec.models.private_sgd import PrivateSGD
@@ -131,6 +132,7 @@ def test_sensitivities_of_the_defaults(unit, adjacency):
         PrivateSGD,
         PrivateALS,
         PosteriorMF,
+        Popularity,
         MatrixFactorization,
         UserKNN,
         ItemKNN,
