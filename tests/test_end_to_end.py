@@ -17,7 +17,7 @@ MODELS = [
     hr.GlobalEffects(),
     hr.CovarianceSVD(rank=3),
     hr.CovarianceKNN(rank=3, n_neighbours=5),
-    hr.PrivateSGD(rank=3, epochs=3),
+    hr.UserLevelSGD(rank=3, epochs=3),
 ]
 BUDGET = hr.Budget(epsilon=2.0, delta=1e-6, unit="user", adjacency="add-remove")
 THRICE = BUDGET.model_copy(update={"epsilon": 6.0})

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hushrec import registry
 from hushrec.data.domain import Domain
 from hushrec.errors import BudgetError
 from hushrec.local.randomized_response import RandomizedResponse
@@ -20,9 +21,11 @@ from hushrec.models.phases.covariance import CovarianceSettings
 from hushrec.models.phases.item_effects import EffectSettings
 from hushrec.models.popularity import Popularity
 from hushrec.models.posterior_mf import PosteriorMF
+from hushrec.models.posterior_sample_mf import PosteriorSampleMF
 from hushrec.models.private_als import PrivateALS
 from hushrec.models.private_sgd import PrivateSGD
 from hushrec.models.user_knn import UserKNN
+from hushrec.models.user_level_sgd import UserLevelSGD
 from hushrec.privacy.accounting.accountant import (
     Spent,
     gaussian_delta,
@@ -33,7 +36,8 @@ from hushrec.privacy.accounting.accountant import (
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import Part, gaussians
 from hushrec.privacy.local.substitution import worst_per_slot
-from hushrec.statistics import sensitivity
+from hushrec.published.du import DuResponse
+from hushrec.published.friedman import FriedmanALS
 from hushrec.statistics.covariance_sums import CovarianceSums
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -105,7 +109,7 @@ def test_theorems_5_and_6(norm, stated):
         return [query.sensitivity for query in form.queries()]
 
     (covariance, weights), (unclamped, _) = sums(2.0), sums(4.0)
-    printed = sensitivity.published_matrix(1.0, 4.0, norm)
+    printed = {"l2": 1 + 2 * math.sqrt(2), "l1": 2 * 4 + 3}[norm]
     assert [float(figure) for figure in stated] == pytest.approx(
         [covariance, unclamped, weights, printed], abs=0.0051
     )
@@ -117,7 +121,7 @@ def test_theorems_5_and_6(norm, stated):
     ("unit", "adjacency"), [("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")]
 )
 def test_sensitivities_of_the_defaults(unit, adjacency):
-    sums = CovarianceSettings().sums(of(4000), budget(1.0, unit, adjacency), "l2", published=False)
+    sums = CovarianceSettings().sums(of(4000), budget(1.0, unit, adjacency), "l2")
     shown = ["exact" if query.is_exact else f"{query.sensitivity:.3g}" for query in sums.queries()]
     assert row("models/covariance_svd.md", f"`{unit}`, {adjacency}") == shown
 
@@ -136,23 +140,17 @@ def test_sensitivities_of_the_defaults(unit, adjacency):
         MatrixFactorization,
         UserKNN,
         ItemKNN,
+        UserLevelSGD,
+        PosteriorSampleMF,
     ],
 )
 def test_defaults_of_settings(model):
-    page = f"models/{re.sub('(?<=[a-z])(?=[A-Z])', '_', model.__name__).lower()}.md"
-    used = CovarianceSettings().sums(of(100), budget(1.0), "l2", published=False)
-    by_analysis = {
-        "covariance.clip": used.clip / of(100).scale.span,
-        "covariance.strength": used.strength,
-        "covariance.offset": used.offset,
-        "covariance.contribution_cap": used.contribution_cap,
-        "covariance.cleaning": CovarianceSettings().way(published=False),
-    }
+    page = f"models/{registry.file_name(model.__name__)}.md"
     stated = dict(re.findall(r"^\| `([\w.]+)` \| ([^|]+) \|", text(page), re.MULTILINE))
     figures = {name: default for name, default in stated.items() if re.match(r"[`(\d]", default)}
     assert figures
     for name, default in figures.items():
-        value = by_analysis.get(name, functools.reduce(getattr, name.split("."), model()))
+        value = functools.reduce(getattr, name.split("."), model())
         assert default == (f"{value:g}" if isinstance(value, int | float) else shown(value)), name
 
 
@@ -163,7 +161,7 @@ def shown(value):
 @pytest.mark.parametrize("epsilon", [1.0, 8.0])
 def test_contribution_to_the_effects(epsilon):
     stated = re.search(rf"(\d+) at ε = {epsilon:g}\b", text("models/global_effects.md"))
-    sums = EffectSettings().sums(of(100), budget(epsilon), "l2", published=False)
+    sums = EffectSettings().sums(of(100), budget(epsilon), "l2")
     assert int(stated[1]) == round(sums.contribution_cap)
 
 
@@ -184,6 +182,13 @@ LISTED = of(100, users=range(50))
 PROTECTED = [("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")]
 
 
+FACTORS = (
+    (PrivateSGD(), "models/private_sgd.md"),
+    (UserLevelSGD(), "models/user_level_sgd.md"),
+    (PrivateALS(), "models/private_als.md"),
+)
+
+
 def events(model, *protected, epsilon=1.0):
     planned = model.plan(LISTED, budget(epsilon, *protected))
     return {m.event.name: m for m in planned.measurements}
@@ -191,14 +196,12 @@ def events(model, *protected, epsilon=1.0):
 
 @pytest.mark.parametrize(("unit", "adjacency"), PROTECTED)
 def test_sensitivities_of_gradients_and_right_hand_sides(unit, adjacency):
-    for model, page in ((PrivateSGD(), "models/private_sgd.md"), (PrivateALS(), "models/private_als.md")):
-        if (unit, adjacency) not in model.supports:
-            continue
-        found = events(model, unit, adjacency)
-        people = found.get("users, round 1")
-        shown = "not released" if people is None else f"{people.event.sensitivity:.3g}"
-        stated = row(page, f"`{unit}`, {adjacency}")
-        assert stated == [shown, f"{found['items, round 1'].event.sensitivity:.3g}"]
+    for model, page in FACTORS:
+        if (unit, adjacency) in model.supports:
+            found = events(model, unit, adjacency)
+            sides = [found[f"{side}, round 1"] for side in ("users", "items") if f"{side}, round 1" in found]
+            shown = [f"{m.event.sensitivity:.3g}" for m in sides]
+            assert row(page, f"`{unit}`, {adjacency}") == shown
 
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
@@ -214,10 +217,9 @@ def test_sensitivities_of_cells_and_levels(adjacency):
 @pytest.mark.parametrize(("unit", "adjacency"), PROTECTED)
 @pytest.mark.parametrize("epsilon", [1.0, 8.0])
 def test_shares_of_averages_and_factors(unit, adjacency, epsilon):
-    for model, page, start in (
-        (PrivateSGD(), "models/private_sgd.md", f"`{unit}`, {adjacency}, ε = {epsilon:g}"),
-        (PrivateALS(), "models/private_als.md", f"{adjacency}, ε = {epsilon:g}"),
-    ):
+    for model, page in FACTORS:
+        start = f"{adjacency}, ε = {epsilon:g}"
+        start = start if isinstance(model, PrivateALS) else f"`{unit}`, {start}"
         if (unit, adjacency) in model.supports:
             found = events(model, unit, adjacency, epsilon=epsilon)
             rounds = sum(m.share for name, m in found.items() if "round" in name)
@@ -228,8 +230,9 @@ def test_shares_of_averages_and_factors(unit, adjacency, epsilon):
 def test_errata_of_private_matrix_factorisation():
     """The figures themselves are found in tests/statistics/test_sensitivity_errata_fbk.py."""
     errata = " ".join(text("models/errata.md").split())
-    published = PrivateALS(analysis="published")
-    planned = published.plan(LISTED, budget(1.0, "rating", "replace"))
+    published = FriedmanALS()
+    paid = Budget(epsilon=1.0, delta=0.0, unit="rating", adjacency="replace")
+    planned = published.plan(LISTED, paid)
     people = next(m for m in planned.measurements if m.event.name == "users, round 1")
     worth = people.event.sensitivity / people.event.noise / people.share
     assert f"**{worth:.2f} times** its charge" in errata
@@ -317,7 +320,7 @@ def test_what_a_cell_may_have_at_a_delta():
 
 
 def test_what_published_answers_cost():
-    published = RandomizedResponse(analysis="published")
+    published = DuResponse()
     paid = Budget(epsilon=1e-9, delta=0.0, unit="user", adjacency="replace")
     loss = published.plan(of(1_000), paid).epsilon
     start = "true ε of a person, m = 1,000 cells, five stars, ε = 0 claimed"

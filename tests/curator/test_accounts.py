@@ -75,7 +75,7 @@ def test_a_started_ledger_has_the_plans_budget_for_one_release(small, budget, tm
 
 def test_only_a_seeded_experiment_does_without_a_ledger(small, budget):
     """Its ledger is in memory, and pays also for a published plan that costs more than its budget."""
-    planned = hr.plan(GlobalEffects(analysis="published", noise="laplace"), small.domain, budget(1.0))
+    planned = hr.plan(hr.McSherryEffects(noise="laplace"), small.domain, budget(1.0))
     assert planned.epsilon > 1
     for entropy in (None, OperatingSystem()):
         with pytest.raises(LedgerError, match="charged to a ledger"):

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hushrec.statistics.query import Query
 
 import hushrec as hr
 from hushrec.curator.authors import outsiders, signed
@@ -17,9 +18,9 @@ from hushrec.models.global_effects import GlobalEffects
 from hushrec.models.input_perturbation_mf import InputPerturbationMF
 from hushrec.models.phases.biases import BiasSettings
 from hushrec.privacy.ledger.caveats import CLAIMED, CONDITIONAL, conditional
+from hushrec.privacy.query import Sum
 from hushrec.release.artefact import Release
 from hushrec.release.statement import Statement
-from hushrec.statistics.query import Query
 
 NAME = f"{__name__}.Boastful"
 WORD = (
@@ -28,18 +29,21 @@ WORD = (
 )
 
 
+MEANS = Sum("means", 1e-4, "l2", 2.0**-30, 12)
+
+
 class Boastful(GlobalEffects):
     """Item effects, and a sum that moves by far more than it declares."""
 
-    def queries(self, domain, budget):
-        return [*super().queries(domain, budget), (Query("means", 1e-4, "l2", 2.0**-30, 12), 1.0)]
+    def queries(self, domain, terms):
+        return [*super().queries(domain, terms), MEANS]
 
     def default_split(self, budget):
         return {**super().default_split(budget), "means": 1.0}
 
-    def release(self, ratings, budget, grant):
-        made = super().release(ratings, budget, grant)
-        Query("means", 1e-4, "l2", 2.0**-30, 12).release(grant, np.zeros(12, np.int64))
+    def release(self, feedback, run):
+        made = super().release(feedback, run)
+        run.measure(MEANS, np.zeros(12, np.int64))
         return made
 
 

@@ -1,5 +1,6 @@
-"""Fits whose published noise has no finite ε that anybody knows: seeded experiments, and nothing else."""
+"""Fits: of what is charged and of nothing else, and of noise that has no finite ε that anybody knows."""
 
+import dataclasses
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -9,36 +10,30 @@ import pytest
 
 import hushrec as hr
 from hushrec.curator.accounts import start
-from hushrec.errors import BudgetError, BudgetUnsupported, LedgerError
+from hushrec.errors import BudgetError, BudgetUnsupported, ConfigError, GrantError, LedgerError
 from hushrec.models.global_effects import GlobalEffects
-from hushrec.privacy.accounting.events import Spherical
-from hushrec.privacy.accounting.plan import Measurement, Plan
+from hushrec.privacy.query import AnyQuery, Sum
+from hushrec.published.mcsherry_mironov import McSherryEffects
+from hushrec.published.spherical import SphericalRows
 from hushrec.release.artefact import Release
 from hushrec.release.statement import Statement
-from hushrec.statistics.query import Query
+
+ROWS = SphericalRows("rows", math.inf, 60)
 
 
-class Rows(GlobalEffects):
+class Rows(McSherryEffects):
     """Item effects as usual, and beside them noise on rows that nothing is made from."""
 
-    def queries(self, domain, budget) -> Sequence[tuple[Query, float]]:
-        rows = Query("rows", 1.0, "l2", 2.0**-20, 60, claimed=1.0)
-        return [*super().queries(domain, budget), (rows, 0.5)]
+    def queries(self, domain, terms) -> Sequence[AnyQuery]:
+        return [*super().queries(domain, terms), ROWS]
 
     def default_split(self, budget) -> Mapping[str, float]:
         return {**super().default_split(budget), "rows": 0.5}
 
-    def plan(self, domain, budget) -> Plan:
-        usual = GlobalEffects(analysis="published").plan(domain, budget)
-        listed = tuple(Measurement(m.event, m.share / 2) for m in usual.measurements)
-        rows = Measurement(Spherical("rows", math.inf, 2.0, 2.0**-20, 60), 0.5)
-        facts = {name: getattr(usual, name) for name in usual.__dataclass_fields__}
-        return Plan(**facts | {"measurements": (*listed, rows)})
-
-    def release(self, ratings, budget, grant) -> Release:
-        noisy = grant.release_rows("rows", np.zeros((12, 5)), np.full(12, 2.0))
+    def release(self, feedback, run) -> Release:
+        noisy = run.measure(ROWS, (np.zeros((12, 5)), np.full(12, 2.0)))
         assert noisy.values.shape == (12, 5)
-        return super().release(ratings, budget, grant)
+        return super().release(feedback, run)
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +42,7 @@ def small():
 
 
 def test_a_seeded_fit_without_a_ledger_says_what_it_is(small, budget):
-    config = Rows(analysis="published")
+    config = Rows()
     release = hr.fit(small, config, budget(1.0), entropy=hr.testing.Seeded(1))
     statement = release.statement
     lines = str(statement).splitlines()
@@ -77,19 +72,17 @@ def test_nobody_gives_more_ratings_than_the_cap(small, budget):
 
 
 def test_no_ledger_takes_it_and_nothing_unseeded_is_made(small, budget, tmp_path):
-    config = Rows(analysis="published")
+    config = Rows()
     hr.Ledger.create(tmp_path / "ledger.db", budget(1.0))
     for entropy in (None, hr.testing.Seeded(1)):
-        with pytest.raises(BudgetError, match='set analysis="corrected", or make a seeded experiment'):
+        with pytest.raises(BudgetError, match="choose another model, or make a seeded experiment"):
             hr.fit(small, config, budget(1.0), ledger=tmp_path / "ledger.db", entropy=entropy)
     assert hr.Ledger.open(tmp_path / "ledger.db").entries() == ()
     with pytest.raises(LedgerError, match="charged to a ledger"):
         hr.fit(small, config, budget(1.0))
 
 
-@pytest.mark.parametrize(
-    "published", [Rows(analysis="published"), GlobalEffects(noise="laplace", analysis="published")]
-)
+@pytest.mark.parametrize("published", [Rows(), McSherryEffects(noise="laplace")])
 def test_a_first_fit_that_is_refused_starts_no_ledger(small, budget, tmp_path, published):
     """Else its budget would be the population's total, and another unit or adjacency could not follow."""
     path, limit = tmp_path / "ledger.db", budget(1.0, adjacency="replace")
@@ -101,8 +94,68 @@ def test_a_first_fit_that_is_refused_starts_no_ledger(small, budget, tmp_path, p
     assert hr.Ledger.open(path).total == limit
 
 
-@pytest.mark.parametrize(("config", "free"), [(GlobalEffects(), True), (hr.PrivateALS(rank=2), False)])
-def test_without_delta_laplace_noise_is_advised_where_it_may_be_had(small, budget, config, free):
-    with pytest.raises(BudgetUnsupported, match="needs delta > 0") as refused:
-        hr.plan(config, small.domain, budget(1.0, delta=0.0))
-    assert ('noise="laplace"' in str(refused.value)) == free
+# -- the plan that is charged is what runs ----------------------------------------------------------------
+
+
+class Swapped(GlobalEffects):
+    """Lists one sum and measures another of its name."""
+
+    def release(self, feedback, run) -> Release:
+        (first, *_) = self.queries(feedback.domain, run.terms)
+        run.measure(dataclasses.replace(first, sensitivity=first.sensitivity / 2), np.zeros(first.size, int))
+        raise AssertionError("it was measured")
+
+
+class Smuggling(GlobalEffects):
+    """Measures what it does not list."""
+
+    def release(self, feedback, run) -> Release:
+        run.measure(Sum("more", 0.0, "l2", 1.0, 4), np.arange(4))  # exact, were it taken at its word
+        raise AssertionError("it was measured")
+
+
+@pytest.mark.parametrize("kind", [Swapped, Smuggling])
+def test_a_model_cannot_measure_what_was_not_charged(small, budget, tmp_path, kind):
+    ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(1.0))
+    with pytest.raises(GrantError, match="the charged plan does not have this query"):
+        hr.fit(small, kind(), budget(1.0), ledger=ledger)
+    assert {entry.state for entry in ledger.entries()} == {"forfeited"}
+
+
+def test_queries_are_those_of_the_plan_and_not_made_again_for_the_fit(small, budget):
+    """A model that changes its mind between plan and fit measures what the fit lists, on the plan's noise."""
+    lists = []
+
+    class Counting(GlobalEffects):
+        def queries(self, domain, terms):
+            lists.append(terms.epsilon)
+            return super().queries(domain, terms)
+
+    hr.fit(small, Counting(), budget(2.0), entropy=hr.testing.Seeded(1))
+    assert set(lists) == {2.0}, "every list is made from the budget that is charged"
+    lists.clear()
+    hr.fit(small, Counting())
+    assert set(lists) <= {math.inf}, "the baseline has no budget that stands in"
+
+
+def test_what_is_no_model_is_refused_with_the_verb_for_it(small, budget):
+    with pytest.raises(
+        ConfigError, match="RandomizedResponse is not a model; to release data, call"
+    ):
+        hr.fit(small, hr.RandomizedResponse(), budget(1.0), entropy=hr.testing.Seeded(1))
+
+
+def test_people_who_ask_are_refused_where_nobody_is_weighed(small, budget):
+    asking, user = small.with_asked(np.ones(small.n_users)), budget(2.0, unit="user")
+    able = 'use PosteriorMF or PosteriorSampleMF with unit "user" and adjacency "add-remove", or drop'
+    for config, allowed in (
+        (GlobalEffects(), user),
+        (GlobalEffects(), None),
+        (hr.PosteriorSampleMF(rank=2), budget(2.0, "user", "replace", 0.0)),
+        (hr.LiuPosterior(rank=2), budget(2.0, "user", "replace", 0.0)),
+    ):
+        with pytest.raises(BudgetUnsupported, match=able):
+            hr.fit(asking, config, allowed, entropy=allowed and hr.testing.Seeded(1))
+    short = hr.PosteriorMF(rank=2, rounds=2)
+    assert hr.fit(asking, short, user, entropy=hr.testing.Seeded(1)).statement.personal
+    assert hr.fit(asking, short).kind == "factors"

@@ -15,8 +15,8 @@ from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 class Stopped(GlobalEffects):
     """Item effects that are stopped once, after they were measured."""
 
-    def release(self, ratings, budget, grant):
-        release = super().release(ratings, budget, grant)
+    def release(self, feedback, run):
+        release = super().release(feedback, run)
         if stops:
             raise stops.pop()
         return release
@@ -153,13 +153,13 @@ def test_what_is_refused_beforehand_leaves_no_folder(call, small, budget, tmp_pa
 class Drawing(hr.MatrixFactorization):
     """A baseline that keeps a state of its own, and is stopped once."""
 
-    def release(self, ratings, budget, grant):
-        state = grant.checkpoint.load_state("chain")
-        drawn.append(grant.checkpoint.key_for("chain") if state is None else state.arrays["key"].tobytes())
-        grant.checkpoint.save_state("chain", {"key": np.frombuffer(drawn[-1], np.uint8)}, {"round": 1})
+    def release(self, feedback, run):
+        state = run.checkpoint.load_state("chain")
+        drawn.append(run.checkpoint.key_for("chain") if state is None else state.arrays["key"].tobytes())
+        run.checkpoint.save_state("chain", {"key": np.frombuffer(drawn[-1], np.uint8)}, {"round": 1})
         if stops:
             raise stops.pop()
-        return super().release(ratings, budget, grant)
+        return super().release(feedback, run)
 
 
 drawn: list[bytes] = []

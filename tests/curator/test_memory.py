@@ -12,6 +12,7 @@ from hushrec.curator.memory import machine
 from hushrec.errors import HushrecError, MemoryExceeded
 from hushrec.local.groups import Groups
 from hushrec.local.method import Method
+from hushrec.models.private import PrivateModel
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.statistics.footprint import Footprint
 
@@ -136,15 +137,11 @@ def test_a_plan_says_what_a_fit_needs_and_asks_no_machine(monkeypatch):
 
 
 def test_every_model_that_charges_says():
-    from hushrec.models.base import Model
-    from hushrec.models.noiseless import Noiseless
-
     for name in hr.__all__:
         kind = getattr(hr, name)
-        if isinstance(kind, type) and issubclass(kind, Model) and kind is not Model:
-            assert issubclass(kind, Noiseless) or "footprint" in vars(kind), name
-        if isinstance(kind, type) and issubclass(kind, Method):
-            assert "footprint" in vars(kind) or kind is Method, name
+        if isinstance(kind, type) and issubclass(kind, PrivateModel | Method):
+            default = getattr(PrivateModel if issubclass(kind, PrivateModel) else Method, "footprint", None)
+            assert kind.footprint is not default, name
 
 
 # -- the machine -------------------------------------------------------------------------------------------

@@ -8,14 +8,18 @@ import pytest
 
 import hushrec as hr
 from hushrec.data.ratings import Ratings
+from hushrec.models.base import Model
 from hushrec.models.posterior_mf import PosteriorMF
+from hushrec.models.posterior_sample_mf import PosteriorSampleMF
+from hushrec.published.liu import LiuPosterior
 from hushrec.release.artefact import Release
 from hushrec.solvers.mcmc.density import ChainSettings
 from hushrec.solvers.mcmc.diagnostics import Diagnostics
 
 BUDGET = hr.Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
 LEVELS = {"strict": 0.25, "generous": 4}
-SHORT = PosteriorMF(method="posterior", rank=2, chain=ChainSettings(chains=2, epochs=20))
+CHAIN = ChainSettings(chains=2, epochs=20)
+SHORT = PosteriorSampleMF(rank=2, chain=CHAIN)
 
 
 def ratings(asked: float | None = None) -> Ratings:
@@ -29,7 +33,7 @@ def ratings(asked: float | None = None) -> Ratings:
     )
 
 
-def fitted(tmp_path: Path, asked: float | None, config: PosteriorMF, **more: object) -> Release:
+def fitted(tmp_path: Path, asked: float | None, config: Model, **more: object) -> Release:
     places = more or {"ledger": hr.Ledger.create(tmp_path / "ledger.db", BUDGET)}
     return hr.fit(ratings(asked), config, BUDGET, **places)  # type: ignore[arg-type]
 
@@ -55,14 +59,14 @@ def test_a_seeded_experiment_tells_nobody_what_he_loses(tmp_path: Path) -> None:
     assert "would be promised" in str(statement)
 
 
-@pytest.mark.parametrize("analysis", ["corrected", "published"])
-def test_a_posterior_sample_says_what_its_epsilon_does_not_cover(tmp_path: Path, analysis: str) -> None:
-    statement = fitted(tmp_path, None, SHORT.model_copy(update={"analysis": analysis})).statement
+@pytest.mark.parametrize("config", [SHORT, LiuPosterior(rank=2, chain=CHAIN)], ids=["corrected", "published"])
+def test_a_posterior_sample_says_what_its_epsilon_does_not_cover(tmp_path: Path, config: Model) -> None:
+    statement = fitted(tmp_path, None, config).statement
     head, refuted, third, *_ = str(statement).splitlines()
     assert head.startswith("CONDITIONAL ON CONVERGENCE: a posterior sample")
     assert "(R̂, effective sample size) were computed from the ratings and are covered by no ε" in head
     assert refuted.startswith("The condition of this ε looks false")
-    assert ("assumes that the chain had converged" in third) == (analysis == "published")
+    assert ("assumes that the chain had converged" in third) == (config.analysis == "published")
     assert "which holds for the noise here" not in str(statement)
     assert any("floating point, unrounded; its ε does not cover" in line for line in statement.assumes)
 

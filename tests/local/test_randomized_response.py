@@ -1,14 +1,9 @@
-"""What randomized response costs: a cell, a person, a sample, and the published form."""
-
-import math
+"""What randomized response costs: a cell, a person, and a sample."""
 
 import numpy as np
 import pytest
 
 import hushrec as hr
-from hushrec.curator.accounts import start
-from hushrec.errors import BudgetExceeded
-from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.testing import Seeded
 
 
@@ -36,21 +31,3 @@ def test_at_a_delta_a_cell_may_have_more(ratings):
     loose = hr.RandomizedResponse().plan(wide, budget(50.0, 1e-6))
     assert loose.events[0].loss > 4 * pure.loss
     assert loose.epsilon <= 50
-
-
-def test_the_published_form_is_charged_what_it_costs(ratings, tmp_path):
-    published = hr.RandomizedResponse(analysis="published")
-    plan = published.plan(ratings.domain, budget(1.0))
-    assert plan.claimed_epsilon == 1
-    assert plan.epsilon == pytest.approx(1 + 20 * math.log(5))
-    with pytest.raises(BudgetExceeded):
-        start(tmp_path / "ledger.db", plan)
-    assert not (tmp_path / "ledger.db").exists()
-    ledger = Ledger.create(tmp_path / "ledger.db", budget(1.0))
-    with pytest.raises(BudgetExceeded):
-        hr.release_data(ratings, published, budget(1.0), ledger=ledger)
-    ledger.extend(budget(40.0))
-    said = hr.release_data(ratings, published, budget(1.0), ledger=ledger).statement
-    assert said.local.claimed == pytest.approx(1 / 20)
-    assert said.epsilon_per_cell == pytest.approx(1 / 20 + math.log(5))
-    assert "Not a valid guarantee" in str(said)

@@ -86,7 +86,7 @@ def events(config, domain, budget):
 
 def test_noise_is_drawn_for_the_printed_bounds(budget):
     """Theorems 5 and 6: (1 + 2√2) B² and √2 in L2, 2Bα + 3B² and 3 in L1, with α = 4 stars and B = 1."""
-    domain = hr.Domain(range(1000), scale=(1, 5, 1), max_users=1000)
+    domain = hr.Domain(range(1000), scale=(1, 5, 1), max_users=10_000)
     printed = {
         "gaussian": {"covariance": 1 + 2 * math.sqrt(2), "co-rating weights": math.sqrt(2)},
         "laplace": {"covariance": 2 * 4 + 3, "co-rating weights": 3},

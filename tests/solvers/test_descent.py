@@ -312,8 +312,6 @@ def test_without_a_roster_items_are_those_of_ratings_in_memory(ratings, tmp_path
 
 
 def test_which_settings_go_together(blocks):
-    with pytest.raises(ConfigError, match='for blocks set solver="sgd"'):
-        hr.fit(blocks, hr.MatrixFactorization(rank=3))
     with pytest.raises(ConfigError, match="more than the 80 items"):
         hr.fit(blocks, hr.MatrixFactorization(rank=81, solver="sgd"))
     with pytest.raises(ConfigError, match="a rank of at most 120"):

@@ -1,9 +1,9 @@
 """What a fit takes, and how it is said."""
 
 import pytest
+from hushrec.statistics.query import Query
 
 from hushrec.statistics.footprint import Footprint, in_bytes, in_time
-from hushrec.statistics.query import Query
 
 
 def test_a_model_that_does_not_say_is_judged_by_its_queries():

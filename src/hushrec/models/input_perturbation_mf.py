@@ -18,7 +18,7 @@ from hushrec.models.phases.biases import (
     biases_footprint,
     require_rank,
 )
-from hushrec.models.phases.cells import cells_footprint, require_reachable
+from hushrec.models.phases.noisy_cells import cells_footprint, require_reachable
 from hushrec.models.phases.outputs import people_release
 from hushrec.models.private import Noise, PrivateModel
 from hushrec.privacy.accounting.budget import Budget, Terms

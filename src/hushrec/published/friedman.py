@@ -19,8 +19,8 @@ from hushrec.data.ratings import Ratings
 from hushrec.estimation.noisy_ratings import NoisyRatings
 from hushrec.estimation.shrinkage import damped
 from hushrec.models.phases.biases import Biases, require_rank
-from hushrec.models.phases.cells import cells_footprint, require_reachable
 from hushrec.models.phases.item_effects import ratio
+from hushrec.models.phases.noisy_cells import cells_footprint, require_reachable
 from hushrec.models.phases.outputs import people_release
 from hushrec.models.private import Noise
 from hushrec.privacy.accounting.budget import Budget, Terms

@@ -6,7 +6,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.errors import ConfigError
-from hushrec.models.phases.cells import cells_footprint, require_reachable
+from hushrec.models.phases.noisy_cells import cells_footprint, require_reachable
 from hushrec.statistics.cells import Cells
 from hushrec.statistics.footprint import Footprint
 
