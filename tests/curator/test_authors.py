@@ -193,7 +193,7 @@ def test_strange_settings_and_domains_count_too(world):
         return signed(config.plan(world.domain, budget()), config, domain).foreign
 
     assert foreign(GlobalEffects()) == ()
-    strange = Boxes(**world.domain.model_dump())
+    strange = Boxes(world.domain.items, scale=world.domain.scale, max_users=world.domain.max_users)
     assert foreign(GlobalEffects(), strange) == (f"{__name__}.Boxes",)
     config = InputPerturbationMF(biases=Biases(), rank=2)
     whole = budget(1.0, unit="rating")

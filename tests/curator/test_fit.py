@@ -139,9 +139,7 @@ def test_queries_are_those_of_the_plan_and_not_made_again_for_the_fit(small, bud
 
 
 def test_what_is_no_model_is_refused_with_the_verb_for_it(small, budget):
-    with pytest.raises(
-        ConfigError, match="RandomizedResponse is not a model; to release data, call"
-    ):
+    with pytest.raises(ConfigError, match="RandomizedResponse is not a model; to release data, call"):
         hr.fit(small, hr.RandomizedResponse(), budget(1.0), entropy=hr.testing.Seeded(1))
 
 
