@@ -62,7 +62,7 @@ PLANTS = {
     ),
     "a model that knows its published form": (
         "models/private_als.py",
-        "from hushrec.published.friedman import FriedmanALS",
+        "from hushrec.published.friedman_berkovsky_kaafar import FriedmanALS",
         "layers",
     ),
     "a published form that charges": (
@@ -71,17 +71,17 @@ PLANTS = {
         "layers",
     ),
     "a published form that knows a model": (
-        "published/friedman.py",
+        "published/friedman_berkovsky_kaafar.py",
         "from hushrec.models.private_als import PrivateALS",
         "published",
     ),
     "a published form that knows another model than its own": (
-        "published/liu.py",
+        "published/liu_wang_smola.py",
         "from hushrec.models.posterior_mf import PosteriorMF",
         "published",
     ),
     "a published form that knows another method": (
-        "published/du.py",
+        "published/du_leighton_patel.py",
         "from hushrec.local.distance_based import DistanceBased",
         "published",
     ),

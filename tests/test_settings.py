@@ -96,9 +96,7 @@ def test_what_is_left_out_or_has_an_effect_is_taken(given):
 def test_a_public_fact_is_known_only_to_the_plan():
     made = Outer(inner={"cap": 5})
     made.require_effect(unit="user", adjacency="replace")
-    with pytest.raises(
-        ConfigError, match=r"^Outer: inner\.cap has no effect with unit 'rating'"
-    ):
+    with pytest.raises(ConfigError, match=r"^Outer: inner\.cap has no effect with unit 'rating'"):
         made.require_effect(unit="rating", adjacency="replace")
     Outer().require_effect(unit="rating", adjacency="replace")  # a default is no wish
 

@@ -57,20 +57,20 @@ from .published.mcsherry_mironov import McSherryKNN as McSherryKNN  # isort: spl
 
 from .published.mcsherry_mironov import McSherrySVD as McSherrySVD  # isort: split
 
-from .published.friedman import FriedmanEffects as FriedmanEffects  # isort: split
+from .published.friedman_berkovsky_kaafar import FriedmanEffects as FriedmanEffects  # isort: split
 
-from .published.friedman import FriedmanInputMF as FriedmanInputMF  # isort: split
+from .published.friedman_berkovsky_kaafar import FriedmanInputMF as FriedmanInputMF  # isort: split
 
 from .published.friedman_sgd import FriedmanBoundedSGD as FriedmanBoundedSGD  # isort: split
 
 from .published.friedman_sgd import FriedmanUnboundedSGD as FriedmanUnboundedSGD  # isort: split
 
-from .published.friedman import FriedmanALS as FriedmanALS  # isort: split
+from .published.friedman_berkovsky_kaafar import FriedmanALS as FriedmanALS  # isort: split
 
-from .published.liu import LiuPosterior as LiuPosterior  # isort: split
+from .published.liu_wang_smola import LiuPosterior as LiuPosterior  # isort: split
 
 # Published methods.
-from .published.du import DuResponse as DuResponse  # isort: split
+from .published.du_leighton_patel import DuResponse as DuResponse  # isort: split
 
 # Budgets and releases.
 from .privacy.accounting.budget import Budget as Budget

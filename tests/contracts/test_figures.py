@@ -35,8 +35,8 @@ from hushrec.privacy.accounting.accountant import (
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import Part, gaussians
 from hushrec.privacy.local.substitution import worst_per_slot
-from hushrec.published.du import DuResponse
-from hushrec.published.friedman import FriedmanALS
+from hushrec.published.du_leighton_patel import DuResponse
+from hushrec.published.friedman_berkovsky_kaafar import FriedmanALS
 from hushrec.statistics.covariance_sums import CovarianceSums
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

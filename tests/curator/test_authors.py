@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hushrec.statistics.query import Query
 
 import hushrec as hr
 from hushrec.curator.authors import outsiders, signed

@@ -11,7 +11,7 @@ from hushrec.data.ratings import Ratings
 from hushrec.models.base import Model
 from hushrec.models.posterior_mf import PosteriorMF
 from hushrec.models.posterior_sample_mf import PosteriorSampleMF
-from hushrec.published.liu import LiuPosterior
+from hushrec.published.liu_wang_smola import LiuPosterior
 from hushrec.release.artefact import Release
 from hushrec.solvers.mcmc.density import ChainSettings
 from hushrec.solvers.mcmc.diagnostics import Diagnostics

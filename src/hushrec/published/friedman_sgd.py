@@ -20,7 +20,7 @@ from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.accounting.events import EVERY_RATING
 from hushrec.privacy.query import AnyQuery, Sum
 from hushrec.privacy.run import Run
-from hushrec.published.friedman import Friedman, solved_footprint
+from hushrec.published.friedman_berkovsky_kaafar import Friedman, solved_footprint
 from hushrec.published.spherical import SphericalRows
 from hushrec.release.artefact import Release
 from hushrec.solvers.factorizers import Sparse
