@@ -108,8 +108,12 @@ def test_the_table_of_units_says_what_the_classes_support():
 
 CONTRACTS = ("test_record_replay", "test_scale_free", "test_odd_domains", "test_figures", "test_digests")
 PRIVATE = [name for name in registry.MODELS if registry.class_of(name).supports]
-APART = {"test_record_replay": {"PosteriorSampleMF"}}
-"""A draw is made of the ratings themselves: there is no noisy value that a neighbour could be given."""
+APART = {
+    "test_record_replay": {"PosteriorSampleMF"},
+    "test_scale_free": {name for name in PRIVATE if registry.class_of(name).feedback == "interactions"},
+}
+"""A draw is made of the ratings themselves: there is no noisy value that a neighbour could be given. And
+interactions have no scale."""
 
 
 def unnamed(text):

@@ -39,6 +39,8 @@ from .models.posterior_mf import PosteriorMF as PosteriorMF  # isort: split
 
 from .models.posterior_sample_mf import PosteriorSampleMF as PosteriorSampleMF  # isort: split
 
+from .models.popularity import Popularity as Popularity  # isort: split
+
 from .models.matrix_factorization import MatrixFactorization as MatrixFactorization  # isort: split
 
 from .models.user_knn import UserKNN as UserKNN  # isort: split

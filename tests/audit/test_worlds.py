@@ -12,6 +12,11 @@ DOMAINS = {
     "two items": hr.Domain(["a", "b"], scale=(0, 1, 1), max_users=50, cap=1),
     "many items": hr.Domain(range(1000), scale=(0.5, 5, 0.5), max_users=10**6, cap=500),
 }
+GIVEN = {
+    "items": hr.Domain(range(1000), max_users=10**6, cap=3),
+    "counts": hr.Domain(range(10), counts=9, max_users=50),
+    "likes": hr.Domain(range(10), scale=(1, 5, 1), likes=4, max_users=50),
+}
 
 
 def units(unit, pair):
@@ -70,6 +75,26 @@ def test_a_domain_gives_its_scale_cap_and_first_items():
     assert world.domain.scale == DOMAINS["many items"].scale
     assert world.domain.cap == 500
     assert world.ratings({"light": {0: world.top}}).values().tolist() == [5.0]
+
+
+@pytest.mark.parametrize("domain", GIVEN.values(), ids=list(GIVEN))
+@pytest.mark.parametrize(("unit", "adjacency"), [KINDS[0], KINDS[2]])
+def test_neighbours_give_interactions_where_the_domain_says_so(unit, adjacency, domain):
+    world, rng = World.of(domain, "ratings"), choices(1)
+    assert world.domain.feedback == "interactions"
+    assert world.top == (domain.counts or 1) - 1
+    at_random = [world.at_random(unit, adjacency, rng) for _ in range(20)]
+    for pair in [*world.pairs(unit, adjacency).values(), *at_random]:
+        assert len(units(unit, pair)) <= 1
+        for people, made in zip(pair, map(world.ratings, pair), strict=True):
+            assert made.n_interactions == sum(map(len, people.values()))
+            counts = [steps + 1 for user in sorted(people) for _, steps in sorted(people[user].items())]
+            assert made.values().tolist() == counts
+
+
+def test_a_made_up_domain_has_what_a_model_learns_from():
+    assert World.of().domain.feedback == World.of(feedback="ratings").domain.feedback == "ratings"
+    assert World.of(feedback="interactions").domain.feedback == "interactions"
 
 
 def test_choices_repeat():

@@ -1,9 +1,11 @@
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import hushrec as hr
+from support.commands import fit
 
 
 def test_it_is_what_the_client_says(release, hushrec):
@@ -98,3 +100,20 @@ def test_items_alone_are_refused_by_a_release_of_ratings(release, refused):
         assert "give yours as --rating ITEM=STARS, not --item" in refused(
             f"recommend films.safetensors {own}"
         )
+
+
+def test_clicks_become_a_list_by_popularity(here, hushrec, budget):
+    pl.read_csv("train.csv").select("user_id", "item_id").write_csv("clicks.csv")
+    hushrec("domain --items catalogue.csv --interactions --max-users 200 -o domain.json")
+    assert "your interactions were used at all" in squeezed(
+        hushrec(fit(budget, "clicks.csv", out="popular.safetensors", more="--model popularity")).out
+    )
+    hushrec("plan --domain domain.json --model popularity " + budget)
+    shown = hushrec("recommend popular.safetensors --item i00003 -n 30").out
+    assert shown.count("\n") > 25
+    assert "i00003" not in shown
+    assert "claim does not hold" not in hushrec(f"audit popularity {budget} --runs 100").out
+
+
+def squeezed(text):
+    return " ".join(text.split())

@@ -12,10 +12,10 @@ SMALL = {"epochs": 2, "rank": 3, "rounds": 3, "chain": {"epochs": 20, "chains": 
 MODELS = (*registry.MODELS, *registry.PUBLISHED_MODELS)
 
 
-def world(n_users, n_items, n_ratings):
-    """Ratings of users on a roster, some of whom rate a lot and some nothing."""
+def world(n_users, n_items, n_ratings, likes=None):
+    """Ratings or likes of users on a roster, some of whom rate a lot and some nothing."""
     users, items = [f"u{k:06d}" for k in range(n_users)], [f"i{k:04d}" for k in range(n_items)]
-    domain = hr.Domain(items, scale=(1, 5, 1), cap=100, max_users=2 * n_users, users=users)
+    domain = hr.Domain(items, scale=(1, 5, 1), likes=likes, cap=100, max_users=2 * n_users, users=users)
     rng = np.random.default_rng(7)
     raters = (n_users * 0.9 * rng.random(n_ratings) ** 2).astype(np.int64)
     table = pl.DataFrame(
@@ -50,24 +50,39 @@ def made(name, pair, source):
     return hr.fit(source, configured(name), budget, entropy=hr.testing.Seeded(5)).to_bytes()
 
 
+def both(folder, sizes, ratings_per_block):
+    """By kind of feedback, the same ratings or likes in memory and in blocks; every rating is a like."""
+    made = {"ratings": world(*sizes), "interactions": world(*sizes, likes=1)}
+    return {
+        kind: (memory, hr.Blocks.write(memory, folder / kind, ratings_per_block=ratings_per_block))
+        for kind, memory in made.items()
+    }
+
+
+def of_kind(name, sources):
+    """What a model learns from, in memory and in blocks."""
+    return sources[registry.class_of(name).feedback]
+
+
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory):
-    """The same ratings in memory, and in 19 or so blocks."""
-    ratings = world(300, 40, 4000)
-    return ratings, hr.Blocks.write(ratings, tmp_path_factory.mktemp("blocks") / "b", ratings_per_block=200)
+    """In memory, and in 19 or so blocks."""
+    return both(tmp_path_factory.mktemp("blocks"), (300, 40, 4000), 200)
 
 
 @pytest.mark.parametrize(("name", "pair"), [*fits()])
 def test_a_release_does_not_depend_on_where_the_ratings_are(name, pair, sources):
-    memory, files = sources
+    memory, files = of_kind(name, sources)
     assert files.n_blocks > 10
     assert made(name, pair, memory) == made(name, pair, files)
 
 
-@pytest.mark.parametrize("name", ["GlobalEffects", "PrivateALS", "PosteriorMF", "InputPerturbationMF"])
+@pytest.mark.parametrize(
+    "name", ["GlobalEffects", "PrivateALS", "PosteriorMF", "InputPerturbationMF", "Popularity"]
+)
 def test_one_rating_less_in_a_block_is_noticed(name, sources, tmp_path):
-    memory, _ = sources
-    mask = np.ones(memory.n_ratings, dtype=np.bool_)
+    memory, _ = of_kind(name, sources)
+    mask = np.ones(len(memory.items), dtype=np.bool_)
     mask[-1] = False
     files = hr.Blocks.write(memory.select(mask), tmp_path / "b", ratings_per_block=200)
     pair = min(registry.class_of(name).supports)
@@ -77,13 +92,13 @@ def test_one_rating_less_in_a_block_is_noticed(name, sources, tmp_path):
 @pytest.mark.full
 @pytest.mark.parametrize(("name", "pair"), [*fits()])
 def test_a_million_ratings_make_the_same_release(name, pair, million):
-    memory, files = million
+    memory, files = of_kind(name, million)
     assert made(name, pair, memory) == made(name, pair, files)
 
 
 @pytest.fixture(scope="module")
 def million(tmp_path_factory):
-    """About a million ratings in memory, and in blocks of 100,000."""
-    ratings = world(12_000, 800, 1_400_000)
-    assert ratings.n_ratings > 1_000_000
-    return ratings, hr.Blocks.write(ratings, tmp_path_factory.mktemp("b") / "b", ratings_per_block=100_000)
+    """About a million in memory, and in blocks of 100,000."""
+    made = both(tmp_path_factory.mktemp("million"), (12_000, 800, 1_400_000), 100_000)
+    assert all(len(memory.items) > 1_000_000 for memory, _ in made.values())
+    return made

@@ -70,6 +70,7 @@ MODELS = {
     "subsampled posterior corrected": lambda: hr.PosteriorMF(rank=3, rounds=4, sample_rate=0.5),
     "posterior sample corrected": lambda: hr.PosteriorSampleMF(rank=3, chain={"epochs": 20}),
     "posterior sample published": lambda: hr.LiuPosterior(rank=3, chain={"epochs": 20}),
+    "popularity": lambda: hr.Popularity(),
     "mf corrected": lambda: hr.MatrixFactorization(rank=3),
     "mf sgd corrected": lambda: hr.MatrixFactorization(rank=3, solver="sgd", epochs=3),
     "user knn corrected": lambda: hr.UserKNN(),
@@ -91,10 +92,10 @@ def machine():
     return f"{llvmlite.binding.get_host_cpu_name()}, {versions}"
 
 
-def world(scale, *, asked=False):
+def world(scale, *, asked=False, likes=None):
     users, items = [f"u{k:03d}" for k in range(60)], [f"i{k:02d}" for k in range(30)]
     levels = {"privacy_classes": {"none": 0.0, "low": 1.0, "high": 8.0}} if asked else {}
-    domain = hr.Domain(items, scale=scale, cap=20, max_users=80, users=users, **levels)
+    domain = hr.Domain(items, scale=scale, likes=likes, cap=20, max_users=80, users=users, **levels)
     rng = np.random.default_rng(5)
     stars = np.arange(scale[0], scale[1] + scale[2] / 2, scale[2])
     likes = rng.integers(0, len(stars), (3, 30))
@@ -191,11 +192,13 @@ def cases(*, everything):
     epsilons = (0.3, 8.0) if everything else (8.0,)
     for label, scale in scales.items():
         ratings = world(scale)
+        given = {"ratings": ratings, "interactions": world(scale, likes=scale[0] + scale[2])}
         forms = [(name, noise) for name in MODELS for noise in noises(name)]
         for name, noise in forms if everything else [form for form in forms if form[1] == "own"]:
             for protected, epsilon in [(None, 0.0), *itertools.product(PROTECTED, epsilons)]:
                 key = [label, name, noise, *(protected or ["exact"]), epsilon]
-                yield " ".join(map(str, key)), of_model, (name, noise, protected, epsilon, ratings)
+                source = given[type(MODELS[name]()).feedback]
+                yield " ".join(map(str, key)), of_model, (name, noise, protected, epsilon, source)
         made = hr.fit(
             ratings,
             hr.CovarianceSVD(rank=3),

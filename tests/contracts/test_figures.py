@@ -19,6 +19,7 @@ from hushrec.models.item_knn import ItemKNN
 from hushrec.models.matrix_factorization import MatrixFactorization
 from hushrec.models.phases.covariance import CovarianceSettings
 from hushrec.models.phases.item_effects import EffectSettings
+from hushrec.models.popularity import Popularity
 from hushrec.models.posterior_mf import PosteriorMF
 from hushrec.models.posterior_sample_mf import PosteriorSampleMF
 from hushrec.models.private_als import PrivateALS
@@ -135,6 +136,7 @@ def test_sensitivities_of_the_defaults(unit, adjacency):
         PrivateSGD,
         PrivateALS,
         PosteriorMF,
+        Popularity,
         MatrixFactorization,
         UserKNN,
         ItemKNN,

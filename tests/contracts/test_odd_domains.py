@@ -12,7 +12,8 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.data.domain import Domain
+from hushrec.data.domain import Domain, Scale
+from hushrec.data.interactions import Interactions
 from hushrec.data.ratings import Ratings
 from hushrec.errors import HushrecError
 from hushrec.local.method import Method
@@ -40,11 +41,16 @@ class World:
     taste: str = "random"
     privacy_classes: dict[str, float] | None = None
 
-    def ratings(self) -> Ratings:
+    def of(self, config: Any) -> Ratings | Interactions:
+        """What a model learns from: ratings, or of interactions likes, which are the highest ratings."""
+        return self.ratings(likes=getattr(config, "feedback", "ratings") == "interactions")
+
+    def ratings(self, *, likes: bool = False) -> Ratings | Interactions:
         people = [f"u{n:03}" for n in range(self.users)]
         domain = Domain(
             [f"i{n:03}" for n in range(self.items)],
             scale=self.scale,
+            likes=self.scale[1] if likes else None,
             cap=self.cap,
             max_users=self.max_users,
             users=people,
@@ -52,9 +58,9 @@ class World:
         )
         rng = np.random.default_rng(5)
         rated = rng.random((self.users, self.items)) < 0.6
-        steps = rng.integers(0, domain.scale.n_values, (self.users, self.items))
+        steps = rng.integers(0, Scale(*self.scale).n_values, (self.users, self.items))
         if self.taste == "one item, one star":
-            rated[:], steps[:] = False, domain.scale.n_values - 1
+            rated[:], steps[:] = False, Scale(*self.scale).n_values - 1
             rated[:, 0] = True
         elif self.taste == "one person":
             rated[:] = False
@@ -66,7 +72,7 @@ class World:
         elif self.taste == "all alike":
             rated[:], steps[:] = True, 0
         rows, columns = np.nonzero(rated)
-        lo, _, step = domain.scale
+        lo, _, step = self.scale
         table = {
             "user_id": [people[row] for row in rows],
             "item_id": [domain.items[column] for column in columns],
@@ -164,6 +170,7 @@ MODELS: dict[str, list[Any]] = {
         hr.PosteriorSampleMF(rank=1, chain=SHORT),
         hr.PosteriorSampleMF(rank=2, chain=SHORT, margin=0.0),
     ],
+    "Popularity": [hr.Popularity(), hr.Popularity(contribution_cap=1)],
     "McSherryEffects": [hr.McSherryEffects(), hr.McSherryEffects(item_strength=0)],
     "McSherrySVD": [
         hr.McSherrySVD(rank=2),
@@ -224,7 +231,7 @@ def budgets(config: Any, losses: tuple[tuple[float, float], ...]) -> Iterator[Bu
             yield Budget(epsilon=epsilon, delta=0.0 if pure else delta, unit=unit, adjacency=adjacency)
 
 
-def outcome(ratings: Ratings, config: Any, budget: Budget, ledger: Ledger) -> str:
+def outcome(ratings: Ratings | Interactions, config: Any, budget: Budget, ledger: Ledger) -> str:
     """``release``, ``refused`` before the charge, or how the budget was ``lost``."""
     booked = len(ledger.entries())
     verb = hr.release_data if isinstance(config, Method) else hr.fit
@@ -242,6 +249,11 @@ def outcome(ratings: Ratings, config: Any, budget: Budget, ledger: Ledger) -> st
 def require_usable(release: hr.Release) -> None:
     """It is read back, and predicts numbers, for somebody who has rated and for somebody who has not."""
     client = hr.Client(hr.Release.from_bytes(release.to_bytes()))
+    if release.feedback == "interactions":
+        listed = client.recommend([release.items[0]], len(release.items))
+        assert len(listed) == len(release.items) - 1
+        assert np.isfinite([line.score for line in listed]).all(), "it ranks nothing"
+        return
     lo, hi, _ = release.scale
     for own in ({}, {release.items[0]: hi}):
         predicted = client.predict(own, items=list(release.items))
@@ -256,8 +268,8 @@ def sweep(
 ) -> Iterator[tuple[str, Any, Budget, str]]:
     """Every setting in every world at every budget, each with a ledger of its own."""
     for world, made in worlds.items():
-        ratings = made.ratings()
         for config in configs:
+            ratings = made.of(config)
             for budget in budgets(config, losses):
                 total = budget.model_copy(update={"epsilon": 4e6})
                 yield world, config, budget, outcome(ratings, config, budget, Ledger.ephemeral(total))
@@ -315,7 +327,7 @@ def test_a_ledger_on_disk_books_what_is_released_and_nothing_else(name, tmp_path
         for world in ("1 user, 1 item", "width 1e-12", "all alike, tiny", "one person, huge", "nobody"):
             with contextlib.suppress(HushrecError):
                 verb = hr.release_data if isinstance(config, Method) else hr.fit
-                verb(WORLDS[world].ratings(), config, budget, ledger=ledger)
+                verb(WORLDS[world].of(config), config, budget, ledger=ledger)
                 made += 1
         states = collections.Counter(entry.state for entry in ledger.entries())
         assert len({entry.release_index for entry in ledger.entries()}) == made

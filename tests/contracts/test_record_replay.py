@@ -28,6 +28,7 @@ MODELS = {
     "als": (hr.PrivateALS, {"rank": 2, "epochs": 2}),
     "posterior": (hr.PosteriorMF, {"rank": 2, "rounds": 2, "clip_norm": 0.01}),
     "sampled posterior": (hr.PosteriorMF, {"rank": 2, "rounds": 2, "clip_norm": 0.01, "sample_rate": 0.5}),
+    "popularity": (hr.Popularity, {}),
 }
 PUBLISHED = {
     "published effects": (hr.McSherryEffects, {}),
@@ -49,7 +50,10 @@ CASES = [
 ]
 SLOW = ("dense knn", "shrunk svd", "perturbed sgd", "published effects", "published svd", "published knn")
 QUICK = [case for case in CASES if case[0] not in SLOW]
-WORLD = World.of(hr.Domain(list("abcdefg"), scale=(1, 5, 1), cap=3, max_users=20))
+WORLDS = {
+    kind: World.of(hr.Domain(list("abcdefg"), scale=scale, cap=3, max_users=20))
+    for kind, scale in (("ratings", (1, 5, 1)), ("interactions", None))
+}
 each_case = pytest.mark.parametrize(("model", "protected"), CASES, ids=lambda part: str(part))
 
 
@@ -57,11 +61,17 @@ each_case = pytest.mark.parametrize(("model", "protected"), CASES, ids=lambda pa
 def warm():
     """What is loaded, compiled or remembered once is not what is looked for."""
     for name, protected in CASES:
-        record(everybody(), built(name), budget_of(protected))
+        record(everybody(name), built(name), budget_of(protected))
 
 
-def everybody():
-    return WORLD.ratings(WORLD.everybody)
+def world_of(name):
+    """The world of what a model learns from."""
+    return WORLDS[MODELS[name][0].feedback]
+
+
+def everybody(name):
+    world = world_of(name)
+    return world.ratings(world.everybody)
 
 
 def budget_of(protected, noise="gaussian", epsilon=4.0):
@@ -77,14 +87,14 @@ def built(name, **settings):
 
 def compared(fitted, budget, pairs):
     for pair in pairs:
-        seen = compare(fitted, budget, *map(WORLD.ratings, pair))
+        seen = compare(fitted, budget, *map(WORLDS[fitted.feedback].ratings, pair))
         assert seen.measured
         assert seen.lines
 
 
 @pytest.mark.parametrize(("model", "protected"), QUICK, ids=lambda part: str(part))
 def test_neighbours_cannot_be_told_apart(protected, model):
-    compared(built(model), budget_of(protected), WORLD.pairs(*protected).values())
+    compared(built(model), budget_of(protected), world_of(model).pairs(*protected).values())
 
 
 @pytest.mark.full
@@ -96,7 +106,7 @@ def test_neighbours_cannot_be_told_apart_in_any_setting(protected, model, noise,
     fitted = built(model, **chosen)
     if fitted.noise_distribution != noise:
         return  # the model has one kind of noise, whose other case this is
-    pairs = replayed_pairs(WORLD, budget_of(protected))
+    pairs = replayed_pairs(world_of(model), budget_of(protected))
     compared(fitted, budget_of(protected, noise, epsilon), [*pairs, *(pair[::-1] for pair in pairs)])
 
 
@@ -106,29 +116,30 @@ def test_neighbours_at_random_cannot_be_told_apart(protected, model):
     rng = choices(6)
     for _ in range(25):
         epsilon = float(np.exp(rng.uniform(-1, 4)))
-        compared(built(model), budget_of(protected, epsilon=epsilon), [WORLD.at_random(*protected, rng)])
+        pair = world_of(model).at_random(*protected, rng)
+        compared(built(model), budget_of(protected, epsilon=epsilon), [pair])
 
 
 @pytest.mark.parametrize(("model", "protected"), [("svd", USER), *((m, RATING) for m in NEW)], ids=str)
 def test_what_is_recorded_is_what_was_released(model, protected):
     """The audit changes nothing itself, and a tape of other noise gives another release."""
     budget = budget_of(protected)
-    seen = watch(everybody(), built(model), budget)
-    again = watch(everybody(), built(model), budget, seen.measured)
+    seen = watch(everybody(model), built(model), budget)
+    again = watch(everybody(model), built(model), budget, seen.measured)
     assert (again.release, again.lines) == (seen.release, seen.lines)
     other = [with_values(made, made.value.values + 1) for made in seen.measured]
-    assert watch(everybody(), built(model), budget, other).release != seen.release
+    assert watch(everybody(model), built(model), budget, other).release != seen.release
 
 
 @pytest.mark.parametrize("model", NEW)
 def test_nothing_is_paid_for_and_not_used(model):
     """Each measurement by itself changes the release."""
     budget = budget_of(RATING)
-    seen = watch(everybody(), built(model), budget)
+    seen = watch(everybody(model), built(model), budget)
     for place, made in enumerate(seen.measured):
         louder = with_values(made, made.value.values * 2 + 3)
         tape = [*seen.measured[:place], louder, *seen.measured[place + 1 :]]
-        assert watch(everybody(), built(model), budget, tape).release != seen.release, made.name
+        assert watch(everybody(model), built(model), budget, tape).release != seen.release, made.name
 
 
 def with_values(made, values):
@@ -144,8 +155,9 @@ def test_all_doors_are_watched():
         ("published als", STARS),
         ("user sgd", USER),
         ("sampled posterior", USER),
+        ("popularity", USER),
     ):
         fitted = built(model)
-        seen = record(everybody(), fitted, budget_of(protected))
-        planned = hr.plan(fitted, WORLD.domain, budget_of(protected))
+        seen = record(everybody(model), fitted, budget_of(protected))
+        planned = hr.plan(fitted, world_of(model).domain, budget_of(protected))
         assert [made.event for made in seen.measured] == list(planned.events)

@@ -50,7 +50,7 @@ CANDIDATES: Mapping[str, tuple[Any, ...]] = {
     "loss_bound": (20.0,),
     "clip_norm": (0.01, 0.5),
     "contribution_cap": (2.0,),
-    "shares": ({"item sums": 9.0}, {"posterior sample": 9.0}),
+    "shares": ({"item sums": 9.0}, {"item counts": 9.0}, {"posterior sample": 9.0}),
     "strength": (0, 20),
     "threshold": (0.1, 0.5, 40.0),
 }
@@ -132,11 +132,16 @@ def contexts(kind: type[Settings]) -> Iterator[dict[str, Any]]:
 # -- what they do -----------------------------------------------------------------------------------------
 
 
+def given_to(config: Settings) -> hr.Ratings | hr.Interactions:
+    """Ratings, or likes of a model that learns from interactions."""
+    return world(likes=2 if getattr(config, "feedback", "ratings") == "interactions" else None)
+
+
 @functools.cache
-def ratings() -> hr.Ratings:
+def world(likes: int | None) -> hr.Ratings | hr.Interactions:
     rng = np.random.default_rng(3)
     users, items = [f"u{k:02}" for k in range(30)], [f"i{k}" for k in range(8)]
-    domain = hr.Domain(items, scale=(1, 5, 1), cap=6, max_users=40, users=users)
+    domain = hr.Domain(items, scale=(1, 5, 1), likes=likes, cap=6, max_users=40, users=users)
     taste = rng.integers(1, 6, (2, 8))
     rows = [
         (users[u], items[i], float(np.clip(taste[u % 2, i] + rng.integers(-1, 2), 1, 5)))
@@ -157,18 +162,19 @@ def supported(kind: type[Settings]) -> Iterator[tuple[str, str] | None]:
 
 def effect(config: Settings, protected: tuple[str, str] | None) -> tuple[Any, ...]:
     """All that is planned and released, but for the settings themselves."""
+    ratings = given_to(config)
     if protected is None:
         assert isinstance(config, Model)
-        return bits(hr.fit(ratings(), config))
+        return bits(hr.fit(ratings, config))
     unit, adjacency = protected
     if isinstance(config, Method):
         budget = hr.Budget(epsilon=400.0, delta=0.0, unit=unit, adjacency=adjacency)
-        data = hr.release_data(ratings(), config, budget, entropy=hr.testing.Seeded(7))
-        plan, rows = config.plan(ratings().domain, budget), data.ratings
+        data = hr.release_data(ratings, config, budget, entropy=hr.testing.Seeded(7))
+        plan, rows = config.plan(ratings.domain, budget), data.ratings
         return plan.events, rows.indptr.tobytes(), rows.items.tobytes(), rows.steps.tobytes()
     budget = hr.Budget(epsilon=30.0, delta=1e-6, unit=unit, adjacency=adjacency)
-    plan = hr.plan(config, ratings().domain, budget)
-    return plan.events, *bits(hr.fit(ratings(), config, budget, entropy=hr.testing.Seeded(7)))
+    plan = hr.plan(config, ratings.domain, budget)
+    return plan.events, *bits(hr.fit(ratings, config, budget, entropy=hr.testing.Seeded(7)))
 
 
 def bits(release: hr.Release) -> tuple[Any, ...]:

@@ -235,7 +235,19 @@ def test_json_keeps_everything(statement, changes):
     assert (json.loads(text)["epsilon"] is None) == math.isinf(made.epsilon)
 
 
-OPTIONAL = {"beside", "diagnostics", "promises", "local", "personal"}
+def test_of_interactions_no_word_is_about_ratings(statement):
+    for unit in ("user", "rating"):
+        made = statement(unit=unit, interactions=True)
+        said = str(made).split("\n\n")[1]
+        assert "interaction" in said
+        assert "rating" not in said
+        assert Statement.from_json(made.to_json()) == made
+        assert "interactions" not in statement(unit=unit).to_json()
+    with pytest.raises(ReleaseError):
+        Statement.from_json(made.to_json() | {"interactions": 1})
+
+
+OPTIONAL = {"beside", "diagnostics", "interactions", "promises", "local", "personal"}
 
 
 @pytest.mark.parametrize("name", sorted({field.name for field in fields(Statement)} - OPTIONAL))

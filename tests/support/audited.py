@@ -27,7 +27,8 @@ class Case(NamedTuple):
     def supported(self):
         """Whether its default settings can be planned: some adjacencies belong to other settings."""
         try:
-            self.config().plan(World.of().domain, self.budget(1.0))
+            config = self.config()
+            config.plan(World.of(feedback=config.feedback).domain, self.budget(1.0))
         except HushrecError:
             return False
         return True

@@ -52,7 +52,7 @@ def audit(
 
     Privacy: public; no private rating is read.
     """
-    world, kind = World.of(domain), (budget.unit, budget.adjacency)
+    world, kind = World.of(domain, config.feedback), (budget.unit, budget.adjacency)
     planned, replayed = plan(config, world.domain, budget), replayed_pairs(world, budget, seed)
     total = len(world.pairs(*kind)) + RANDOM + ROUNDS + len(replayed) + 1
     done = itertools.count(1)

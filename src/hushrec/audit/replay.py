@@ -19,6 +19,7 @@ from typing import Any
 
 from hushrec.audit.recorder import Leak, Measured, Recorder, ratio
 from hushrec.curator.fit import fit
+from hushrec.data.interactions import Interactions
 from hushrec.data.ratings import Ratings
 from hushrec.models.base import Model
 from hushrec.privacy.accounting.budget import Budget
@@ -56,7 +57,7 @@ class Seen:
 
 
 def record(
-    ratings: Ratings, config: Model, budget: Budget, tape: Sequence[Measured] | None = None
+    ratings: Ratings | Interactions, config: Model, budget: Budget, tape: Sequence[Measured] | None = None
 ) -> Recorder:
     """Fit once, and return what was measured; with a tape, on the values of another fit.
 
@@ -70,7 +71,9 @@ def record(
     return recorder
 
 
-def watch(ratings: Ratings, config: Model, budget: Budget, tape: Sequence[Measured] | None = None) -> Seen:
+def watch(
+    ratings: Ratings | Interactions, config: Model, budget: Budget, tape: Sequence[Measured] | None = None
+) -> Seen:
     """Fit once, and return all that can be seen of it; with a tape, on the values of another fit.
 
     Standard output and error of the whole process are captured meanwhile.
@@ -88,7 +91,9 @@ def watch(ratings: Ratings, config: Model, budget: Budget, tape: Sequence[Measur
     return seen
 
 
-def compare(config: Model, budget: Budget, one: Ratings, other: Ratings) -> Seen:
+def compare(
+    config: Model, budget: Budget, one: Ratings | Interactions, other: Ratings | Interactions
+) -> Seen:
     """Record on one, replay on the other.
 
     Args:

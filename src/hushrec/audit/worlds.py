@@ -7,13 +7,14 @@ from functools import cached_property
 import polars as pl
 from numpy.random import Generator, default_rng  # noqa: TID251  (chooses made-up ratings, not release noise)
 
-from hushrec.data.domain import Domain
+from hushrec.data.domain import Domain, FeedbackKind
+from hushrec.data.interactions import Interactions
 from hushrec.data.load import load
 from hushrec.data.ratings import Ratings
 from hushrec.errors import ConfigError
 
 People = Mapping[str, Mapping[int, int]]
-"""User to item index to rating, in steps of the scale above its low end."""
+"""User to item index to rating in steps of the scale above its low end, or to count above one."""
 Pair = tuple[People, People]
 ITEMS, CAP = 16, 5
 _NAMED = "light", "usual", "other", "heavy", "extreme", "new"
@@ -25,7 +26,7 @@ __all__ = ["Pair", "People", "World", "choices", "rated", "without"]
 
 @dataclass(frozen=True)
 class World:
-    """A public domain with a few users on its roster, most of whom may rate nothing.
+    """A public domain with a few users on its roster, most of whom may give nothing.
 
     Args:
         domain: the domain; ``World.of`` makes it.
@@ -36,13 +37,26 @@ class World:
     domain: Domain
 
     @classmethod
-    def of(cls, domain: Domain | None = None) -> "World":
-        """A world on the first items of a domain, with its scale and cap; by default on a made-up one."""
+    def of(cls, domain: Domain | None = None, feedback: FeedbackKind = "ratings") -> "World":
+        """A world on the first items of a domain, with its scale or counts and its cap.
+
+        Args:
+            domain: the domain; by default a made-up one. Likes become interactions without ratings.
+            feedback: what people give in the made-up one.
+        """
         if domain is None:
-            domain = Domain(range(ITEMS), scale=(1, 5, 1), cap=CAP, max_users=20)
-        users, most = (*_NAMED, *_SILENT), max(domain.max_users, USERS)
-        items = domain.items[:ITEMS]
-        return cls(Domain(items, scale=domain.scale, cap=domain.cap, max_users=most, users=users))
+            scale = (1, 5, 1) if feedback == "ratings" else None
+            domain = Domain(range(ITEMS), scale=scale, cap=CAP, max_users=20)
+        return cls(
+            Domain(
+                domain.items[:ITEMS],
+                scale=domain.scale if domain.feedback == "ratings" else None,
+                counts=domain.counts,
+                cap=domain.cap,
+                max_users=max(domain.max_users, USERS),
+                users=(*_NAMED, *_SILENT),
+            )
+        )
 
     @cached_property
     def everybody(self) -> People:
@@ -59,19 +73,22 @@ class World:
 
     @property
     def top(self) -> int:
-        """The highest rating."""
-        return self.domain.scale.n_values - 1
+        """The highest rating, or the largest count, in steps."""
+        if self.domain.feedback == "ratings":
+            return self.domain.scale.n_values - 1
+        return (self.domain.counts or 1) - 1
 
-    def ratings(self, people: People) -> Ratings:
-        """The ratings of these people."""
-        lo, _, step = self.domain.scale
+    def ratings(self, people: People) -> Ratings | Interactions:
+        """The ratings or interactions of these people."""
+        lo, _, step = self.domain.rating_scale or (1, 1, 1)
         rows = [
             (user, self.domain.items[item], lo + step * steps)
             for user, own in people.items()
             for item, steps in own.items()
         ]
-        schema = {"user_id": pl.String, "item_id": pl.String, "rating": pl.Float64}
-        return Ratings.of(load(pl.DataFrame(rows, schema=schema, orient="row"), self.domain), by="an audit")
+        value = "rating" if self.domain.feedback == "ratings" else "count"
+        schema = {"user_id": pl.String, "item_id": pl.String, value: pl.Float64}
+        return load(pl.DataFrame(rows, schema=schema, orient="row"), self.domain)
 
     def pairs(self, unit: str, adjacency: str) -> dict[str, Pair]:
         """Neighbours with extreme differences, by what differs.

@@ -45,6 +45,7 @@ def describe(
         diagnostics=release.statement.diagnostics,
         promises=tuple(Promised(*dataclasses.astuple(promise)) for promise in plan.promises if personal),
         personal=personal,
+        interactions=domain.feedback == "interactions",
     )
     return dataclasses.replace(release, statement=statement)
 

@@ -12,7 +12,7 @@ from hushrec.release.statement_lines import RANDOMIZERS, Local, Measured, Promis
 
 __all__ = ["Local", "Measured", "Promised", "Statement"]
 
-_OPTIONAL = frozenset({"beside", "diagnostics", "promises", "local", "personal"})
+_OPTIONAL = frozenset({"beside", "diagnostics", "promises", "local", "personal", "interactions"})
 """Fields that files omit when empty."""
 _UNPROTECTED, _CONDITIONAL = "NOT PRIVATE:", "CONDITIONAL ON CONVERGENCE:"
 _UNCOVERED, _CLAIMED = "GROUPS NOT COVERED:", "AUTHOR'S CLAIM:"
@@ -48,6 +48,7 @@ class Statement:
         local: what one answer reveals, if users' rows were randomized; else None.
         beside: the release that groups of items were made from, which this one reveals; empty if there is
             none. The statement covers what this release reveals beyond that one.
+        interactions: whether people gave interactions in place of ratings, which unit ``rating`` then means.
 
     Privacy: public.
     """
@@ -67,6 +68,7 @@ class Statement:
     personal: bool = False
     local: Local | None = None
     beside: str = ""
+    interactions: bool = False
 
     @property
     def private(self) -> bool:
@@ -157,6 +159,7 @@ class Statement:
             and isinstance(self.diagnostics, Mapping)
             and all(isinstance(v, str) or math.isfinite(v) for v in self.diagnostics.values())
             and isinstance(self.personal, bool)
+            and isinstance(self.interactions, bool)
             and all(promise.is_valid and self._keeps(promise) for promise in self.promises)
             and len({promise.name for promise in self.promises}) == len(self.promises)
             and ((self.unit, self.adjacency) == ("user", "add-remove") or not self._for_people())
@@ -232,7 +235,8 @@ class Statement:
         if self.beside:
             lines += [statement_text.beyond(self.beside), ""]
         if self.private:
-            lines += [statement_text.promise(self.unit, self.adjacency, self.epsilon, self.delta), ""]
+            promise = statement_text.promise(self.unit, self.adjacency, self.epsilon, self.delta)
+            lines += [promise.replace("rating", "interaction") if self.interactions else promise, ""]
         if self.local:
             lines += statement_text.local(self.local, self.epsilon, self.claimed_epsilon)
         if self.personal:

@@ -95,6 +95,22 @@ def neighbour_release(
     return _release(model, domain, kind, baseline, FACTOR_NOISE, constants, matrices)
 
 
+def score_release(model: Model, domain: Domain, scores: Floats) -> Release:
+    """A release of interactions that ranks items by scores of shape (n_items,), the same for everybody."""
+    return Release(
+        model=type(model).__name__,
+        config=model.settings(),
+        kind="item scores",
+        items=domain.items,
+        scale=domain.rating_scale,
+        constants={},
+        tensors={"item_scores": np.ascontiguousarray(scores, dtype=np.float32)},
+        statement=placeholder_statement(),
+        likes=domain.likes,
+        counts=domain.counts,
+    )
+
+
 def _release(
     model: Model,
     domain: Domain,

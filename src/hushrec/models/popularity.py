@@ -1,0 +1,58 @@
+"""Popularity: how many people gave each item (counted as in McSherry & Mironov 2009, §4.2)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from hushrec.data.domain import Domain, FeedbackKind
+from hushrec.data.interactions import Interactions
+from hushrec.data.packed.blocks import Blocks
+from hushrec.models.phases.outputs import score_release
+from hushrec.models.private import PrivateModel
+from hushrec.privacy.accounting.budget import Budget, Terms
+from hushrec.privacy.query import AnyQuery
+from hushrec.privacy.run import Run
+from hushrec.release.artefact import Release
+from hushrec.settings import only
+from hushrec.statistics.item_sums import ItemCounts
+from hushrec.statistics.population import Population
+
+
+class Popularity(PrivateModel):
+    """A noisy count for every item, by which it is ranked for everybody alike.
+
+    Score: s_i = Σ_u w_u [u gave i] + noise. For unit ``user``, w_u = min(1, √(K/c_u)) for a user with c_u
+    items; for unit ``rating``, which is one interaction here, w_u = 1. How often a user gave an item does
+    not count.
+
+    Args:
+        contribution_cap: K, number of items up to which a user counts in full (unit ``user``).
+
+    Privacy: units ``user`` and ``rating`` under add-remove.
+    """
+
+    supports: ClassVar = frozenset({("user", "add-remove"), ("rating", "add-remove")})
+    feedback: ClassVar[FeedbackKind] = "interactions"
+
+    contribution_cap: Annotated[float, only(unit="user")] = Field(default=30.0, ge=1, allow_inf_nan=False)
+
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
+        """One count for every item."""
+        return [self._counts(domain, terms).query]
+
+    def default_split(self, budget: Budget) -> Mapping[str, float]:
+        """All of it: there is only one measurement."""
+        return {"item counts": 1.0}
+
+    def release(self, feedback: Interactions | Blocks, run: Run) -> Release:
+        """Count under noise, publish.
+
+        Privacy: charged (the event of ``queries``).
+        """
+        counts, people = self._counts(feedback.domain, run.terms), Population(feedback)
+        noisy = run.measure(counts.query, counts.measure(people))
+        return score_release(self, feedback.domain, noisy.values)
+
+    def _counts(self, domain: Domain, terms: Terms) -> ItemCounts:
+        return ItemCounts(domain, terms.unit, self.contribution_cap)
