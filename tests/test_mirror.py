@@ -15,8 +15,6 @@ ALIASES = {Path("arrays"), Path("experiments/work")}
 """Modules with nothing in them that could fail."""
 COMMANDS = Path("cli")
 """The folder whose files carry their command's name."""
-PAPERS = Path("published")
-"""The folder whose files carry a paper's name, as do the files that reproduce its tables."""
 ONE_EACH = {COMMANDS, Path("models")}
 """Folders with a file for each command, or for each model."""
 MOST_MODULES, MOST_LINES = 12, 350
@@ -56,8 +54,8 @@ def homeless(source, tests):
 
 
 def named_twice(source):
-    """File names that occur twice, those of commands and papers left out."""
-    names = Counter(module.name for module in modules(source) if module.parent not in (COMMANDS, PAPERS))
+    """File names that occur twice, those of commands left out."""
+    names = Counter(module.name for module in modules(source) if module.parent != COMMANDS)
     return {name for name, times in names.items() if times > 1}
 
 
@@ -112,9 +110,6 @@ def tree(tmp_path):
 
     for path in ("__init__", "arrays", "errors", "models/__init__", "models/base", "cli/base", "cli/fit"):
         put(f"src/{path}.py", "pass\n" * MOST_LINES)
-    for folder in ("published", "experiments"):
-        put(f"src/{folder}/du.py")
-        put(f"tests/{folder}/test_du.py")
     for path in ("conftest", "test_docs", "test_errors", "models/test_base", "models/test_base_plans"):
         put(f"tests/{path}.py")
     for path in ("cli/test_base", "cli/test_fit", "cli/conftest", "contracts/test_leaks", "support/toys"):

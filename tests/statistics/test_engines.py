@@ -108,7 +108,7 @@ def of_ridge(source):
 def of_marginals(source, *, sampled=False):
     people = Population(source, weigh)
     if sampled:  # the same people whatever their order: those whose number on the roster is even
-        numbers = [place for block in people.blocks() for place in block.ratings.places().tolist()]
+        numbers = [place for block in people.blocks() for place in block.rows.places().tolist()]
         people = people.sampled(np.array(numbers) % 2 == 0)
     gradients = MarginalGradients(source.domain, RANK, 1, 0.5, 0.8, 0.8, 1.5)
     return [gradients.measure(people, EFFECTS, Q)]

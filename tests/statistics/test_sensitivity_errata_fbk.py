@@ -142,7 +142,7 @@ def test_equations_10_and_11_have_p_and_q_exchanged():
 
 def test_the_reproduction_draws_the_noise_of_algorithm_5(rows_released):
     domain, epochs = domain_of(6, 20), 3
-    config = hr.PrivateSGD(rank=2, epochs=epochs, analysis="published", clip=CLIP / 4)
+    config = hr.FriedmanUnboundedSGD(rank=2, epochs=epochs, clip=CLIP / 4)
     made = rows_released(some_ratings(domain), config, budget("add-remove"))
     assert len(made) == 2 * epochs
     split = config.split(domain, budget("add-remove"))
@@ -159,7 +159,7 @@ def test_the_reproduction_draws_the_noise_of_algorithm_5(rows_released):
 def test_algorithm_4_is_right():
     """Bounded SGD: the claim is the truth, and no more noise was needed."""
     for epsilon in (0.5, 2.0, 8.0):
-        config = hr.PrivateSGD(analysis="published", epochs=10)
+        config = hr.FriedmanBoundedSGD(epochs=10)
         planned = hr.plan(config, domain_of(9, 20), budget("replace", epsilon))
         rounds = [e for e in planned.events if e.name.startswith("ratings")]
         assert planned.epsilon == pytest.approx(epsilon, rel=1e-9)
@@ -194,9 +194,7 @@ def test_algorithm_6_gives_users_too_little_noise(rows_released, exchanged, hold
     """Lines 4 and 8 have p_max and q_max exchanged: at ε/2k a user loses 1.25 · ε/2k."""
     n = 500
     domain, allowed = domain_of(n, 4), budget("replace")
-    config = hr.PrivateALS(
-        rank=3, epochs=1, analysis="published", clip=CLIP / 4, reg=REG, exchanged_bounds=exchanged
-    )
+    config = hr.FriedmanALS(rank=3, epochs=1, clip=CLIP / 4, reg=REG, exchanged_bounds=exchanged)
     # The first rated everything, the second half of it.
     rows = [("u00000", i, 3) for i in domain.items] + [("u00001", i, 4) for i in domain.items[::2]]
     scales = rows_released(loaded(rows, domain), config, allowed)["users, round 1"][1]
@@ -212,7 +210,7 @@ def test_algorithm_6_gives_users_too_little_noise(rows_released, exchanged, hold
 def test_the_plan_books_what_algorithm_6_is_worth():
     domain, allowed = domain_of(9, 20), budget("replace")
     for exchanged, users, items in ((True, 1.25, 0.8), (False, 1, 1)):
-        config = hr.PrivateALS(analysis="published", exchanged_bounds=exchanged)
+        config = hr.FriedmanALS(exchanged_bounds=exchanged)
         planned, split = hr.plan(config, domain, allowed), config.split(domain, allowed)
         for event in planned.events:
             if isinstance(event, Spherical):
@@ -236,7 +234,7 @@ def pals_scales(rows_released, n_ratings):
     """Scales of the users' noise where the first person has rated so many items."""
     domain = domain_of(8, 3)
     rows = [("u00000", i, 3) for i in domain.items[:n_ratings]] + [("u00001", i, 4) for i in domain.items]
-    config = hr.PrivateALS(rank=D, epochs=1, analysis="published", clip=CLIP / 4, reg=REG)
+    config = hr.FriedmanALS(rank=D, epochs=1, clip=CLIP / 4, reg=REG)
     made = rows_released(loaded(rows, domain), config, budget("add-remove"))
     charged = config.split(domain, budget("add-remove"))["users, round 1"]
     return made["users, round 1"][1], charged
@@ -302,7 +300,7 @@ def test_our_noise_is_as_wide_for_everybody():
 
 
 def test_the_plan_of_unbounded_als_knows_no_bound():
-    planned = hr.plan(hr.PrivateALS(analysis="published"), domain_of(8, 3), budget("add-remove"))
+    planned = hr.plan(hr.FriedmanALS(), domain_of(8, 3), budget("add-remove"))
     assert planned.epsilon == math.inf
     assert planned.claimed_epsilon == 1
     assert "no finite ε is known" in str(planned)
@@ -312,14 +310,14 @@ def test_the_plan_of_unbounded_als_knows_no_bound():
 
 
 @pytest.mark.parametrize(
-    "config",
+    ("config", "ours"),
     [
-        hr.GlobalEffects(user_biases="released", noise="laplace", analysis="published"),
-        hr.InputPerturbationMF(analysis="published"),
+        (hr.FriedmanEffects(), hr.GlobalEffects(user_biases="released")),
+        (hr.FriedmanInputMF(), hr.InputPerturbationMF()),
     ],
     ids=lambda config: type(config).__name__,
 )
-def test_one_more_rating_moves_a_sum_by_five_not_by_four(config):
+def test_one_more_rating_moves_a_sum_by_five_not_by_four(config, ours):
     """Algorithms 1 and 2 with noisy counts: Laplace(Δr/ε) on Σ r is 5/4 short where a rating may be new."""
     allowed, domain = budget("add-remove"), domain_of(8, 3)
     split = config.split(domain, allowed)
@@ -327,13 +325,12 @@ def test_one_more_rating_moves_a_sum_by_five_not_by_four(config):
     raw = {"global sum", "item sums"}
     assert {name for name, factor in worth.items() if factor > 1.2} == raw
     assert [worth[name] for name in sorted(raw)] == pytest.approx([1.25, 1.25])
-    ours = type(config)(**config.model_dump(exclude_unset=True) | {"analysis": "corrected"})
     sums = {e.name: e.sensitivity for e in hr.plan(ours, domain, allowed).events}
     assert sums["item sums"] == 2, "shifted to the middle of the scale"
     assert hr.plan(ours, domain, allowed).epsilon <= 1 < hr.plan(config, domain, allowed).epsilon
 
 
 def test_under_replace_the_claimed_sensitivities_of_the_averages_are_right():
-    config = hr.GlobalEffects(user_biases="released", noise="laplace", analysis="published")
+    config = hr.FriedmanEffects()
     planned = hr.plan(config, domain_of(4, 3), budget("replace"))
     assert planned.epsilon == pytest.approx(1, rel=1e-9)
