@@ -58,6 +58,7 @@ CASES = {
         USER,
         [LARGE, (100_000, 50_000, 1_000_000)],
     ),
+    "Popularity": (hr.Popularity(), USER, [LARGE, (100_000, 50_000, 2_000_000)]),
     "RandomizedResponse": (hr.RandomizedResponse(), ("user", "replace"), [(10_000, 2_000, 300_000)]),
     "DistanceBased": (
         hr.DistanceBased(
@@ -69,14 +70,18 @@ CASES = {
 }
 
 
-def ratings(people: int, items: int, number: int) -> hr.Ratings:
-    """Netflix-shaped ratings of a roster."""
+def feedback(people: int, items: int, number: int, *, rated: bool) -> hr.Ratings | hr.Interactions:
+    """Netflix-shaped ratings of a roster, or interactions of the same shape."""
     made = hr.synthetic.netflix_like(people, items, number, 1)
-    domain = Domain(made.domain.items, scale=(1, 5, 1), max_users=people, users=made.users.to_list())
+    known = {"max_users": people, "users": made.users.to_list()}
+    if not rated:
+        domain = Domain(made.domain.items, **known)
+        return hr.Interactions(domain, made.users, made.indptr, made.items)
+    domain = Domain(made.domain.items, scale=(1, 5, 1), **known)
     return hr.Ratings(domain, made.users, made.indptr, made.items, made.steps)
 
 
-def made(data: hr.Ratings, config: object, budget: hr.Budget) -> None:
+def made(data: hr.Ratings | hr.Interactions, config: object, budget: hr.Budget) -> None:
     verb = hr.fit if isinstance(config, Model) else hr.release_data
     ledger = Ledger.ephemeral(budget.model_copy(update={"epsilon": 1e6}))
     verb(data, config, budget, ledger=ledger, entropy=hr.testing.Seeded(1))
@@ -93,8 +98,9 @@ def measure(name: str, place: int) -> None:
     config, (unit, adjacency), sizes = CASES[name]
     epsilon = 5000.0 if name == "DistanceBased" else 4.0
     budget = hr.Budget(epsilon=epsilon, delta=1e-7, unit=unit, adjacency=adjacency)
-    made(ratings(200, 140, 5_000), config, budget)
-    data = ratings(*sizes[place])
+    rated = not isinstance(config, Model) or config.feedback == "ratings"
+    made(feedback(200, 140, 5_000, rated=rated), config, budget)
+    data = feedback(*sizes[place], rated=rated)
     data.domain.digest  # noqa: B018  (cached, as by whoever has made a plan)
     planned = config.plan(data.domain, budget)
     first = planned if isinstance(config, Method) else None
@@ -110,8 +116,8 @@ def measure(name: str, place: int) -> None:
             {
                 "memory": held("VmHWM") - before,
                 "seconds": seconds,
-                "expected": expected.held(data.n_ratings, data.n_users),
-                "roughly": expected.seconds + expected.million_ratings * data.n_ratings / 1e6,
+                "expected": expected.held(len(data.items), data.n_users),
+                "roughly": expected.seconds + expected.million_ratings * len(data.items) / 1e6,
             }
         )
     )

@@ -21,7 +21,7 @@ from hushrec.privacy.grant import sampler
 
 RATINGS = hr.synthetic.netflix_like(60, 12, 600, seed=1)
 BUDGET = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
-CONFIG = hr.PrivateSGD(rank=2, epochs=3)
+CONFIG = hr.UserLevelSGD(rank=2, epochs=3)
 
 
 def fit(folder, release_index):

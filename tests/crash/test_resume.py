@@ -38,7 +38,7 @@ POINTS: dict[str, dict[str, Any]] = {
     "in a slot": {"point": "after-keep", "passes": 5, "release_index": 0},
     "after-shred": {"point": "after-shred", "release_index": 0},
 }
-"""PrivateSGD of three rounds: four measurements of averages, then a gradient a round."""
+"""UserLevelSGD of three rounds: four measurements of averages, then a gradient a round."""
 
 WHOLE: dict[str, dict[str, Any]] = {
     "uninterrupted": {"delays": []},

@@ -15,6 +15,7 @@ from hushrec.privacy.query import AnyQuery
 from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
 from hushrec.settings import only
+from hushrec.statistics.footprint import COPIED, DRAWS, Footprint
 from hushrec.statistics.item_sums import ItemCounts
 from hushrec.statistics.population import Population
 
@@ -44,6 +45,11 @@ class Popularity(PrivateModel):
     def default_split(self, budget: Budget) -> Mapping[str, float]:
         """All of it: there is only one measurement."""
         return {"item counts": 1.0}
+
+    def footprint(self, domain: Domain, budget: Budget) -> Footprint:
+        """The counts, and a mark for each interaction."""
+        n, user = domain.n_items, budget.unit == "user"
+        return Footprint(1e7 + 2 * COPIED * n, 20 if user else 4, 32, n / DRAWS, 0.1)
 
     def release(self, feedback: Interactions | Blocks, run: Run) -> Release:
         """Count under noise, publish.
