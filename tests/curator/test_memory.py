@@ -109,6 +109,33 @@ def test_the_ratings_count(monkeypatch):
         assert refused is short
 
 
+def test_of_blocks_one_is_held_unless_a_fit_gathers_them(tmp_path, monkeypatch):
+    data = hr.synthetic.netflix_like(60, 12, 300, seed=1)
+    blocks = hr.Blocks.write(data, tmp_path / "blocks", ratings_per_block=40)
+    monkeypatch.setattr(memory, "RATINGS_PER_BLOCK", 40)
+    monkeypatch.setattr(memory, "machine", lambda: (GB, 100 * data.n_ratings - 1))
+    memory.require_memory("Model", Footprint(10, each_rating=100), blocks)
+    with pytest.raises(MemoryExceeded):
+        memory.require_memory("Model", Footprint(10, each_rating=100, gathered=True), blocks)
+
+
+@pytest.mark.parametrize(
+    ("model", "gathered"),
+    [
+        (hr.CovarianceSVD(rank=2), False),
+        (hr.PrivateALS(rank=2), False),
+        (hr.InputPerturbationMF(rank=2), True),
+        (hr.FriedmanALS(rank=2), True),
+    ],
+    ids=lambda part: type(part).__name__,
+)
+def test_who_gathers_says_so(model, gathered):
+    people = hr.synthetic.netflix_like(20, 12, 60, seed=1).users.to_list()
+    domain = hr.Domain(range(12), scale=(1, 5, 1), max_users=20, users=people)
+    budget = hr.Budget(epsilon=1.0, delta=1e-9, unit="rating", adjacency="add-remove")
+    assert model.footprint(domain, budget).gathered is gathered
+
+
 def test_a_fit_that_runs_out_anyway_says_what_is_spent(tmp_path, monkeypatch):
     def starved(*_):
         raise MemoryError("Unable to allocate 12.3 GiB for an array with shape (314159,)")

@@ -20,14 +20,17 @@ def require_memory(model: str, footprint: Footprint, ratings: Feedback | Blocks)
     Args:
         model: name of the model.
         footprint: what the fit needs.
-        ratings: private; ratings in blocks are held one block at a time.
+        ratings: private; of ratings in block files one block is held, unless the fit gathers all of them.
 
     Raises:
         MemoryExceeded: There is too little. The message tells what the plan tells, and the machine's size.
 
     Privacy: public, except for the refusal itself, which tells as much as running out of memory would.
     """
-    n_ratings = RATINGS_PER_BLOCK if isinstance(ratings, Blocks) else len(ratings.items)
+    if isinstance(ratings, Blocks):
+        n_ratings = ratings.n_entries if footprint.gathered else RATINGS_PER_BLOCK
+    else:
+        n_ratings = len(ratings.items)
     whole, free = machine()
     if footprint.held(n_ratings, ratings.n_users) <= free:
         return

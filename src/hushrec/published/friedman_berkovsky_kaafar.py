@@ -332,4 +332,5 @@ def solved_footprint(domain: Domain, rank: int, epochs: int) -> Footprint:
     """
     rows, side = domain.n_users + domain.n_items, max(domain.n_users, domain.n_items)
     memory = 1e7 + LISTED * domain.n_users + 32 * rows * rank + 48 * side * rank + 27.2 * side * rank**2
-    return Footprint(memory, 40, 32, epochs * rows * rank / DRAWS, epochs * rank / 50)
+    seconds = epochs * rows * rank / DRAWS
+    return Footprint(memory, 40, 32, seconds, epochs * rank / 50, gathered=True)

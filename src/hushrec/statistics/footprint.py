@@ -31,6 +31,8 @@ class Footprint:
         each_rating, each_person: further bytes per rating and per person in the ratings.
         seconds: rough time.
         million_ratings: rough further seconds per million ratings.
+        gathered: whether the bytes per rating are held for all ratings at once, also for those in block
+            files, of which otherwise one block is in memory.
 
     Privacy: public.
     """
@@ -40,6 +42,7 @@ class Footprint:
     each_person: float = 0.0
     seconds: float = 0.0
     million_ratings: float = 0.0
+    gathered: bool = False
 
     @classmethod
     def of(cls, sizes: Iterable[int]) -> Self:
@@ -64,6 +67,7 @@ class Footprint:
             max(self.each_person, other.each_person),
             self.seconds + other.seconds,
             self.million_ratings + other.million_ratings,
+            self.gathered or other.gathered,
         )
 
     def held(self, n_ratings: int, n_people: int) -> float:

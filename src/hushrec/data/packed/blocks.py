@@ -145,6 +145,11 @@ class Blocks:
         return sum(part.users for part in self._parts)
 
     @property
+    def n_entries(self) -> int:
+        """Number of ratings or interactions. Privacy: private."""
+        return sum(part.ratings for part in self._parts)
+
+    @property
     def exceeds_declared_users(self) -> bool:
         """Whether there are more users than ``domain.max_users`` declares. Privacy: private."""
         return self.n_users > self.domain.max_users

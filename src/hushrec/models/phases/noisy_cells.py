@@ -41,4 +41,5 @@ def cells_footprint(before: Footprint, cells: Cells, epsilon: float, pace: float
         everywhere = float(cells.domain.n_users * cells.domain.n_items)
         kept = everywhere * math.exp(-cells.threshold * epsilon / cells.query.sensitivity)
     seconds = kept / DRAWS + pace * kept / 1e6
-    return before.then(Footprint(before.memory + 60 * kept, 60 if kept else 40, 32, seconds, pace))
+    each = 60 if kept else 40
+    return before.then(Footprint(before.memory + 60 * kept, each, 32, seconds, pace, gathered=True))
