@@ -5,6 +5,7 @@ has at least one.
 """
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self, cast
@@ -62,7 +63,7 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
-class Feedback:
+class Feedback(ABC):
     """What the users of a population gave: the rows that ``Ratings`` and ``Interactions`` share.
 
     Attributes:
@@ -152,9 +153,9 @@ class Feedback:
         given.domain.require(cls.KIND, by=by)
         return cast(Self, given)
 
+    @abstractmethod
     def _values_fit(self) -> bool:
         """Whether the values have the right number and range."""
-        raise NotImplementedError
 
     def _kept(self, cap: int) -> Bools | None:
         """Which entries remain under a cap, None for all of them."""
@@ -310,9 +311,9 @@ class Feedback:
             columns["epsilon"] = pl.Series(np.repeat(self.asked, self.counts))
         return pl.DataFrame(columns)
 
+    @abstractmethod
     def _columns(self) -> dict[str, pl.Series]:
         """The column of the values, if there are any."""
-        raise NotImplementedError
 
     def gathered(self) -> Self:
         """Itself: these rows are in memory; ``Blocks`` reads its files. Privacy: private."""

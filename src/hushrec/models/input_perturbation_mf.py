@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Literal
 
-import numpy as np
 from pydantic import Field
 
 from hushrec.data.domain import Domain
@@ -18,7 +17,7 @@ from hushrec.models.phases.biases import (
     biases_footprint,
     require_rank,
 )
-from hushrec.models.phases.noisy_cells import cells_footprint, require_reachable
+from hushrec.models.phases.noisy_cells import cells_footprint, factorised, require_reachable
 from hushrec.models.phases.outputs import people_release
 from hushrec.models.private import Noise, PrivateModel
 from hushrec.privacy.accounting.budget import Budget, Terms
@@ -27,7 +26,7 @@ from hushrec.privacy.query import AnyQuery
 from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
 from hushrec.settings import only
-from hushrec.solvers.factorizers import Factors, Sparse, gradient_descent, least_squares
+from hushrec.solvers.factorizers import Factors
 from hushrec.statistics.cells import Cells
 from hushrec.statistics.footprint import Footprint
 from hushrec.statistics.population import Population
@@ -124,26 +123,17 @@ class InputPerturbationMF(PrivateModel):
             noisy, weights = membership_probability(
                 noisy, biases.user_counts, biases.item_counts, cells.clip, cells.domain.scale.span
             )
-        star = cells.domain.scale.star  # the settings assume one to five stars
-        values = noisy.values / np.float32(star)
-        known = Sparse(noisy.indptr, noisy.columns, values, cells.domain.n_items, weights)
-        if self.solver == "sgd":
-            epochs = self.epochs or 20
-            found = gradient_descent(known, self.rank, epochs, rate=self.learning_rate, reg=self.reg)
-            return found.times(star)
-        # The noisier the ratings, the stronger the ridge.
-        variance = float(np.mean(values.astype(np.float64) ** 2)) if len(values) else 1.0
-        ridge = 25.0 if weights is None else 10.0
-        found = least_squares(
-            known,
-            self.rank,
-            self.epochs or 6,
-            reg=ridge * variance,
-            power=0.0,
-            row_scale=float(np.sqrt(ridge * biases.user_variance.mean())) / star,
-            column_scale=float(np.sqrt(ridge * biases.item_variance.mean())) / star,
+        return factorised(
+            noisy,
+            weights,
+            biases,
+            cells.domain,
+            solver=self.solver,
+            rank=self.rank,
+            epochs=self.epochs,
+            rate=self.learning_rate,
+            reg=self.reg,
         )
-        return found.times(star)
 
     def _cells(self, domain: Domain, terms: Terms) -> Cells:
         span = domain.scale.span

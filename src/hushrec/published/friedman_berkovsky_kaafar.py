@@ -16,11 +16,10 @@ from hushrec.arrays import Floats
 from hushrec.data.domain import Domain
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
-from hushrec.estimation.noisy_ratings import NoisyRatings
 from hushrec.estimation.shrinkage import damped
 from hushrec.models.phases.biases import Biases, require_rank
 from hushrec.models.phases.item_effects import ratio
-from hushrec.models.phases.noisy_cells import cells_footprint, require_reachable
+from hushrec.models.phases.noisy_cells import cells_footprint, factorised, require_reachable
 from hushrec.models.phases.outputs import people_release
 from hushrec.models.private import Noise
 from hushrec.privacy.accounting.budget import Budget, Terms
@@ -31,7 +30,7 @@ from hushrec.published.paper import PublishedModel
 from hushrec.published.spherical import SphericalRows
 from hushrec.release.artefact import Release
 from hushrec.settings import only
-from hushrec.solvers.factorizers import Factors, Sparse, gradient_descent, least_squares
+from hushrec.solvers.factorizers import Sparse
 from hushrec.solvers.initial import normal_factors
 from hushrec.statistics.cells import Cells
 from hushrec.statistics.factor_sums import in_ball
@@ -203,32 +202,22 @@ class FriedmanInputMF(Friedman):
         domain, people = feedback.domain, Population(feedback)
         biases, cells = self._biases(people, run), self._cells(domain, run.terms)
         residuals = cells.residuals.entries(people, biases.item_effects, biases.user_effects)
-        found = self._factorised(cells.measure(run, residuals), biases, domain)
+        found = factorised(
+            cells.measure(run, residuals),
+            None,
+            biases,
+            domain,
+            solver=self.solver,
+            rank=self.rank,
+            epochs=self.epochs,
+            rate=self.learning_rate,
+            reg=self.reg,
+        )
         released = biases._replace(
             item_effects=biases.item_effects + found.column_effects,
             user_effects=biases.user_effects + found.row_effects,
         )
         return people_release(self, domain, released, found.rows, found.columns)
-
-    def _factorised(self, noisy: NoisyRatings, biases: Biases, domain: Domain) -> Factors:
-        star = domain.scale.star
-        values = noisy.values / np.float32(star)
-        known = Sparse(noisy.indptr, noisy.columns, values, domain.n_items)
-        if self.solver == "sgd":
-            epochs = self.epochs or 20
-            found = gradient_descent(known, self.rank, epochs, rate=self.learning_rate, reg=self.reg)
-            return found.times(star)
-        variance = float(np.mean(values.astype(np.float64) ** 2)) if len(values) else 1.0
-        found = least_squares(
-            known,
-            self.rank,
-            self.epochs or 6,
-            reg=25.0 * variance,
-            power=0.0,
-            row_scale=float(np.sqrt(25.0 * biases.user_variance.mean())) / star,
-            column_scale=float(np.sqrt(25.0 * biases.item_variance.mean())) / star,
-        )
-        return found.times(star)
 
     def _cells(self, domain: Domain, terms: Terms) -> Cells:
         clip, threshold = self.clip * domain.scale.span, self.threshold * domain.scale.span

@@ -4,6 +4,7 @@ Algorithm 4 is for their "bounded" privacy (adjacency ``replace``), Algorithm 5 
 """
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
@@ -62,8 +63,9 @@ class _Descent(Friedman):
         rounds = solved_footprint(domain, self.rank, self.epochs)
         return super().footprint(domain, budget).then(rounds)
 
+    @abstractmethod
     def _rounds(self, domain: Domain, terms: Terms) -> Iterator[AnyQuery]:
-        raise NotImplementedError
+        """What is measured in every epoch, in order."""
 
     def _residuals(self, domain: Domain, terms: Terms) -> Residuals:
         return Residuals(domain, terms.adjacency, self.clip * domain.scale.span)

@@ -1,12 +1,20 @@
-"""Public facts of noisy cells: whether noise can reach their threshold, and what they take.
+"""The second phase of input perturbation: what noisy cells take, and factors fitted to them.
 
-Privacy: public.
+Privacy: public, and of the factors post-processing.
 """
 
 import math
+from typing import Literal
 
+import numpy as np
+
+from hushrec.arrays import Floats32
+from hushrec.data.domain import Domain
 from hushrec.errors import ConfigError
+from hushrec.estimation.noisy_ratings import NoisyRatings
+from hushrec.models.phases.biases import Biases
 from hushrec.privacy.accounting.plan import Plan
+from hushrec.solvers.factorizers import Factors, Sparse, gradient_descent, least_squares
 from hushrec.statistics.cells import Cells
 from hushrec.statistics.footprint import DRAWS, Footprint
 
@@ -43,3 +51,46 @@ def cells_footprint(before: Footprint, cells: Cells, epsilon: float, pace: float
     seconds = kept / DRAWS + pace * kept / 1e6
     each = 60 if kept else 40
     return before.then(Footprint(before.memory + 60 * kept, each, 32, seconds, pace, gathered=True))
+
+
+def factorised(
+    noisy: NoisyRatings,
+    weights: Floats32 | None,
+    biases: Biases,
+    domain: Domain,
+    *,
+    solver: Literal["als", "sgd"],
+    rank: int,
+    epochs: int | None,
+    rate: float,
+    reg: float,
+) -> Factors:
+    """Factors and effects of noisy ratings, in rating units.
+
+    Args:
+        noisy: the noisy ratings.
+        weights: weight of each; None for equal ones.
+        biases: what was subtracted from them.
+        domain: the public domain.
+        solver: ``als``, whose ridge grows with the noise, or ``sgd``.
+        rank: number of factors.
+        epochs: number of passes; by default 6 of ``als`` or 20 of ``sgd``.
+        rate, reg: learning rate and λ of ``sgd``, for ratings of one to five.
+    """
+    star = domain.scale.star
+    values = noisy.values / np.float32(star)
+    known = Sparse(noisy.indptr, noisy.columns, values, domain.n_items, weights)
+    if solver == "sgd":
+        return gradient_descent(known, rank, epochs or 20, rate=rate, reg=reg).times(star)
+    variance = float(np.mean(values.astype(np.float64) ** 2)) if len(values) else 1.0
+    ridge = 25.0 if weights is None else 10.0
+    found = least_squares(
+        known,
+        rank,
+        epochs or 6,
+        reg=ridge * variance,
+        power=0.0,
+        row_scale=float(np.sqrt(ridge * biases.user_variance.mean())) / star,
+        column_scale=float(np.sqrt(ridge * biases.item_variance.mean())) / star,
+    )
+    return found.times(star)
