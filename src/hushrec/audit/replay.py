@@ -32,6 +32,9 @@ PUBLIC_CODE = tuple(str(_HOME / room) + os.sep for room in _ROOMS)
 """Folders whose every executed line must be the same for neighbours."""
 SEED = 11
 
+_SEEN = {"release": "release", "output": "output", "logged": "log", "lines": "path through the lines of code"}
+"""What can be seen of a fit, in words."""
+
 __all__ = ["Seen", "compare", "failing", "record", "watch"]
 
 
@@ -119,8 +122,8 @@ def compare(
     for here, there in zip(first.measured, second.measured, strict=True):
         if ratio(here, there) > 1:
             raise Leak(f"{here.name}: the neighbour lies further away than what was booked")
-    for what in ("release", "output", "logged", "lines"):
-        if getattr(first, what) != getattr(second, what):
+    for part, what in _SEEN.items():
+        if getattr(first, part) != getattr(second, part):
             raise Leak(f"the neighbour has another {what}")
     return first
 
