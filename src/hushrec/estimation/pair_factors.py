@@ -22,6 +22,7 @@ ROUNDS = 100
 """Number of updates of all item factors; further ones silence weak factors that still help."""
 _MUTING = 270.0
 _FEWEST_FACTORS, _CROWD_PER_FACTOR = 16, 200.0
+_FEWEST_ITEMS, _ITEMS_PER_CROWD = 500, 1.25
 _LEAST = 1e-8
 _RIDGE = 1.0
 _FLOOR = 0.05
@@ -71,10 +72,32 @@ def symmetric(above: Floats, n: int) -> Floats32:
     return matrix
 
 
-def factors_at(signal: float, rank: int, n: int) -> int:
-    """With how many factors the fit starts: few where the noise would hide most, at most ``rank``."""
-    visible = max(_FEWEST_FACTORS, min(signal / _CROWD_PER_FACTOR, float(rank)))
-    return min(rank, n - 1, round(visible))
+def cleaned(above: Floats, sigma: float, variance: Floats, signal: float, rank: int) -> Floats:
+    """Item factors from a released strict upper triangle; rows of items that the noise hides are 0.
+
+    Where the crowd is small for its noise, rare items and further factors only make the fit slower to tell
+    signal from noise, so it starts with fewer of both.
+
+    Args:
+        above: the triangle, row by row, of n items.
+        sigma: standard deviation of the noise of an entry.
+        variance: t, shape (n,).
+        signal: μ n̂, as for ``muting``.
+        rank: largest number of factors.
+
+    Returns:
+        L, shape (n, number of factors).
+    """
+    n = len(variance)
+    n_factors = min(rank, n - 1, round(max(_FEWEST_FACTORS, min(signal / _CROWD_PER_FACTOR, rank))))
+    n_items = max(_FEWEST_ITEMS, n_factors + 1, round(min(_ITEMS_PER_CROWD * signal, n)))
+    kept = np.sort(np.argsort(-variance, kind="stable")[:n_items])
+    factors = np.zeros((n, n_factors))
+    pairs = symmetric(above, n)
+    if len(kept) < n:
+        pairs = pairs[np.ix_(kept, kept)]
+    factors[kept] = pair_factors(pairs, sigma, variance[kept], n_factors)
+    return factors
 
 
 def pair_factors(pairs: Floats32, sigma: float, variance: Floats, rank: int) -> Floats:

@@ -10,7 +10,7 @@ from pydantic import Field
 from hushrec.data.domain import Domain, FeedbackKind
 from hushrec.data.interactions import Interactions
 from hushrec.data.packed.blocks import Blocks
-from hushrec.estimation.pair_factors import ease, factors_at, muting, pair_factors, symmetric
+from hushrec.estimation.pair_factors import cleaned, ease, muting
 from hushrec.estimation.shrinkage import denoised_counts, shrinking
 from hushrec.models.phases.outputs import linear_release, score_release
 from hushrec.models.private import PrivateModel
@@ -100,10 +100,9 @@ class PrivateEASE(PrivateModel):
         if not _pays(signal, domain.n_items):
             return score_release(self, domain, popularity)
         pairs = noisy["item pairs"]
-        factors = np.zeros((domain.n_items, factors_at(signal, self.rank, len(kept))))
-        factors[kept] = pair_factors(
-            symmetric(pairs.values, len(kept)), pairs.sigma, weights.variance[kept], factors.shape[1]
-        )
+        found = cleaned(pairs.values, pairs.sigma, weights.variance[kept], signal, self.rank)
+        factors = np.zeros((domain.n_items, found.shape[1]))
+        factors[kept] = found
         total = noisy["vector lengths"].values[0] if run.terms.unit == "rating" else size
         part = noisy["popular part"].values[0]
         return linear_release(self, domain, ease(factors, weights, float(part), float(total)), popularity)
