@@ -27,8 +27,9 @@ from hushrec.statistics.interactions.item_counts import CrowdSize, ItemCounts
 from hushrec.statistics.interactions.pair_sums import PairSums
 from hushrec.statistics.population import Population
 
-FEWEST = 10.0
-"""Smallest μ n/√m, for n people and m items, at which pairs of items tell more than noise."""
+DECLARED, FOUND = 12.0, 5.0
+"""Smallest μ n/√m, for n people and m items, at which pairs of items tell more than their noise: for the
+declared crowd, which is an upper bound, and for the measured one."""
 
 
 class PrivateEASE(PrivateModel):
@@ -38,8 +39,8 @@ class PrivateEASE(PrivateModel):
     y = d ∘ x, z = y − ⟨v, y⟩ v is what is their own taste. Measured: Σ_u z_u z_uᵀ/‖z_u‖² above the diagonal
     (unit ``rating``: /‖z_u‖) and Σ_u ⟨v, y_u⟩²/‖y_u‖². The matrix is cleaned to L Lᵀ by what is known of its
     noise, and score_j = Σ_i x_i B_ij with the B of EASE (Steck 2019, eq. 8) for the covariance of L, v and a
-    diagonal. Where the declared crowd is too small for pairs, μ · max_users < 10 √m, all of the budget goes
-    to the item counts, and everybody is ranked by popularity.
+    diagonal. Where the declared crowd is too small for pairs, μ · max_users < 12 √m for m items, all of the
+    budget goes to the item counts, and everybody is ranked by popularity.
 
     Args:
         rank: largest number of factors.
@@ -61,7 +62,7 @@ class PrivateEASE(PrivateModel):
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
         """Item counts; and where the crowd is large enough, its size, the popular part and the pairs."""
         counts = ItemCounts(domain, terms.unit, self.contribution_cap).query
-        if not _pays(_strength(terms) * domain.max_users, domain.n_items):
+        if _strength(terms) * domain.max_users < DECLARED * math.sqrt(domain.n_items) or domain.n_items < 2:
             return [counts]
         return [counts, CrowdSize(terms.unit).query, *self._pairs(domain, terms).queries()]
 
@@ -97,7 +98,7 @@ class PrivateEASE(PrivateModel):
         lens = ItemWeights(domain.n_items, kept, weights.weights[kept], weights.direction[kept])
         sums = self._pairs(domain, run.terms)
         noisy = {query.name: run.measure(query, values) for query, values in sums.measure(people, lens)}
-        if not _pays(signal, domain.n_items):
+        if signal < FOUND * math.sqrt(domain.n_items):
             return score_release(self, domain, popularity)
         pairs = noisy["item pairs"]
         found = cleaned(pairs.values, pairs.sigma, weights.variance[kept], signal, self.rank)
@@ -116,7 +117,3 @@ def _strength(terms: Terms) -> float:
     if not isinstance(terms, Budget):
         return math.inf
     return math.sqrt(2 * largest_rho(terms) / fixed_point.PER_ONE) if terms.delta > 0 else math.inf
-
-
-def _pays(signal: float, n_items: int) -> bool:
-    return n_items > 1 and signal >= FEWEST * math.sqrt(n_items)
