@@ -48,8 +48,8 @@ bench: .venv/.bench       ## speed beside others', each pair in one run
 bench-als: .venv/.bench .venv/.peers  ## alternating least squares beside lenskit, which brings torch along
 	@$(BIN)/python benchmarks/als.py
 
-bench-top-n: .venv/.bench  ## rankers beside which ours is judged, on MovieLens 1M or DATA=
-	@$(BIN)/python benchmarks/top_n_peers.py $(if $(DATA),--data $(DATA))
+bench-top-n: .venv/.bench  ## rankers beside which ours is judged, on MovieLens 1M
+	@$(BIN)/python benchmarks/top_n_peers.py
 
 bench-sgd: .venv/.bench .venv/.sgd-peers  ## gradient descent beside LIBMF, cornac and Surprise
 	@$(BIN)/python benchmarks/sgd.py
