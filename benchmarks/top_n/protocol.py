@@ -1,0 +1,76 @@
+"""Strong generalisation (Liang et al. 2018; Steck 2019): who trains, who is ranked for, and how well.
+
+Likes are ratings of at least a threshold. Of the people with at least five, 500 are held out for validation
+and 500 for the test; everyone else trains. Of a held-out person four fifths of the items are folded in, and
+the others are to be found among all items but those. The filter on five belongs to the measurement alone.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from scipy.sparse import csr_matrix
+
+HELD_OUT, AT_LEAST, TO_FIND = 500, 5, 0.2
+
+
+class Fold(NamedTuple):
+    """Held-out people: what they fold in and what is to be found, each of shape (n_people, n_items)."""
+
+    given: csr_matrix
+    hidden: csr_matrix
+
+
+class People(NamedTuple):
+    """One draw of people."""
+
+    train: csr_matrix
+    validation: Fold
+    test: Fold
+
+
+def likes(path: Path, threshold: float) -> csr_matrix:
+    """Who likes what, from a Parquet file ``user, item, rating``; the catalogue is all its items."""
+    table = pl.read_parquet(path, columns=["user", "item", "rating"])
+    users, rows = np.unique(table["user"].to_numpy(), return_inverse=True)
+    items, columns = np.unique(table["item"].to_numpy(), return_inverse=True)
+    liked = table["rating"].to_numpy() >= threshold
+    ones = np.ones(liked.sum(), np.float32)
+    found = csr_matrix((ones, (rows[liked], columns[liked])), (len(users), len(items)))
+    found.data[:] = 1  # a pair that is there twice is one like
+    return found
+
+
+def people(liked: csr_matrix, draw: int) -> People:
+    """The draw of this number: who is held out and which of their items, all from one seed."""
+    rng = np.random.default_rng(draw)
+    eligible = np.flatnonzero(np.diff(liked.indptr) >= AT_LEAST)
+    if len(eligible) <= 2 * HELD_OUT:
+        raise SystemExit(f"too few people: only {len(eligible):,} have {AT_LEAST} likes or more")
+    chosen = rng.permutation(eligible)[: 2 * HELD_OUT]
+    train = np.setdiff1d(np.flatnonzero(np.diff(liked.indptr)), chosen)
+    validation, test = (_fold(liked[rows], rng) for rows in (chosen[:HELD_OUT], chosen[HELD_OUT:]))
+    return People(liked[train], validation, test)
+
+
+def _fold(rows: csr_matrix, rng: np.random.Generator) -> Fold:
+    hidden = np.zeros(rows.nnz, bool)
+    for start, end in zip(rows.indptr[:-1], rows.indptr[1:], strict=True):
+        hidden[start + rng.choice(end - start, int(TO_FIND * (end - start)), replace=False)] = True
+    owner = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    parts = ((rows.data[kept], (owner[kept], rows.indices[kept])) for kept in (~hidden, hidden))
+    return Fold(*(csr_matrix(part, rows.shape) for part in parts))
+
+
+def measured(scores: np.ndarray, fold: Fold) -> dict[str, np.ndarray]:
+    """Recall@20, recall@50 and nDCG@100 of every person; scores have shape (n_people, n_items)."""
+    scores = np.array(scores, np.float32)
+    scores[fold.given.nonzero()] = -np.inf
+    best = np.argsort(-scores, axis=1, kind="stable")[:, :100]
+    hits = np.take_along_axis(fold.hidden.toarray(), best, axis=1)
+    wanted = np.diff(fold.hidden.indptr)
+    discount = 1 / np.log2(np.arange(2, 102))
+    ideal = np.concatenate([[0], np.cumsum(discount)])[np.minimum(wanted, 100)]
+    recalls = {f"recall@{n}": hits[:, :n].sum(1) / np.minimum(wanted, n) for n in (20, 50)}
+    return recalls | {"nDCG@100": hits @ discount / ideal}
