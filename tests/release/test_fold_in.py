@@ -219,3 +219,11 @@ def test_item_scores_are_the_same_for_everybody(ranker):
             -1,
             2,
         ]
+
+
+def test_the_order_of_own_ratings_changes_no_bit(release):
+    made, rng = release(n=200, rank=20), np.random.default_rng(0)
+    rated, ratings = rng.permutation(200)[:60], rng.integers(1, 6, 60).astype(np.float64)
+    other = rng.permutation(60)
+    found = FactorPredictor(made).predict(rated, ratings, np.arange(200))
+    assert (found == FactorPredictor(made).predict(rated[other], ratings[other], np.arange(200))).all()

@@ -5,7 +5,6 @@ Privacy: private. Each list is a function of its user's own rows, and no guarant
 
 import errno
 import os
-import unicodedata
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -14,10 +13,12 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from hushrec.arrays import Bools
+from hushrec.data.declarations import ids_of
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Feedback
+from hushrec.data.interactions import Interactions
 from hushrec.data.packed.blocks import Blocks
-from hushrec.errors import DataError, ReleaseError
+from hushrec.data.ratings import Ratings
+from hushrec.errors import DataError
 from hushrec.local.dataset_files import SUFFIXES
 from hushrec.release.artefact import Release
 from hushrec.release.top_n import Ranked, Rows, top_n
@@ -28,7 +29,11 @@ _SCHEMA = {"user_id": pl.String, "item_id": pl.String, "score": pl.Float64, "ran
 
 
 def recommend_all(
-    release: Release, feedback: Feedback | Blocks, n: int = 10, *, allowed: Iterable[str] | None = None
+    release: Release,
+    feedback: Ratings | Interactions | Blocks,
+    n: int = 10,
+    *,
+    allowed: Iterable[str] | None = None,
 ) -> Iterator[pl.DataFrame]:
     """The ``n`` best items for every user who gave something, block of users by block of users.
 
@@ -41,7 +46,8 @@ def recommend_all(
             release. For a release of likes, ratings on that scale are accepted too: those below the threshold
             are not used, and their items are not listed. Likes alone do not tell these items.
         n: length of each list, 1 or more; shorter for users with fewer items left.
-        allowed: ids of the only items that may be listed; the whole catalogue by default.
+        allowed: ids of the only items that may be listed; the whole catalogue by default. Ids that are not in
+            the catalogue are ignored.
 
     Yields:
         tables ``user_id, item_id, score, rank``, in the order of the users, best item first. A score is a
@@ -49,8 +55,9 @@ def recommend_all(
 
     Raises:
         ConfigError: ``n`` is below 1.
-        DataError: The feedback is not of the release's catalogue, scale or kind, or a block is damaged.
-        ReleaseError: One of ``allowed`` is not in the catalogue, or the release's numbers are unusable.
+        DataError: The feedback is not of the release's catalogue, scale or kind, a block is damaged, or
+            ``allowed`` is not a list of ids.
+        ReleaseError: The release's numbers are unusable.
 
     Privacy: private: no guarantee covers the lists. Show each user their own list, and publish none.
     """
@@ -61,7 +68,7 @@ def recommend_all(
         rows = Rows(block.indptr, block.items, block.values())
         used = rows if likes is None else _used(rows, rows.values >= likes)
         start = 0
-        for ranked in top_n(release, used, n, allowed=listable, seen=rows):
+        for ranked in top_n(release, used, n, allowed=listable, seen=None if likes is None else rows):
             stop = start + len(ranked.items)
             yield _table(release, block.users[start:stop], items, ranked)
             start = stop
@@ -73,20 +80,20 @@ def _threshold(release: Release, domain: Domain) -> float | None:
     alike = release.items == domain.items and release.scale == scale and release.counts == domain.counts
     if not alike or domain.likes not in (release.likes, None):
         raise DataError(
-            "the release and the table have different catalogues, scales or kinds of feedback; load the table "
-            "with the domain that the release was fitted with"
+            "the release and the table have different catalogues, scales or kinds of feedback; load the "
+            "table with the domain that the release was fitted with"
         )
-    return release.likes if domain.likes is None else None
+    if release.likes is None or domain.likes is not None or domain.rating_scale is None:
+        return None
+    return release.likes - domain.rating_scale.step / 2  # on the scale up to rounding
 
 
 def _listable(release: Release, allowed: Iterable[str]) -> Bools:
-    names = {unicodedata.normalize("NFC", name) for name in allowed}
-    if unknown := sorted(names - set(release.items)):
-        raise ReleaseError(
-            f"{unknown[0]!r} may be listed, but is not in this release's catalogue of "
-            f"{len(release.items):,} items; leave it out"
-        )
-    return np.array([item in names for item in release.items])
+    try:
+        names = set(ids_of(allowed))
+    except ValueError as error:
+        raise DataError(f"allowed: {error}") from None
+    return np.array([item in names for item in release.items], dtype=np.bool_)
 
 
 def _used(rows: Rows, liked: Bools) -> Rows:

@@ -42,9 +42,7 @@ class Rows(NamedTuple):
     def part(self, start: int, stop: int) -> "Rows":
         """The rows of the users from ``start`` up to but excluding ``stop``. Privacy: private."""
         first, last = self.indptr[start], self.indptr[stop]
-        return Rows(
-            self.indptr[start : stop + 1] - first, self.items[first:last], self.values[first:last]
-        )
+        return Rows(self.indptr[start : stop + 1] - first, self.items[first:last], self.values[first:last])
 
 
 class BlockScores(NamedTuple):
@@ -78,9 +76,9 @@ class BlockPredictor(Protocol):
 class InnerProducts:
     """Scores s_ui = ⟨x_i, p_u⟩ of a row x_i for each item and a vector p_u for each user.
 
-    The rough scores are a product of matrices in single precision. With unit roundoff ε and width k, such a
-    product in any order of summation is off by at most (2k + 3) ε |x_i| |p_u|, the rounding of x and p to
-    single precision included (Higham 2002, §3.1).
+    The rough scores are a product of matrices in single precision. With width k and unit roundoff ε, they are
+    off by at most (2k + 3) ε |x_i| |p_u| in any order of summation, the rounding of x and p included (Higham
+    2002, §3.1), and by a little more where numbers underflow.
 
     Args:
         rows: shape (n_items, width).
@@ -113,11 +111,13 @@ class InnerProducts:
             vectors: shape (n_users, width).
         """
         norms, width = np.sqrt((vectors**2).sum(axis=1)), vectors.shape[1]
-        fits = norms.max(initial=0.0) < _LARGEST
-        rows = self._single if self._single is not None and fits else self.rows
-        rough = vectors.astype(rows.dtype) @ rows.T
-        limits = np.finfo(rows.dtype)
-        lost = limits.eps * self._norm * norms + limits.tiny * (1 + self._norm + norms)
+        rough: Floats32 | Floats
+        if self._single is not None and norms.max(initial=0.0) < _LARGEST:
+            rough = vectors.astype(np.float32) @ self._single.T
+        else:
+            rough = vectors @ self.rows.T
+        limits = np.finfo(rough.dtype)
+        lost = float(limits.epsneg) * self._norm * norms + float(limits.tiny) * (1 + self._norm + norms)
 
         def exact(users: Ints, items: Ints) -> Floats:
             found = np.empty(len(users))
@@ -130,5 +130,5 @@ class InnerProducts:
 
 
 def _dots(left: Floats, right: Floats) -> Floats:
-    """⟨left_n, right_n⟩ for every n, each added in the same order; a product of matrices may differ in that."""
+    """⟨left_n, right_n⟩ of every n, each added up in the same order, unlike in a product of matrices."""
     return np.asarray(np.einsum("nk,nk->n", left, right), dtype=np.float64)

@@ -63,7 +63,9 @@ class FactorPredictor:
     def fold_in(self, rated: Ints, ratings: Floats) -> Floats:
         """The user's vector, shape (1 + rank,): first the level, then the factors."""
         order = np.argsort(rated)  # as in rows, so that the same ratings give the same bits
-        return self._vectors(Rows(np.array([0, len(rated)]), rated[order].astype(np.int32), ratings[order]))[0, 1:]
+        return self._vectors(Rows(np.array([0, len(rated)]), rated[order].astype(np.int32), ratings[order]))[
+            0, 1:
+        ]
 
     def predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         """Ratings of ``targets``, not clamped to the scale."""

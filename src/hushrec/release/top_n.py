@@ -40,7 +40,8 @@ def top_n(
     """Rank the whole catalogue for every user, without the items of their own rows.
 
     Every list is exactly that of ``Client.recommend`` for the same user: items with equal scores are in the
-    catalogue's order, and neither the other users nor the blocks change a list.
+    catalogue's order, and neither the other users nor the blocks change a bit. With another number of BLAS
+    threads, a user's vector, and so a score, may differ in the last bits.
 
     Args:
         release: any release.
@@ -127,4 +128,4 @@ def _floor(rough: Floats32 | Floats, n: int, error: Floats) -> Floats32 | Floats
     largest[:, : n_items - whole] = np.maximum(largest[:, : n_items - whole], rough[:, whole:])
     reached = np.partition(largest, width - n, axis=1)[:, width - n]
     floor = np.maximum(reached - 2 * error, lowest).astype(rough.dtype)
-    return np.maximum(np.nextafter(floor, lowest), lowest)
+    return np.asarray(np.maximum(np.nextafter(floor, lowest), lowest), dtype=rough.dtype)
