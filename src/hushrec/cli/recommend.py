@@ -66,10 +66,11 @@ def recommend(
     separator: options.Separator = None,
     decimal: options.Decimal = ".",
 ) -> None:
-    """Recommend from a release and your own ratings or items, or for every user of a table (--all).
+    """Recommend from a release: for yourself, or for all users.
 
-    Nothing leaves this machine. If the release lists you, you can give your id instead; your own ratings are
-    often better. The lists of --all are private: never publish them.
+    Give your own ratings or items; nothing leaves this machine. If the release lists you, you can give your id
+    instead; your own ratings are often better. With --all, the curator gets a list for every user of a table.
+    These lists are private: never publish them.
     """
     if table is not None:
         if rating or item or ratings or user is not None:

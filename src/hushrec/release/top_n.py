@@ -4,9 +4,10 @@ Privacy: post-processing of a release and the users' own rows, which stay where 
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hushrec.arrays import Bools, Floats, Floats32, Ints
 from hushrec.errors import ConfigError, ReleaseError
@@ -115,7 +116,7 @@ def _best(scores: BlockScores, n: int) -> Ranked:
     return ranked
 
 
-def _floor(rough: Floats32 | Floats, n: int, error: Floats) -> Floats32 | Floats:
+def _floor(rough: Floats32 | Floats, n: int, error: Floats) -> NDArray[Any]:
     """A finite score for each user that the rough scores of the n best reach, shape (n_users,)."""
     n_users, n_items = rough.shape
     lowest = np.finfo(rough.dtype).min
@@ -128,4 +129,4 @@ def _floor(rough: Floats32 | Floats, n: int, error: Floats) -> Floats32 | Floats
     largest[:, : n_items - whole] = np.maximum(largest[:, : n_items - whole], rough[:, whole:])
     reached = np.partition(largest, width - n, axis=1)[:, width - n]
     floor = np.maximum(reached - 2 * error, lowest).astype(rough.dtype)
-    return np.asarray(np.maximum(np.nextafter(floor, lowest), lowest), dtype=rough.dtype)
+    return np.asarray(np.maximum(np.nextafter(floor, lowest), lowest))
