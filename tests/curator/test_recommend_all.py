@@ -155,6 +155,8 @@ def test_a_release_of_another_kind_of_feedback(release, rated, likes):
         next(recommend_all(popular, rated))
     with pytest.raises(DataError, match="different catalogues, scales or kinds"):
         next(recommend_all(replace(likes[0], likes=3.0), likes[2]))
+    with pytest.raises(DataError, match="different catalogues, scales or kinds"):
+        next(recommend_all(replace(popular, counts=9), given))
 
 
 def test_a_list_has_an_item(release, rated):

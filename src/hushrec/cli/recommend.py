@@ -68,9 +68,9 @@ def recommend(
 ) -> None:
     """Recommend from a release: for yourself, or for all users.
 
-    Give your own ratings or items; nothing leaves this machine. If the release lists you, you can give your id
-    instead; your own ratings are often better. With --all, the curator gets a list for every user of a table.
-    These lists are private: never publish them.
+    Give your own ratings or items; nothing leaves this machine. If the release lists you, you can give your
+    id instead; your own ratings are often better. With --all, the curator gets a list for every user of a
+    table. These lists are private: never publish them.
     """
     if table is not None:
         if rating or item or ratings or user is not None:

@@ -122,11 +122,9 @@ def _floor(rough: Floats32 | Floats, n: int, error: Floats) -> NDArray[Any]:
     lowest = np.finfo(rough.dtype).min
     if n >= n_items:
         return np.full(n_users, lowest, dtype=rough.dtype)
-    # The n largest of the largest scores at equal places of each part are n different scores.
+    # Of parts of equal width, the largest scores at each place: the n largest of them are n different scores.
     width = n_items // max(min(n_items // (8 * n), _PARTS), 1)
-    whole = n_items // width * width
-    largest = rough[:, :whole].reshape(n_users, -1, width).max(axis=1)
-    largest[:, : n_items - whole] = np.maximum(largest[:, : n_items - whole], rough[:, whole:])
+    largest = rough[:, : n_items // width * width].reshape(n_users, -1, width).max(axis=1)
     reached = np.partition(largest, width - n, axis=1)[:, width - n]
     floor = np.maximum(reached - 2 * error, lowest).astype(rough.dtype)
     return np.asarray(np.maximum(np.nextafter(floor, lowest), lowest))
