@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hushrec.errors import ReleaseError
-from hushrec.release import fold_in
+from hushrec.release import block_scores
 from hushrec.release.fold_in import FactorPredictor, ListedPeople, NeighbourPredictor, predictor
 
 N = 7
@@ -181,7 +181,7 @@ def test_a_listed_person_is_predicted_by_his_released_vector(release, rank, monk
     wanted = [by_hand(made, *pair) for pair in zip(people, items, strict=True)]
     found = ListedPeople(made).predict(people, items)
     np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-12)
-    monkeypatch.setattr(fold_in, "_PAIRS", 7)
+    monkeypatch.setattr(block_scores, "_PAIRS", 7)
     np.testing.assert_allclose(ListedPeople(made).predict(people, items), found, rtol=0, atol=1e-12)
 
 

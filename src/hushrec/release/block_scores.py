@@ -7,6 +7,7 @@ Privacy: post-processing of a release and the users' own rows, which stay where 
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -104,6 +105,23 @@ class InnerProducts:
         chosen = self.rows[items]
         return _dots(chosen, np.broadcast_to(vector, chosen.shape))
 
+    def pairs(self, vectors: Floats, users: Ints, items: Ints) -> Floats:
+        """Exact scores of pairs of a user and an item.
+
+        Args:
+            vectors: shape (n_users, width).
+            users: positions among the vectors, shape (n_pairs,).
+            items: positions in the catalogue, shape (n_pairs,).
+
+        Returns:
+            Shape (n_pairs,).
+        """
+        found = np.empty(len(users))
+        for first in range(0, len(users), _PAIRS):
+            part = slice(first, first + _PAIRS)
+            found[part] = _dots(self.rows[items[part]], vectors[users[part]])
+        return found
+
     def scores(self, vectors: Floats) -> BlockScores:
         """Scores of a block of users.
 
@@ -118,15 +136,7 @@ class InnerProducts:
             rough = vectors @ self.rows.T
         limits = np.finfo(rough.dtype)
         lost = float(limits.epsneg) * self._norm * norms + float(limits.tiny) * (1 + self._norm + norms)
-
-        def exact(users: Ints, items: Ints) -> Floats:
-            found = np.empty(len(users))
-            for first in range(0, len(users), _PAIRS):
-                part = slice(first, first + _PAIRS)
-                found[part] = _dots(self.rows[items[part]], vectors[users[part]])
-            return found
-
-        return BlockScores(rough, (2 * width + 3) * lost, exact)
+        return BlockScores(rough, (2 * width + 3) * lost, partial(self.pairs, vectors))
 
 
 def _dots(left: Floats, right: Floats) -> Floats:

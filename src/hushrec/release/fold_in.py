@@ -20,7 +20,6 @@ from hushrec.release.artefact import Release
 from hushrec.release.block_scores import BlockScores, InnerProducts, Rows
 from hushrec.release.neighbour_predictors import NearestPeople, SimilarItems
 
-_PAIRS = 1 << 14  # pairs predicted at once: bounds the memory, does not change the result
 _CELLS = 1 << 22  # of the normal equations that are solved at once
 
 
@@ -191,10 +190,11 @@ class ListedPeople:
             raise ReleaseError("this release lists no people; predict from a person's own ratings instead")
         tensors = release.tensors
         self._positions = {user: position for position, user in enumerate(release.users)}
-        self._effects = tensors["item_effects"].astype(np.float64) + release.constants["user_mean"]
-        self._user_effects = tensors["user_effects"].astype(np.float64)
-        self._item_factors = tensors["item_factors"].astype(np.float64)
-        self._user_factors = tensors["user_factors"].astype(np.float64)
+        effects = tensors["item_effects"].astype(np.float64)[:, None] + release.constants["user_mean"]
+        # A prediction is the inner product of (μ_i + user_mean, 1, f_i) and (1, b_u, p_u).
+        self._products = InnerProducts(np.hstack([effects, np.ones_like(effects), tensors["item_factors"]]))
+        biases = tensors["user_effects"].astype(np.float64)[:, None]
+        self._vectors = np.hstack([np.ones_like(biases), biases, tensors["user_factors"]])
 
     def find(self, users: Iterable[str]) -> Ints:
         """Position of each id on the list, −1 for ids that are not on it."""
@@ -210,12 +210,7 @@ class ListedPeople:
         Returns:
             Shape (n_pairs,).
         """
-        predicted = self._effects[items] + self._user_effects[people]
-        for first in range(0, len(items), _PAIRS):
-            part = slice(first, first + _PAIRS)
-            left, right = self._item_factors[items[part]], self._user_factors[people[part]]
-            predicted[part] += np.einsum("nk,nk->n", left, right)
-        return predicted
+        return self._products.pairs(self._vectors, people, items)
 
 
 def predictor(release: Release) -> Predictor:
