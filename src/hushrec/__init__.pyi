@@ -8,6 +8,7 @@ from . import errors as errors
 from . import testing as testing
 from .curator.fit import fit as fit
 from .curator.fit import plan as plan
+from .curator.recommend_all import recommend_all as recommend_all
 from .curator.release_data import release_data as release_data
 from .data import synthetic as synthetic
 from .data.domain import Domain as Domain

@@ -117,3 +117,75 @@ def test_clicks_become_a_list_by_popularity(here, hushrec, budget):
 
 def squeezed(text):
     return " ".join(text.split())
+
+
+# -- everybody --------------------------------------------------------------------------------------------
+
+
+def lists(table):
+    return table.sort("user_id", "rank").rows()
+
+
+def expected(release, n, allowed=None, domain="domain.json"):
+    known = hr.load("train.csv", hr.Domain.open(domain))
+    return lists(pl.concat(hr.recommend_all(hr.Release.open(release), known, n, allowed=allowed)))
+
+
+@pytest.mark.parametrize("name", ["lists.parquet", "lists.csv"])
+def test_everybody_gets_a_list(release, hushrec, name):
+    done = hushrec(f"recommend films.safetensors --all train.csv --domain domain.json -n 3 -o {name}")
+    read = pl.read_parquet(name) if name.endswith("parquet") else pl.read_csv(name)
+    assert lists(read) == expected(release, 3)
+    assert Path(name).stat().st_mode & 0o777 == 0o600
+    assert done.out.startswith(f"Wrote {name}, for you alone")
+    assert "never publish the file" in done.out
+    assert "Confidential" in done.err
+    users = pl.read_csv("train.csv")["user_id"].n_unique()
+    assert "secret" not in done.out + done.err
+    assert str(users) not in done.out + done.err.replace("domain.json", "")
+
+
+def test_lists_of_block_files(release, hushrec):
+    hushrec("data pack train.csv --domain domain.json --to blocks")
+    hushrec("recommend films.safetensors --all blocks --domain domain.json -n 3 -o lists.csv")
+    assert lists(pl.read_csv("lists.csv")) == expected(release, 3)
+
+
+def test_lists_of_what_is_allowed(release, hushrec):
+    Path("stock.txt").write_text("i00001\ni00007\nsold out\n")
+    command = (
+        "recommend films.safetensors --all train.csv --domain domain.json --allow stock.txt -o lists.csv"
+    )
+    assert "catalogue: 1 ids of stock.txt" in hushrec(command).err
+    found = lists(pl.read_csv("lists.csv"))
+    assert found == expected(release, 10, ["i00001", "i00007"])
+    assert {item for _, item, _, _ in found} <= {"i00001", "i00007"}
+
+
+def test_lists_leave_out_what_was_not_liked(ranking, hushrec):
+    hushrec("domain --items catalogue.csv --scale 1 5 1 --likes 4 --max-users 200 -o likes.json")
+    hushrec("recommend likes.safetensors --all train.csv --domain likes.json -n 30 -o lists.csv")
+    read = pl.read_csv("lists.csv")
+    seen = pl.read_csv("train.csv").with_columns(pl.col("user_id").cast(pl.String))
+    assert read.join(seen, on=["user_id", "item_id"], how="semi").is_empty()
+    assert set(read["user_id"]) == set(seen["user_id"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--all train.csv --domain domain.json", "-o, the file to write"),
+        ("--all train.csv -o lists.csv", "--all needs --domain"),
+        ("--all train.csv --domain domain.json -o lists.csv --rating i00001=5", "not both"),
+        ("--all train.csv --domain domain.json -o lists.csv --user secret-u00001", "not both"),
+        ("--all train.csv --domain domain.json -o films.safetensors", "exists; choose another file"),
+        ("--all train.csv --domain domain.json -o lists.json", "one of these formats"),
+        ("--domain domain.json", "need --all"),
+        ("-o lists.csv", "need --all"),
+        ("--allow catalogue.csv", "need --all"),
+        ("--format csv", "need --all"),
+    ],
+)
+def test_options_that_do_not_go_together(release, refused, options, message):
+    assert message in refused(f"recommend films.safetensors {options}")
+    assert not Path("lists.csv").exists()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hushrec.errors import ReleaseError
-from hushrec.release import fold_in
+from hushrec.release import block_scores
 from hushrec.release.fold_in import FactorPredictor, ListedPeople, NeighbourPredictor, predictor
 
 N = 7
@@ -181,7 +181,7 @@ def test_a_listed_person_is_predicted_by_his_released_vector(release, rank, monk
     wanted = [by_hand(made, *pair) for pair in zip(people, items, strict=True)]
     found = ListedPeople(made).predict(people, items)
     np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-12)
-    monkeypatch.setattr(fold_in, "_PAIRS", 7)
+    monkeypatch.setattr(block_scores, "_PAIRS", 7)
     np.testing.assert_allclose(ListedPeople(made).predict(people, items), found, rtol=0, atol=1e-12)
 
 
@@ -219,3 +219,11 @@ def test_item_scores_are_the_same_for_everybody(ranker):
             -1,
             2,
         ]
+
+
+def test_the_order_of_own_ratings_changes_no_bit(release):
+    made, rng = release(n=200, rank=20), np.random.default_rng(0)
+    rated, ratings = rng.permutation(200)[:60], rng.integers(1, 6, 60).astype(np.float64)
+    other = rng.permutation(60)
+    found = FactorPredictor(made).predict(rated, ratings, np.arange(200))
+    assert (found == FactorPredictor(made).predict(rated[other], ratings[other], np.arange(200))).all()

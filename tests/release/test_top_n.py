@@ -1,29 +1,274 @@
-"""Best items for many users at once: the same as one user at a time."""
+"""Best items for many users at once: exactly the list that each user would get alone."""
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
 
 import numpy as np
+import pytest
 
 import hushrec as hr
-from hushrec.data.synthetic import interactions
-from hushrec.release.top_n import Rows, top_n
+from hushrec.data.synthetic import interactions, netflix_like
+from hushrec.errors import ConfigError, ReleaseError
+from hushrec.release import fold_in, top_n
+from hushrec.release.block_scores import BlockScores, InnerProducts, Rows
+from hushrec.release.top_n import top_n as ranked
+from support.releases import release as by_hand
+
+USERS, ITEMS = 40, 90
+MODELS = {
+    "factors": hr.CovarianceSVD(rank=5),
+    "no factors": hr.GlobalEffects(),
+    "factors and people": hr.MatrixFactorization(rank=4, epochs=2),
+    "neighbours": hr.CovarianceKNN(),
+    "people's rows": hr.UserKNN(n_neighbours=3),
+    "item neighbours": hr.ItemKNN(n_neighbours=3),
+    "item scores": hr.Popularity(),
+}
 
 
-def test_many_users_get_what_each_would_get_alone():
-    given = interactions(30, 25, 200, seed=0)
-    release = hr.fit(given, hr.Popularity())
-    client = hr.Client(release)
-    rows = Rows(given.indptr, given.items, given.values())
-    listed = [row for block in top_n(release, rows, 5) for row in block.items]
-    for user, row in enumerate(listed):
-        own = [release.items[i] for i in given.items[given.indptr[user] : given.indptr[user + 1]]]
-        alone = [position for position, _, _ in client.recommend(own, 5)]
-        assert [release.items[i] for i in row if i >= 0] == alone
+@pytest.fixture(scope="module")
+def releases():
+    """A release of every model, made from other users."""
+    rated, given = netflix_like(200, ITEMS, 6000, 1), interactions(200, ITEMS, 6000, 1)
+    return {kind: hr.fit(given if kind == "item scores" else rated, m) for kind, m in MODELS.items()}
 
 
-def test_items_that_are_not_allowed_are_not_listed():
-    given = interactions(30, 25, 200, seed=0)
-    allowed = np.arange(25) % 2 == 0
-    rows = Rows(given.indptr, given.items, given.values())
-    blocks = [*top_n(hr.fit(given, hr.Popularity()), rows, 25, allowed=allowed)]
-    listed = np.concatenate([block.items for block in blocks])
-    assert (listed[listed >= 0] % 2 == 0).all()
-    assert (listed >= 0).any()
+@pytest.fixture(scope="module")
+def rows():
+    """What users gave: nothing, everything, all but three items, and anything between; never counted."""
+    rng = np.random.default_rng(0)
+    sizes = [0, ITEMS, ITEMS - 3, 1, 0, *rng.integers(0, ITEMS, USERS - 5)]
+    items = [np.sort(rng.choice(ITEMS, size, replace=False)) for size in sizes]
+    indptr = np.concatenate([[0], np.cumsum(sizes)])
+    return Rows(indptr, np.concatenate(items).astype(np.int32), rng.integers(1, 6, indptr[-1]).astype(float))
+
+
+def together(release, rows, n, **more):
+    blocks = [*ranked(release, rows, n, **more)]
+    return [np.concatenate([getattr(block, name) for block in blocks]) for name in ("items", "scores")]
+
+
+def alone(release, rows, user, n):
+    """The list of one user by the client, as positions and scores, padded."""
+    own = slice(rows.indptr[user], rows.indptr[user + 1])
+    names = [release.items[i] for i in rows.items[own]]
+    values = dict(zip(names, rows.values[own], strict=True))
+    listed = hr.Client(release).recommend(names if release.feedback == "interactions" else values, n)
+    missing = n - len(listed)
+    items = [release.items.index(item) for item, _, _ in listed] + [-1] * missing
+    return items, [score for _, score, _ in listed] + [-np.inf] * missing
+
+
+def clamped(release, scores):
+    if release.feedback == "interactions":
+        return scores
+    return np.where(np.isfinite(scores), np.clip(scores, *release.scale[:2]), scores)
+
+
+@pytest.mark.parametrize("n", [1, 7, ITEMS, ITEMS + 5])
+@pytest.mark.parametrize("kind", MODELS)
+def test_many_users_get_what_each_would_get_alone(releases, rows, kind, n):
+    release = releases[kind]
+    if release.scale is None:
+        rows = rows._replace(values=np.ones(len(rows.items)))
+    items, scores = together(release, rows, n)
+    scores = clamped(release, scores)
+    for user in range(USERS):
+        expected = alone(release, rows, user, n)
+        assert items[user].tolist() == expected[0]
+        assert scores[user].tolist() == expected[1]
+
+
+def large(n_items=3000, rank=12, ties=0.5, seed=0):
+    """A release of many items, of which a share are copies of others, so that scores are equal."""
+    rng = np.random.default_rng(seed)
+    copies = np.where(rng.random(n_items) < ties, rng.integers(0, 40, n_items), np.arange(n_items))
+    tensors = {
+        "item_effects": rng.uniform(2, 4, n_items)[copies],
+        "item_noise": rng.uniform(0.5, 1.5, n_items),
+        "item_factors": rng.standard_normal((n_items, rank))[copies],
+    }
+    made = by_hand("factors", n=n_items, rank=rank)
+    return replace(made, tensors={name: array.astype(np.float32) for name, array in tensors.items()})
+
+
+def given(n_items, n_users=60, seed=3):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(0, 150, n_users)
+    items = [np.sort(rng.choice(n_items, size, replace=False)) for size in sizes]
+    indptr = np.concatenate([[0], np.cumsum(sizes)])
+    return Rows(indptr, np.concatenate(items).astype(np.int32), rng.integers(1, 6, indptr[-1]).astype(float))
+
+
+@pytest.mark.parametrize("n", [1, 20, 400])
+def test_ties_are_in_the_order_of_the_catalogue(n):
+    release = large()
+    mine = given(3000)
+    items, scores = together(release, mine, n)
+    same = (np.diff(scores, axis=1) == 0) & np.isfinite(scores[:, 1:])
+    assert n == 1 or same.mean() > 0.1
+    assert (np.diff(items, axis=1)[same] > 0).all()
+    for user in range(0, 60, 7):
+        assert items[user].tolist() == alone(release, mine, user, n)[0]
+
+
+def test_blocks_change_no_bit(monkeypatch):
+    release, mine = large(ties=0.2), given(3000)
+    whole = together(release, mine, 30)
+    for users in (1, 7, 59, 60):
+        monkeypatch.setattr(top_n, "_SCORES", users * 3000)
+        monkeypatch.setattr(fold_in, "_CELLS", 3 * 14**2)  # three users are solved for at once
+        for found, expected in zip(together(release, mine, 30), whole, strict=True):
+            assert (found == expected).all()
+
+
+def test_neither_do_other_users():
+    release, mine = large(ties=0.2), given(3000)
+    items, scores = together(release, mine, 30)
+    for user in (0, 17, 59):
+        own = together(release, mine.part(user, user + 1), 30)
+        assert (own[0][0] == items[user]).all()
+        assert (own[1][0] == scores[user]).all()
+
+
+THREADS = """
+import sys
+sys.path[:0] = sys.argv[1:]
+from release.test_top_n import given, large, together
+import numpy as np
+items, _ = together(large(ties=0.2, rank=64), given(3000), 100)
+sys.stdout.write(str(items.tolist()))
+"""
+
+
+def test_nor_do_threads():
+    """Vectors may differ in the last bits, which no two scores of these users are apart."""
+    folder = os.path.dirname(os.path.dirname(__file__))
+    lists = {
+        subprocess.run(
+            [sys.executable, "-c", THREADS, *sys.path, folder],
+            env={**os.environ, "OPENBLAS_NUM_THREADS": threads, "OMP_NUM_THREADS": threads},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for threads in ("1", "2")
+    }
+    assert len(lists) == 1
+
+
+def test_nearly_equal_scores_are_told_apart():
+    """Single precision cannot order these scores; the exact ones can."""
+    n_items = 2000
+    release = large(n_items=n_items, ties=0)
+    order = np.random.default_rng(0).permutation(n_items)
+    tensors = dict(release.tensors)
+    tensors["item_factors"] = np.zeros((n_items, 2), dtype=np.float32)
+    tensors["item_factors"][:, 0] = 1000
+    tensors["item_factors"][order, 1] = np.arange(n_items) * np.float32(1e-7)
+    tensors["item_effects"] = np.zeros(n_items, dtype=np.float32)
+    release = replace(release, tensors=tensors)
+    users = Rows(np.array([0, 2]), np.sort(order[:2]).astype(np.int32), np.array([5.0, 5.0]))
+    items, scores = together(release, users, 50)
+    assert (np.diff(scores[0]) <= 0).all()
+    assert items[0].tolist() == alone(release, users, 0, 50)[0]
+    single = (release.tensors["item_factors"] @ np.ones(2, np.float32)).astype(np.float32)
+    assert len(np.unique(single)) < n_items / 10
+
+
+@pytest.mark.parametrize("n", [3, 25])
+@pytest.mark.parametrize("kind", ["factors", "neighbours", "item scores"])
+def test_items_that_are_not_allowed_are_not_listed(releases, rows, kind, n):
+    allowed = np.arange(ITEMS) % 2 == 0
+    items, scores = together(releases[kind], rows, n, allowed=allowed)
+    every, values = together(releases[kind], rows, ITEMS)
+    for user in range(USERS):
+        kept = (every[user] >= 0) & allowed[every[user]]
+        expected = every[user][kept][:n]
+        assert items[user][: len(expected)].tolist() == expected.tolist()
+        assert scores[user][: len(expected)].tolist() == values[user][kept][:n].tolist()
+        assert (items[user][len(expected) :] == -1).all()
+        assert (scores[user][len(expected) :] == -np.inf).all()
+
+
+def test_nothing_is_allowed(releases, rows):
+    items, scores = together(releases["factors"], rows, 4, allowed=np.zeros(ITEMS, dtype=bool))
+    assert (items == -1).all()
+    assert (scores == -np.inf).all()
+
+
+@pytest.mark.parametrize("kind", ["factors", "people's rows"])
+def test_what_else_was_seen_is_not_listed(releases, rows, kind):
+    none = Rows(np.zeros(USERS + 1, dtype=np.int64), rows.items[:0], rows.values[:0])
+    items, _ = together(releases[kind], none, ITEMS, seen=rows)
+    every, _ = together(releases[kind], none, ITEMS)
+    for user in range(USERS):
+        own = rows.items[rows.indptr[user] : rows.indptr[user + 1]]
+        expected = every[user][~np.isin(every[user], own)]
+        assert items[user][: len(expected)].tolist() == expected.tolist()
+        assert (items[user][len(expected) :] == -1).all()
+
+
+def test_nobody(releases):
+    nobody = Rows(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0))
+    assert [*ranked(releases["factors"], nobody, 3)] == []
+
+
+def test_a_list_has_an_item(releases, rows):
+    with pytest.raises(ConfigError, match="n must be 1 or more"):
+        next(ranked(releases["factors"], rows, 0))
+
+
+def test_a_release_whose_numbers_cannot_be_used(releases, rows, monkeypatch):
+    def singular(*of):
+        raise np.linalg.LinAlgError
+
+    monkeypatch.setattr(np.linalg, "solve", singular)
+    for kind in ("factors", "neighbours"):
+        with pytest.raises(ReleaseError, match="fetch it again"):
+            [*ranked(releases[kind], rows, 3)]
+
+
+@pytest.mark.parametrize(("n", "n_items"), [(1, 10), (1, 5000), (3, 100), (10, 81), (100, 5000), (7, 3001)])
+def test_the_floor_keeps_the_best_and_few_others(n, n_items):
+    rng = np.random.default_rng(n)
+    rough = rng.standard_normal((50, n_items)).astype(np.float32)
+    rough[:, rng.integers(0, n_items, n_items // 3)] = -np.inf
+    kept = (rough >= top_n._floor(rough, n, np.zeros(50))[:, None]).sum(axis=1)
+    assert (kept >= n).all()
+    assert kept.mean() < 1.3 * n + 2
+
+
+def test_rough_scores_that_are_wrong_within_their_bound_change_nothing():
+    rng = np.random.default_rng(0)
+    exact = np.round(rng.standard_normal((30, 400)), 2)
+    expected = np.argsort(-exact, axis=1, kind="stable")[:, :10]
+    for error in (0.0, 0.01, 0.3, 100.0):
+        rough = exact + rng.uniform(-error, error, exact.shape)
+        block = BlockScores(rough, np.full(30, error), lambda users, items: exact[users, items])
+        assert (top_n._best(block, 10).items == expected).all()
+
+
+def test_an_error_that_is_understated_is_noticed():
+    rng = np.random.default_rng(0)
+    exact = rng.standard_normal((30, 400))
+    rough = exact + rng.uniform(-0.3, 0.3, exact.shape)
+    block = BlockScores(rough, np.full(30, 0.03), lambda users, items: exact[users, items])
+    assert (top_n._best(block, 10).items != np.argsort(-exact, axis=1, kind="stable")[:, :10]).any()
+
+
+def test_a_linear_kind_is_a_few_lines():
+    """Any predictor with ``scores`` is asked for blocks; the others are asked user by user."""
+
+    class Linear:
+        def __init__(self, rows):
+            self._products = InnerProducts(rows)
+
+        def scores(self, given):
+            return self._products.scores(np.ones((given.n_users, 3)))
+
+    table = np.random.default_rng(0).standard_normal((500, 3))
+    empty = Rows(np.zeros(3, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0))
+    best = top_n._best(top_n._scores(Linear(table), empty, 500), 9)
+    assert (best.items == np.argsort(-table.sum(axis=1), kind="stable")[:9]).all()

@@ -1,4 +1,4 @@
-"""``hushrec recommend``: a user's own recommendations, on their own device."""
+"""``hushrec recommend``: a user's own list on their own device, or private lists for all users of a table."""
 
 import json
 from pathlib import Path
@@ -6,11 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hushrec.cli import console
+from hushrec.cli import console, options
 from hushrec.errors import DataError
 from hushrec.escapes import escaped
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import polars as pl
+
+    from hushrec.data.domain import Domain
     from hushrec.release.artefact import Release
 
 
@@ -38,12 +43,44 @@ def recommend(
         str | None, typer.Option(metavar="ID", help="A user whom the release lists, instead of ratings.")
     ] = None,
     n: Annotated[int, typer.Option("-n", min=1, help="Length of the list.")] = 10,
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            "--all",
+            metavar="RATINGS",
+            help="Recommend for every user of these private ratings or interactions: a file, or a packed "
+            "folder. Needs --domain and -o.",
+        ),
+    ] = None,
+    domain: Annotated[Path | None, typer.Option(help="The domain of --all.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="The private lists of --all to write, .parquet or .csv."),
+    ] = None,
+    allow: Annotated[
+        Path | None,
+        typer.Option(help="The only items that --all may list: csv, tsv, parquet, or one id a line in .txt."),
+    ] = None,
+    column: options.Columns = None,
+    format: options.Format = None,
+    separator: options.Separator = None,
+    decimal: options.Decimal = ".",
 ) -> None:
-    """Recommend from a release and your own ratings or items.
+    """Recommend from a release: for yourself, or for all users.
 
-    Nothing leaves this machine. If the release lists you, you can give your id instead; your own ratings are
-    often better.
+    Give your own ratings or items; nothing leaves this machine. If the release lists you, you can give your
+    id instead; your own ratings are often better. With --all, the curator gets a list for every user of a
+    table. These lists are private: never publish them.
     """
+    if table is not None:
+        if rating or item or ratings or user is not None:
+            raise DataError("give either --all or ratings of your own, not both")
+        if domain is None or out is None:
+            raise DataError("--all needs --domain, as for hushrec fit, and -o, the file to write")
+        _recommend_all(release, table, domain, out, n, allow, (column, format, separator, decimal))
+        return
+    if domain or out or allow or column or format or separator or decimal != ".":
+        raise DataError("--domain, -o, --allow and the options of a file's format need --all")
     from hushrec.release.client import Client
 
     client = Client(release)
@@ -58,6 +95,61 @@ def recommend(
     for name, score, rank in client.recommend(own if user is None else None, n, user=user):
         listed.add_row(str(rank), name, f"{score:.2f}")
     console.out().print(listed)
+
+
+def _recommend_all(
+    release: Path,
+    table: Path,
+    domain: Path,
+    out: Path,
+    n: int,
+    allow: Path | None,
+    form: tuple[list[str] | None, str | None, str | None, str],
+) -> None:
+    """Write the lists of every user of a table."""
+    from hushrec.curator.recommend_all import recommend_all, write_lists
+    from hushrec.data.domain import Domain
+    from hushrec.data.readers.catalogue import read_ids
+    from hushrec.release.artefact import Release
+
+    opened, declared = Release.open(release), Domain.open(domain)
+    allowed = None if allow is None else read_ids(allow)
+    if allowed is not None and (unknown := set(allowed) - set(opened.items)):
+        console.err().print(f"Ignored, not in this release's catalogue: {len(unknown):,} ids of {allow}")
+    options.require_writable(out)
+    with console.working("reading ratings"):
+        known = options.packed_or_loaded(table, _rated(declared, table), *form)
+    console.print_confidential(table.name, known)
+    with console.progress() as progress:
+        task = progress.add_task("recommending", total=known.n_users)
+
+        def shown() -> "Iterator[pl.DataFrame]":
+            for lists in recommend_all(opened, known, n, allowed=allowed):
+                yield lists
+                progress.advance(task, lists["user_id"].n_unique())
+
+        write_lists(shown(), out)
+    console.out().print(
+        f"Wrote {out}, for you alone: each list is made of its user's own rows, and no guarantee covers it. "
+        "Show each user their own list; never publish the file.",
+        soft_wrap=True,
+    )
+
+
+def _rated(domain: "Domain", table: Path) -> "Domain":
+    """The domain to read a file with: of likes, one that keeps the other ratings as well."""
+    from hushrec.data.packed.blocks import MANIFEST
+
+    if domain.likes is None or (table / MANIFEST).is_file():
+        return domain
+    return type(domain)(
+        domain.items,
+        scale=domain.rating_scale,
+        max_users=domain.max_users,
+        cap=domain.cap,
+        users=domain.users,
+        privacy_classes=domain.privacy_classes,
+    )
 
 
 def _own(

@@ -17,10 +17,11 @@ import numpy as np
 from hushrec.arrays import Floats, Ints
 from hushrec.errors import ReleaseError
 from hushrec.release.artefact import Release
+from hushrec.release.block_scores import BlockScores, InnerProducts, Rows
 from hushrec.release.linear_items import LinearItems
 from hushrec.release.neighbour_predictors import NearestPeople, SimilarItems
 
-_PAIRS = 1 << 14  # pairs predicted at once: bounds the memory, does not change the result
+_CELLS = 1 << 22  # of the normal equations that are solved at once
 
 
 class Predictor(Protocol):
@@ -52,23 +53,48 @@ class FactorPredictor:
 
     def __init__(self, release: Release) -> None:
         tensors, constants = release.tensors, release.constants
-        self._effects = tensors["item_effects"].astype(np.float64) + constants["user_mean"]
-        bias = np.full((len(self._effects), 1), np.sqrt(constants["user_variance"]))
-        self._rows = np.hstack([bias, tensors["item_factors"].astype(np.float64)])
+        effects = tensors["item_effects"].astype(np.float64)[:, None] + constants["user_mean"]
+        bias = np.full(effects.shape, np.sqrt(constants["user_variance"]))
+        # A prediction is the inner product of (μ_i + user_mean, x) and (1, p).
+        factors = tensors["item_factors"].astype(np.float64)
+        self._products = InnerProducts(np.hstack([effects, bias, factors]))
         self._precision = 1 / tensors["item_noise"].astype(np.float64)
 
     def fold_in(self, rated: Ints, ratings: Floats) -> Floats:
         """The user's vector, shape (1 + rank,): first the level, then the factors."""
-        rows = self._rows[rated]
-        weighted = rows * self._precision[rated, None]
-        normal = weighted.T @ rows
-        normal.flat[:: len(normal) + 1] += 1
-        return np.linalg.solve(normal, weighted.T @ (ratings - self._effects[rated]))
+        order = np.argsort(rated)  # as in rows, so that the same ratings give the same bits
+        return self._vectors(Rows(np.array([0, len(rated)]), rated[order].astype(np.int32), ratings[order]))[
+            0, 1:
+        ]
 
     def predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         """Ratings of ``targets``, not clamped to the scale."""
-        vector = self.fold_in(rated, ratings)
-        return np.asarray(self._effects[targets] + self._rows[targets] @ vector, dtype=np.float64)
+        return self._products.of(np.concatenate([[1.0], self.fold_in(rated, ratings)]), targets)
+
+    def scores(self, rows: Rows) -> BlockScores:
+        """Ratings of all items, not clamped to the scale."""
+        return self._products.scores(self._vectors(rows))
+
+    def _vectors(self, rows: Rows) -> Floats:
+        """(1, p) of each user, shape (n_users, 2 + rank)."""
+        width = self._products.rows.shape[1]
+        vectors = np.ones((rows.n_users, width))
+        size = max(_CELLS // width**2, 1)
+        for start in range(0, rows.n_users, size):
+            part = rows.part(start, min(start + size, rows.n_users))
+            moments = np.stack([self._moments(part, user) for user in range(part.n_users)])
+            normal, right = moments[:, 1:, 1:], moments[:, 1:, :1]
+            normal[:, np.arange(width - 1), np.arange(width - 1)] += 1
+            vectors[start : start + size, 1:] = np.linalg.solve(normal, right)[:, :, 0]
+        return vectors
+
+    def _moments(self, rows: Rows, user: int) -> Floats:
+        """Σ y yᵀ/τ_i² of y = (r_i − μ_i − user_mean, x) over what a user gave, shape (2 + rank, 2 + rank)."""
+        own = slice(rows.indptr[user], rows.indptr[user + 1])
+        rated = rows.items[own]
+        both = self._products.rows[rated]
+        both[:, 0] = rows.values[own] - both[:, 0]
+        return (both * self._precision[rated, None]).T @ both
 
 
 class NeighbourPredictor:
@@ -116,11 +142,15 @@ class ItemScores:
     """
 
     def __init__(self, release: Release) -> None:
-        self._scores = release.tensors["item_scores"].astype(np.float64)
+        self._products = InnerProducts(release.tensors["item_scores"].astype(np.float64)[:, None])
 
     def predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         """Scores of ``targets``, which are not ratings."""
-        return np.asarray(self._scores[targets])
+        return self._products.of(np.ones(1), targets)
+
+    def scores(self, rows: Rows) -> BlockScores:
+        """Scores of all items."""
+        return self._products.scores(np.ones((rows.n_users, 1)))
 
 
 class _Symmetric:
@@ -161,10 +191,11 @@ class ListedPeople:
             raise ReleaseError("this release lists no people; predict from a person's own ratings instead")
         tensors = release.tensors
         self._positions = {user: position for position, user in enumerate(release.users)}
-        self._effects = tensors["item_effects"].astype(np.float64) + release.constants["user_mean"]
-        self._user_effects = tensors["user_effects"].astype(np.float64)
-        self._item_factors = tensors["item_factors"].astype(np.float64)
-        self._user_factors = tensors["user_factors"].astype(np.float64)
+        effects = tensors["item_effects"].astype(np.float64)[:, None] + release.constants["user_mean"]
+        # A prediction is the inner product of (μ_i + user_mean, 1, f_i) and (1, b_u, p_u).
+        self._products = InnerProducts(np.hstack([effects, np.ones_like(effects), tensors["item_factors"]]))
+        biases = tensors["user_effects"].astype(np.float64)[:, None]
+        self._vectors = np.hstack([np.ones_like(biases), biases, tensors["user_factors"]])
 
     def find(self, users: Iterable[str]) -> Ints:
         """Position of each id on the list, −1 for ids that are not on it."""
@@ -180,12 +211,7 @@ class ListedPeople:
         Returns:
             Shape (n_pairs,).
         """
-        predicted = self._effects[items] + self._user_effects[people]
-        for first in range(0, len(items), _PAIRS):
-            part = slice(first, first + _PAIRS)
-            left, right = self._item_factors[items[part]], self._user_factors[people[part]]
-            predicted[part] += np.einsum("nk,nk->n", left, right)
-        return predicted
+        return self._products.pairs(self._vectors, people, items)
 
 
 def predictor(release: Release) -> Predictor:

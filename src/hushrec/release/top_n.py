@@ -4,29 +4,21 @@ Privacy: post-processing of a release and the users' own rows, which stay where 
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hushrec.arrays import Bools, Floats, Ints, Ints32
+from hushrec.arrays import Bools, Floats, Floats32, Ints
+from hushrec.errors import ConfigError, ReleaseError
 from hushrec.release.artefact import Release
-from hushrec.release.fold_in import predictor
+from hushrec.release.block_scores import BlockPredictor, BlockScores, Rows
+from hushrec.release.fold_in import Predictor, predictor
 
+__all__ = ["Ranked", "Rows", "top_n"]
 
-class Rows(NamedTuple):
-    """What each user gave, user by user.
-
-    Attributes:
-        indptr: where each user's items start, then where the last ones end, shape (n_users + 1,).
-        items: positions in the release's catalogue, distinct within a user, shape (n_rows,).
-        values: ratings, or how often each was given (1 without counts), shape (n_rows,).
-
-    Privacy: private.
-    """
-
-    indptr: Ints
-    items: Ints32
-    values: Floats
+_SCORES = 1 << 21  # scores of a block: at most 16 MB, in double precision
+_PARTS = 8  # parts of the catalogue whose largest scores stand for all
 
 
 class Ranked(NamedTuple):
@@ -43,34 +35,96 @@ class Ranked(NamedTuple):
     scores: Floats
 
 
-def top_n(release: Release, rows: Rows, n: int, *, allowed: Bools | None = None) -> Iterator[Ranked]:
+def top_n(
+    release: Release, rows: Rows, n: int, *, allowed: Bools | None = None, seen: Rows | None = None
+) -> Iterator[Ranked]:
     """Rank the whole catalogue for every user, without the items of their own rows.
 
-    Ties are in the catalogue's order.
+    Every list is exactly that of ``Client.recommend`` for the same user: items with equal scores are in the
+    catalogue's order, and neither the other users nor the blocks change a bit. With another number of BLAS
+    threads, a user's vector, and so a score, may differ in the last bits.
 
     Args:
         release: any release.
         rows: what each user gave.
-        n: length of each list.
+        n: length of each list, 1 or more.
         allowed: which items may be listed, shape (n_items,); all by default.
+        seen: further items of the same users that are not listed either; values do not matter.
 
     Yields:
         blocks of users, in the order of the rows.
 
+    Raises:
+        ConfigError: ``n`` is below 1.
+        ReleaseError: The release's numbers are unusable.
+
     Privacy: private, as the rows.
     """
-    predict = predictor(release).predict
-    every = np.arange(len(release.items))
-    for user in range(len(rows.indptr) - 1):
-        own = slice(rows.indptr[user], rows.indptr[user + 1])
-        scores = predict(rows.items[own].astype(np.int64), rows.values[own], every)
-        scores[rows.items[own]] = -np.inf
+    if n < 1:
+        raise ConfigError("a list has at least one item: n must be 1 or more")
+    found, n_items = predictor(release), len(release.items)
+    size = max(_SCORES // max(n_items, 1), 1)
+    for start in range(0, rows.n_users, size):
+        stop = min(start + size, rows.n_users)
+        block = _scores(found, rows.part(start, stop), n_items)
+        for given in (rows, seen):
+            if given is not None:
+                owned = given.part(start, stop)
+                block.rough[np.repeat(np.arange(owned.n_users), np.diff(owned.indptr)), owned.items] = -np.inf
         if allowed is not None:
-            scores[~allowed] = -np.inf
-        best = np.argsort(-scores, kind="stable")[:n]
-        listed = np.where(np.isfinite(scores[best]), best, -1)
-        padding = n - len(best)
-        yield Ranked(
-            np.pad(listed, (0, padding), constant_values=-1)[None],
-            np.pad(scores[best], (0, padding), constant_values=-np.inf)[None],
-        )
+            block.rough[:] += np.where(allowed, 0, -np.inf).astype(block.rough.dtype)
+        yield _best(block, n)
+
+
+def _scores(found: Predictor, rows: Rows, n_items: int) -> BlockScores:
+    """Scores of a block, at once where the predictor can."""
+    try:
+        return found.scores(rows) if isinstance(found, BlockPredictor) else _one_by_one(found, rows, n_items)
+    except np.linalg.LinAlgError:
+        pass
+    raise ReleaseError("nothing can be predicted from this release's numbers; fetch it again")
+
+
+def _one_by_one(found: Predictor, rows: Rows, n_items: int) -> BlockScores:
+    """Scores of a block from a predictor of one user at a time."""
+    scores = np.full((rows.n_users, n_items), -np.inf)
+    for user in range(rows.n_users):
+        own = slice(rows.indptr[user], rows.indptr[user + 1])
+        rated = rows.items[own].astype(np.int64)
+        targets = np.setdiff1d(np.arange(n_items), rated)
+        scores[user, targets] = found.predict(rated, rows.values[own], targets)
+    return BlockScores(scores, np.zeros(rows.n_users), lambda users, items: scores[users, items])
+
+
+def _best(scores: BlockScores, n: int) -> Ranked:
+    """The n best of each user by their exact scores; an item whose rough score is −∞ is not listed.
+
+    Let n rough scores of a user reach t, and let e be the user's error. Then n exact scores reach t − e. So
+    do those of the n best, whose rough scores therefore reach t − 2e. All items that do are scored exactly.
+    """
+    n_users, n_items = scores.rough.shape
+    reached = _floor(scores.rough, n, scores.error)
+    users, items = np.divmod(np.flatnonzero(scores.rough >= reached[:, None]), max(n_items, 1))
+    exact = scores.exact(users, items)
+    order = np.lexsort((-exact, users))  # stable, so that ties stay in the catalogue's order
+    users, items, exact = users[order], items[order], exact[order]
+    places = np.arange(len(users)) - np.searchsorted(users, np.arange(n_users))[users]
+    listed = places < n
+    ranked = Ranked(np.full((n_users, n), -1), np.full((n_users, n), -np.inf))
+    at = users[listed], places[listed]
+    ranked.items[at], ranked.scores[at] = items[listed], exact[listed]
+    return ranked
+
+
+def _floor(rough: Floats32 | Floats, n: int, error: Floats) -> NDArray[Any]:
+    """A finite score for each user that the rough scores of the n best reach, shape (n_users,)."""
+    n_users, n_items = rough.shape
+    lowest = np.finfo(rough.dtype).min
+    if n >= n_items:
+        return np.full(n_users, lowest, dtype=rough.dtype)
+    # Of parts of equal width, the largest scores at each place: the n largest of them are n different scores.
+    width = n_items // max(min(n_items // (8 * n), _PARTS), 1)
+    largest = rough[:, : n_items // width * width].reshape(n_users, -1, width).max(axis=1)
+    reached = np.partition(largest, width - n, axis=1)[:, width - n]
+    floor = np.maximum(reached - 2 * error, lowest).astype(rough.dtype)
+    return np.asarray(np.maximum(np.nextafter(floor, lowest), lowest))

@@ -1,0 +1,156 @@
+"""Lists for every user of a table, made by whoever holds it. It measures nothing and charges nothing.
+
+Privacy: private. Each list is a function of its user's own rows, and no guarantee covers it.
+"""
+
+import errno
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from hushrec.arrays import Bools
+from hushrec.data.declarations import ids_of
+from hushrec.data.domain import Domain
+from hushrec.data.interactions import Interactions
+from hushrec.data.packed.blocks import Blocks
+from hushrec.data.ratings import Ratings
+from hushrec.errors import DataError
+from hushrec.local.dataset_files import SUFFIXES
+from hushrec.release.artefact import Release
+from hushrec.release.top_n import Ranked, Rows, top_n
+
+__all__ = ["recommend_all", "write_lists"]
+
+_SCHEMA = {"user_id": pl.String, "item_id": pl.String, "score": pl.Float64, "rank": pl.Int64}
+
+
+def recommend_all(
+    release: Release,
+    feedback: Ratings | Interactions | Blocks,
+    n: int = 10,
+    *,
+    allowed: Iterable[str] | None = None,
+) -> Iterator[pl.DataFrame]:
+    """The ``n`` best items for every user who gave something, block of users by block of users.
+
+    Each user's list is what ``Client.recommend`` gives for the same rows: nobody gets an item that they gave,
+    and listed users fold in their own rows too.
+
+    Args:
+        release: any release.
+        feedback: what each user gave, in memory or in block files, under the catalogue and scale of the
+            release. For a release of likes, ratings on that scale are accepted too: those below the threshold
+            are not used, and their items are not listed. Likes alone do not tell these items.
+        n: length of each list, 1 or more; shorter for users with fewer items left.
+        allowed: ids of the only items that may be listed; the whole catalogue by default. Ids that are not in
+            the catalogue are ignored.
+
+    Yields:
+        tables ``user_id, item_id, score, rank``, in the order of the users, best item first. A score is a
+        predicted rating, on the scale; from a release of interactions, a number without a unit.
+
+    Raises:
+        ConfigError: ``n`` is below 1.
+        DataError: The feedback is not of the release's catalogue, scale or kind, a block is damaged, or
+            ``allowed`` is not a list of ids.
+        ReleaseError: The release's numbers are unusable.
+
+    Privacy: private: no guarantee covers the lists. Show each user their own list, and publish none.
+    """
+    likes = _threshold(release, feedback.domain)
+    listable = None if allowed is None else _listable(release, allowed)
+    items = pl.Series(release.items, dtype=pl.String)
+    for block in feedback.blocks():
+        rows = Rows(block.indptr, block.items, block.values())
+        used = rows if likes is None else _used(rows, rows.values >= likes)
+        start = 0
+        for ranked in top_n(release, used, n, allowed=listable, seen=None if likes is None else rows):
+            stop = start + len(ranked.items)
+            yield _table(release, block.users[start:stop], items, ranked)
+            start = stop
+
+
+def _threshold(release: Release, domain: Domain) -> float | None:
+    """The rating from which on rows are likes, if they are ratings and the release is of likes."""
+    scale = None if domain.rating_scale is None else tuple(domain.rating_scale)
+    alike = release.items == domain.items and release.scale == scale and release.counts == domain.counts
+    if not alike or domain.likes not in (release.likes, None):
+        raise DataError(
+            "the release and the table have different catalogues, scales or kinds of feedback; load the "
+            "table with the domain that the release was fitted with"
+        )
+    if release.likes is None or domain.likes is not None or domain.rating_scale is None:
+        return None
+    return release.likes - domain.rating_scale.step / 2  # on the scale up to rounding
+
+
+def _listable(release: Release, allowed: Iterable[str]) -> Bools:
+    try:
+        names = set(ids_of(allowed))
+    except ValueError as error:
+        raise DataError(f"allowed: {error}") from None
+    return np.array([item in names for item in release.items], dtype=np.bool_)
+
+
+def _used(rows: Rows, liked: Bools) -> Rows:
+    """The likes among rows of ratings, each given once."""
+    ends = np.concatenate([[0], np.cumsum(liked)])[rows.indptr]
+    return Rows(ends, rows.items[liked], np.ones(int(ends[-1])))
+
+
+def _table(release: Release, users: pl.Series, items: pl.Series, ranked: Ranked) -> pl.DataFrame:
+    user, place = np.nonzero(ranked.items >= 0)
+    scores = ranked.scores[user, place]
+    if release.feedback == "ratings":
+        lo, hi, _ = release.require_scale()
+        scores = np.clip(scores, lo, hi)
+    return pl.DataFrame(
+        {
+            "user_id": users.gather(user),
+            "item_id": items.gather(ranked.items[user, place]),
+            "score": scores,
+            "rank": place + 1,
+        },
+        schema=_SCHEMA,
+    )
+
+
+def write_lists(tables: Iterable[pl.DataFrame], path: str | Path) -> None:
+    """Write tables of ``recommend_all`` to one file, table by table; the file appears once it is complete.
+
+    Args:
+        tables: read once, in order.
+        path: a new file, ending in ``.parquet`` or ``.csv``. Only its owner may read it (0600).
+
+    Raises:
+        DataError: The name has another ending, or the file exists or cannot be written. What the tables raise
+            is raised as it is.
+
+    Privacy: private, as the tables.
+    """
+    path = Path(path)
+    if path.suffix not in SUFFIXES:
+        raise DataError(f"name it {path.name}.parquet or {path.name}.csv: lists have one of these formats")
+    if path.exists():
+        raise DataError(f"{path} exists; choose another file")
+    part = path.with_name(path.name + ".part")
+    source = register_io_source(lambda *_: iter(tables), schema=_SCHEMA)
+    sink = source.sink_parquet if path.suffix == ".parquet" else source.sink_csv
+    failed = errno.EIO
+    try:
+        part.unlink(missing_ok=True)
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            sink(file)
+        part.replace(path)
+        return
+    except OSError as error:
+        failed = error.errno or failed
+    except pl.exceptions.PolarsError:  # its message may hold cells
+        pass
+    finally:
+        part.unlink(missing_ok=True)
+    raise DataError(f"{path} cannot be written: {os.strerror(failed)}; choose another file")

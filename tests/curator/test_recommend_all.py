@@ -1,0 +1,207 @@
+"""Lists for every user of a table: those of the client, written for the curator alone."""
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hushrec as hr
+from hushrec.curator.recommend_all import recommend_all, write_lists
+from hushrec.data.synthetic import interactions, netflix_like
+from hushrec.errors import ConfigError, DataError
+from hushrec.release import top_n
+from support.releases import ranker
+
+ITEMS = 60
+
+
+@pytest.fixture(scope="module")
+def rated():
+    return netflix_like(80, ITEMS, 1500, 0)
+
+
+@pytest.fixture(scope="module")
+def release(rated):
+    return hr.fit(rated, hr.CovarianceSVD(rank=3))
+
+
+def by_user(tables):
+    table = pl.concat(tables)
+    assert table.columns == ["user_id", "item_id", "score", "rank"]
+    return {
+        user: [*zip(lists["item_id"], lists["score"], lists["rank"], strict=True)]
+        for (user,), lists in table.group_by("user_id", maintain_order=True)
+    }
+
+
+def own(feedback):
+    return {
+        user: dict(zip(lists["item_id"], lists[:, 2] if lists.width > 2 else lists["item_id"], strict=True))
+        for (user,), lists in feedback.to_polars().group_by("user_id", maintain_order=True)
+    }
+
+
+def alone(release, given, n, allowed=None):
+    """What the client recommends, with no more than ``allowed``."""
+    listed = hr.Client(release).recommend(given, len(release.items))
+    kept = [(item, score) for item, score, _ in listed if allowed is None or item in allowed]
+    return [(item, score, rank) for rank, (item, score) in enumerate(kept[:n], start=1)]
+
+
+def test_everybody_gets_the_list_of_the_client(release, rated):
+    found = by_user(recommend_all(release, rated, 7))
+    assert [*found] == rated.users.to_list()
+    for user, given in own(rated).items():
+        assert found[user] == alone(release, given, 7)
+
+
+def test_interactions_and_counts():
+    plain = interactions(50, 30, 400, 0)
+    counts = np.random.default_rng(0).integers(1, 4, 400).astype(np.uint8)
+    domain = hr.Domain(plain.domain.items, max_users=100, counts=9)
+    counted = hr.Interactions(domain, plain.users, plain.indptr, plain.items, counts)
+    for given in (plain, counted):
+        release = hr.fit(given, hr.Popularity())
+        found = by_user(recommend_all(release, given, 7))
+        for user, items in own(given).items():
+            assert found[user] == alone(release, [*items], 7)
+
+
+def test_block_files_give_the_same_lists(release, rated, tmp_path, monkeypatch):
+    blocks = hr.Blocks.write(rated, tmp_path / "blocks", ratings_per_block=200)
+    assert blocks.n_blocks > 3
+    expected = by_user(recommend_all(release, rated, 5))
+    monkeypatch.setattr(top_n, "_SCORES", 3 * ITEMS)
+    found = [*recommend_all(release, blocks, 5)]
+    assert len(found) > 20
+    assert by_user(found) == expected
+
+
+def test_only_what_is_allowed_is_listed(release, rated):
+    allowed = ["i00003", "i00017", "i00040", "not in the catalogue"]
+    found = by_user(recommend_all(release, rated, 2, allowed=allowed))
+    for user, given in own(rated).items():
+        assert found.get(user, []) == alone(release, given, 2, allowed)
+    assert not by_user([*recommend_all(release, rated, 2, allowed=[])])
+    with pytest.raises(DataError, match="give the ids as a list"):
+        next(recommend_all(release, rated, allowed="i00003"))
+
+
+@pytest.fixture
+def likes():
+    """A release of likes, the ratings of three users, and the same as likes."""
+    items = [f"i{k}" for k in range(8)]
+    release = ranker(items=items, scale=(1.0, 5.0, 1.0), likes=4.0)
+    table = pl.DataFrame(
+        {
+            "user_id": list("aaabbc"),
+            "item_id": ["i0", "i1", "i5", "i0", "i2", "i1"],
+            "rating": [5, 2, 4, 1, 3, 5],
+        }
+    )
+    rated = hr.load(table, hr.Domain(items, scale=(1, 5, 1), max_users=10))
+    liked = hr.load(table, hr.Domain(items, scale=(1, 5, 1), likes=4, max_users=10))
+    return release, rated, liked
+
+
+def test_what_is_not_liked_is_not_listed_either(likes):
+    release, rated, liked = likes
+    found = by_user(recommend_all(release, rated, 3))
+    assert [*found] == ["a", "b", "c"]
+    for user, given in own(rated).items():
+        assert found[user] == alone(release, given, 3)
+    assert [item for item, _, _ in found["a"]] == ["i2", "i3", "i4"]
+    unknown = by_user(recommend_all(release, liked, 3))
+    assert [*unknown] == ["a", "c"]
+    assert [item for item, _, _ in unknown["a"]] == ["i1", "i2", "i3"], "likes do not tell what was disliked"
+
+
+def test_only_likes_are_used(likes, rated):
+    """The vector of a user is that of their likes: seen with a predictor that uses them."""
+    release, mine, _ = likes
+    seen = []
+
+    class Recorder:
+        def predict(self, items, values, targets):
+            seen.append((items.tolist(), values.tolist()))
+            return np.zeros(len(targets))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(top_n, "predictor", lambda release: Recorder())
+        [*recommend_all(release, mine, 3)]
+    assert seen == [([0, 5], [1.0, 1.0]), ([], []), ([1], [1.0])]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"scale": (1.0, 5.0, 0.5)},
+        {"items": tuple(f"j{k}" for k in range(ITEMS))},
+        {"scale": (0.0, 5.0, 1.0)},
+    ],
+)
+def test_a_release_of_another_catalogue_or_scale(release, rated, change):
+    with pytest.raises(DataError, match="different catalogues, scales or kinds"):
+        next(recommend_all(replace(release, **change), rated))
+
+
+def test_a_release_of_another_kind_of_feedback(release, rated, likes):
+    given = interactions(20, ITEMS, 100, 0)
+    popular = hr.fit(given, hr.Popularity())
+    with pytest.raises(DataError, match="different catalogues, scales or kinds"):
+        next(recommend_all(release, given))
+    with pytest.raises(DataError, match="different catalogues, scales or kinds"):
+        next(recommend_all(popular, rated))
+    with pytest.raises(DataError, match="different catalogues, scales or kinds"):
+        next(recommend_all(replace(likes[0], likes=3.0), likes[2]))
+    with pytest.raises(DataError, match="different catalogues, scales or kinds"):
+        next(recommend_all(replace(popular, counts=9), given))
+
+
+def test_a_list_has_an_item(release, rated):
+    with pytest.raises(ConfigError, match="n must be 1 or more"):
+        next(recommend_all(release, rated, 0))
+
+
+@pytest.mark.parametrize("name", ["lists.parquet", "lists.csv"])
+def test_the_file_holds_the_tables_for_its_owner_alone(release, rated, tmp_path, name):
+    path = tmp_path / name
+    (tmp_path / f"{name}.part").write_text("of a run that was killed")
+    write_lists(recommend_all(release, rated, 4), path)
+    read = pl.read_parquet(path) if name.endswith("parquet") else pl.read_csv(path)
+    assert by_user([read]) == by_user(recommend_all(release, rated, 4))
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [*tmp_path.iterdir()] == [path]
+
+
+@pytest.mark.parametrize("name", ["lists.parquet", "lists.csv"])
+def test_nobody_has_a_file_too(release, rated, tmp_path, name):
+    write_lists(recommend_all(release, rated.slice(0, 0)), tmp_path / name)
+    read = (pl.read_parquet if name.endswith("parquet") else pl.read_csv)(tmp_path / name)
+    assert read.columns == ["user_id", "item_id", "score", "rank"]
+    assert read.is_empty()
+
+
+@pytest.mark.parametrize("name", ["lists.parquet", "lists.csv"])
+@pytest.mark.parametrize("error", [DataError("damaged"), KeyboardInterrupt()])
+def test_a_table_that_fails_leaves_no_file(release, rated, tmp_path, name, error):
+    def tables():
+        yield from recommend_all(release, rated)
+        raise error
+
+    with pytest.raises(type(error)):
+        write_lists(tables(), tmp_path / name)
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_file_that_cannot_be_written(release, rated, tmp_path):
+    lists = recommend_all(release, rated)
+    with pytest.raises(DataError, match="one of these formats"):
+        write_lists(lists, tmp_path / "lists.json")
+    with pytest.raises(DataError, match="cannot be written: No such file"):
+        write_lists(lists, tmp_path / "nowhere" / "lists.csv")
+    (tmp_path / "lists.csv").write_text("mine")
+    with pytest.raises(DataError, match="exists; choose another file"):
+        write_lists(lists, tmp_path / "lists.csv")
+    assert (tmp_path / "lists.csv").read_text() == "mine"

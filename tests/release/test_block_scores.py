@@ -1,0 +1,64 @@
+"""Rough scores are within their bound, and exact ones have the same bits however they are asked for."""
+
+import numpy as np
+import pytest
+
+from hushrec.release.block_scores import InnerProducts, Rows
+
+ITEMS, USERS = 301, 17
+
+
+def drawn(width, seed=0, scale=1.0):
+    rng = np.random.default_rng(seed)
+    rows = scale * rng.standard_normal((ITEMS, width)) * np.exp(3 * rng.standard_normal((ITEMS, 1)))
+    return rows, scale * rng.standard_normal((USERS, width)) * np.exp(3 * rng.standard_normal((USERS, 1)))
+
+
+def all_pairs():
+    users, items = np.indices((USERS, ITEMS))
+    return users.ravel(), items.ravel()
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 8, 66, 700])
+@pytest.mark.parametrize("scale", [1.0, 1e-25, 1e-17, 1e12, 1e30])
+def test_rough_scores_are_within_their_bound(width, scale):
+    rows, vectors = drawn(width, scale=scale)
+    found = InnerProducts(rows).scores(vectors)
+    off = np.abs(found.rough - found.exact(*all_pairs()).reshape(USERS, ITEMS))
+    assert (off <= found.error[:, None]).all()
+
+
+@pytest.mark.parametrize("width", [2, 66, 700])
+def test_the_bound_is_of_use(width):
+    """A hundred times less would not hold, and errors are small beside the scores."""
+    rows, vectors = drawn(width)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    found = InnerProducts(rows).scores(vectors)
+    off = np.abs(found.rough - found.exact(*all_pairs()).reshape(USERS, ITEMS))
+    assert (off > found.error[:, None] / 100 / width).any()
+    assert (found.error < 1e-3 * np.linalg.norm(vectors, axis=1)).all()
+    assert found.rough.dtype == np.float32
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 5, 8, 17, 66, 700])
+def test_an_exact_score_has_the_same_bits_however_it_is_asked_for(width):
+    rows, vectors = drawn(width)
+    products = InnerProducts(rows)
+    pairs = all_pairs()
+    found = products.scores(vectors).exact(*pairs).reshape(USERS, ITEMS)
+    np.testing.assert_allclose(found, vectors @ rows.T, rtol=1e-9, atol=1e-9 * np.abs(found).max())
+    order = np.random.default_rng(1).permutation(len(pairs[0]))[:4000]
+    users, items = pairs[0][order], pairs[1][order]
+    assert (products.scores(vectors).exact(users, items) == found[users, items]).all()
+    for user in range(USERS):
+        assert (products.of(vectors[user], np.arange(ITEMS)) == found[user]).all()
+        assert products.of(vectors[user], np.array([user]))[0] == found[user, user]
+        assert (products.of(vectors[user], np.arange(3, 20)) == found[user, 3:20]).all()
+
+
+def test_parts_of_rows():
+    rows = Rows(np.array([0, 2, 2, 5]), np.arange(5, dtype=np.int32), np.arange(5.0))
+    assert rows.n_users == 3
+    part = rows.part(1, 3)
+    assert part.indptr.tolist() == [0, 0, 3]
+    assert part.items.tolist() == part.values.tolist() == [2, 3, 4]
