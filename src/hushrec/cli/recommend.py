@@ -38,25 +38,69 @@ def recommend(
         str | None, typer.Option(metavar="ID", help="A user whom the release lists, instead of ratings.")
     ] = None,
     n: Annotated[int, typer.Option("-n", min=1, help="Length of the list.")] = 10,
+    exclude: Annotated[
+        list[str] | None, typer.Option(metavar="ITEM", help="An item not to recommend; may be repeated.")
+    ] = None,
+    allowed: Annotated[
+        Path | None,
+        typer.Option(
+            help="The only items to recommend: .txt with an id a line, or .csv, .tsv or .parquet.",
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FEATURE",
+            help="Recommend only items with this feature: genres=Drama or year=1994; may be repeated.",
+        ),
+    ] = None,
+    features: Annotated[
+        Path | None,
+        typer.Option(
+            help="Public features of items, for --where: a table, or MovieLens' movies.dat or u.item.",
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
+    diversity: Annotated[
+        float, typer.Option(min=0, max=1, help="0: the best items; above: items less like each other.")
+    ] = 0,
+    why: Annotated[bool, typer.Option("--why", help="Show which items of yours moved each most.")] = False,
 ) -> None:
     """Recommend from a release and your own ratings or items.
 
     Nothing leaves this machine. If the release lists you, you can give your id instead; your own ratings are
     often better.
     """
+    from hushrec.cli.filters import allowed_items
     from hushrec.release.client import Client
 
     client = Client(release)
     if user is not None and (ratings or rating or item):
         raise DataError("give either --user or ratings of your own, not both")
+    if user is not None and why:
+        raise DataError("--why names ratings of your own; give them in place of --user")
     own = _own(client.release, rating or [], item or [], ratings)
-    unknown = sorted(set(own) - set(client.release.items))
+    unknown = sorted({*own, *(exclude or [])} - set(client.release.items))
     if unknown:
         console.err().print(f"Ignored, not in this release's catalogue: {escaped(', '.join(unknown))}")
-    listed = console.table("rank", "item", "score", left=0)
-    listed.columns[1].justify = "left"
-    for name, score, rank in client.recommend(own if user is None else None, n, user=user):
-        listed.add_row(str(rank), name, f"{score:.2f}")
+    rows = client.recommend(
+        own if user is None else None,
+        n,
+        user=user,
+        exclude=exclude or (),
+        allowed=allowed_items(client.release.items, allowed, where or (), features),
+        diversity=diversity,
+    )
+    listed = console.table("rank", "item", "score", *["because of"] * why, left=0)
+    for column in (1, 3)[: 1 + why]:
+        listed.columns[column].justify = "left"
+    for name, score, rank in rows:
+        reasons = client.reasons(own, name) if why else []
+        because = ", ".join(f"{mine} {added:+.2f}" for mine, added in reasons)
+        listed.add_row(str(rank), name, f"{score:.2f}", *[because] * why)
     console.out().print(listed)
 
 
