@@ -301,7 +301,7 @@ def test_similarity_is_the_weighted_cosine(release, kind, seed):
     made = release(kind, n=N, seed=seed)
     whole = predictor(made).similarity(EVERYTHING, EVERYTHING)
     np.testing.assert_allclose(whole, alike(made), rtol=0, atol=1e-9)
-    np.testing.assert_array_equal(whole, whole.T)
+    np.testing.assert_allclose(whole, whole.T, rtol=0, atol=1e-12)
     some, others = np.array([5, 0]), np.array([3, 3, 1])
     found = predictor(made).similarity(some, others)
     np.testing.assert_allclose(found, whole[np.ix_(some, others)], rtol=0, atol=1e-12)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hushrec.release.lists import diversified
+from hushrec.release.lists import cosines, diversified
 
 
 def chosen_slowly(scores, similarity, n, diversity):
@@ -67,3 +67,9 @@ def test_ties_and_items_without_similarity_keep_their_order(scores):
     count = len(scores)
     found = diversified(np.array(scores), np.zeros((count, count)), 3, 0.5)
     assert found.tolist() == list(range(count))
+
+
+def test_cosines_stay_between_minus_one_and_one():
+    products = np.array([[2.0, -9.0, 1.0], [3.0, 5.0, 0.0]])
+    found = cosines(products, np.array([2.0, 0.0]), np.array([2.0, 1.0, 0.0]))
+    assert found.tolist() == [[0.5, -1, 0], [0, 0, 0]]

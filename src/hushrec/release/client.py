@@ -144,8 +144,8 @@ class Client:
     def similar(self, item: str, n: int = 10) -> list[Similar]:
         """The ``n`` items most like an item, for everybody the same: no own ratings are needed.
 
-        What alike means depends on the release's kind: of item factors the cosine of two factors, of nearest
-        neighbours the released similarity, of released rows the cosine of two items' columns.
+        What alike means depends on the release's kind: the cosine of two items' factors, or by the released
+        similarity, or of two columns of released rows. Noisy items count less, where their noise is known.
 
         Args:
             item: id of an item of the catalogue.

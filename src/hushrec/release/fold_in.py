@@ -17,6 +17,7 @@ import numpy as np
 from hushrec.arrays import Floats, Ints
 from hushrec.errors import ReleaseError
 from hushrec.release.artefact import Release
+from hushrec.release.lists import cosines
 from hushrec.release.neighbour_predictors import NearestPeople, SimilarItems
 
 _PAIRS = 1 << 14  # pairs predicted at once: bounds the memory, does not change the result
@@ -106,14 +107,12 @@ class FactorPredictor:
         return np.asarray((ratings - self._effects[rated] - level)[:, None] * weights, dtype=np.float64)
 
     def similarity(self, items: Ints, others: Ints) -> Floats:
-        """Cosine of two items' factors, weighted as ``_weighted_cosines`` says."""
+        """Cosine of two items' factors, weighted as ``_alike`` says."""
         if self._rows.shape[1] == 1:
             raise ReleaseError(_UNLIKE)
         factors = self._rows[:, 1:]
         lengths = np.linalg.norm(factors, axis=1)
-        return _weighted_cosines(
-            factors[items] @ factors[others].T, lengths, 1 / self._precision, items, others
-        )
+        return _alike(factors[items] @ factors[others].T, lengths, 1 / self._precision, items, others)
 
 
 class NeighbourPredictor:
@@ -156,12 +155,12 @@ class NeighbourPredictor:
         return found.T
 
     def similarity(self, items: Ints, others: Ints) -> Floats:
-        """Cosine by the released similarity, weighted as ``_weighted_cosines`` says.
+        """Cosine by the released similarity, weighted as ``_alike`` says.
 
         The similarity itself is a number of users, which is largest for popular items whatever they are like.
         """
         lengths = np.sqrt(np.maximum(self._similarity.diagonal(), 0))
-        return _weighted_cosines(self._similarity.block(items, others), lengths, self._noise, items, others)
+        return _alike(self._similarity.block(items, others), lengths, self._noise, items, others)
 
     def _level(self, residuals: Floats) -> float:
         """The user's shrunk mean, b."""
@@ -227,22 +226,19 @@ class _Symmetric:
         return np.asarray((self._factors.astype(np.float64) ** 2).sum(axis=1))
 
 
-def _weighted_cosines(products: Floats, lengths: Floats, noise: Floats, items: Ints, others: Ints) -> Floats:
-    """c_ij p_i p_j, with the cosine c_ij = s_ij/(l_i l_j), 0 where a length is 0, and p_i = min τ²/τ_i².
+def _alike(products: Floats, lengths: Floats, noise: Floats, items: Ints, others: Ints) -> Floats:
+    """The cosine of two items times p_i p_j, with p_i = min τ²/τ_i².
 
-    The noise τ_i² is least for items with many ratings; cosines alone list many items with few. If noise in
-    s makes a cosine exceed 1, it counts as 1.
+    The noise τ_i² is least for items with many ratings; cosines alone list many items with few.
 
     Args:
-        products: s_ij of items and others, shape (n_items, n_others).
-        lengths: l of all items of the catalogue.
-        noise: τ² of all items of the catalogue.
+        products: inner products of items and others, shape (n_items, n_others).
+        lengths: length of every item of the catalogue.
+        noise: τ² of every item of the catalogue.
         items, others: the rows and the columns.
     """
-    precision = noise.min(initial=np.inf) / noise
-    bounds = np.outer(lengths[items], lengths[others])
-    cosines = np.divide(products, bounds, out=np.zeros_like(products), where=bounds > 0)
-    return np.asarray(np.clip(cosines, -1, 1) * np.outer(precision[items], precision[others]))
+    weights = noise.min(initial=np.inf) / noise
+    return cosines(products, lengths[items], lengths[others]) * np.outer(weights[items], weights[others])
 
 
 class ListedPeople:

@@ -1,4 +1,4 @@
-"""Lists of items: what a row holds, and how a list of similar items becomes a varied one.
+"""Lists of items: what a row holds, how alike two items are, and how a list becomes a varied one.
 
 Privacy: post-processing of a release and what the user who asks gave.
 """
@@ -43,6 +43,20 @@ class Reason(NamedTuple):
     contribution: float
 
 
+def cosines(products: Floats, lengths: Floats, other_lengths: Floats) -> Floats:
+    """Inner products divided by both lengths; 0 where a length is 0, at most 1 where noise exceeds it.
+
+    Args:
+        products: shape (n_items, n_others).
+        lengths, other_lengths: lengths of the rows and of the columns, at least 0.
+
+    Privacy: post-processing.
+    """
+    bounds = np.outer(lengths, other_lengths)
+    found = np.divide(products, bounds, out=np.zeros_like(bounds), where=bounds > 0)
+    return np.asarray(np.clip(found, -1, 1), dtype=np.float64)
+
+
 def diversified(scores: Floats, similarity: Floats, n: int, diversity: float) -> Ints:
     """Choose ``n`` candidates by maximal marginal relevance (Carbonell & Goldstein 1998, §2).
 
@@ -67,13 +81,12 @@ def diversified(scores: Floats, similarity: Floats, n: int, diversity: float) ->
     width = scores[0] - scores[-1]
     relevance = (scores - scores[-1]) / width if width > 0 else np.zeros(len(scores))
     lengths = np.sqrt(np.maximum(np.diagonal(similarity), 0))
-    bounds = np.outer(lengths, lengths)
-    cosines = np.divide(similarity, bounds, out=np.zeros_like(similarity), where=bounds > 0)
+    alike = cosines(similarity, lengths, lengths)
     left = np.ones(len(scores), dtype=bool)
     closest, chosen = np.zeros(len(scores)), [0]
     while len(chosen) < min(n, len(scores)):
         left[chosen[-1]] = False
-        closest = np.maximum(closest, cosines[chosen[-1]])
+        closest = np.maximum(closest, alike[chosen[-1]])
         marginal = (1 - diversity) * relevance - diversity * closest
         chosen.append(int(np.argmax(np.where(left, marginal, -np.inf))))
     return np.array(chosen, dtype=np.int64)

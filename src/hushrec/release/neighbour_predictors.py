@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hushrec.arrays import Floats, Ints, Ints32
 from hushrec.errors import ReleaseError
 from hushrec.release.artefact import DISTANCES, Release
+from hushrec.release.lists import cosines
 
 _NEGLIGIBLE = 1e-10  # a centred row with less than this part of Σ r² is constant up to rounding
 _GRID = 1 << 23  # grid of similarities, so that the order of a sum does not break ties
@@ -55,15 +56,14 @@ class NearestPeople:
         """Cosine of two items' columns of ratings, 0 where a user did not rate the item; 0 if nobody did."""
         raters, values, owners = self._columns(others)
         lengths = np.sqrt(np.bincount(owners, values**2, minlength=len(others)))
-        found = np.zeros((len(items), len(others)))
+        own_lengths, products = np.zeros(len(items)), np.zeros((len(items), len(others)))
         for place, item in enumerate(items):
             column = slice(*self._starts[item : item + 2])
             ratings = np.zeros(len(self._counts))
             ratings[self._raters[column]] = self._values[column]
-            products = np.bincount(owners, ratings[raters] * values, minlength=len(others))
-            bounds = lengths * np.linalg.norm(ratings)
-            np.divide(products, bounds, out=found[place], where=bounds > 0)
-        return found
+            products[place] = np.bincount(owners, ratings[raters] * values, minlength=len(others))
+            own_lengths[place] = np.linalg.norm(ratings)
+        return cosines(products, own_lengths, lengths)
 
     def _columns(self, items: Ints) -> tuple[Ints32, Floats, Ints]:
         """All ratings of some items: who rated, the rating, and the place of the item among ``items``."""
