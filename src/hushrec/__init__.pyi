@@ -41,6 +41,8 @@ from .models.posterior_sample_mf import PosteriorSampleMF as PosteriorSampleMF  
 
 from .models.popularity import Popularity as Popularity  # isort: split
 
+from .models.private_ease import PrivateEASE as PrivateEASE  # isort: split
+
 from .models.matrix_factorization import MatrixFactorization as MatrixFactorization  # isort: split
 
 from .models.user_knn import UserKNN as UserKNN  # isort: split

@@ -9,7 +9,7 @@ import pytest
 import hushrec as hr
 from hushrec.audit.fits import audit
 from hushrec.errors import BudgetUnsupported, ConfigError, DataError
-from hushrec.statistics.item_sums import ItemCounts
+from hushrec.statistics.interactions.item_counts import ItemCounts
 
 N = 20
 

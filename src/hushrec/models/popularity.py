@@ -16,7 +16,7 @@ from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
 from hushrec.settings import only
 from hushrec.statistics.footprint import COPIED, DRAWS, Footprint
-from hushrec.statistics.item_sums import ItemCounts
+from hushrec.statistics.interactions.item_counts import ItemCounts
 from hushrec.statistics.population import Population
 
 

@@ -36,6 +36,7 @@ CONSTANTS: Mapping[str, Mapping[str, tuple[float, float]]] = {
     "people's rows": {**_COUNT, "distance": (0.0, len(DISTANCES) - 1.0)},
     "item neighbours": _COUNT,
     "item scores": {},
+    "linear items": {},
 }
 """Kind of predictor → the constants that it needs, each with its smallest and largest value."""
 KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
@@ -62,9 +63,15 @@ KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "people's rows": {"row_starts": ("starts",), "row_items": ("ratings",), "row_steps": ("ratings",)},
     "item neighbours": {"item_means": ("items",), "similarity": ("pairs",)},
     "item scores": {"item_scores": ("items",)},
+    "linear items": {
+        "item_factors": ("items", "rank"),
+        "input_weights": ("items",),
+        "output_weights": ("items",),
+        "item_scores": ("items",),
+    },
 }
 """Kind of predictor → its tensors with their dimensions; ``pairs`` is a packed upper triangle."""
-RANKERS = frozenset({"item scores"})
+RANKERS = frozenset({"item scores", "linear items"})
 """Kinds of predictor that rank items by interactions; all others predict ratings."""
 DTYPES: Mapping[str, DTypeLike] = {"row_starts": np.int64, "row_items": np.int32, "row_steps": np.uint8}
 """Types of the tensors that are not float32. They are a CSR matrix of ratings, in steps above lo."""

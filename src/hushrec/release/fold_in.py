@@ -17,6 +17,7 @@ import numpy as np
 from hushrec.arrays import Floats, Ints
 from hushrec.errors import ReleaseError
 from hushrec.release.artefact import Release
+from hushrec.release.linear_items import LinearItems
 from hushrec.release.lists import cosines
 from hushrec.release.neighbour_predictors import NearestPeople, SimilarItems
 
@@ -306,6 +307,8 @@ def predictor(release: Release) -> Predictor:
             return SimilarItems(release)
         if release.kind == "item scores":
             return ItemScores(release)
+        if release.kind == "linear items":
+            return LinearItems(release)
         return NeighbourPredictor(release)
     except KeyError as error:
         raise ReleaseError(f"the release lacks the constant {error}") from None

@@ -8,7 +8,6 @@ import numpy as np
 
 from hushrec.arrays import Ints, Ints32
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Feedback
 from hushrec.data.ratings import Ratings
 from hushrec.errors import DomainError
 from hushrec.kernels.sums.centring import centre, truncated_item_sums, weighted_item_sums
@@ -187,54 +186,3 @@ class EffectSums:
             self._bound,
         )
         return entries
-
-
-@dataclass(frozen=True)
-class ItemCounts:
-    """How many people gave each item: N_i = Σ_u w_u [u gave i].
-
-    Unit ``user``: w_u = min(1, √(K/c_u)) for a user with c_u items, so the norm of a user's whole
-    contribution is at most √K. Unit ``rating``: w_u = 1, so one rating or interaction moves one count by 1.
-
-    Args:
-        domain: the public domain.
-        unit: unit of the guarantee, under add-remove.
-        contribution_cap: K (unit ``user``).
-
-    Privacy: public.
-    """
-
-    domain: Domain
-    unit: str
-    contribution_cap: float
-
-    @cached_property
-    def weights(self) -> Weights:
-        """A user's weight by number of items."""
-        n = self.domain.n_items
-        if self.unit == "rating":
-            return Weights(n, _WEIGHT_BITS, 0.5, n)
-        return Weights(min(self.domain.cap, n), _WEIGHT_BITS, 0.5, self.contribution_cap)
-
-    @property
-    def query(self) -> Sum:
-        """Description of the counts, without any data."""
-        change = 1.0 if self.unit == "rating" else vector_user(self.weights.values, 1.0, 0.0, "l2")
-        return Sum("item counts", change, "l2", self.weights.step, self.domain.n_items)
-
-    def measure(self, people: Population) -> Ints:
-        """The counts in steps of the weights' grid, shape (n_items,).
-
-        Args:
-            people: people with private interactions or ratings, who all count in full.
-
-        Privacy: bounded (``query.sensitivity``); unit ``user`` needs feedback capped to the domain's cap.
-        """
-        (counts,) = people.in_full.total(self._add, self.domain.n_items)
-        return counts
-
-    def _add(self, block: Feedback, counts: Ints) -> None:
-        """Add what a block contributes."""
-        ones = np.ones(len(block.items), dtype=np.int32)
-        weights = self.weights.steps[block.counts]
-        counts += weighted_item_sums(block.indptr, block.items, ones, weights, 0, self.domain.n_items)

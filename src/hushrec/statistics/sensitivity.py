@@ -12,6 +12,8 @@ the upper triangle is bounded instead of that of the whole matrix.
 Privacy: public.
 """
 
+import math
+
 import numpy as np
 
 from hushrec.arrays import Floats
@@ -93,6 +95,58 @@ def matrix_user(weights: Floats, bound: float, unit: float, norm: Norm) -> float
 def vector_user(weights: Floats, bound: float, unit: float, norm: Norm) -> float:
     """Δ of Σ w z when a user is added or removed: max over c of w(c) B on c entries."""
     return _largest(weights * bound + unit, np.arange(len(weights), dtype=np.float64), norm)
+
+
+def pairs_user(n_items: int, unit: float) -> float:
+    """Δ of the strict upper triangle of Σ_u z zᵀ/‖z‖² when a user is added or removed, for z over n items.
+
+    Half of the squared norm of z zᵀ, which is ‖z‖⁴, lies above the diagonal at most: 1/√2.
+
+    Args:
+        n_items: n.
+        unit: step of the sums' grid.
+    """
+    return (math.sqrt(0.5) + unit * _corrections(n_items)) * _ROUNDING
+
+
+def pairs_interaction(n_items: int, unit: float, entry: float, weight: float) -> float:
+    """Δ of the strict upper triangle of Σ_u z zᵀ/‖z‖ when one user's vector y moves by at most 1 in one entry.
+
+    z ↦ z zᵀ/‖z‖ is √2-Lipschitz in the Frobenius norm. Let a = ‖z‖, a′ = ‖z′‖, θ their angle, δ = ‖z − z′‖
+    and F the distance of the images: F² = a² + a′² − 2aa′ cos²θ, so 2δ² − F² = a² + a′² − 4aa′ cos θ +
+    2aa′ cos²θ ≥ 2aa′ (1 − cos θ)² ≥ 0. At most half of F² lies above the diagonal: δ. A vector whose norm
+    is below 1/8 counts as 0, which moves the image by at most (1 + 1/8)/√2 < 1.
+
+    Args:
+        n_items: n, so that ‖z‖ ≤ √n.
+        unit: step of the sums' grid.
+        entry: step of y and of τ: rounding τ moves z by at most half of it on either side.
+        weight: step of 1/‖z‖, which is rounded down.
+    """
+    rounded = math.sqrt(2) * n_items * weight
+    return (1 + 1.1 * entry + rounded + unit * _corrections(n_items)) * _ROUNDING
+
+
+def part_along(unit: float) -> float:
+    """Δ of Σ_u ⟨v, y⟩²/‖y‖ for a unit vector v, when one user's vector y moves by at most 1.
+
+    With c the cosine of y and v, the squared length of the gradient is 4c² − 3c⁴ ≤ 4/3.
+
+    Args:
+        unit: step of the sum's grid, to which each term is rounded down.
+    """
+    return (math.sqrt(4 / 3) + unit) * _ROUNDING
+
+
+def _corrections(n_items: int) -> float:
+    """What rounding adds to the change of a corrected Gram matrix, in steps, over the strict upper triangle.
+
+    The Gram matrix and its correction −(b vᵀ + v bᵀ) are rounded down once each: 2 steps for each of the
+    pairs. Rounding b, once as a sum and once for the user who changes, moves the correction by a vᵀ + v aᵀ
+    with |a_i| ≤ 1, at most √(2n) ‖v‖ above the diagonal each; rounding the multiple of v vᵀ adds ‖v‖²/√2.
+    The direction's own rounding leaves ‖v‖ below 1.1.
+    """
+    return 2 * math.sqrt(n_items * (n_items - 1) / 2) + 4 * math.sqrt(n_items) + 1
 
 
 def _neighbours(weights: Floats) -> tuple[Floats, Floats, Floats]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from hushrec.arrays import Floats, Floats32
 from hushrec.data.domain import Domain
+from hushrec.estimation.pair_factors import LinearWeights
 from hushrec.models.base import Model
 from hushrec.models.phases.biases import Biases
 from hushrec.models.phases.item_effects import ItemEffects
@@ -97,14 +98,36 @@ def neighbour_release(
 
 def score_release(model: Model, domain: Domain, scores: Floats) -> Release:
     """A release of interactions that ranks items by scores of shape (n_items,), the same for everybody."""
+    return _ranking(model, domain, "item scores", {"item_scores": scores})
+
+
+def linear_release(model: Model, domain: Domain, linear: LinearWeights, scores: Floats) -> Release:
+    """A release of interactions that ranks items by scores that are linear in a user's own items.
+
+    Args:
+        model: the model that makes the release.
+        domain: the public domain.
+        linear: the weights, for all items of the catalogue.
+        scores: of the items for a user who gives none, shape (n_items,).
+    """
+    tensors = {
+        "item_factors": linear.factors,
+        "input_weights": linear.inputs,
+        "output_weights": linear.outputs,
+        "item_scores": scores,
+    }
+    return _ranking(model, domain, "linear items", tensors)
+
+
+def _ranking(model: Model, domain: Domain, kind: str, tensors: Mapping[str, Floats]) -> Release:
     return Release(
         model=type(model).__name__,
         config=model.settings(),
-        kind="item scores",
+        kind=kind,
         items=domain.items,
         scale=domain.rating_scale,
         constants={},
-        tensors={"item_scores": np.ascontiguousarray(scores, dtype=np.float32)},
+        tensors={name: np.ascontiguousarray(array, dtype=np.float32) for name, array in tensors.items()},
         statement=placeholder_statement(),
         likes=domain.likes,
         counts=domain.counts,

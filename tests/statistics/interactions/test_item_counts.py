@@ -9,7 +9,7 @@ import pytest
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from hushrec.statistics.integer_grid import Weights
-from hushrec.statistics.item_sums import ItemCounts
+from hushrec.statistics.interactions.item_counts import ItemCounts
 from hushrec.statistics.population import Population
 
 N_ITEMS, CAP = 60, 40

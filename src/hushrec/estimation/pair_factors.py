@@ -1,0 +1,157 @@
+"""Item factors of a noisy Gram matrix of users' items, and the linear model (EASE) that follows from them.
+
+Privacy: post-processing, all of it.
+
+Items are muted before the Gram matrix is formed: rare ones are lost in its noise and would only shorten what
+is left of each user's unit vector. Above its diagonal, the matrix is L Lᵀ plus noise of known variance σ², with
+L_ik ~ N(0, t_i/α_k) and t_i public, in proportion to how much of the users' vectors falls on item i. Mean-field
+variational Bayes with one α_k per factor lets factors that the noise hides vanish (Lim & Teh 2007); the same
+idea as ``low_rank.weighted_factors``, with noise that is equal everywhere, so that all rows share one k × k
+eigendecomposition.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from hushrec.arrays import Floats, Floats32
+from hushrec.estimation.low_rank import leading
+
+ROUNDS = 100
+"""Number of updates of all item factors; further ones silence weak factors that still help."""
+_MUTING = 270.0
+_FEWEST_FACTORS, _CROWD_PER_FACTOR = 16, 200.0
+_LEAST = 1e-8
+_RIDGE = 1.0
+_FLOOR = 0.05
+"""Smallest part of an item's own variance that its factors leave."""
+
+
+class Muting(NamedTuple):
+    """How much each item counts in the users' vectors.
+
+    Attributes:
+        weights: d, above 0 and at most 1, shape (n,).
+        direction: v, of length 1: where the vectors of all users lie on average, shape (n,).
+        variance: t, mean 1: how much of the squared vectors falls on each item, shape (n,).
+
+    Privacy: post-processing.
+    """
+
+    weights: Floats
+    direction: Floats
+    variance: Floats
+
+
+def muting(counts: Floats, signal: float) -> Muting:
+    """Weights d_i = s_i/(s_i + 270 √n/(μ n̂) · mean s), scaled so that the largest is 1.
+
+    Args:
+        counts: s, denoised counts, positive, shape (n,).
+        signal: μ n̂, the Gaussian-DP parameter μ of the fit times the size of the crowd; infinite without
+            noise.
+    """
+    least = _MUTING * math.sqrt(len(counts)) / signal * counts.mean()
+    weights = counts / (counts + least)
+    weights = np.maximum(weights / weights.max(), _LEAST)
+    direction = counts * weights
+    variance = direction * weights
+    return Muting(weights, direction / np.linalg.norm(direction), variance / variance.mean())
+
+
+def symmetric(above: Floats, n: int) -> Floats32:
+    """The symmetric matrix of a strict upper triangle, row by row, with zeros on its diagonal."""
+    matrix = np.zeros((n, n), dtype=np.float32)
+    start = 0
+    for i in range(n - 1):
+        row = above[start : start + n - i - 1]
+        matrix[i, i + 1 :] = matrix[i + 1 :, i] = row
+        start += n - i - 1
+    return matrix
+
+
+def factors_at(signal: float, rank: int, n: int) -> int:
+    """With how many factors the fit starts: few where the noise would hide most, at most ``rank``."""
+    visible = max(_FEWEST_FACTORS, min(signal / _CROWD_PER_FACTOR, float(rank)))
+    return min(rank, n - 1, round(visible))
+
+
+def pair_factors(pairs: Floats32, sigma: float, variance: Floats, rank: int) -> Floats:
+    """L with pairs ≈ L Lᵀ off the diagonal.
+
+    Args:
+        pairs: symmetric, with a zero diagonal, shape (n, n).
+        sigma: standard deviation of the noise of an entry.
+        variance: t, shape (n,).
+        rank: number of factors to start with, below n.
+
+    Returns:
+        Shape (n, rank); factors that the noise hides are about 0.
+    """
+    n = len(pairs)
+    t = np.maximum(variance, _LEAST)[:, None]
+    root = np.sqrt(t)
+    values, vectors = leading(pairs * root.astype(np.float32) * root.T.astype(np.float32), rank)
+    largest = max(float(values[0]), _LEAST)
+    factors = vectors * np.sqrt(np.maximum(values, 1e-3 * largest)) / np.maximum(root, 1e-3)
+    spread = np.zeros_like(factors)
+    noise = max(sigma**2, 1e-6 * float(np.square(pairs).mean(dtype=np.float64)), 1e-30)
+    precision = n / np.maximum((factors**2 / t).sum(axis=0), 1e-30)
+    for _ in range(ROUNDS):
+        scale = np.sqrt(precision)
+        moment = factors.T @ factors + np.diag(spread.sum(axis=0))
+        values, turned = np.linalg.eigh(moment / noise / np.outer(scale, scale))
+        trust = 1 / (np.maximum(values, 0) + 1 / t)
+        # The missing diagonal of the matrix is taken to be what the factors say.
+        target = (pairs @ factors.astype(np.float32)).astype(np.float64)
+        target += factors * (factors**2).sum(axis=1, keepdims=True)
+        update = ((target / noise / scale) @ turned * trust) @ turned.T / scale
+        factors = (factors + update) / 2  # full steps of all rows at once oscillate
+        spread = (spread + trust @ (turned**2).T / precision) / 2
+        moment = (factors / t).T @ factors + np.diag((spread / t).sum(axis=0))
+        _, axes = np.linalg.eigh(moment)
+        factors, spread = factors @ axes[:, ::-1], spread @ axes[:, ::-1] ** 2
+        precision = n / np.maximum(((factors**2 + spread) / t).sum(axis=0), 1e-30)
+    return np.asarray(factors, dtype=np.float64)
+
+
+class LinearWeights(NamedTuple):
+    """Scores that are linear in a user's items: score_j = b_j Σ_i a_i x_i ⟨g_i, g_j⟩.
+
+    Attributes:
+        factors: g, shape (n, rank).
+        inputs: a, shape (n,).
+        outputs: b, shape (n,).
+
+    Privacy: post-processing.
+    """
+
+    factors: Floats
+    inputs: Floats
+    outputs: Floats
+
+
+def ease(factors: Floats, weights: Muting, part: float, total: float) -> LinearWeights:
+    """EASE of a covariance of low rank plus diagonal, in closed form (Steck 2019, eq. 8).
+
+    C = U Λ Uᵀ + A with U = [L, v], Λ = diag(1 − ℓ/T, …, ℓ) and the diagonal A: what the factors leave of each
+    item's own variance T t_i/Σ t, plus a ridge. With P = C⁻¹ = A⁻¹ − A⁻¹ H Hᵀ A⁻¹, H = U (Λ⁻¹ + Uᵀ A⁻¹ U)^(−1/2),
+    EASE scores item j by −Σ_i x_i d_i P_ij/(P_jj d_j) over the items i ≠ j.
+
+    Args:
+        factors: L, shape (n, k).
+        weights: d, v and t.
+        part: ℓ, how much of the squared vectors lies along v.
+        total: T, their sum over all users.
+    """
+    total = max(total, 1.0)
+    part = min(max(part, 1e-3 * total), 0.95 * total)
+    directions = np.column_stack([factors, weights.direction])
+    values = np.append(np.full(factors.shape[1], 1 - part / total), part)
+    own = total * weights.variance / weights.variance.sum()
+    left = np.maximum(own - (directions**2) @ values, _FLOOR * own) + _RIDGE * own.mean()
+    inner = np.diag(1 / values) + directions.T @ (directions / left[:, None])
+    loaded = np.linalg.solve(np.linalg.cholesky(inner), directions.T).T
+    precision = 1 / left - (loaded**2).sum(axis=1) / left**2
+    return LinearWeights(loaded / left[:, None], weights.weights, 1 / (precision * weights.weights))

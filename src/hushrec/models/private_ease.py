@@ -1,0 +1,123 @@
+"""EASE (Steck 2019) from one noisy Gram matrix of users' items."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from hushrec.data.domain import Domain, FeedbackKind
+from hushrec.data.interactions import Interactions
+from hushrec.data.packed.blocks import Blocks
+from hushrec.estimation.pair_factors import ease, factors_at, muting, pair_factors, symmetric
+from hushrec.estimation.shrinkage import denoised_counts, shrinking
+from hushrec.models.phases.outputs import linear_release, score_release
+from hushrec.models.private import PrivateModel
+from hushrec.privacy.accounting import fixed_point
+from hushrec.privacy.accounting.accountant import largest_rho
+from hushrec.privacy.accounting.budget import Budget, Terms
+from hushrec.privacy.query import AnyQuery
+from hushrec.privacy.run import Run
+from hushrec.release.artefact import Release
+from hushrec.settings import only
+from hushrec.statistics.footprint import COPIED, DRAWS, FLOPS, Footprint
+from hushrec.statistics.interactions.directions import LARGEST, ItemWeights
+from hushrec.statistics.interactions.item_counts import CrowdSize, ItemCounts
+from hushrec.statistics.interactions.pair_sums import PairSums
+from hushrec.statistics.population import Population
+
+FEWEST = 10.0
+"""Smallest μ n/√m, for n people and m items, at which pairs of items tell more than noise."""
+
+
+class PrivateEASE(PrivateModel):
+    """A linear model of which items go together; each user's list follows from their own items, at home.
+
+    Item counts s give public weights d and the direction v of the average user. Of each user's weighted items
+    y = d ∘ x, z = y − ⟨v, y⟩ v is what is their own taste. Measured: Σ_u z_u z_uᵀ/‖z_u‖² above the diagonal
+    (unit ``rating``: /‖z_u‖) and Σ_u ⟨v, y_u⟩²/‖y_u‖². The matrix is cleaned to L Lᵀ by what is known of its
+    noise, and score_j = Σ_i x_i B_ij with the B of EASE (Steck 2019, eq. 8) for the covariance of L, v and a
+    diagonal. Where the declared crowd is too small for pairs, μ · max_users < 10 √m, all of the budget goes
+    to the item counts, and everybody is ranked by popularity.
+
+    Args:
+        rank: largest number of factors.
+        pair_items: the most popular items, by noisy count, whose pairs are measured.
+        contribution_cap: number of items up to which a user counts in full in the item counts (unit ``user``).
+        threads: number of threads of the kernel; does not change the result.
+
+    Privacy: units ``user`` and ``rating`` under add-remove.
+    """
+
+    supports: ClassVar = frozenset({("user", "add-remove"), ("rating", "add-remove")})
+    feedback: ClassVar[FeedbackKind] = "interactions"
+
+    rank: int = Field(default=128, ge=1, le=1024)
+    pair_items: int = Field(default=5000, ge=2, le=LARGEST)
+    contribution_cap: Annotated[float, only(unit="user")] = Field(default=30.0, ge=1, allow_inf_nan=False)
+    threads: int = Field(default=2, ge=1, exclude=True)
+
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
+        """Item counts; and where the crowd is large enough, its size, the popular part and the pairs."""
+        counts = ItemCounts(domain, terms.unit, self.contribution_cap).query
+        if not _pays(_strength(terms) * domain.max_users, domain.n_items):
+            return [counts]
+        return [counts, CrowdSize(terms.unit).query, *self._pairs(domain, terms).queries()]
+
+    def default_split(self, budget: Budget) -> Mapping[str, float]:
+        """Four fifths for the pairs, and most of the rest for the item counts."""
+        small = {"crowd size": 0.01, "popular part": 0.02, "vector lengths": 0.01}
+        return {"item counts": 0.15, **small, "item pairs": 0.81}
+
+    def footprint(self, domain: Domain, budget: Budget) -> Footprint:
+        """The counts, then the triangle of pairs with its noise, or its cleaning."""
+        n, m = domain.n_items, min(self.pair_items, domain.n_items)
+        counting, seconds = shrinking(n)
+        cells = m * (m - 1) / 2
+        pairs = max(2 * COPIED * cells, 8 * cells + 12.0 * m * m + 48.0 * m * self.rank)
+        spent = seconds + cells / DRAWS + 100 * 2.0 * m * m * self.rank / FLOPS
+        return Footprint(1e7 + max(counting, pairs + 32.0 * n * self.rank), 60, 100, spent, 2.0)
+
+    def release(self, feedback: Interactions | Blocks, run: Run) -> Release:
+        """Count items, measure the pairs of the popular ones, clean, and solve for EASE.
+
+        Privacy: charged (the events of ``queries``).
+        """
+        domain, people = feedback.domain, Population(feedback)
+        counts = ItemCounts(domain, run.terms.unit, self.contribution_cap)
+        popularity = denoised_counts(run.measure(counts.query, counts.measure(people)))
+        if len(self.queries(domain, run.terms)) == 1:
+            return score_release(self, domain, popularity)
+        crowd = CrowdSize(run.terms.unit)
+        size = max(float(run.measure(crowd.query, crowd.measure(people)).values[0]), 1.0)
+        signal = _strength(run.terms) * size
+        weights = muting(popularity, signal)
+        kept = np.sort(np.argsort(-popularity, kind="stable")[: self.pair_items])
+        lens = ItemWeights(domain.n_items, kept, weights.weights[kept], weights.direction[kept])
+        sums = self._pairs(domain, run.terms)
+        noisy = {query.name: run.measure(query, values) for query, values in sums.measure(people, lens)}
+        if not _pays(signal, domain.n_items):
+            return score_release(self, domain, popularity)
+        pairs = noisy["item pairs"]
+        factors = np.zeros((domain.n_items, factors_at(signal, self.rank, len(kept))))
+        factors[kept] = pair_factors(
+            symmetric(pairs.values, len(kept)), pairs.sigma, weights.variance[kept], factors.shape[1]
+        )
+        total = noisy["vector lengths"].values[0] if run.terms.unit == "rating" else size
+        part = noisy["popular part"].values[0]
+        return linear_release(self, domain, ease(factors, weights, float(part), float(total)), popularity)
+
+    def _pairs(self, domain: Domain, terms: Terms) -> PairSums:
+        return PairSums(min(self.pair_items, domain.n_items), terms.unit, self.threads)
+
+
+def _strength(terms: Terms) -> float:
+    """μ of the Gaussian mechanism that the whole budget pays for; infinite without noise."""
+    if not isinstance(terms, Budget):
+        return math.inf
+    return math.sqrt(2 * largest_rho(terms) / fixed_point.PER_ONE) if terms.delta > 0 else math.inf
+
+
+def _pays(signal: float, n_items: int) -> bool:
+    return n_items > 1 and signal >= FEWEST * math.sqrt(n_items)

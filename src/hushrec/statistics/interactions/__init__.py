@@ -1,0 +1,1 @@
+"""Private sums of interactions: who gave which items, without any ratings."""
