@@ -102,6 +102,14 @@ def listing(release):
 
 
 @pytest.fixture
+def factors(release):
+    """The same release with made-up item factors; its own may be nothing but noise."""
+    made, rng = Release.open(release), np.random.default_rng(0)
+    tensors = {**made.tensors, "item_factors": rng.normal(size=(len(made.items), 3)).astype(np.float32)}
+    return replace(made, tensors=tensors).save(Path("factors.safetensors"))
+
+
+@pytest.fixture
 def ranking(here):
     """Releases of interactions by name: plain, counted, and likes."""
     items = tuple(pl.read_csv("catalogue.csv")["id"].to_list())

@@ -154,7 +154,7 @@ def test_lists_of_block_files(release, hushrec):
 def test_lists_of_what_is_allowed(release, hushrec):
     Path("stock.txt").write_text("i00001\ni00007\nsold out\n")
     command = (
-        "recommend films.safetensors --all train.csv --domain domain.json --allow stock.txt -o lists.csv"
+        "recommend films.safetensors --all train.csv --domain domain.json --allowed stock.txt -o lists.csv"
     )
     assert "catalogue: 1 ids of stock.txt" in hushrec(command).err
     found = lists(pl.read_csv("lists.csv"))
@@ -182,10 +182,64 @@ def test_lists_leave_out_what_was_not_liked(ranking, hushrec):
         ("--all train.csv --domain domain.json -o lists.json", "one of these formats"),
         ("--domain domain.json", "need --all"),
         ("-o lists.csv", "need --all"),
-        ("--allow catalogue.csv", "need --all"),
+        ("--all train.csv --domain domain.json -o lists.csv --why", "takes no"),
         ("--format csv", "need --all"),
     ],
 )
 def test_options_that_do_not_go_together(release, refused, options, message):
     assert message in refused(f"recommend films.safetensors {options}")
     assert not Path("lists.csv").exists()
+
+
+# -- filters, varied lists, reasons -----------------------------------------------------------------------
+
+
+def test_items_are_left_out_or_chosen(release, hushrec):
+    whole = listed(hushrec("recommend films.safetensors --rating i00001=5 -n 30"))
+    left = hushrec(f"recommend films.safetensors --rating i00001=5 -n 30 --exclude {whole[0]} --exclude A")
+    assert listed(left) == whole[1:]
+    assert "Ignored, not in this release's catalogue: A" in left.err
+    Path("mine.txt").write_text("\n".join(["unheard", whole[7], whole[3]]))
+    chosen = hushrec("recommend films.safetensors --rating i00001=5 --allowed mine.txt")
+    assert listed(chosen) == [whole[3], whole[7]]
+
+
+def test_items_are_chosen_by_public_features(release, hushrec, refused):
+    lines = [f"i{i:05d},{'Drama|War' if i % 3 else 'War'},{1990 + i % 2}" for i in range(1, 31)]
+    Path("items.csv").write_text("\n".join(["id,genres,year", *lines]))
+    own = "recommend films.safetensors --rating i00001=5 -n 30 --features items.csv"
+    whole = listed(hushrec("recommend films.safetensors --rating i00001=5 -n 30"))
+    dramas = [item for item in whole if int(item[1:]) % 3]
+    assert 0 < len(dramas) < len(whole)
+    assert listed(hushrec(f"{own} --where genres=Drama")) == dramas
+    both = listed(hushrec(f"{own} --where genres=Drama --where year=1991"))
+    assert both == [item for item in dramas if int(item[1:]) % 2]
+    assert "no feature is called 'Comedy'" in refused(f"{own} --where Comedy")
+    assert "--where and --features go together" in refused(own)
+
+
+def test_a_list_can_be_varied(factors, hushrec, refused):
+    own = {"i00001": 5, "i00002": 1}
+    shown = hushrec("recommend factors.safetensors --rating i00001=5 --rating i00002=1 -n 5 --diversity 1")
+    varied = hr.Client(factors).recommend(own, 5, diversity=1)
+    assert listed(shown) == [row.item_id for row in varied]
+    assert listed(shown) != [row.item_id for row in hr.Client(factors).recommend(own, 5)]
+    assert "diversity" in refused("recommend factors.safetensors --diversity 2")
+
+
+def test_reasons_are_shown_beside_each_item(factors, listing, hushrec, refused):
+    own = {"i00001": 5, "i00002": 1}
+    shown = hushrec("recommend factors.safetensors --rating i00001=5 --rating i00002=1 -n 3 --why").out
+    client = hr.Client(factors)
+    for line, (item, score, rank) in zip(shown.splitlines()[2:], client.recommend(own, 3), strict=True):
+        because = ", ".join(f"{name} {added:+.2f}" for name, added in client.reasons(own, item))
+        assert " ".join(line.split()) == f"{rank} {item} {score:.2f} {because}"
+        assert "i0000" in because
+    user = hr.Release.open(listing).users[7]
+    assert "--why names ratings of your own" in refused(f"recommend people.safetensors --user {user} --why")
+
+
+def test_a_popularity_list_has_no_reasons(ranking, refused):
+    assert "the same scores; no item of yours" in refused(
+        f"recommend plain.safetensors --item {ranking[0]} --why"
+    )

@@ -29,6 +29,9 @@ import hushrec as hr
 
 client = hr.Client(sys.argv[1])
 print(client.predict({"Alien": 5, "Heat": 2}, items=["Tron"]), client.recommend({"Alien": 5}, n=2))
+print(client.similar("Alien", 2), client.recommend({"Alien": 5}, n=2, exclude=["Heat"], diversity=0.5))
+if client.release.kind != "people's rows":
+    print(client.reasons({"Alien": 5, "Heat": 2}, "Tron"))
 for user in client.release.users:
     print("listed:", client.predict(user=user), client.recommend(user=user, n=2))
 print(client.release.statement)

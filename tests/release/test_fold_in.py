@@ -227,3 +227,120 @@ def test_the_order_of_own_ratings_changes_no_bit(release):
     other = rng.permutation(60)
     found = FactorPredictor(made).predict(rated, ratings, np.arange(200))
     assert (found == FactorPredictor(made).predict(rated[other], ratings[other], np.arange(200))).all()
+
+
+# -- what one's items contribute --------------------------------------------------------------------------
+
+
+def added_by_each(release, rated, ratings, k):
+    """Where each target starts, and w (r − μ − b) of each of its k nearest rated items, one at a time."""
+    constants = release.constants
+    mean = release.tensors["item_effects"].astype(np.float64) + constants["user_mean"]
+    noise = release.tensors["item_noise"].astype(np.float64)
+    covariance = dense(release, "item_factors", "covariance")
+    residuals = ratings - mean[rated]
+    if release.kind.startswith("factors"):
+        variance = constants["user_variance"]
+        law = covariance[np.ix_(rated, rated)] + variance + np.diag(noise[rated])
+        level = variance * np.linalg.solve(law, residuals).sum()
+        nearness = np.ones((N, N))
+    else:
+        level = residuals.sum() / (len(rated) + constants["bias_noise"] / constants["user_variance"])
+        nearness = dense(release, "similarity_factors", "similarity")
+    added = np.zeros((len(rated), N))
+    for target in range(N):
+        nearest = sorted(range(len(rated)), key=lambda j: -nearness[target, rated[j]])[:k]
+        items = [rated[j] for j in nearest]
+        weights = np.linalg.solve(
+            covariance[np.ix_(items, items)] + np.diag(noise[items]), covariance[items, target]
+        )
+        added[nearest, target] = weights * (residuals[nearest] - level)
+    return mean + level, added
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_contributions_add_up_to_the_prediction(release, kind, seed):
+    made = release(kind, n=N, seed=seed)
+    k = N if kind.startswith("factors") else int(made.constants["neighbours"])
+    for rated, ratings in people(seed):
+        start, wanted = added_by_each(made, rated, ratings, k)
+        found = predictor(made).contributions(rated, ratings, EVERYTHING)
+        assert found.shape == (len(rated), N)
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-9)
+        predicted = predictor(made).predict(rated, ratings, EVERYTHING)
+        np.testing.assert_allclose(start + found.sum(axis=0), predicted, rtol=0, atol=1e-9)
+        np.testing.assert_array_equal(predictor(made).contributions(rated, ratings, EVERYTHING[:0]).size, 0)
+
+
+def test_a_forgotten_level_would_be_noticed(release, kind, monkeypatch):
+    """Contributions of ratings as they are, not around the user's level, add up to something else."""
+    made = release(kind, n=N)
+    rated, ratings = list(people())[4]
+    predicted = predictor(made).predict(rated, ratings, EVERYTHING)
+    monkeypatch.setattr(NeighbourPredictor, "_level", lambda self, residuals: 0.0)
+    if kind.startswith("factors"):
+        monkeypatch.setattr(FactorPredictor, "fold_in", lambda self, rated, ratings: np.zeros(3))
+    start, _ = added_by_each(made, rated, ratings, N if kind.startswith("factors") else 2)
+    found = start + predictor(made).contributions(rated, ratings, EVERYTHING).sum(axis=0)
+    assert np.abs(found - predicted).max() > 1e-3
+
+
+# -- which items are alike --------------------------------------------------------------------------------
+
+
+def alike(release):
+    """The cosines of the docstring, pair by pair."""
+    if release.kind.startswith("factors"):
+        products = dense(release, "item_factors", "covariance")
+    else:
+        products = dense(release, "similarity_factors", "similarity")
+    noise = release.tensors["item_noise"].astype(np.float64)
+    found = np.zeros((N, N))
+    for i in range(N):
+        for j in range(N):
+            if products[i, i] > 0 and products[j, j] > 0:
+                cosine = products[i, j] / np.sqrt(products[i, i] * products[j, j])
+                found[i, j] = min(max(cosine, -1), 1) * noise.min() ** 2 / (noise[i] * noise[j])
+    return found
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_similarity_is_the_weighted_cosine(release, kind, seed):
+    made = release(kind, n=N, seed=seed)
+    whole = predictor(made).similarity(EVERYTHING, EVERYTHING)
+    np.testing.assert_allclose(whole, alike(made), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(whole, whole.T, rtol=0, atol=1e-12)
+    some, others = np.array([5, 0]), np.array([3, 3, 1])
+    found = predictor(made).similarity(some, others)
+    np.testing.assert_allclose(found, whole[np.ix_(some, others)], rtol=0, atol=1e-12)
+
+
+def test_an_item_of_which_little_is_known_is_less_alike(release):
+    made = release(n=N)
+    noise = made.tensors["item_noise"].copy()
+    noise[3] = 2 * noise.max()
+    known, unknown = (
+        predictor(m).similarity(np.array([0]), EVERYTHING)[0]
+        for m in (made, dataclasses.replace(made, tensors={**made.tensors, "item_noise": noise}))
+    )
+    others = EVERYTHING != 3
+    np.testing.assert_allclose(unknown[others], known[others])
+    assert unknown[3] == pytest.approx(known[3] * made.tensors["item_noise"][3] / noise[3])
+
+
+def test_items_without_factors_are_like_nothing(release):
+    made = release(n=N)
+    factors = made.tensors["item_factors"].copy()
+    factors[2] = 0
+    found = predictor(dataclasses.replace(made, tensors={**made.tensors, "item_factors": factors}))
+    assert (found.similarity(np.array([2]), EVERYTHING) == 0).all()
+    with pytest.raises(ReleaseError, match="does not tell which items are alike"):
+        predictor(release(n=N, rank=0)).similarity(EVERYTHING, EVERYTHING)
+
+
+def test_scores_have_neither_reasons_nor_similar_items(ranker):
+    one = np.array([0])
+    with pytest.raises(ReleaseError, match="the same scores; no item of yours changes them"):
+        predictor(ranker()).contributions(one, np.ones(1), one)
+    with pytest.raises(ReleaseError, match="does not tell which items are alike"):
+        predictor(ranker()).similarity(one, one)

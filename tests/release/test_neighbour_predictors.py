@@ -131,6 +131,21 @@ def test_a_release_without_rows_knows_the_scale(people):
     assert set(client.predict({}).values()) == {3}
 
 
+def test_two_items_are_as_alike_as_their_columns(people):
+    """The last item has no ratings: it is like nothing."""
+    found = predictor(people()).similarity(np.arange(6), np.array([4, 0, 5, 4]))
+    for i in range(6):
+        for place, j in enumerate([4, 0, 5, 4]):
+            a, b = TABLE[:, i], TABLE[:, j]
+            lengths = np.linalg.norm(a) * np.linalg.norm(b)
+            assert found[i, place] == pytest.approx(a @ b / lengths if lengths else 0, abs=1e-12)
+
+
+def test_the_nearest_people_give_no_reasons(people):
+    with pytest.raises(ReleaseError, match="by the nearest people"):
+        Client(people()).reasons({"a": 5}, "b")
+
+
 # -- items ------------------------------------------------------------------------------------------------
 
 
@@ -150,6 +165,30 @@ def test_a_release_without_rows_knows_the_scale(people):
 )
 def test_it_is_the_weighted_mean_around_the_means(alike, own, k, expected):
     assert Client(alike(k)).predict(own, "a")["a"] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_contributions_add_up_to_the_prediction_around_the_mean(alike, k):
+    """In any order, rated or asked for; of a target its own rating does not count."""
+    made = alike(k)
+    means = made.tensors["item_means"].astype(np.float64)
+    for rated, ratings in (([], []), ([2, 1], [1, 4]), ([0, 1, 2, 3], [1, 4, 1, 5]), ([4], [5])):
+        given = np.array(rated, dtype=np.int64), np.array(ratings, dtype=np.float64), np.arange(6)
+        found = predictor(made).contributions(*given)
+        assert found.shape == (len(rated), 6)
+        np.testing.assert_allclose(means + found.sum(axis=0), predictor(made).predict(*given), atol=1e-9)
+        assert all(found[place, item] == 0 for place, item in enumerate(rated))
+
+
+def test_a_contribution_is_a_weight_times_what_exceeds_the_mean(alike):
+    found = dict(Client(alike(2)).reasons({"c": 1, "b": 4, "d": 5}, "a"))
+    assert found == pytest.approx({"b": 0.9 * 2 / 1.4, "c": 0.5 * -3 / 1.4})  # d is unlike a, and left out
+
+
+def test_similar_items_are_those_released(alike):
+    found = predictor(alike()).similarity(np.array([0, 3]), np.arange(6))
+    np.testing.assert_allclose(found, [[1, 0.9, 0.5, -0.8, 0, 0], [-0.8, 0, 0, 1, 0, 0]], rtol=1e-6)
+    assert [row.item_id for row in Client(alike()).similar("a")] == ["b", "c"]
 
 
 # -- the file ---------------------------------------------------------------------------------------------

@@ -1,11 +1,13 @@
 """Releases made by hand, forged and as they are: fixtures that several folders share."""
 
 import json
+from contextlib import suppress
 
 import numpy as np
 import pytest
 import safetensors.numpy
 
+from hushrec.errors import ReleaseError
 from hushrec.release import artefact
 from hushrec.release.artefact import Release
 from hushrec.release.client import Client
@@ -111,6 +113,12 @@ def used(data):
     own = dict.fromkeys(release.items[:2], release.scale[1])
     assert np.isfinite(list(client.predict(own).values())).all()
     assert release.items == () or client.recommend({}, 1)
+    for item in release.items[:1]:
+        with suppress(ReleaseError):  # some releases do not tell which items are alike
+            assert all(0 < row.score < np.inf for row in client.similar(item))
+            assert client.recommend({}, 1, diversity=0.5)
+        with suppress(ReleaseError):
+            assert np.isfinite([row.contribution for row in client.reasons(own, item)]).all()
     for user in release.users:
         assert np.isfinite(list(client.predict(user=user).values())).all()
     assert repr(release)

@@ -24,6 +24,7 @@ from hushrec.cli.plan import plan
 from hushrec.cli.recommend import recommend
 from hushrec.cli.release_data import release_data
 from hushrec.cli.show import show
+from hushrec.cli.similar import similar
 from hushrec.errors import HushrecError, LedgerWarning
 
 REFUSED, STOPPED = 2, 130
@@ -41,6 +42,7 @@ COMMANDS = (
     "collect",
     "show",
     "recommend",
+    "similar",
     "evaluate",
     "experiment",
     "audit",
@@ -106,6 +108,7 @@ app.command("release-data")(release_data)
 app.command()(collect)
 app.command()(show)
 app.command()(recommend)
+app.command()(similar)
 app.command()(evaluate)
 app.command()(experiment)
 app.command()(audit)

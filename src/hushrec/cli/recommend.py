@@ -43,6 +43,36 @@ def recommend(
         str | None, typer.Option(metavar="ID", help="A user whom the release lists, instead of ratings.")
     ] = None,
     n: Annotated[int, typer.Option("-n", min=1, help="Length of the list.")] = 10,
+    exclude: Annotated[
+        list[str] | None, typer.Option(metavar="ITEM", help="An item not to recommend; may be repeated.")
+    ] = None,
+    allowed: Annotated[
+        Path | None,
+        typer.Option(
+            help="The only items to recommend: .txt with an id a line, or .csv, .tsv or .parquet.",
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FEATURE",
+            help="Recommend only items with this feature: genres=Drama or year=1994; may be repeated.",
+        ),
+    ] = None,
+    features: Annotated[
+        Path | None,
+        typer.Option(
+            help="Public features of items, for --where: a table, or MovieLens' movies.dat or u.item.",
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
+    diversity: Annotated[
+        float, typer.Option(min=0, max=1, help="0: the best items; above: items less like each other.")
+    ] = 0,
+    why: Annotated[bool, typer.Option("--why", help="Show which items of yours moved each most.")] = False,
     table: Annotated[
         Path | None,
         typer.Option(
@@ -56,10 +86,6 @@ def recommend(
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="The private lists of --all to write, .parquet or .csv."),
-    ] = None,
-    allow: Annotated[
-        Path | None,
-        typer.Option(help="The only items that --all may list: csv, tsv, parquet, or one id a line in .txt."),
     ] = None,
     column: options.Columns = None,
     format: options.Format = None,
@@ -75,25 +101,41 @@ def recommend(
     if table is not None:
         if rating or item or ratings or user is not None:
             raise DataError("give either --all or ratings of your own, not both")
+        if exclude or where or features or diversity or why:
+            raise DataError("--all takes no --exclude, --where, --features, --diversity or --why")
         if domain is None or out is None:
             raise DataError("--all needs --domain, as for hushrec fit, and -o, the file to write")
-        _recommend_all(release, table, domain, out, n, allow, (column, format, separator, decimal))
+        _recommend_all(release, table, domain, out, n, allowed, (column, format, separator, decimal))
         return
-    if domain or out or allow or column or format or separator or decimal != ".":
-        raise DataError("--domain, -o, --allow and the options of a file's format need --all")
+    if domain or out or column or format or separator or decimal != ".":
+        raise DataError("--domain, -o and the options of a file's format need --all")
+    from hushrec.cli.filters import allowed_items
     from hushrec.release.client import Client
 
     client = Client(release)
     if user is not None and (ratings or rating or item):
         raise DataError("give either --user or ratings of your own, not both")
+    if user is not None and why:
+        raise DataError("--why names ratings of your own; give them in place of --user")
     own = _own(client.release, rating or [], item or [], ratings)
-    unknown = sorted(set(own) - set(client.release.items))
+    unknown = sorted({*own, *(exclude or [])} - set(client.release.items))
     if unknown:
         console.err().print(f"Ignored, not in this release's catalogue: {escaped(', '.join(unknown))}")
-    listed = console.table("rank", "item", "score", left=0)
-    listed.columns[1].justify = "left"
-    for name, score, rank in client.recommend(own if user is None else None, n, user=user):
-        listed.add_row(str(rank), name, f"{score:.2f}")
+    rows = client.recommend(
+        own if user is None else None,
+        n,
+        user=user,
+        exclude=exclude or (),
+        allowed=allowed_items(client.release.items, allowed, where or (), features),
+        diversity=diversity,
+    )
+    listed = console.table("rank", "item", "score", *["because of"] * why, left=0)
+    for place in (1, 3)[: 1 + why]:
+        listed.columns[place].justify = "left"
+    for name, score, rank in rows:
+        reasons = client.reasons(own, name) if why else []
+        because = ", ".join(f"{mine} {added:+.2f}" for mine, added in reasons)
+        listed.add_row(str(rank), name, f"{score:.2f}", *[because] * why)
     console.out().print(listed)
 
 
@@ -103,7 +145,7 @@ def _recommend_all(
     domain: Path,
     out: Path,
     n: int,
-    allow: Path | None,
+    allowed: Path | None,
     form: tuple[list[str] | None, str | None, str | None, str],
 ) -> None:
     """Write the lists of every user of a table."""
@@ -113,9 +155,9 @@ def _recommend_all(
     from hushrec.release.artefact import Release
 
     opened, declared = Release.open(release), Domain.open(domain)
-    allowed = None if allow is None else read_ids(allow)
-    if allowed is not None and (unknown := set(allowed) - set(opened.items)):
-        console.err().print(f"Ignored, not in this release's catalogue: {len(unknown):,} ids of {allow}")
+    ids = None if allowed is None else read_ids(allowed)
+    if ids is not None and (unknown := set(ids) - set(opened.items)):
+        console.err().print(f"Ignored, not in this release's catalogue: {len(unknown):,} ids of {allowed}")
     options.require_writable(out)
     with console.working("reading ratings"):
         known = options.packed_or_loaded(table, _rated(declared, table), *form)
@@ -124,7 +166,7 @@ def _recommend_all(
         task = progress.add_task("recommending", total=known.n_users)
 
         def shown() -> "Iterator[pl.DataFrame]":
-            for lists in recommend_all(opened, known, n, allowed=allowed):
+            for lists in recommend_all(opened, known, n, allowed=ids):
                 yield lists
                 progress.advance(task, lists["user_id"].n_unique())
 

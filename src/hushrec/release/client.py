@@ -3,7 +3,7 @@
 import math
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from hushrec.arrays import Floats, Ints
 from hushrec.errors import ReleaseError
 from hushrec.release.artefact import Release
 from hushrec.release.fold_in import ListedPeople, predictor
+from hushrec.release.lists import POOL, Reason, Similar, diversified
 
 
 class Recommendation(NamedTuple):
@@ -77,14 +78,9 @@ class Client:
         """
         lo, hi, _ = self.release.require_scale()
         names = tuple(self.release.items if items is None else map(_normal, items))
-        unknown = [name for name in names if name not in self._positions]
-        if unknown:
-            raise ReleaseError(
-                f"{unknown[0]!r} is not in this release's catalogue of {len(self._positions):,} items"
-            )
-        targets = np.array([self._positions[name] for name in names], dtype=np.int64)
+        targets = self._required(names)
         if user is None:
-            scores = self._of_own(self._own(ratings), targets)
+            scores = self._of_own(self._predictor.predict, self._own(ratings), targets)
         else:
             scores = self._of_listed(user, ratings, targets)
         return dict(zip(names, np.clip(scores, lo, hi).tolist(), strict=True))
@@ -95,6 +91,9 @@ class Client:
         n: int = 10,
         *,
         user: str | None = None,
+        exclude: Iterable[str] = (),
+        allowed: Iterable[str] | None = None,
+        diversity: float = 0.0,
     ) -> list[Recommendation]:
         """The ``n`` items with the highest predicted ratings or scores, without those in ``ratings``.
 
@@ -105,22 +104,35 @@ class Client:
             n: length of the list.
             user: id of a user whom the release lists, instead of ``ratings``. A release does not say what
                 they have rated, so those items may be recommended too.
+            exclude: ids of items that are not recommended.
+            allowed: ids of the only items that are recommended; the whole catalogue by default. Ids in
+                ``exclude`` and ``allowed`` that are not in the catalogue are ignored.
+            diversity: from 0, the best items, to 1, where a list that starts with the best item goes on with
+                the items of the best ``10 n`` that are least like those before (``lists.diversified``).
 
         Returns:
-            Best first; ties in the catalogue's order.
+            Best first; ties in the catalogue's order. With ``diversity``, in the order of choice, in which
+            scores may rise.
 
         Raises:
             ReleaseError: A rating or count is not a number, the release takes none, both or neither of
-                ``ratings`` and ``user`` are given, or the release's numbers are unusable.
+                ``ratings`` and ``user`` are given, ``exclude`` or ``allowed`` is not a list of ids,
+                ``diversity`` is out of range or the release does not tell which items are alike, or the
+                release's numbers are unusable.
         """
-        targets = np.arange(len(self._positions))
+        if not 0 <= diversity <= 1:
+            raise ReleaseError("diversity must be between 0 and 1")
+        own = self._own(ratings) if user is None else {}
+        targets = self._listable(own, exclude, allowed)
         if user is None:
-            own = self._own(ratings)
-            targets = np.setdiff1d(targets, [*own])
-            scores = self._of_own(self._used(own), targets)
+            scores = self._of_own(self._predictor.predict, self._used(own), targets)
         else:
             scores = self._of_listed(user, ratings, targets)
-        best = np.argsort(-scores, kind="stable")[: max(n, 0)]  # before clamping, which would make ties
+        n = max(n, 0)
+        best = np.argsort(-scores, kind="stable")[: POOL * n if diversity else n]  # clamping would make ties
+        if diversity:
+            similarity = self._predictor.similarity(targets[best], targets[best])
+            best = best[diversified(scores[best], similarity, n, diversity)]
         lo, hi = (-math.inf, math.inf)
         if self.release.feedback == "ratings":
             lo, hi, _ = self.release.require_scale()
@@ -129,10 +141,64 @@ class Client:
             for rank, i in enumerate(best, start=1)
         ]
 
-    def _of_own(self, own: Mapping[int, float], targets: Ints) -> Floats:
+    def similar(self, item: str, n: int = 10) -> list[Similar]:
+        """The ``n`` items most like an item, for everybody the same: no own ratings are needed.
+
+        What alike means depends on the release's kind: the cosine of two items' factors, or by the released
+        similarity, or of two columns of released rows. Noisy items count less, where their noise is known.
+
+        Args:
+            item: id of an item of the catalogue.
+            n: length of the list.
+
+        Returns:
+            Most similar first, without the item itself; ties in the catalogue's order. Only items whose
+            similarity is above 0.
+
+        Raises:
+            ReleaseError: The item is not in the catalogue, or the release does not tell which are alike.
+        """
+        (position,) = positions = self._required([_normal(item)])
+        alike = self._predictor.similarity(positions, np.arange(len(self._positions)))[0]
+        alike[position] = 0
+        best = np.argsort(-alike, kind="stable")[: max(n, 0)]
+        return [
+            Similar(self.release.items[i], float(alike[i]), rank)
+            for rank, i in enumerate(best[alike[best] > 0], start=1)
+        ]
+
+    def reasons(self, ratings: Mapping[str, float] | Iterable[str], item: str, n: int = 3) -> list[Reason]:
+        """Which of the user's own items raise or lower the prediction of an item most.
+
+        The contributions of all own items add up to the prediction, before it is clamped to the scale, minus
+        what it starts from: the item's effect and the user's level. From a release of interactions they add
+        up to the item's score.
+
+        Args:
+            ratings: the user's own, as in ``recommend``.
+            item: id of an item of the catalogue.
+            n: length of the list.
+
+        Returns:
+            Strongest first, whether they raise or lower; ties in the order given. Items that add nothing are
+            left out.
+
+        Raises:
+            ReleaseError: As ``recommend``; the item is not in the catalogue, or the prediction is not a sum
+                over own items.
+        """
+        own = self._used(self._own(ratings))
+        added = self._of_own(self._predictor.contributions, own, self._required([_normal(item)]))[:, 0]
+        strongest = np.argsort(-np.abs(added), kind="stable")[: max(n, 0)]
+        names = [self.release.items[position] for position in own]
+        return [Reason(names[i], float(added[i])) for i in strongest if added[i]]
+
+    def _of_own(
+        self, ask: Callable[[Ints, Floats, Ints], Floats], own: Mapping[int, float], targets: Ints
+    ) -> Floats:
         rated, values = np.array([*own], dtype=np.int64), np.array([*own.values()], dtype=np.float64)
         try:
-            return self._predictor.predict(rated, values, targets)
+            return ask(rated, values, targets)
         except np.linalg.LinAlgError:
             pass
         raise ReleaseError("nothing can be predicted from this release's numbers; fetch it again")
@@ -149,6 +215,29 @@ class Client:
                 "give own ratings instead of user="
             )
         return self._people.predict(np.full(len(targets), person), targets)
+
+    def _listable(self, own: Iterable[int], exclude: Iterable[str], allowed: Iterable[str] | None) -> Ints:
+        """Positions of the items that may be recommended, ascending."""
+        listable = np.full(len(self._positions), allowed is None)
+        if allowed is not None:
+            listable[self._known(allowed)] = True
+        listable[[*own, *self._known(exclude)]] = False
+        return np.flatnonzero(listable)
+
+    def _known(self, names: Iterable[str]) -> list[int]:
+        """Positions of the ids that are in the catalogue."""
+        if isinstance(names, str | bytes) or not isinstance(names, Iterable):
+            raise ReleaseError("exclude and allowed take item ids, as in ['Alien', 'Heat']")
+        return [self._positions[name] for name in map(_normal, names) if name in self._positions]
+
+    def _required(self, names: Sequence[str]) -> Ints:
+        """Positions of ids that must be in the catalogue."""
+        unknown = [name for name in names if name not in self._positions]
+        if unknown:
+            raise ReleaseError(
+                f"{unknown[0]!r} is not in this release's catalogue of {len(self._positions):,} items"
+            )
+        return np.array([self._positions[name] for name in names], dtype=np.int64)
 
     def _own(self, given: Mapping[str, float] | Iterable[str] | None) -> dict[int, float]:
         """Position → rating, or how often it was given, of all items of the catalogue that the user gave."""

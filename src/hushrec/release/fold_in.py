@@ -19,9 +19,11 @@ from hushrec.errors import ReleaseError
 from hushrec.release.artefact import Release
 from hushrec.release.block_scores import BlockScores, InnerProducts, Rows
 from hushrec.release.linear_items import LinearItems
+from hushrec.release.lists import cosines
 from hushrec.release.neighbour_predictors import NearestPeople, SimilarItems
 
 _CELLS = 1 << 22  # of the normal equations that are solved at once
+_UNLIKE = "this release does not tell which items are alike; use one with item factors or neighbours"
 
 
 class Predictor(Protocol):
@@ -37,6 +39,28 @@ class Predictor(Protocol):
             rated: items that the user gave.
             ratings: their ratings; of interactions, how often each was given, 1 without counts.
             targets: items to predict.
+        """
+        ...
+
+    def contributions(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
+        """What each of the user's items adds to each prediction, shape (n_rated, n_targets).
+
+        The sum over the user's items is the prediction minus what the target starts from: its effect plus the
+        user's level, or its mean. A score starts from 0.
+
+        Args:
+            rated, ratings, targets: as in ``predict``.
+
+        Raises:
+            ReleaseError: a prediction is not a sum over the user's items.
+        """
+        ...
+
+    def similarity(self, items: Ints, others: Ints) -> Floats:
+        """How alike items are, shape (n_items, n_others); symmetric, and larger is more alike.
+
+        Raises:
+            ReleaseError: the release does not tell which items are alike.
         """
         ...
 
@@ -96,6 +120,28 @@ class FactorPredictor:
         both[:, 0] = rows.values[own] - both[:, 0]
         return (both * self._precision[rated, None]).T @ both
 
+    def contributions(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
+        """f_tᵀ (I + Σ f fᵀ/τ_i²)⁻¹ f_i (r_i − μ_i − user_mean − b)/τ_i², with b the user's level.
+
+        Given the level that ``fold_in`` finds, the factors' part of the vector solves this regression.
+        """
+        rows = self._products.rows[rated]
+        level = rows[:, 1] * self.fold_in(rated, ratings)[0]
+        factors = rows[:, 2:]
+        weighted = factors * self._precision[rated, None]
+        normal = weighted.T @ factors
+        normal.flat[:: len(normal) + 1] += 1
+        weights = weighted @ np.linalg.solve(normal, self._products.rows[targets, 2:].T)
+        return np.asarray((ratings - rows[:, 0] - level)[:, None] * weights, dtype=np.float64)
+
+    def similarity(self, items: Ints, others: Ints) -> Floats:
+        """Cosine of two items' factors, weighted as ``_alike`` says."""
+        factors = self._products.rows[:, 2:]
+        if not factors.shape[1]:
+            raise ReleaseError(_UNLIKE)
+        lengths = np.linalg.norm(factors, axis=1)
+        return _alike(factors[items] @ factors[others].T, lengths, 1 / self._precision, items, others)
+
 
 class NeighbourPredictor:
     """k nearest neighbours with jointly derived weights (Bell & Koren 2007, §3; McSherry & Mironov 2009, §5).
@@ -119,20 +165,49 @@ class NeighbourPredictor:
     def predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         """Ratings of ``targets``, not clamped to the scale."""
         residuals = ratings - self._effects[rated]
-        precision = len(rated) / self._level_noise
-        bias = residuals.mean() * precision / (precision + 1 / self._bias_variance) if len(rated) else 0.0
+        bias = self._level(residuals)
         base = self._effects[targets] + bias
         if not len(rated):
             return np.asarray(base, dtype=np.float64)
+        nearest, weights = self._weights(rated, targets)
+        return np.asarray(base + (weights * (residuals - bias)[nearest]).sum(axis=1), dtype=np.float64)
+
+    def contributions(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
+        """w_j (r_j − μ_j − b) of the target's neighbours, 0 of the user's other items."""
+        found = np.zeros((len(targets), len(rated)))
+        if len(rated):
+            nearest, weights = self._weights(rated, targets)
+            residuals = ratings - self._effects[rated]
+            added = weights * (residuals - self._level(residuals))[nearest]
+            np.put_along_axis(found, nearest, added, axis=1)
+        return found.T
+
+    def similarity(self, items: Ints, others: Ints) -> Floats:
+        """Cosine by the released similarity, weighted as ``_alike`` says.
+
+        The similarity itself is a number of users, which is largest for popular items whatever they are like.
+        """
+        lengths = np.sqrt(np.maximum(self._similarity.diagonal(), 0))
+        return _alike(self._similarity.block(items, others), lengths, self._noise, items, others)
+
+    def _level(self, residuals: Floats) -> float:
+        """The user's shrunk mean, b."""
+        if not len(residuals):
+            return 0.0
+        precision = len(residuals) / self._level_noise
+        return float(residuals.mean()) * precision / (precision + 1 / self._bias_variance)
+
+    def _weights(self, rated: Ints, targets: Ints) -> tuple[Ints, Floats]:
+        """Places of each target's neighbours among ``rated``, and w; shapes (n_targets, k)."""
         k = min(self._k, len(rated))
         similar = self._similarity.block(targets, rated)
-        nearest = np.argpartition(-similar, k - 1, axis=1)[:, :k]
+        nearest: Ints = np.argpartition(-similar, k - 1, axis=1)[:, :k].astype(np.int64)
         among = self._covariance.block(rated, rated)
         among.flat[:: len(rated) + 1] += self._noise[rated]
         system = among[nearest[:, :, None], nearest[:, None, :]]
         right = np.take_along_axis(self._covariance.block(targets, rated), nearest, axis=1)
         weights = np.linalg.solve(system, right[:, :, None])[:, :, 0]
-        return np.asarray(base + (weights * (residuals - bias)[nearest]).sum(axis=1), dtype=np.float64)
+        return nearest, np.asarray(weights, dtype=np.float64)
 
 
 class ItemScores:
@@ -152,6 +227,14 @@ class ItemScores:
         """Scores of all items."""
         return self._products.scores(np.ones((rows.n_users, 1)))
 
+    def contributions(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
+        """Refused: a user's items change nothing."""
+        raise ReleaseError("this release gives everybody the same scores; no item of yours changes them")
+
+    def similarity(self, items: Ints, others: Ints) -> Floats:
+        """Refused: scores say nothing about pairs of items."""
+        raise ReleaseError(_UNLIKE)
+
 
 class _Symmetric:
     """A symmetric item × item matrix, stored as factors or as a packed upper triangle."""
@@ -168,6 +251,26 @@ class _Symmetric:
         if self._factors is None:
             return self._dense[np.ix_(rows, columns)].astype(np.float64)
         return self._factors[rows].astype(np.float64) @ self._factors[columns].T.astype(np.float64)
+
+    def diagonal(self) -> Floats:
+        if self._factors is None:
+            return np.diagonal(self._dense).astype(np.float64)
+        return np.asarray((self._factors.astype(np.float64) ** 2).sum(axis=1))
+
+
+def _alike(products: Floats, lengths: Floats, noise: Floats, items: Ints, others: Ints) -> Floats:
+    """The cosine of two items times p_i p_j, with p_i = min τ²/τ_i².
+
+    The noise τ_i² is least for items with many ratings; cosines alone list many items with few.
+
+    Args:
+        products: inner products of items and others, shape (n_items, n_others).
+        lengths: length of every item of the catalogue.
+        noise: τ² of every item of the catalogue.
+        items, others: the rows and the columns.
+    """
+    weights = noise.min(initial=np.inf) / noise
+    return cosines(products, lengths[items], lengths[others]) * np.outer(weights[items], weights[others])
 
 
 class ListedPeople:

@@ -5,10 +5,11 @@ import numpy as np
 from hushrec.arrays import Floats, Ints
 from hushrec.release.artefact import Release
 from hushrec.release.block_scores import BlockScores, InnerProducts, Rows
+from hushrec.release.lists import cosines
 
 
 class LinearItems:
-    """Ranks by score_j = b_j Σ_i a_i ⟨g_i, g_j⟩ over a user's own items i ≠ j; by ``item_scores`` without any.
+    """Ranks by score_j = b_j Σ_i a_i ⟨g_i, g_j⟩ over a user's own items i ≠ j, or else by ``item_scores``.
 
     How often an item was given does not count.
 
@@ -17,15 +18,16 @@ class LinearItems:
 
     def __init__(self, release: Release) -> None:
         tensors = release.tensors
-        factors = tensors["item_factors"].astype(np.float64)
+        self._factors = tensors["item_factors"].astype(np.float64)
+        self._weights = tensors["input_weights"].astype(np.float64)
         scores = tensors["item_scores"].astype(np.float64)[:, None]
         outputs = tensors["output_weights"].astype(np.float64)[:, None]
-        self._inputs = tensors["input_weights"].astype(np.float64)[:, None] * factors
+        self._inputs = self._weights[:, None] * self._factors
         # A score is the inner product of (b_j g_j, item score) and (Σ a_i g_i, 0), or (0, 1) without items.
-        self._products = InnerProducts(np.hstack([outputs * factors, scores]))
+        self._products = InnerProducts(np.hstack([outputs * self._factors, scores]))
 
     def predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
-        """Scores of ``targets``, which are not ratings; an item is no reason for itself."""
+        """Scores of ``targets``, which are not ratings; an own item does not count for itself."""
         scores = self._products.of(self._vector(np.sort(rated)), targets)
         own = np.isin(targets, rated)
         mine = targets[own]
@@ -36,6 +38,18 @@ class LinearItems:
         """Scores of all items; those of a user's own items count themselves, and are not for ranking."""
         bounds = zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
         return self._products.scores(np.array([self._vector(rows.items[a:b]) for a, b in bounds]))
+
+    def contributions(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
+        """a_i ⟨g_i, g_j⟩ b_j of each own item i ≠ j; without own items there are none."""
+        products = self._inputs[rated] @ self._products.rows[targets, :-1].T
+        products[rated[:, None] == targets] = 0
+        return np.asarray(products, dtype=np.float64)
+
+    def similarity(self, items: Ints, others: Ints) -> Floats:
+        """Cosine of g_i and g_j times √(a_i a_j): a is small for items of which little is known."""
+        lengths, weights = np.linalg.norm(self._factors, axis=1), np.sqrt(np.maximum(self._weights, 0))
+        alike = cosines(self._factors[items] @ self._factors[others].T, lengths[items], lengths[others])
+        return np.asarray(alike * np.outer(weights[items], weights[others]), dtype=np.float64)
 
     def _vector(self, rated: Ints) -> Floats:
         """(Σ a_i g_i, 0), added up in the order of the items, or (0, 1); shape (rank + 1,)."""

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hushrec.arrays import Floats, Ints, Ints32
+from hushrec.errors import ReleaseError
 from hushrec.release.artefact import DISTANCES, Release
+from hushrec.release.lists import cosines
 
 _NEGLIGIBLE = 1e-10  # a centred row with less than this part of Σ r² is constant up to rounding
 _GRID = 1 << 23  # grid of similarities, so that the order of a sum does not break ties
@@ -43,6 +45,33 @@ class NearestPeople:
     def predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         """Ratings of ``targets``; a person's own rating of a target does not count for it."""
         return _without_targets(self._predict, rated, ratings, targets)
+
+    def contributions(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
+        """Refused: own ratings decide who is near, and are not added up."""
+        raise ReleaseError(
+            "this release predicts by the nearest people, so no single item of yours explains a prediction"
+        )
+
+    def similarity(self, items: Ints, others: Ints) -> Floats:
+        """Cosine of two items' columns of ratings, 0 where a user did not rate the item; 0 if nobody did."""
+        raters, values, owners = self._columns(others)
+        lengths = np.sqrt(np.bincount(owners, values**2, minlength=len(others)))
+        own_lengths, products = np.zeros(len(items)), np.zeros((len(items), len(others)))
+        for place, item in enumerate(items):
+            column = slice(*self._starts[item : item + 2])
+            ratings = np.zeros(len(self._counts))
+            ratings[self._raters[column]] = self._values[column]
+            products[place] = np.bincount(owners, ratings[raters] * values, minlength=len(others))
+            own_lengths[place] = np.linalg.norm(ratings)
+        return cosines(products, own_lengths, lengths)
+
+    def _columns(self, items: Ints) -> tuple[Ints32, Floats, Ints]:
+        """All ratings of some items: who rated, the rating, and the place of the item among ``items``."""
+        counts = self._starts[items + 1] - self._starts[items]
+        owners = np.repeat(np.arange(len(items)), counts)
+        within = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
+        ratings = self._starts[items][owners] + within
+        return self._raters[ratings], self._values[ratings].astype(np.float64), owners
 
     def _predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         own = ratings.astype(np.float32).astype(np.float64)
@@ -112,16 +141,36 @@ class SimilarItems:
         """Ratings of ``targets``; a person's own rating of a target does not count for it."""
         return _without_targets(self._predict, rated, ratings, targets)
 
+    def contributions(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
+        """s_ij (r_j − mean_j) / Σ_j s_ij; a person's own rating of a target does not count for it."""
+        residuals = ratings.astype(np.float32) - self._means[rated]
+        found = np.zeros((len(rated), len(targets)))
+        for place, target in enumerate(targets):
+            others = np.flatnonzero(rated != target)
+            nearest, similar = self._nearest(rated[others], target)
+            found[others[nearest], place] = similar * residuals[others[nearest]] / similar.sum()
+        return found
+
+    def similarity(self, items: Ints, others: Ints) -> Floats:
+        """The released similarity."""
+        low, high = np.minimum.outer(items, others), np.maximum.outer(items, others)
+        packed = low * len(self._means) - low * (low - 1) // 2 + high - low
+        return np.asarray(self._similarity[packed], dtype=np.float64)
+
+    def _nearest(self, rated: Ints, target: int) -> tuple[Ints, Floats]:
+        """Places among ``rated`` of the K items most similar to the target, and their similarities."""
+        similar = self.similarity(np.array([target]), rated)[0]
+        nearest = np.argsort(-similar, kind="stable")[: self._k]
+        nearest = nearest[similar[nearest] > 0]
+        return nearest, similar[nearest]
+
     def _predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
-        n, residuals = len(self._means), ratings.astype(np.float32) - self._means[rated]
+        residuals = ratings.astype(np.float32) - self._means[rated]
         predicted = self._means[targets]
         for place, target in enumerate(targets):
-            low, high = np.minimum(target, rated), np.maximum(target, rated)
-            similar = self._similarity[low * n - low * (low - 1) // 2 + high - low].astype(np.float64)
-            nearest = np.argsort(-similar, kind="stable")[: self._k]
-            nearest = nearest[similar[nearest] > 0]
+            nearest, similar = self._nearest(rated, target)
             if len(nearest):
-                predicted[place] += similar[nearest] @ residuals[nearest] / similar[nearest].sum()
+                predicted[place] += similar @ residuals[nearest] / similar.sum()
         return predicted
 
 

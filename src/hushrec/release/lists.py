@@ -1,0 +1,92 @@
+"""Lists of items: what a row holds, how alike two items are, and how a list becomes a varied one.
+
+Privacy: post-processing of a release and what the user who asks gave.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hushrec.arrays import Floats, Ints
+
+POOL = 10
+"""Candidates for each place of a varied list."""
+
+
+class Similar(NamedTuple):
+    """One item that is like another.
+
+    Attributes:
+        item_id: the item.
+        score: its similarity to the other, as the release measures it.
+        rank: 1 for the most similar.
+
+    Privacy: post-processing.
+    """
+
+    item_id: str
+    score: float
+    rank: int
+
+
+class Reason(NamedTuple):
+    """What one of the user's own items adds to the prediction of another item.
+
+    Attributes:
+        item_id: the user's item.
+        contribution: what it adds to the predicted rating, in stars; of interactions, to the score.
+
+    Privacy: post-processing of a release and what the user who asks gave.
+    """
+
+    item_id: str
+    contribution: float
+
+
+def cosines(products: Floats, lengths: Floats, other_lengths: Floats) -> Floats:
+    """Inner products divided by both lengths; 0 where a length is 0, at most 1 where noise exceeds it.
+
+    Args:
+        products: shape (n_items, n_others).
+        lengths, other_lengths: lengths of the rows and of the columns, at least 0.
+
+    Privacy: post-processing.
+    """
+    bounds = np.outer(lengths, other_lengths)
+    found = np.divide(products, bounds, out=np.zeros_like(bounds), where=bounds > 0)
+    return np.asarray(np.clip(found, -1, 1), dtype=np.float64)
+
+
+def diversified(scores: Floats, similarity: Floats, n: int, diversity: float) -> Ints:
+    """Choose ``n`` candidates by maximal marginal relevance (Carbonell & Goldstein 1998, §2).
+
+    The next one has the largest (1 − d) score − d · max similarity to those chosen before. Scores are scaled
+    to lie between 0 and 1, similarities to cosines, s_ij/√(s_ii s_jj), of which negative ones count as 0. The
+    first one is the first candidate.
+
+    Args:
+        scores: scores of the candidates, descending, shape (n_candidates,).
+        similarity: how alike they are, shape (n_candidates, n_candidates).
+        n: number to choose.
+        diversity: d, from 0 to 1.
+
+    Returns:
+        Places of the chosen among the candidates, in the order of choice, shape (min(n, n_candidates),).
+        Ties go to the earlier candidate.
+
+    Privacy: post-processing.
+    """
+    if not len(scores) or n < 1:
+        return np.zeros(0, dtype=np.int64)
+    width = scores[0] - scores[-1]
+    relevance = (scores - scores[-1]) / width if width > 0 else np.zeros(len(scores))
+    lengths = np.sqrt(np.maximum(np.diagonal(similarity), 0))
+    alike = cosines(similarity, lengths, lengths)
+    left = np.ones(len(scores), dtype=bool)
+    closest, chosen = np.zeros(len(scores)), [0]
+    while len(chosen) < min(n, len(scores)):
+        left[chosen[-1]] = False
+        closest = np.maximum(closest, alike[chosen[-1]])
+        marginal = (1 - diversity) * relevance - diversity * closest
+        chosen.append(int(np.argmax(np.where(left, marginal, -np.inf))))
+    return np.array(chosen, dtype=np.int64)

@@ -1,0 +1,226 @@
+"""What else a person asks of a release at home: similar items, reasons, filters and varied lists."""
+
+import dataclasses
+import math
+import unicodedata
+
+import numpy as np
+import pytest
+
+import hushrec as hr
+from hushrec.data.synthetic import netflix_like
+from hushrec.errors import ReleaseError
+from hushrec.release.client import Client
+from hushrec.release.fold_in import predictor
+
+A, B, C, D = (f"item {i} é" for i in range(4))
+N = 12
+
+
+@pytest.fixture
+def client(release, kind):
+    return Client(release(kind, n=N))
+
+
+def ids(found):
+    return [row.item_id for row in found]
+
+
+# -- similar items ----------------------------------------------------------------------------------------
+
+
+def test_similar_items_are_the_most_similar_ones(client):
+    everything = np.arange(N)
+    alike = predictor(client.release).similarity(everything, everything)
+    for item, name in enumerate(client.release.items):
+        wanted = sorted(
+            (i for i in range(N) if i != item and alike[item, i] > 0), key=lambda i: -alike[item, i]
+        )
+        found = client.similar(name, N)
+        assert ids(found) == [client.release.items[i] for i in wanted]
+        assert [row.score for row in found] == [alike[item, i] for i in wanted]
+        assert [row.rank for row in found] == list(range(1, len(wanted) + 1))
+        assert client.similar(name, 2) == found[:2]
+        assert client.similar(name, 0) == client.similar(name, -1) == []
+
+
+def test_a_twin_is_the_most_similar(release):
+    made = release(n=N)
+    factors = made.tensors["item_factors"].copy()
+    factors[7] = 0.5 * factors[3]  # as in taste, however strongly
+    tensors = {**made.tensors, "item_factors": factors, "item_noise": np.ones(N, np.float32)}
+    best, *_ = Client(dataclasses.replace(made, tensors=tensors)).similar("item 3 é")
+    assert (best.item_id, best.rank) == ("item 7 é", 1)
+    assert best.score == pytest.approx(1)
+
+
+def test_the_item_is_named_as_anywhere_else(client):
+    assert client.similar(unicodedata.normalize("NFD", A)) == client.similar(A)
+    with pytest.raises(ReleaseError, match="'never heard of' is not in this release's catalogue of 12 items"):
+        client.similar("never heard of")
+
+
+def test_who_knows_no_pairs_of_items_says_so(ranker, release):
+    for made in (ranker(items=(A, B)), release(rank=0)):
+        with pytest.raises(ReleaseError, match="does not tell which items are alike; use one with"):
+            Client(made).similar(A)
+        with pytest.raises(ReleaseError, match="does not tell which items are alike"):
+            Client(made).recommend([A] if made.scale is None else {A: 3}, diversity=0.5)
+
+
+# -- reasons ----------------------------------------------------------------------------------------------
+
+
+def test_reasons_are_the_largest_contributions_by_name(client):
+    own = {C: 5, "never heard of": 5, A: 1, D: 3, B: math.nan, "item 9 é": 4}
+    rated = np.array([2, 0, 3, 9])
+    for target, name in ((5, "item 5 é"), (2, C)):
+        added = predictor(client.release).contributions(rated, np.array([5.0, 1, 3, 4]), np.array([target]))[
+            :, 0
+        ]
+        wanted = {client.release.items[i]: value for i, value in zip(rated, added, strict=True) if value}
+        found = client.reasons(own, name, 10)
+        assert dict(found) == wanted
+        sizes = [abs(row.contribution) for row in found]
+        assert sizes == sorted(sizes, reverse=True)
+        assert client.reasons(own, name) == found[:3]
+
+
+def test_it_takes_an_item_of_the_catalogue_and_own_ratings(client):
+    assert client.reasons({}, A) == []
+    with pytest.raises(ReleaseError, match="not in this release's catalogue"):
+        client.reasons({A: 5}, "never heard of")
+    with pytest.raises(ReleaseError, match="give own ratings"):
+        client.reasons(None, A)
+
+
+def test_what_raises_and_what_lowers(release):
+    """A loved twin of the item raises it, a hated one lowers it; a stranger changes nothing."""
+    factors = np.array([[2, 0], [2, 0], [0, 2], [2, 0]], np.float32)
+    tensors = {"item_factors": factors, "item_effects": np.full(4, 3, np.float32)}
+    tensors["item_noise"] = np.ones(4, np.float32)
+    constants = {"user_mean": 0.0, "user_variance": 1e-9}
+    client = Client(release(tensors=tensors, constants=constants))
+    found = client.reasons({A: 5, C: 5, D: 2}, B)
+    assert [row.item_id for row in found[:2]] == [A, D]
+    assert found[0].contribution > 0 > found[1].contribution
+    assert abs(sum(row.contribution for row in found[2:])) < 1e-6
+
+
+class Linear:
+    """A predictor of interactions whose score is Σ_i w_ij x_i."""
+
+    def __init__(self, weights):
+        self.weights = np.array(weights, dtype=float)
+
+    def predict(self, rated, ratings, targets):
+        return ratings @ self.weights[np.ix_(rated, targets)]
+
+    def contributions(self, rated, ratings, targets):
+        return ratings[:, None] * self.weights[np.ix_(rated, targets)]
+
+
+def test_of_interactions_they_add_up_to_the_score_and_disliked_items_add_nothing(ranker):
+    client = Client(ranker(scale=(1.0, 5.0, 1.0), likes=4.0))
+    client._predictor = Linear([[0, 0, 3, 1], [0, 0, -4, 1], [0] * 4, [0, 0, 7, 0]])
+    own = {"a": 5, "b": 4, "d": 2}
+    assert client.reasons(own, "c") == [("b", -4), ("a", 3)]
+    assert {row.item_id: row.score for row in client.recommend(own)} == {"c": -1}
+
+
+# -- filters ----------------------------------------------------------------------------------------------
+
+
+def test_filters_leave_the_rest_of_the_list_as_it_was(client):
+    own = {A: 5, B: 2}
+    whole = client.recommend(own, N)
+    first, second, third, *rest = ids(whole)
+    assert ids(client.recommend(own, N, exclude=[first, third])) == [second, *rest]
+    assert ids(client.recommend(own, N, allowed={third, second})) == [second, third]
+    assert ids(client.recommend(own, 1, allowed=[third, second], exclude=(second,))) == [third]
+    scores = {row.item_id: row.score for row in whole}
+    for item, score, _ in client.recommend(own, exclude=[first]):
+        assert score == pytest.approx(scores[item], abs=1e-9)
+
+
+def test_own_items_stay_out_and_unknown_ids_are_ignored(client):
+    own = {A: 5, B: 2}
+    assert ids(client.recommend(own, allowed=[A, C, "never heard of"])) == [C]
+    assert client.recommend(own, exclude=["never heard of"]) == client.recommend(own)
+    assert client.recommend(own, allowed=[]) == client.recommend(own, allowed=["never heard of"]) == []
+    assert ids(client.recommend(own, allowed=(unicodedata.normalize("NFD", name) for name in [C]))) == [C]
+
+
+def test_lists_of_listed_people_are_filtered_too(release):
+    client = Client(release("factors and people", n=N))
+    user = client.release.users[1]
+    first, *rest = ids(client.recommend(user=user, n=N))
+    assert ids(client.recommend(user=user, n=N, exclude=[first])) == rest
+    assert ids(client.recommend(user=user, allowed=[first])) == [first]
+
+
+@pytest.mark.parametrize("given", ["item 1 é", b"item", 7])
+def test_what_is_no_list_of_ids_is_refused(client, given):
+    for name in ("exclude", "allowed"):
+        with pytest.raises(ReleaseError, match="exclude and allowed take item ids"):
+            client.recommend({A: 5}, **{name: given})
+
+
+# -- varied lists -----------------------------------------------------------------------------------------
+
+
+def test_a_varied_list_has_the_same_scores_in_another_order(client):
+    own = {A: 5, B: 2}
+    whole = client.recommend(own, N)
+    assert client.recommend(own, N, diversity=0) == whole
+    found = client.recommend(own, N, diversity=1)
+    assert found[0] == whole[0]
+    assert sorted((row.item_id, row.score) for row in found) == sorted(
+        (row.item_id, row.score) for row in whole
+    )
+    assert [row.rank for row in found] == list(range(1, N - 1))
+    assert client.recommend(own, 0, diversity=1) == []
+    assert client.recommend(own, allowed=[], diversity=1) == []
+
+
+def test_listed_people_get_varied_lists_too(release):
+    client = Client(release("factors and people", n=N))
+    user = client.release.users[1]
+    assert len(client.recommend(user=user, n=4, diversity=0.5)) == 4
+
+
+@pytest.mark.parametrize("diversity", [-0.1, 1.1, math.nan])
+def test_diversity_is_a_share(client, diversity):
+    with pytest.raises(ReleaseError, match="diversity must be between 0 and 1"):
+        client.recommend({A: 5}, diversity=diversity)
+
+
+def test_more_diversity_makes_lists_less_alike_and_little_worse():
+    """On generated ratings: over 40 people, lists of ten by item factors."""
+    ratings = netflix_like(400, 300, 20_000, seed=3, rank=5)
+    client = Client(hr.fit(ratings, hr.MatrixFactorization(rank=5)))
+    everything = np.arange(300)
+    users = np.flatnonzero(np.diff(ratings.indptr) < 100)[:40]
+    alike = client._predictor.similarity(everything, everything)
+    lengths = np.sqrt(np.diagonal(alike))
+    cosines = alike / np.outer(lengths, lengths)
+    counts = np.bincount(ratings.items, minlength=300)
+    place = {item: i for i, item in enumerate(client.release.items)}
+    likeness, stars, fame = [], [], []
+    for diversity in (0, 0.25, 0.5, 0.75):
+        within, scores, listed = [], [], []
+        for user in users:
+            row = slice(*ratings.indptr[user : user + 2])
+            names = [ratings.domain.items[i] for i in ratings.items[row]]
+            own = dict(zip(names, ratings.values()[row].tolist(), strict=True))
+            found = client.recommend(own, 10, diversity=diversity)
+            items = [place[name] for name in ids(found)]
+            within.append((cosines[np.ix_(items, items)].sum() - 10) / 90)
+            scores.append(np.mean([r.score for r in found]))
+            listed.append(np.log1p(counts[items]).mean())
+        likeness.append(np.mean(within))
+        stars.append(np.mean(scores))
+        fame.append(np.mean(listed))
+    print(likeness, stars, fame)
+    assert all(np.diff(likeness) < -0.01)
+    assert stars[0] - stars[1] < 0.15
