@@ -1,5 +1,7 @@
 import dataclasses
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -223,3 +225,10 @@ def test_listed_people_need_no_training_ratings_and_yet_the_parts_stay_apart(lis
     assert len(predictions(listing, train=ratings({}), test=ratings({"u": {"b": 1}}))) == 1
     with pytest.raises(DataError, match="share ratings"):
         predictions(listing, train=ratings({"u": {"b": 1}}), test=ratings({"u": {"b": 1}}))
+
+
+def test_the_page_shows_what_its_example_prints(capsys):
+    page = (Path(__file__).resolve().parents[2] / "docs" / "evaluation.md").read_text("utf-8")
+    code, shown = re.findall(r"^```\w*\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    exec(compile(code, "evaluation.md", "exec"), {})
+    assert capsys.readouterr().out == shown

@@ -207,7 +207,9 @@ def test_labels_say_as_much_as_is_needed():
 
 def ranked(rows):
     """The same rows with metrics of rankings: 2 less the error, so that more is better."""
-    return rows.rename({"rmse": "ndcg@10", "mae": "recall@5"}).with_columns(2 - pl.col("ndcg@10"))
+    return rows.rename({"rmse": "ndcg@10", "mae": "recall@5"}).with_columns(
+        (2 - pl.col("ndcg@10")).alias("ndcg@10")
+    )
 
 
 def test_the_first_metric_of_the_columns_is_read():
@@ -233,7 +235,7 @@ def test_a_ranking_crosses_from_below(place):
     """The planted fault, more taken for worse, would put every crossing at the last ε or nowhere."""
     found = crossing(ranked(straight(place)), OURS, "average")
     assert found.value == pytest.approx(place)
-    turned = ranked(straight(place)).with_columns(2 - pl.col("ndcg@10"))
+    turned = ranked(straight(place)).with_columns((2 - pl.col("ndcg@10")).alias("ndcg@10"))
     assert crossing(turned, OURS, "average").value == math.inf
 
 

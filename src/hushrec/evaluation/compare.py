@@ -27,8 +27,8 @@ class Score:
     Attributes:
         value: the metric.
         users: ids of the users over whom it was measured, shape (n_users,).
-        moves: ψ_u, the influence of each user on the value, shape (n_users,); None if it has none that adds
-            up over users, as with coverage.
+        moves: ψ_u, the influence of each user on the value, shape (n_users,); None of a metric to which users
+            do not add up, such as coverage.
 
     Privacy: private.
     """
