@@ -19,7 +19,7 @@ from hushrec.evaluation.rankings import Lists, rank
 from hushrec.release.artefact import Release
 from hushrec.release.fold_in import ListedPeople, predictor
 
-WARNING = "NOT PRIVATE, not for publication: measured on held-out ratings, which no guarantee covers."
+WARNING = "NOT PRIVATE, not for publication: measured on held-out data, which no guarantee covers."
 
 
 DEFAULT_METRICS: Mapping[str, tuple[str, ...]] = {
@@ -152,8 +152,7 @@ def evaluate(
         found |= {name: ERROR_SCORES[name](ratings, predicted) for name in errors}
     if ranked:
         longest = max(at.k for at in ranked.values())
-        parts: Any = {"train": train, "test": test, "fitted": fitted}
-        lists = rank(release, **parts, n=longest, likes=likes, fold_in=fold_in)
+        lists = rank(release, train=train, test=test, n=longest, likes=likes, fold_in=fold_in, fitted=fitted)
         found |= {name: at.score(lists) for name, at in ranked.items()}
     scores = {name: found[name] for name in chosen}
     return Evaluation(release.model, scores, test.n_users, len(test.items), predicted, lists)
