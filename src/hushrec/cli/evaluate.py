@@ -74,7 +74,7 @@ def evaluate(
 
     paths = [path for path in (release, against) if path]
     releases = [Release.open(path) for path in paths]
-    names = metric or DEFAULT_METRICS[releases[0].feedback]
+    names = [*dict.fromkeys(metric or DEFAULT_METRICS[releases[0].feedback])]
     sliced = {name: at for name, at in named(names).items() if at and at.name in _SLICED}
     if slices and not sliced:
         raise ConfigError("--slices are of recall@K and ndcg@K; choose one with --metric, or leave it out")
@@ -95,6 +95,7 @@ def evaluate(
     screen.print(WARNING)
     screen.print()
     _print_values(rows, known, held_out, names)
+    screen.print()
     if slices:
         _print_slices(rows, sliced)
     screen.print("±: one standard error over people.")

@@ -108,8 +108,9 @@ def mean_score(users: pl.Series, values: Floats) -> Score:
 
 
 def rmse_score(test: Ratings, predicted: Floats) -> Score:
-    """The RMSE. User u, with n_u of the n test ratings and the sum s_u of their squared errors, moves it by
-    ψ_u = (s_u − n_u RMSE²)/(2 n RMSE) (the delta method).
+    """The RMSE, with ψ_u = (s_u − n_u RMSE²)/(2 n RMSE) by the delta method.
+
+    User u has n_u of the n test ratings; s_u is the sum of their squared errors.
 
     Args:
         test: the true ratings.
