@@ -38,7 +38,7 @@ fuzz: .venv/.dev          ## hostile files against both readers, SECONDS= each
 	@$(BIN)/python tests/fuzz/fuzz.py ratings $(SECONDS)
 	@$(BIN)/python tests/fuzz/fuzz.py releases $(SECONDS)
 
-oracles: .venv-oracles/.oracles  ## our accountant against Google's dp-accounting and autodp
+oracles: .venv-oracles/.oracles  ## our accountant against dp-accounting and autodp, our metrics against ranx
 	@.venv-oracles/bin/python -m pytest tests/oracles
 
 bench: .venv/.bench       ## speed beside others', each pair in one run

@@ -1,8 +1,19 @@
+import re
+
 import pytest
 
 import hushrec as hr
+from hushrec.evaluation import baselines
+from hushrec.evaluation.ranking_metrics import AtK
+from hushrec.evaluation.rankings import rank
 
 PARTS = "--train train.csv --test test.csv --domain domain.json"
+
+
+def values(shown, name):
+    """Cells of the first line that begins with a name."""
+    line = next(line for line in shown.splitlines() if line.startswith(name))
+    return re.split(r"\s{2,}", line.strip())[1:]
 
 
 def test_errors_are_the_librarys_and_flagged(release, hushrec):
@@ -12,8 +23,7 @@ def test_errors_are_the_librarys_and_flagged(release, hushrec):
         hr.Release.open(release), train=hr.load("train.csv", domain), test=hr.load("test.csv", domain)
     )
     assert shown.startswith("NOT PRIVATE, not for publication")
-    line = next(line for line in shown.splitlines() if line.startswith("films.safetensors"))
-    assert line.split()[1:3] == [f"{expected['rmse']:.4f}", f"{expected['mae']:.4f}"]
+    assert values(shown, "films.safetensors")[:2] == [str(expected.scores[name]) for name in ("rmse", "mae")]
     assert "item average" in shown
     assert "global average" in shown
 
@@ -48,7 +58,78 @@ def test_at_home_listed_people_fold_in(listing, hushrec):
     for option, fold_in in (("", False), ("--fold-in", True)):
         shown = hushrec(f"evaluate people.safetensors {PARTS} {option}").out
         expected = hr.evaluate(hr.Release.open(listing), **parts, fold_in=fold_in)
-        line = next(line for line in shown.splitlines() if line.startswith("people.safetensors"))
-        errors.append(line.split()[1])
-        assert errors[-1] == f"{expected['rmse']:.4f}"
+        errors.append(values(shown, "people.safetensors")[0])
+        assert errors[-1] == str(expected.scores["rmse"])
     assert errors[0] != errors[1]
+
+
+# -- rankings ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def clicks(ranking, hushrec):
+    """The parts as interactions: a domain without a scale."""
+    hushrec("domain --items catalogue.csv --interactions --max-users 200 -o clicks.json")
+    domain = hr.Domain.open("clicks.json")
+    return {name: hr.load(f"{name}.csv", domain) for name in ("train", "test")}
+
+
+CLICKS = PARTS.replace("domain.json", "clicks.json")
+
+
+def test_a_release_of_interactions_is_shown_beside_popularity(clicks, hushrec):
+    shown = hushrec(f"evaluate plain.safetensors {CLICKS} --metric recall@5 --metric coverage@5").out
+    assert shown.startswith("NOT PRIVATE, not for publication")
+    release = hr.Release.open("plain.safetensors")
+    expected = hr.evaluate(release, **clicks, metrics=("recall@5", "coverage@5"))
+    assert values(shown, "plain.safetensors") == [str(score) for score in expected.scores.values()]
+    lists = rank(baselines.popularity(clicks["train"]), **clicks, n=5)
+    assert len(values(shown, "popularity")) == 2
+    popular = hr.evaluate(hr.fit(clicks["train"], hr.Popularity()), **clicks, metrics=["recall@5"])
+    assert values(shown, "popularity")[0] == str(popular.scores["recall@5"])
+    assert (
+        f"means over {len(lists.users)} people who have something to be found; {lists.n_left_out} " in shown
+    )
+    defaults = hushrec(f"evaluate plain.safetensors {CLICKS}").out
+    assert all(name in defaults for name in ("recall@20", "recall@50", "ndcg@100"))
+
+
+def test_rankings_of_ratings_and_their_differences(release, ranking, hushrec):
+    """``--against`` itself has no difference; each metric is compared but coverage, which has no interval."""
+    more = "--likes 4 --metric ndcg@5 --metric rmse --metric coverage@5"
+    shown = hushrec(f"evaluate films.safetensors {PARTS} --against films.safetensors {more}").out
+    for name in ("ndcg@5", "RMSE"):
+        assert f"{name} of films.safetensors minus that of films.safetensors: +0.0000 (95 %: +0.0000" in shown
+    assert "coverage@5 of" not in shown
+    assert [len(values(shown, name)) for name in ("popularity", "item average")] == [2, 2]
+    domain = hr.Domain.open("domain.json")
+    parts = {name: hr.load(f"{name}.csv", domain) for name in ("train", "test")}
+    opened = hr.Release.open(release)
+    expected = hr.evaluate(opened, **parts, metrics=["ndcg@5"], likes=4).scores["ndcg@5"]
+    assert values(shown, "films.safetensors")[0] == str(expected)
+
+
+def test_slices_and_what_the_release_was_fitted_to(clicks, hushrec):
+    shown = hushrec(f"evaluate plain.safetensors {CLICKS} --metric recall@5 --slices --fitted test.csv").out
+    assert "recall@5 by fifth of people, the least active first" in shown
+    assert "recall@5 of items to be found by fifth of the catalogue, the least popular first" in shown
+    of_train, of_test = (
+        rank(baselines.popularity(clicks[name]), **clicks, n=5) for name in ("train", "test")
+    )
+    scores = [str(AtK("recall", 5).score(lists)) for lists in (of_train, of_test)]
+    assert scores[0] != scores[1] == values(shown, "popularity")[0]
+    lines = [line.split()[1:] for line in shown.splitlines() if line.startswith("plain.safetensors")]
+    assert [len(cells) for cells in lines] == [3, 5, 5]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ("--metric rmse", "rmse is an error of predicted ratings"),
+        ("--metric hits@3", "unknown metric 'hits@3'; choose from"),
+        ("--likes 4", "leave out likes"),
+        ("--metric mrr@3 --slices", "--slices are of recall@K and ndcg@K"),
+    ],
+)
+def test_refusals_of_rankings(clicks, refused, more, message):
+    assert message in refused(f"evaluate plain.safetensors {CLICKS} {more}")

@@ -159,3 +159,40 @@ def test_a_lost_a_repeated_and_a_changed_row_would_be_noticed():
     assert differing(whole.head(1), whole)
     assert differing(pl.concat([whole, whole.head(1)]), whole)
     assert differing(whole.with_columns(pl.col("rmse") + 1e-15), whole)
+
+
+CLICKS = """
+[data]
+generated = { users = 200, items = 30, interactions = 2500, seed = 3 }
+[split]
+kind = "people"
+people = 40
+splits = 2
+[measure]
+metrics = ["ndcg@10", "recall@5"]
+[[run]]
+name = "noisy"
+model = "popularity"
+unit = "user"
+adjacency = "add-remove"
+epsilon = [1, 8]
+delta = 1e-6
+[[reference]]
+name = "popularity"
+"""
+
+
+def test_a_grid_of_interactions(grid, hushrec):
+    pytest.importorskip("matplotlib")
+    Path("clicks.toml").write_text(CLICKS)
+    shown = hushrec("experiment clicks.toml --figure clicks.svg").out
+    assert "6 runs, 6 of them now, 0 failed" in shown
+    header = next(line for line in shown.splitlines() if "interval" in line)
+    assert header.split()[:6] == ["ε", "true", "ε", "ndcg@10", "95", "%"]
+    assert "recall@5" in header
+    assert "RMSE" not in shown
+    assert "ε at which ndcg@10 exceeds" in shown
+    rows = pl.read_parquet("clicks.parquet")
+    assert rows["ndcg@10"].is_between(0, 1, closed="none").all()
+    assert "ndcg@10 against epsilon" in Path("clicks.svg").read_text()
+    assert "6 runs, 0 of them now" in hushrec("experiment clicks.toml").out

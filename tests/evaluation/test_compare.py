@@ -1,11 +1,22 @@
-"""The interval is compared with a paired bootstrap over people, which it approximates."""
+"""Intervals are compared with a paired bootstrap over people, which they approximate."""
+
+import math
 
 import numpy as np
+import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.evaluation.compare import rmse_difference
-from hushrec.evaluation.metrics import rmse
+from hushrec.errors import ConfigError, DataError
+from hushrec.evaluation.compare import (
+    ERROR_SCORES,
+    Score,
+    difference,
+    mae_score,
+    mean_score,
+    rmse_score,
+)
+from hushrec.evaluation.metrics import METRICS, mae, rmse
 
 
 @pytest.fixture(scope="module")
@@ -19,18 +30,25 @@ def world():
     return test, first, second
 
 
-def bootstrap(test, first, second):
+def apart(test, first, second, score=rmse_score):
+    return difference(score(test, first), score(test, second))
+
+
+def bootstrap(test, first, second, power=2):
     rng = np.random.default_rng(1)
-    parts = [np.add.reduceat((test.values() - guess) ** 2, test.indptr[:-1]) for guess in (first, second)]
+    parts = [
+        np.add.reduceat(np.abs(test.values() - guess) ** power, test.indptr[:-1]) for guess in (first, second)
+    ]
     drawn = rng.integers(0, test.n_users, (4000, test.n_users))
     counts = test.counts[drawn].sum(axis=1)
-    a, b = (np.sqrt(squares[drawn].sum(axis=1) / counts) for squares in parts)
+    a, b = ((sums[drawn].sum(axis=1) / counts) ** (1 / power) for sums in parts)
     return np.quantile(a - b, [0.025, 0.975])
 
 
-def test_interval_is_the_bootstraps(world):
-    found = rmse_difference(*world)
-    low, high = bootstrap(*world)
+@pytest.mark.parametrize(("score", "power"), [(rmse_score, 2), (mae_score, 1)])
+def test_interval_is_the_bootstraps(world, score, power):
+    found = apart(*world, score)
+    low, high = bootstrap(*world, power)
     width = high - low
     assert found.low == pytest.approx(low, abs=0.1 * width)
     assert found.high == pytest.approx(high, abs=0.1 * width)
@@ -38,9 +56,10 @@ def test_interval_is_the_bootstraps(world):
 
 def test_the_difference_is_that_of_the_metrics(world):
     test, first, second = world
-    found = rmse_difference(test, first, second)
-    assert found.difference == pytest.approx(rmse(test.values(), first) - rmse(test.values(), second))
-    assert rmse_difference(test, second, first).difference == pytest.approx(-found.difference)
+    for score, metric in ((rmse_score, rmse), (mae_score, mae)):
+        found = apart(test, first, second, score)
+        assert found.difference == pytest.approx(metric(test.values(), first) - metric(test.values(), second))
+        assert apart(test, second, first, score).difference == pytest.approx(-found.difference)
 
 
 def test_ratings_taken_as_independent_would_give_an_interval_too_narrow(world):
@@ -55,7 +74,42 @@ def test_ratings_taken_as_independent_would_give_an_interval_too_narrow(world):
 
 def test_equal_and_perfect_predictions(world):
     test, first, _ = world
-    same = rmse_difference(test, first, first)
+    same = apart(test, first, first)
     assert (same.difference, same.low, same.high) == (0, 0, 0)
-    assert rmse_difference(test, test.values(), test.values()).difference == 0
+    assert apart(test, test.values(), test.values()).difference == 0
     assert "95 %" in str(same)
+
+
+def test_every_error_has_a_score_of_the_same_value(world):
+    test, first, _ = world
+    assert ERROR_SCORES.keys() == METRICS.keys()
+    for name, score in ERROR_SCORES.items():
+        assert score(test, first).value == METRICS[name](test.values(), first)
+
+
+def test_the_standard_error_of_a_mean_is_the_textbooks():
+    values, users = np.random.default_rng(0).random(50), pl.Series(map(str, range(50)))
+    found = mean_score(users, values)
+    assert found.value == pytest.approx(values.mean())
+    assert found.error == pytest.approx(values.std(ddof=1) / math.sqrt(50))
+    assert str(found) == f"{found.value:.4f} ± {found.error:.4f}"
+    assert repr(found) == f"Score(value={found.value!r})"  # and nobody's id
+    other = np.random.default_rng(1).random(50)
+    paired = difference(found, mean_score(users, other))
+    half = 1.959964 * (values - other).std(ddof=1) / math.sqrt(50)
+    assert (paired.low, paired.high) == pytest.approx((paired.difference - half, paired.difference + half))
+
+
+def test_a_single_user_has_no_standard_error():
+    one = mean_score(pl.Series(["u"]), np.array([0.5]))
+    assert math.isnan(one.error)
+    assert str(one) == "0.5000"
+
+
+def test_only_values_of_the_same_users_are_compared():
+    values = np.array([0.0, 1.0])
+    first = mean_score(pl.Series(["u", "v"]), values)
+    with pytest.raises(DataError, match="different users"):
+        difference(first, mean_score(pl.Series(["u", "w"]), values))
+    with pytest.raises(ConfigError, match="coverage has no interval"):
+        difference(first, Score(0.5, first.users, None))

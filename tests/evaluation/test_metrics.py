@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from hushrec.errors import ConfigError
-from hushrec.evaluation.metrics import METRICS, mae, named, rmse
+from hushrec.evaluation.metrics import mae, rmse
 
 
 def test_they_are_what_numpy_says():
@@ -18,9 +17,3 @@ def test_hand_computed():
     assert mae(ratings, predicted) == 3.5
     assert isinstance(rmse(ratings, predicted), float)
     assert isinstance(mae(ratings, predicted), float)
-
-
-def test_named_keeps_the_order_and_refuses_the_unknown():
-    assert list(named(["mae", "rmse"])) == ["mae", "rmse"]
-    with pytest.raises(ConfigError, match=r"unknown metric 'ndcg'; choose from rmse, mae"):
-        named([*METRICS, "ndcg"])

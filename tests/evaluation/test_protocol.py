@@ -1,5 +1,7 @@
 import dataclasses
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -11,7 +13,7 @@ from hushrec.data.load import load
 from hushrec.data.split import holdout
 from hushrec.errors import ConfigError, DataError, ReleaseError
 from hushrec.evaluation import protocol
-from hushrec.evaluation.protocol import evaluate, predictions, require_apart
+from hushrec.evaluation.protocol import DEFAULT_METRICS, evaluate, predictions
 from support.releases import ranker
 
 
@@ -72,7 +74,9 @@ def test_folding_in_somebody_elses_ratings_would_be_noticed(checkerboard, monkey
     train, test = checkerboard
     release = hr.fit(train, hr.CovarianceSVD(rank=1))
     monkeypatch.setattr(protocol, "require_apart", lambda train, test: None)
-    monkeypatch.setattr(protocol, "_rows", lambda train, test: (np.arange(test.n_users) + 1) % train.n_users)
+    monkeypatch.setattr(
+        protocol, "rows_of", lambda train, test: (np.arange(test.n_users) + 1) % train.n_users
+    )
     assert evaluate(release, train=train, test=test)["rmse"] > 3
 
 
@@ -83,11 +87,12 @@ def test_evaluation_is_a_mapping_that_says_it_is_not_private(release, ratings):
     assert dict(result) == {"mae": 0.5}
     assert len(result) == 1
     assert str(result).startswith("NOT PRIVATE, not for publication")
-    assert "mae      0.5000" in str(result)
+    assert "mae       0.5000 ± 0.5000" in str(result)
     stored = json.loads(json.dumps(result.to_dict()))
     assert next(iter(stored)) == "warning"
     assert stored["metrics"] == {"mae": 0.5}
-    assert (stored["n_users"], stored["n_ratings"]) == (2, 2)
+    assert stored["standard_errors"] == {"mae": 0.5}
+    assert (stored["n_users"], stored["n_held_out"], stored["n_ranked"]) == (2, 2, 0)
 
 
 def test_what_cannot_be_evaluated_is_refused_with_the_fix(release, ratings):
@@ -105,25 +110,79 @@ def test_what_cannot_be_evaluated_is_refused_with_the_fix(release, ratings):
         evaluate(release, train=ratings({}), test=some, metrics=["ndcg"])
 
 
-def test_interactions_have_no_errors_to_measure(release, ratings):
-    domain = Domain(["a", "b", "c", "d"], max_users=10)
-    given = load(pl.DataFrame({"user_id": ["u", "v"], "item_id": ["a", "b"]}), domain)
-    with pytest.raises(DataError, match="evaluate works on ratings, and this domain declares interactions"):
-        evaluate(release, train=given.slice(0, 1), test=given.slice(1, 2))
+# -- rankings ---------------------------------------------------------------------------------------------
+
+CLICKS = Domain(["a", "b", "c", "d"], max_users=10)
+
+
+def clicks(rows, domain=CLICKS):
+    pairs = [(user, item) for user, items in rows.items() for item in items]
+    return load(pl.DataFrame(pairs, schema=["user_id", "item_id"], orient="row"), domain)
+
+
+def test_interactions_are_ranked_by_default():
+    """Ranked a, b, c, d. u finds b first, as a is known; v finds d at the fourth place; w has nothing."""
+    train, test = clicks({"u": "a", "w": "a"}), clicks({"u": "b", "v": "d"})
+    found = evaluate(ranker(), train=train, test=test)
+    assert tuple(found) == DEFAULT_METRICS["interactions"] == ("recall@20", "recall@50", "ndcg@100")
+    assert found["ndcg@100"] == pytest.approx((1 + 1 / np.log2(5)) / 2)
+    assert (found.n_users, found.n_held_out, found.n_ranked, found.n_left_out) == (2, 2, 2, 1)
+    few = evaluate(ranker(), train=train, test=test, metrics=("mrr@3", "recall@1", "coverage@2"))
+    assert dict(few) == {"mrr@3": 0.5, "recall@1": 0.5, "coverage@2": 0.75}
+    assert few.scores["recall@1"].error == pytest.approx(0.5)
+    assert few.to_dict()["standard_errors"]["coverage@2"] is None
+    assert "2 people; 1 have nothing to be found" in str(few)
+    assert str(few).startswith("NOT PRIVATE, not for publication")
+
+
+def test_ratings_are_predicted_and_ranked_at_once(release, ratings):
+    """Item effects 2, 3, 4, 5: d is the first place, c the second."""
+    train, test = (
+        ratings({"u": {"a": 3}, "v": {"d": 5}}),
+        ratings({"u": {"c": 5, "d": 1}, "v": {"b": 4, "a": 2}}),
+    )
+    found = evaluate(release, train=train, test=test, metrics=("recall@1", "rmse", "recall@2"), likes=4)
+    assert tuple(found) == ("recall@1", "rmse", "recall@2")
+    assert (found["recall@1"], found["recall@2"]) == (0, 1)
+    assert found["rmse"] == evaluate(release, train=train, test=test)["rmse"]
+    assert found.predicted.shape == (4,)
+
+
+def test_novelty_counts_the_users_to_whom_the_release_was_fitted():
+    train, test = clicks({"u": "a"}), clicks({"u": "b"})
+    fitted = clicks({"x": "b", "y": "b", "z": "ac", "t": "a"})
+    found = evaluate(ranker(), train=train, test=test, metrics=["novelty@1"], fitted=fitted)
+    assert found["novelty@1"] == 1  # b: two of four
+    assert evaluate(ranker(), train=train, test=test, metrics=["novelty@1"])["novelty@1"] == 0
+
+
+def test_metrics_that_do_not_fit_are_refused_with_the_fix(release, ratings):
+    train, test = clicks({"u": "a"}), clicks({"u": "b"})
+    rated = {"train": ratings({}), "test": ratings({"u": {"a": 2}})}
+    with pytest.raises(ConfigError, match=r"rmse is an error of predicted ratings.* such as recall@20"):
+        evaluate(ranker(), train=train, test=test, metrics=["rmse"])
+    with pytest.raises(ConfigError, match="recall@20 needs to know which ratings are relevant; give likes"):
+        evaluate(release, **rated, metrics=["rmse", "recall@20"])
+    with pytest.raises(ConfigError, match="likes and fitted are for rankings; leave them out"):
+        evaluate(release, **rated, likes=4)
+    with pytest.raises(ConfigError, match="leave out likes"):
+        evaluate(ranker(), train=train, test=test, likes=4)
+    with pytest.raises(ConfigError, match=r"likes = 4.5 is not on the scale"):
+        evaluate(release, **rated, metrics=["recall@2"], likes=4.5)
+    with pytest.raises(DataError, match="no test rating is a like"):
+        evaluate(release, **rated, metrics=["recall@2"], likes=4)
+    with pytest.raises(
+        DataError, match="this release works on interactions, and this domain declares ratings"
+    ):
+        evaluate(ranker(), **rated)
+    with pytest.raises(
+        DataError, match="this release works on ratings, and this domain declares interactions"
+    ):
+        evaluate(release, train=train, test=test)
     with pytest.raises(ReleaseError, match="it ranks items and predicts no ratings; call recommend"):
-        evaluate(ranker(), train=ratings({}), test=ratings({"u": {"a": 2}}))
-
-
-def test_parts_of_interactions_are_apart_or_refused():
-    domain = Domain(["a", "b", "c", "d"], max_users=10)
-    given = load(pl.DataFrame({"user_id": ["u", "v"], "item_id": ["a", "b"]}), domain)
-    require_apart(given.slice(0, 1), given.slice(1, 2))
-    with pytest.raises(DataError, match="train and test share interactions"):
-        require_apart(given, given.slice(1, 2))
-    liked = Domain(["a", "b", "c", "d"], scale=(1, 5, 1), likes=4, max_users=10)
-    table = pl.DataFrame({"user_id": ["u", "v"], "item_id": ["a", "b"], "rating": [5, 5]})
-    with pytest.raises(DataError, match="load both with the same domain"):
-        require_apart(given.slice(0, 1), load(table, liked).slice(1, 2))
+        predictions(ranker(), **rated)
+    with pytest.raises(DataError, match="share interactions"):
+        evaluate(ranker(), train=test, test=test)
 
 
 # -- a release that lists people --------------------------------------------------------------------------
@@ -166,3 +225,10 @@ def test_listed_people_need_no_training_ratings_and_yet_the_parts_stay_apart(lis
     assert len(predictions(listing, train=ratings({}), test=ratings({"u": {"b": 1}}))) == 1
     with pytest.raises(DataError, match="share ratings"):
         predictions(listing, train=ratings({"u": {"b": 1}}), test=ratings({"u": {"b": 1}}))
+
+
+def test_the_page_shows_what_its_example_prints(capsys):
+    page = (Path(__file__).resolve().parents[2] / "docs" / "evaluation.md").read_text("utf-8")
+    code, shown = re.findall(r"^```\w*\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    exec(compile(code, "evaluation.md", "exec"), {})
+    assert capsys.readouterr().out == shown

@@ -84,15 +84,14 @@ def test_splits_are_those_of_the_library(grid):
 
     made = grid()
     ratings = made.data.load()
-    expected = list(kfold(ratings, 3, 0))[2]
-    assert all(
-        (a.items == b.items).all() for a, b in zip(made.split.parts(ratings, 2), expected, strict=True)
-    )
+    train, test = list(kfold(ratings, 3, 0))[2]
+    found = made.split.parts(ratings, 2)
+    assert found.fold_in is found.train
+    assert (found.train.digest(), found.test.digest()) == (train.digest(), test.digest())
     held = grid(PLAIN.replace('"kfold"\nfolds = 3', '"holdout"\nfraction = 0.2\nsplits = 2\nseed = 5'))
-    expected = holdout(ratings, 0.2, 6)
-    assert all(
-        (a.items == b.items).all() for a, b in zip(held.split.parts(ratings, 1), expected, strict=True)
-    )
+    train, test = holdout(ratings, 0.2, 6)
+    found = held.split.parts(ratings, 1)
+    assert (found.train.digest(), found.test.digest()) == (train.digest(), test.digest())
 
 
 def test_a_file_and_its_domain_lie_beside_the_grid(grid, tmp_path):
@@ -220,3 +219,117 @@ def test_people_ask_for_an_epsilon_by_their_ids(grid):
 def test_shares_of_people_add_to_one(grid):
     with pytest.raises(ConfigError, match="add to 1"):
         grid(ASKED.replace("0.3", "0.1"))
+
+
+# -- interactions -----------------------------------------------------------------------------------------
+
+CLICKS = """
+[data]
+generated = { users = 200, items = 30, interactions = 2500, seed = 3 }
+[split]
+kind = "people"
+people = 40
+splits = 2
+[[run]]
+name = "popularity, noisy"
+model = "Popularity"
+unit = "user"
+adjacency = "add-remove"
+epsilon = [1, inf]
+delta = 1e-6
+[[reference]]
+name = "popularity"
+"""
+MEASURED = "[measure]\nmetrics = ['ndcg@5', 'recall@10']\n[[run]]"
+LIKED = """
+[data]
+generated = { users = 60, items = 20, ratings = 600, seed = 3 }
+[split]
+kind = "holdout"
+[measure]
+metrics = ["recall@10"]
+likes = 4
+[[reference]]
+name = "popularity"
+"""
+
+
+def test_interactions_have_metrics_of_rankings_as_columns(grid):
+    made = grid(CLICKS)
+    assert made.metrics() == ("recall@20", "recall@50", "ndcg@100")
+    columns = list(made.columns())
+    at = columns.index("settings")
+    assert columns[at + 1 : at + 5] == ["recall@20", "recall@50", "ndcg@100", "true_epsilon"]
+    assert not {"rmse", "mae"} & set(columns)
+    assert made.source()["measured"] == "recall@20, recall@50, ndcg@100"
+    chosen = grid(CLICKS.replace("[[run]]", MEASURED))
+    assert chosen.metrics() == ("ndcg@5", "recall@10")
+    keys, others = ({case.key(of.source()) for case in of.cases()} for of in (made, chosen))
+    assert len(keys) == len(others) == 6
+    assert not keys & others
+
+
+def test_ratings_can_be_ranked_too(grid):
+    made = grid(LIKED)
+    assert {"rmse", "mae", "recall@10", "measured"} <= set(made.columns())
+    assert made.source()["measured"] == "recall@10, likes 4"
+    assert made.bench().likes == 4
+    assert "measured" not in grid().source()  # grids of errors alone keep their keys
+    assert "measured" not in grid().columns()
+
+
+def test_people_are_held_out_whole(grid):
+    from hushrec.data.split import held_out_people
+
+    made = grid(CLICKS.replace("splits = 2", "splits = 2\nseed = 4\nleast = 6"))
+    assert str(made.split) == "40 people with at least 6, 0.2 to be found, seed 4"
+    feedback = made.data.load()
+    expected = held_out_people(feedback, 40, 5, least=6)
+    assert [part.digest() for part in made.split.parts(feedback, 1)] == [part.digest() for part in expected]
+
+
+def test_a_file_of_interactions(grid, tmp_path):
+    made = grid(CLICKS).data.load()
+    made.to_polars().write_csv(tmp_path / "films.csv")
+    made.domain.save(tmp_path / "films.json")
+    generated = "generated = { users = 200, items = 30, interactions = 2500, seed = 3 }"
+    there = grid(CLICKS.replace(generated, FILE))
+    assert there.data.feedback == "interactions"
+    assert there.data.load().digest() == made.digest()
+    liked = grid(CLICKS.replace(generated, RANGES.replace("max_users", "likes = 4, max_users")))
+    assert (liked.data.feedback, liked.data.domain_of().likes) == ("interactions", 4)
+    plain = grid(CLICKS.replace(generated, RANGES.replace("scale = [1, 5, 1]", "counts = 9")))
+    assert (plain.data.feedback, plain.data.domain_of().counts) == ("interactions", 9)
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "message"),
+    [
+        (
+            CLICKS,
+            '"Popularity"',
+            '"GlobalEffects"',
+            "GlobalEffects works on ratings, and these data are inter",
+        ),
+        (
+            PLAIN,
+            '"CovarianceSVD"\nsettings = { rank = 3 }',
+            '"Popularity"',
+            "Popularity works on interactions",
+        ),
+        (CLICKS, 'name = "popularity"\n', 'name = "item average"\n', "the reference here is popularity"),
+        (PLAIN, '"item average"', '"popularity"', "popularity is a ranking; list metrics of rankings"),
+        (LIKED, "likes = 4", "", "metrics of rankings of ratings need likes"),
+        (LIKED, 'metrics = ["recall@10"]', 'metrics = ["rmse"]', "rmse is measured of ratings by itself"),
+        (LIKED, "recall@10", "hits@10", "measure.metrics: unknown metric 'hits@10'; choose from"),
+        (CLICKS, "[split]", "[measure]\nlikes = 4\n[split]", "leave out likes under [measure]"),
+        (CLICKS, "people = 40", "folds = 3", "split: folds does not go with kind = 'people'"),
+        (CLICKS, 'kind = "people"', 'kind = "holdout"', "split: people does not go with kind = 'holdout'"),
+    ],
+)
+def test_what_does_not_fit_what_people_give_is_refused(grid, text, old, new, message):
+    text = text.replace('unit = "rating"\nadjacency = "replace"', 'unit = "rating"\nadjacency = "add-remove"')
+    assert text.count(old) == 1
+    with pytest.raises(ConfigError) as caught:
+        grid(text.replace(old, new)).cases()
+    assert message in str(caught.value)

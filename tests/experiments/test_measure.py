@@ -1,16 +1,23 @@
+import dataclasses
 import math
 from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 
+from hushrec.curator.fit import fit
 from hushrec.data.ratings import Ratings
-from hushrec.data.split import holdout
-from hushrec.data.synthetic import netflix_like
+from hushrec.data.split import held_out_people, holdout
+from hushrec.data.synthetic import interactions, netflix_like
 from hushrec.evaluation import baselines
 from hushrec.evaluation.metrics import METRICS
+from hushrec.evaluation.protocol import evaluate
+from hushrec.evaluation.rankings import rank
 from hushrec.experiments.case import Case
 from hushrec.experiments.measure import Bench
+from hushrec.experiments.source import Data, Parts, Split
+from hushrec.models.global_effects import GlobalEffects
+from hushrec.models.popularity import Popularity
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.published.mcsherry_mironov import McSherryEffects
 
@@ -30,9 +37,10 @@ class Watched:
         self.loads += 1
         return netflix_like(60, 20, 600, 3)
 
-    def parts(self, ratings: Ratings, number: int) -> tuple[Ratings, Ratings]:
+    def parts(self, ratings: Ratings, number: int) -> Parts:
         self.divided.append(number)
-        return holdout(ratings, 0.2, number)
+        train, test = holdout(ratings, 0.2, number)
+        return Parts(train, train, test)
 
 
 @pytest.fixture
@@ -94,3 +102,53 @@ def test_one_prediction_that_is_not_finite_is_an_error(bench, monkeypatch, wrong
     for case in (REFERENCE, MODEL):
         with pytest.raises(ArithmeticError, match="a prediction is not a finite number"):
             bench.measure(case)
+
+
+# -- rankings ---------------------------------------------------------------------------------------------
+
+MADE = {"users": 200, "items": 30, "interactions": 2500, "seed": 3}
+RANKED = ("ndcg@5", "novelty@5")
+
+
+def test_people_who_are_held_out_fold_in_and_novelty_counts_the_training_users():
+    bench = Bench(Data(generated=MADE), Split(kind="people", people=40, seed=2), RANKED)
+    (exact,), (reference,), (noisy,) = (
+        bench.measure(case)
+        for case in (
+            Case("popularity, exact", 1, Popularity()),
+            Case("popularity", 1),
+            Case("popularity, noisy", 1, Popularity(), BUDGET, entropy=7),
+        )
+    )
+    train, fold_in, test = held_out_people(interactions(**MADE), 40, 3)
+    release = fit(train, Popularity())
+    wanted = dict(evaluate(release, train=fold_in, test=test, metrics=RANKED, fitted=train))
+    assert {name: exact[name] for name in RANKED} == wanted == {name: reference[name] for name in RANKED}
+    assert wanted != dict(evaluate(release, train=fold_in, test=test, metrics=RANKED))
+    assert set(reference) == {*RANKED, "predict_seconds"}
+    assert noisy["true_epsilon"] == pytest.approx(1)
+    assert noisy["ndcg@5"] != exact["ndcg@5"]
+
+
+def test_ratings_are_predicted_and_ranked():
+    data = Data(generated={"users": 60, "items": 20, "ratings": 600, "seed": 3})
+    bench = Bench(data, Split(kind="holdout"), RANKED, likes=4)
+    (row,) = bench.measure(Case("effects", 0, GlobalEffects()))
+    assert {*RANKED, *METRICS} <= set(row)
+    (popular,), (average,) = (bench.measure(Case(name, 0)) for name in ("popularity", "item average"))
+    assert {*RANKED} < set(popular)
+    assert {*METRICS} < set(average)
+    assert not {*RANKED} & set(average)
+
+
+def test_scores_that_are_not_finite_are_an_error(monkeypatch):
+    """They leave nothing to list, which must not count as a list without a hit."""
+
+    def ranked(*release, **parts):
+        lists = rank(*release, **parts)
+        return dataclasses.replace(lists, items=np.full_like(lists.items, -1))
+
+    monkeypatch.setattr("hushrec.experiments.measure.rank", ranked)
+    bench = Bench(Data(generated=MADE), Split(kind="people", people=40), RANKED)
+    with pytest.raises(ArithmeticError, match="a score is not a finite number"):
+        bench.measure(Case("popularity", 0))

@@ -8,7 +8,15 @@ import pytest
 
 from hushrec.errors import ConfigError
 from hushrec.experiments import reading
-from hushrec.experiments.reading import Curve, crossing, curves, labels, references, summary
+from hushrec.experiments.reading import (
+    Curve,
+    crossing,
+    curves,
+    labels,
+    metrics,
+    references,
+    summary,
+)
 
 OURS = Curve("ours", "rating", "replace", "corrected")
 EPSILONS = [0.1, 0.5, 1.0, 2.0, 10.0]
@@ -192,3 +200,50 @@ def test_labels_say_as_much_as_is_needed():
         "ours, add-remove": made[1],
         "theirs": made[2],
     }
+
+
+# -- rankings ---------------------------------------------------------------------------------------------
+
+
+def ranked(rows):
+    """The same rows with metrics of rankings: 2 less the error, so that more is better."""
+    return rows.rename({"rmse": "ndcg@10", "mae": "recall@5"}).with_columns(
+        (2 - pl.col("ndcg@10")).alias("ndcg@10")
+    )
+
+
+def test_the_first_metric_of_the_columns_is_read():
+    errors, rankings = straight(0.7), ranked(straight(0.7))
+    assert metrics(errors) == ["rmse", "mae"]
+    assert metrics(rankings) == ["ndcg@10", "recall@5"]
+    assert curves(rankings) == [OURS]
+    assert references(rankings) == ["average"]
+    line = summary(rankings, against="average").row(1, named=True)
+    other = summary(errors, against="average").row(1, named=True)
+    assert line["ndcg@10"] == pytest.approx(2 - other["rmse"])
+    assert line["difference"] == pytest.approx(-other["difference"])
+    assert line["recall@5"] == pytest.approx(other["mae"])
+    named = summary(rankings, metric="recall@5").row(1, named=True)
+    assert named["recall@5"] == pytest.approx(line["recall@5"])
+    assert named["low"] <= named["recall@5"] <= named["high"]
+    with pytest.raises(ConfigError, match=r"do not have the metric 'rmse'; they have ndcg@10, recall@5"):
+        summary(rankings, metric="rmse")
+
+
+@pytest.mark.parametrize("place", [0.11, 0.7, 9.0])
+def test_a_ranking_crosses_from_below(place):
+    """The planted fault, more taken for worse, would put every crossing at the last ε or nowhere."""
+    found = crossing(ranked(straight(place)), OURS, "average")
+    assert found.value == pytest.approx(place)
+    turned = ranked(straight(place)).with_columns((2 - pl.col("ndcg@10")).alias("ndcg@10"))
+    assert crossing(turned, OURS, "average").value == math.inf
+
+
+def test_references_without_the_metric_are_passed_over():
+    rows = [level("item average", 0, 0.9), level("popularity", 0, None), row(OURS, 1.0, 0, 0.8)]
+    both = table(rows).with_columns(pl.Series("recall@5", [None, 0.2, 0.3]))
+    assert references(both) == ["item average"]
+    assert references(both, "recall@5") == ["popularity"]
+    line = summary(both, metric="recall@5").filter(name="popularity").row(0, named=True)
+    assert line["recall@5"] == 0.2
+    assert math.isnan(line["rmse"])

@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 
 from hushrec.errors import ConfigError
-from hushrec.experiments.results import SCHEMA, Results
+from hushrec.experiments.results import SCHEMA, Results, columns_of
 
 
 def row(key, rmse=1.0, **more):
@@ -86,3 +86,12 @@ def test_a_folder_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match=r"cannot be written: .*--out"):
         Results(tmp_path / "file" / "table.parquet").add([row("a")])
+
+
+def test_metrics_of_rankings_are_columns_before_the_epsilons():
+    assert columns_of(True, ()) is SCHEMA  # old tables are read as they are
+    both, ranked = columns_of(True, ("recall@5",)), columns_of(False, ("recall@5", "map@3"))
+    assert list(both)[10:15] == ["settings", "rmse", "mae", "recall@5", "true_epsilon"]
+    assert list(ranked)[10:14] == ["settings", "recall@5", "map@3", "true_epsilon"]
+    assert both["recall@5"] == pl.Float64
+    assert set(both) - set(SCHEMA) == {"recall@5", "measured"}

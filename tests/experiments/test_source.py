@@ -74,10 +74,12 @@ def test_numbers_and_seeds_of_splits():
     assert Split(kind="holdout", splits=3).numbers == (0, 1, 2)
     some = Split(kind="kfold", folds=4, only=(3, 1))
     assert (some.numbers, some.count) == ((3, 1), 4)
-    for kind, wrong in (("kfold", 10), ("kfold", -1), ("holdout", 5)):
+    for kind, wrong in (("kfold", 10), ("kfold", -1), ("holdout", 5), ("people", 5)):
         with pytest.raises(ValidationError, match="only: the splits are numbered 0 to"):
             Split(kind=kind, only=(wrong,))
     folds, parts = Split(kind="kfold", folds=255), Split(kind="holdout", splits=255)
+    assert Split(kind="people").entropy(3, 1) == parts.entropy(3, 1)
+    assert [Split(kind=kind).fraction for kind in ("holdout", "people")] == [0.1, 0.2]
     draws = list(itertools.product(range(255), (0, 1, 999)))  # a grid has at most 1,000 seeds
     for split in (folds, parts):
         assert len({split.entropy(*draw) for draw in draws}) == len(draws)

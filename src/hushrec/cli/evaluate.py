@@ -1,20 +1,57 @@
-"""``hushrec evaluate``: measure errors on held-out ratings; the result is not private."""
+"""``hushrec evaluate``: measure on held-out ratings or interactions; the result is not private."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from hushrec.cli import console, options
+from hushrec.errors import ConfigError
 from hushrec.escapes import escaped
+
+if TYPE_CHECKING:
+    from hushrec.arrays import Floats
+    from hushrec.evaluation.compare import Score
+    from hushrec.evaluation.ranking_metrics import AtK
+    from hushrec.evaluation.rankings import Lists
+
+_SLICED = ("recall", "ndcg")
+
+
+class _Row(NamedTuple):
+    """What is shown of a release or a reference."""
+
+    name: str
+    scores: "Mapping[str, Score]"
+    predicted: "Floats | None"
+    lists: "Lists | None"
 
 
 def evaluate(
     release: Annotated[Path, typer.Argument(help="A release.")],
-    train: Annotated[Path, typer.Option(help="Ratings that users fold in.")],
-    test: Annotated[Path, typer.Option(help="Ratings to predict; none of them may be in --train.")],
+    train: Annotated[Path, typer.Option(help="What users fold in: ratings or interactions.")],
+    test: Annotated[Path, typer.Option(help="What is predicted or found; none of it may be in --train.")],
     domain: options.DomainFile,
     against: Annotated[Path | None, typer.Option(help="Another release, to compare with.")] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="rmse, mae, or of the first K items that are recommended: recall@K, precision@K, ndcg@K, "
+            "mrr@K, map@K, novelty@K, coverage@K; may be repeated.",
+        ),
+    ] = None,
+    likes: Annotated[
+        float | None, typer.Option(help="For rankings of ratings: the lowest rating of an item to be found.")
+    ] = None,
+    fitted: Annotated[
+        Path | None,
+        typer.Option(help="What the release was fitted to, if not --train: it tells how popular items are."),
+    ] = None,
+    slices: Annotated[
+        bool, typer.Option("--slices", help="Also recall and nDCG by activity of users and by popularity.")
+    ] = False,
     fold_in: Annotated[
         bool, typer.Option("--fold-in", help="Users whom the release lists fold in their own ratings too.")
     ] = False,
@@ -23,48 +60,115 @@ def evaluate(
     separator: options.Separator = None,
     decimal: options.Decimal = ".",
 ) -> None:
-    """Measure errors on held-out ratings. NOT private.
+    """Measure on held-out ratings or interactions. NOT private.
 
     No guarantee covers the result: do not publish it.
     """
     from hushrec.data.domain import Domain
-    from hushrec.data.ratings import Ratings
-    from hushrec.evaluation import baselines
-    from hushrec.evaluation.compare import rmse_difference
-    from hushrec.evaluation.metrics import METRICS, rmse
-    from hushrec.evaluation.protocol import WARNING, predictions
-    from hushrec.evaluation.slices import by_popularity
+    from hushrec.evaluation.compare import difference
+    from hushrec.evaluation.metrics import METRICS
+    from hushrec.evaluation.protocol import DEFAULT_METRICS, WARNING
+    from hushrec.evaluation.protocol import evaluate as measured
+    from hushrec.evaluation.ranking_metrics import named
     from hushrec.release.artefact import Release
 
     paths = [path for path in (release, against) if path]
     releases = [Release.open(path) for path in paths]
-    declared = Domain.open(domain)
-    with console.working("reading ratings"):
-        known, held_out = (
-            Ratings.of(options.load(path, declared, column, format, separator, decimal), by="evaluate")
-            for path in (train, test)
-        )
-    console.print_confidential(train.name, known)
-    console.print_confidential(test.name, held_out)
+    names = [*dict.fromkeys(metric or DEFAULT_METRICS[releases[0].feedback])]
+    sliced = {name: at for name, at in named(names).items() if at and at.name in _SLICED}
+    if slices and not sliced:
+        raise ConfigError("--slices are of recall@K and ndcg@K; choose one with --metric, or leave it out")
+    declared, source = Domain.open(domain), (column, format, separator, decimal)
+    with console.working("reading"):
+        parts = [(path, options.load(path, declared, *source)) for path in (train, test, fitted) if path]
+    for path, part in parts:
+        console.print_confidential(path.name, part)
+    known, held_out, *others = (part for _, part in parts)
+    given: Any = {"train": known, "test": held_out, "likes": likes, "fitted": others[0] if others else None}
     with console.working("predicting"):
-        guesses = [predictions(opened, train=known, test=held_out, fold_in=fold_in) for opened in releases]
-    listed = console.table("", *METRICS, "rmse on rare items")
-    truth = held_out.values()
-    for name, guess in [
-        *zip(map(str, paths), guesses, strict=True),
-        ("item average", baselines.item_average(known, held_out)),
-        ("global average", baselines.global_average(known, held_out)),
-    ]:
-        errors = [measure(truth, guess) for measure in METRICS.values()]
-        errors.append(by_popularity(rmse, known, held_out, guess)[0])
-        listed.add_row(name, *(f"{error:.4f}" for error in errors))
+        found = [measured(opened, metrics=names, fold_in=fold_in, **given) for opened in releases]
+        rows = [
+            _Row(str(path), of.scores, of.predicted, of.lists) for path, of in zip(paths, found, strict=True)
+        ]
+        rows += _references(named(names), given)
     screen = console.out()
     screen.print(WARNING)
     screen.print()
+    _print_values(rows, known, held_out, names)
+    screen.print()
+    if slices:
+        _print_slices(rows, sliced)
+    screen.print("±: one standard error over people.")
+    if len(found) == 2:
+        for name in names:
+            if found[0].scores[name].moves is not None:
+                apart = difference(*(of.scores[name] for of in found))
+                label = name.upper() if name in METRICS else name
+                screen.print(
+                    escaped(f"{label} of {release} minus that of {against}: {apart}"), soft_wrap=True
+                )
+
+
+def _references(chosen: "Mapping[str, AtK | None]", given: Any) -> "Iterator[_Row]":
+    """Exact averages beside predicted ratings, popularity beside lists."""
+    from hushrec.evaluation import baselines
+    from hushrec.evaluation.compare import ERROR_SCORES
+    from hushrec.evaluation.rankings import rank
+
+    train, test = given["train"], given["test"]
+    ranked = {name: at for name, at in chosen.items() if at}
+    if ranked:
+        fitted = train if given["fitted"] is None else given["fitted"]
+        lists = rank(baselines.popularity(fitted), n=max(at.k for at in ranked.values()), **given)
+        yield _Row("popularity", {name: at.score(lists) for name, at in ranked.items()}, None, lists)
+    if errors := chosen.keys() - ranked.keys():
+        for name, average in (
+            ("item average", baselines.item_average),
+            ("global average", baselines.global_average),
+        ):
+            guess = average(train, test)
+            yield _Row(name, {error: ERROR_SCORES[error](test, guess) for error in errors}, guess, None)
+
+
+def _print_values(rows: "list[_Row]", train: Any, test: Any, names: Sequence[str]) -> None:
+    from hushrec.evaluation.metrics import rmse
+    from hushrec.evaluation.slices import by_popularity
+
+    rare = "rmse" in names
+    listed = console.table("", *names, *["rmse on rare items"] * rare)
+    for row in rows:
+        cells = [str(row.scores.get(name, "")) for name in names]
+        if rare and row.predicted is not None:
+            cells.append(f"{by_popularity(rmse, train, test, row.predicted)[0]:.4f}")
+        listed.add_row(row.name, *cells)
+    screen = console.out()
     screen.print(listed)
     screen.print()
-    screen.print("Rare items: the fifth of the catalogue with the fewest ratings in --train.")
-    if len(guesses) == 2:
+    lists = rows[0].lists
+    if lists:
         screen.print(
-            escaped(f"RMSE of {release} minus that of {against}: {rmse_difference(held_out, *guesses)}")
+            f"Rankings: means over {len(lists.users):,} people who have something to be found; "
+            f"{lists.n_left_out:,} others are left out."
         )
+    if rare:
+        screen.print("Rare items: the fifth of the catalogue with the fewest ratings in --train.")
+
+
+def _print_slices(rows: "list[_Row]", sliced: "Mapping[str, AtK]") -> None:
+    from hushrec.evaluation.slices import N_PARTS, ranked_by_activity, ranked_by_popularity
+
+    for name, metric in sliced.items():
+        for title, measure in (
+            (f"{name} by fifth of people, the least active first", ranked_by_activity),
+            (
+                f"{name} of items to be found by fifth of the catalogue, the least popular first",
+                ranked_by_popularity,
+            ),
+        ):
+            listed = console.table("", *map(str, range(1, N_PARTS + 1)))
+            for row in rows:
+                if row.lists:
+                    listed.add_row(row.name, *(f"{value:.4f}" for value in measure(metric, row.lists)))
+            console.out().print(title)
+            console.out().print(listed)
+            console.out().print()

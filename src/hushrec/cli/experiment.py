@@ -1,5 +1,6 @@
 """``hushrec experiment``: run a grid of fits; the results are not private."""
 
+import math
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -53,7 +54,7 @@ def experiment(
     screen = console.out()
     screen.print(WARNING)
     screen.print()
-    _print_errors(rows)
+    _print_values(rows)
     _print_crossings(rows)
     if figure:
         _draw(rows, figure)
@@ -72,12 +73,16 @@ def _progress() -> "Progress":
     return Progress(*columns, console=console.err(), transient=True)
 
 
-def _print_errors(rows: "pl.DataFrame") -> None:
-    from hushrec.experiments.reading import Curve, labels, summary
+def _print_values(rows: "pl.DataFrame") -> None:
+    from hushrec.evaluation.metrics import METRICS
+    from hushrec.experiments.reading import Curve, labels, metrics, summary
     from hushrec.figures import above
 
     shown, label = {curve: label for label, curve in labels(rows).items()}, ""
-    listed = console.table("", "ε", "true ε", "RMSE", "95 % interval", "runs", "fit s", "predict s")
+    metric, *others = metrics(rows)
+    others = [name for name in others if name not in METRICS]
+    columns = (_named(metric), "95 % interval", *others, "runs", "fit s", "predict s")
+    listed = console.table("", "ε", "true ε", *columns)
     for line in summary(rows).iter_rows(named=True):
         curve = Curve(*(line[field] for field in Curve._fields))
         before, label = label, shown.get(curve, curve.name)
@@ -85,8 +90,9 @@ def _print_errors(rows: "pl.DataFrame") -> None:
             "" if label == before else label,
             above(line["epsilon"]),
             "" if line["true_epsilon"] is None else above(line["true_epsilon"], 3),
-            f"{line['rmse']:.4f}",
+            f"{line[metric]:.4f}",
             f"{line['low']:.4f} to {line['high']:.4f}" if line["splits"] > 1 else "",
+            *("" if math.isnan(line[name]) else f"{line[name]:.4f}" for name in others),
             str(line["runs"]),
             *("" if line[s] is None else f"{line[s]:.1f}" for s in ("fit_seconds", "predict_seconds")),
         )
@@ -95,15 +101,23 @@ def _print_errors(rows: "pl.DataFrame") -> None:
 
 
 def _print_crossings(rows: "pl.DataFrame") -> None:
-    from hushrec.experiments.reading import crossing, labels, references
+    from hushrec.evaluation.metrics import METRICS
+    from hushrec.experiments.reading import crossing, labels, metrics, references
 
     levels, named = references(rows), labels(rows)
+    metric = metrics(rows)[0]
     if levels and named:
-        listed = console.table("ε at which RMSE falls below", *levels)
+        side = "falls below" if metric in METRICS else "exceeds"
+        listed = console.table(f"ε at which {_named(metric)} {side}", *levels)
         for label, curve in named.items():
             listed.add_row(label, *(str(crossing(rows, curve, level)) for level in levels))
         console.out().print(listed)
         console.out().print()
+
+
+def _named(metric: str) -> str:
+    """As people write it: RMSE, but recall@20."""
+    return metric if "@" in metric else metric.upper()
 
 
 def _draw(rows: "pl.DataFrame", path: Path) -> None:

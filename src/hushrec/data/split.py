@@ -1,8 +1,8 @@
 """Split ratings or interactions into a training part and a test part.
 
-Every split returns pairs ``(train, test)`` of what it is given, ``Ratings`` or ``Interactions``. It is the
-same for the same rows and seed, whatever the order of the records in their file. A user who has nothing in a
-part is left out of that part.
+Every split returns pairs ``(train, test)`` of what it is given, ``Ratings`` or ``Interactions``; only
+``held_out_people`` has a third part between them. It is the same for the same rows and seed, whatever the
+order of the records in their file. A user who has nothing in a part is left out of that part.
 
 Privacy: a split does not spend any budget, but no guarantee covers an error measured on a test part: it is a
 function of what the test users gave.
@@ -19,9 +19,19 @@ from hushrec.arrays import Bools, Ints
 from hushrec.data.feedback import Feedback
 from hushrec.errors import DataError
 
-__all__ = ["given", "holdout", "kfold", "latest", "listed", "netflix_probe"]
+__all__ = [
+    "given",
+    "held_out_people",
+    "holdout",
+    "kfold",
+    "latest",
+    "listed",
+    "netflix_probe",
+    "since",
+]
 
 _Kind = TypeVar("_Kind", bound=Feedback)
+_AFTER_ALL = 1 << 41  # a moment after every timestamp
 
 
 def holdout(feedback: _Kind, fraction: float, seed: int) -> tuple[_Kind, _Kind]:
@@ -68,6 +78,53 @@ def kfold(feedback: _Kind, k: int, seed: int) -> Iterator[tuple[_Kind, _Kind]]:
     folds = (np.arange(len(feedback.items)) % k).astype(np.uint8)
     default_rng(seed).shuffle(folds)
     return (_parted(feedback, folds == fold) for fold in range(k))
+
+
+def held_out_people(
+    feedback: _Kind, people: int, seed: int, *, fraction: float = 0.2, least: int = 5
+) -> tuple[_Kind, _Kind, _Kind]:
+    """Hold out whole users: strong generalisation (Marlin 2004; Liang et al. 2018, §4.1).
+
+    A model is fitted to the other users. Of each user who is held out, a random part of the items is to be
+    found from the rest, which they fold in. For validation users, hold people out of ``train`` once more.
+
+    Args:
+        feedback: what to split.
+        people: number of users who are held out, chosen among those with at least ``least`` items. Users with
+            fewer are in the training part like everybody else: a fit never leaves anybody out.
+        seed: seed of the choice of users, and of their items.
+        fraction: part of a held-out user's items that is to be found, rounded to a whole number from 1 to all
+            but one.
+        least: 2 or more.
+
+    Returns:
+        ``(train, fold_in, test)``: all of the other users; then the two parts of those who are held out.
+
+    Raises:
+        DataError: a number is out of range, or fewer users than ``people`` have enough items.
+
+    Privacy: private.
+    """
+    if not (people >= 1 and 0 < fraction < 1 and least >= 2):
+        raise DataError(
+            "hold out at least one person, and a fraction between 0 and 1 of at least 2 items of each: "
+            "change people, fraction or least"
+        )
+    rng = default_rng(seed)
+    eligible = np.flatnonzero(feedback.counts >= least)
+    if len(eligible) < people:
+        raise DataError(f"fewer than {people} people have {least} items or more; lower people or least")
+    chosen = np.zeros(feedback.n_users, dtype=np.bool_)
+    chosen[rng.choice(eligible, people, replace=False)] = True
+    held_out = chosen[feedback.user_index()]
+    sought = np.clip(np.rint(fraction * feedback.counts), 1, feedback.counts - 1)[chosen]
+    users = feedback.user_index()[held_out]
+    shuffled = np.lexsort((rng.random(len(users)), users))  # user by user, in a random order inside
+    starts = np.concatenate([[0], np.cumsum(feedback.counts[chosen])[:-1]])
+    places = np.arange(len(users)) - np.repeat(starts, feedback.counts[chosen])
+    test = np.zeros(len(users), dtype=np.bool_)
+    test[shuffled] = places < np.repeat(sought, feedback.counts[chosen])
+    return feedback.select(~held_out), *_parted(feedback.select(held_out), test)
 
 
 def given(train: _Kind, test: _Kind) -> tuple[_Kind, _Kind]:
@@ -122,6 +179,36 @@ def latest(feedback: _Kind, n: int) -> tuple[_Kind, _Kind]:
     return _parted(feedback, _latest(feedback, n))
 
 
+def since(feedback: _Kind, *, time: int | None = None, fraction: float | None = None) -> tuple[_Kind, _Kind]:
+    """Everything from one moment on is the test part, the same moment for all users.
+
+    Args:
+        feedback: what to split, with timestamps.
+        time: the moment, in Unix seconds.
+        fraction: choose the moment so that about this part of all ratings, or interactions, comes at it or
+            later; more than that if several have its timestamp.
+
+    Returns:
+        ``(train, test)``.
+
+    Raises:
+        DataError: there are no timestamps, the fraction is not between 0 and 1, or both or neither of
+            ``time`` and ``fraction`` are given.
+
+    Privacy: private.
+    """
+    times = _timestamps(feedback)
+    if (time is None) == (fraction is None):
+        raise DataError("give either time or fraction, from which on everything is the test part")
+    if time is None:
+        share = fraction or 0.0
+        if not 0 <= share <= 1:
+            raise DataError(f"fraction must be between 0 and 1, not {share}")
+        n_train = len(times) - round(share * len(times))
+        time = int(np.partition(times, n_train)[n_train]) if n_train < len(times) else _AFTER_ALL
+    return _parted(feedback, times >= time)
+
+
 def netflix_probe(feedback: _Kind, seed: int) -> tuple[_Kind, _Kind]:
     """McSherry & Mironov 2009, §5: each user's 9 latest ratings, each in the test part with probability 1/3.
 
@@ -148,13 +235,17 @@ def _positions(ids: pl.Series, name: str) -> pl.DataFrame:
     return pl.DataFrame({name: ids, "at": np.arange(len(ids), dtype=np.int64)})
 
 
-def _latest(feedback: Feedback, n: int) -> Bools:
+def _timestamps(feedback: Feedback) -> Ints:
     if feedback.timestamps is None:
         raise DataError(
             f"splitting by time needs timestamps, and these {feedback.KIND} have none; "
             "load a timestamp column"
         )
-    order = np.lexsort((feedback.items, feedback.timestamps, feedback.user_index()))
+    return feedback.timestamps
+
+
+def _latest(feedback: Feedback, n: int) -> Bools:
+    order = np.lexsort((feedback.items, _timestamps(feedback), feedback.user_index()))
     from_end: Ints = np.repeat(feedback.indptr[1:], feedback.counts) - np.arange(len(feedback.items))
     mask = np.zeros(len(feedback.items), dtype=np.bool_)
     mask[order[from_end <= n]] = True

@@ -1,9 +1,12 @@
-"""Predictions from averages alone: exact, non-private references to compare a model with."""
+"""Predictions from averages, and ranking by popularity: exact, non-private references for a model."""
 
 import numpy as np
 
 from hushrec.arrays import Floats, Ints32
+from hushrec.data.feedback import Feedback
 from hushrec.data.ratings import Ratings
+from hushrec.release.artefact import Release
+from hushrec.release.statement import placeholder_statement
 
 ITEM_STRENGTH = 10.0
 """β_m, fictitious ratings at the global average in each item's average.
@@ -80,6 +83,30 @@ def global_effects(
     people = np.array([biases.get(user, mean) for user in test.users.to_list()], dtype=np.float64)
     people = np.clip(people, -scale.span / 2, scale.span / 2)
     return np.clip(items[test.items] + people[test.user_index()], scale.lo, scale.hi)
+
+
+def popularity(train: Feedback) -> Release:
+    """Ranks items for everybody alike, by how many training users gave them, whatever they rated them.
+
+    Args:
+        train: gives the counts.
+
+    Returns:
+        What ``hushrec.evaluation.rankings.rank`` takes. It is exact, so it is not for publication.
+
+    Privacy: private.
+    """
+    counts = np.bincount(train.items, minlength=train.domain.n_items)
+    return Release(
+        model="popularity",
+        config={},
+        kind="item scores",
+        items=train.domain.items,
+        scale=None,
+        constants={},
+        tensors={"item_scores": counts.astype(np.float32)},
+        statement=placeholder_statement(),
+    )
 
 
 def _overall(train: Ratings) -> float:

@@ -1,22 +1,57 @@
-"""Tests whether one release is better than another on the same users, or whether it is chance."""
+"""Values of metrics with their standard errors, and tests whether one release is better than another.
+
+Users are the sampled units: what one user gave is not independent.
+"""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
+import polars as pl
 
 from hushrec.arrays import Floats
 from hushrec.data.ratings import Ratings
+from hushrec.errors import ConfigError, DataError
+from hushrec.evaluation.metrics import mae, rmse
 
 _NORMAL_975 = 1.959963984540054
+
+__all__ = ["ERROR_SCORES", "Difference", "Score", "difference", "mae_score", "mean_score", "rmse_score"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Score:
+    """A metric's value, and how far each user moves it.
+
+    Attributes:
+        value: the metric.
+        users: ids of the users over whom it was measured, shape (n_users,).
+        moves: ψ_u, the influence of each user on the value, shape (n_users,); None of a metric to which users
+            do not add up, such as coverage.
+
+    Privacy: private.
+    """
+
+    value: float
+    users: pl.Series = field(repr=False)
+    moves: Floats | None = field(repr=False)
+
+    @property
+    def error(self) -> float:
+        """Standard error over users, √(n/(n − 1) Σ ψ_u²); NaN where it is unknown."""
+        return math.nan if self.moves is None else _error(self.moves)
+
+    def __str__(self) -> str:
+        return f"{self.value:.4f}" if math.isnan(self.error) else f"{self.value:.4f} ± {self.error:.4f}"
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """RMSE of one prediction minus that of another.
+    """A metric of one release minus that of another.
 
     Attributes:
-        difference: negative if the first is better.
+        difference: first − second.
         low: lower end of its 95 % confidence interval.
         high: upper end.
 
@@ -31,34 +66,82 @@ class Difference:
         return f"{self.difference:+.4f} (95 %: {self.low:+.4f} to {self.high:+.4f})"
 
 
-def rmse_difference(test: Ratings, first: Floats, second: Floats) -> Difference:
-    """The difference of two RMSEs on the same test ratings, with users as the sampled units.
+def difference(first: Score, second: Score) -> Difference:
+    """The difference of two values of one metric on the same users, with its 95 % confidence interval.
 
-    One user's ratings are not independent, so the interval is that of the mean over users. By the delta
-    method, user u with n_u of the n test ratings and squared errors s_u moves RMSE = √(Σ s_u/n) by
-    ψ_u = (s_u − n_u RMSE²)/(2 n RMSE); the variance of the difference is Σ_u (ψ_u − ψ′_u)². A paired
-    bootstrap over users converges to the same result, but needs random numbers.
+    The variance of the difference is n/(n − 1) Σ_u (ψ_u − ψ′_u)². A paired bootstrap over users converges to
+    the same result, but needs random numbers.
 
     Args:
-        test: the true ratings.
-        first: predictions in the order of ``test``.
-        second: predictions in the order of ``test``.
+        first: of one release.
+        second: of another, measured with the same parts.
 
     Returns:
         first − second.
 
+    Raises:
+        ConfigError: The metric has no interval over users.
+        DataError: The values are not of the same users.
+
     Privacy: private.
     """
-    a, moves_a = _moves(test, first)
-    b, moves_b = _moves(test, second)
-    half = _NORMAL_975 * math.sqrt(float(((moves_a - moves_b) ** 2).sum()))
-    return Difference(a - b, a - b - half, a - b + half)
+    if first.moves is None or second.moves is None:
+        raise ConfigError("coverage has no interval over users; compare another metric")
+    if not first.users.equals(second.users):
+        raise DataError("the two values are of different users; measure both with the same train and test")
+    apart = first.value - second.value
+    half = _NORMAL_975 * _error(first.moves - second.moves)
+    return Difference(apart, apart - half, apart + half)
 
 
-def _moves(test: Ratings, predicted: Floats) -> tuple[float, Floats]:
-    """RMSE, and how far each user moves it; shape (n_users,)."""
+def mean_score(users: pl.Series, values: Floats) -> Score:
+    """The mean of a value per user, with ψ_u = (v_u − mean)/n.
+
+    Args:
+        users: their ids.
+        values: v, shape (n_users,), at least one.
+
+    Privacy: private.
+    """
+    mean = float(values.mean())
+    return Score(mean, users, (values - mean) / len(values))
+
+
+def rmse_score(test: Ratings, predicted: Floats) -> Score:
+    """The RMSE, with ψ_u = (s_u − n_u RMSE²)/(2 n RMSE) by the delta method.
+
+    User u has n_u of the n test ratings; s_u is the sum of their squared errors.
+
+    Args:
+        test: the true ratings.
+        predicted: in the order of ``test``.
+
+    Privacy: private.
+    """
     squares = np.add.reduceat((test.values() - predicted) ** 2, test.indptr[:-1])
-    error = math.sqrt(float(squares.sum()) / test.n_ratings)
-    if error == 0:
-        return 0.0, np.zeros(test.n_users)
-    return error, (squares - test.counts * error**2) / (2 * test.n_ratings * error)
+    error = rmse(test.values(), predicted)
+    moves = (squares - test.counts * error**2) / (2 * test.n_ratings * (error or 1.0))
+    return Score(error, test.users, moves)
+
+
+def mae_score(test: Ratings, predicted: Floats) -> Score:
+    """The mean absolute error, with ψ_u = (s_u − n_u MAE)/n and the sum s_u of a user's absolute errors.
+
+    Args:
+        test: the true ratings.
+        predicted: in the order of ``test``.
+
+    Privacy: private.
+    """
+    sums = np.add.reduceat(np.abs(test.values() - predicted), test.indptr[:-1])
+    error = mae(test.values(), predicted)
+    return Score(error, test.users, (sums - test.counts * error) / test.n_ratings)
+
+
+ERROR_SCORES: Mapping[str, Callable[[Ratings, Floats], Score]] = {"rmse": rmse_score, "mae": mae_score}
+"""The metrics of ``hushrec.evaluation.metrics`` with their standard errors."""
+
+
+def _error(moves: Floats) -> float:
+    n = len(moves)
+    return math.sqrt(n / (n - 1) * float((moves**2).sum())) if n > 1 else math.nan

@@ -1,12 +1,11 @@
 """Errors of predicted ratings."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from hushrec.arrays import Floats
-from hushrec.errors import ConfigError
 
 
 def rmse(ratings: Floats, predicted: Floats) -> float:
@@ -34,17 +33,3 @@ def mae(ratings: Floats, predicted: Floats) -> float:
 
 Metric = Callable[[Floats, Floats], float]
 METRICS: Mapping[str, Metric] = {"rmse": rmse, "mae": mae}
-
-
-def named(names: Iterable[str]) -> dict[str, Metric]:
-    """The metrics of these names, in this order.
-
-    Raises:
-        ConfigError: A name is unknown.
-
-    Privacy: public.
-    """
-    chosen = tuple(names)
-    if unknown := [name for name in chosen if name not in METRICS]:
-        raise ConfigError(f"unknown metric {unknown[0]!r}; choose from {', '.join(METRICS)}")
-    return {name: METRICS[name] for name in chosen}

@@ -1,96 +1,161 @@
-"""The protocol of every evaluation: compare a release's predictions with users' held-out ratings."""
+"""The protocol of every evaluation: compare a release with what was held out of users' data."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from hushrec.arrays import Floats, Ints
-from hushrec.data.feedback import Feedback
+from hushrec.arrays import Floats
+from hushrec.data.interactions import Interactions
 from hushrec.data.ratings import Ratings
-from hushrec.errors import DataError
+from hushrec.errors import ConfigError
 from hushrec.evaluation.batch_knn import predict_many
-from hushrec.evaluation.metrics import named
+from hushrec.evaluation.compare import ERROR_SCORES, Score
+from hushrec.evaluation.parts import require_apart, require_same_domain, rows_of
+from hushrec.evaluation.ranking_metrics import named
+from hushrec.evaluation.rankings import Lists, rank
 from hushrec.release.artefact import Release
 from hushrec.release.fold_in import ListedPeople, predictor
 
-WARNING = "NOT PRIVATE, not for publication: measured on held-out ratings, which no guarantee covers."
+WARNING = "NOT PRIVATE, not for publication: measured on held-out data, which no guarantee covers."
+
+
+DEFAULT_METRICS: Mapping[str, tuple[str, ...]] = {
+    "ratings": ("rmse", "mae"),
+    "interactions": ("recall@20", "recall@50", "ndcg@100"),
+}
+"""Kind of feedback → what is measured if nothing else is named."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluation(Mapping[str, float]):
-    """How well a release predicts held-out ratings; a mapping from metric to value.
+    """How well a release predicts or finds what was held out; a mapping from metric to value.
 
     Attributes:
         model: name of the release's model.
-        metrics: metric → value.
-        n_users: number of users with a test rating.
-        n_ratings: number of test ratings.
+        scores: metric → value, with its standard error over users.
+        n_users: number of users with something in the test part.
+        n_held_out: number of test ratings or interactions.
+        predicted: the predicted ratings, in the order of the test part; None without a metric of them.
+        lists: the lists that were ranked, for ``hushrec.evaluation.slices``; None without a metric of them.
 
     Privacy: private. ``str`` says so.
     """
 
     model: str
-    metrics: Mapping[str, float]
+    scores: Mapping[str, Score]
     n_users: int
-    n_ratings: int
+    n_held_out: int
+    predicted: Floats | None = field(default=None, repr=False)
+    lists: Lists | None = field(default=None, repr=False)
 
     def __getitem__(self, metric: str) -> float:
-        return self.metrics[metric]
+        return self.scores[metric].value
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.metrics)
+        return iter(self.scores)
 
     def __len__(self) -> int:
-        return len(self.metrics)
+        return len(self.scores)
+
+    @property
+    def n_ranked(self) -> int:
+        """Number of users over whom ranking metrics are averaged: those who have something to be found."""
+        return len(self.lists.users) if self.lists else 0
+
+    @property
+    def n_left_out(self) -> int:
+        """Number of other users of either part, whom ranking metrics leave out."""
+        return self.lists.n_left_out if self.lists else 0
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON values, the warning first. Privacy: private."""
-        facts = {"model": self.model, "n_users": self.n_users, "n_ratings": self.n_ratings}
-        return {"warning": WARNING, **facts, "metrics": dict(self.metrics)}
+        counts = {name: getattr(self, name) for name in ("n_users", "n_held_out", "n_ranked", "n_left_out")}
+        errors = {name: score.error for name, score in self.scores.items()}
+        return {
+            "warning": WARNING,
+            "model": self.model,
+            **counts,
+            "metrics": dict(self),
+            "standard_errors": {name: None if math.isnan(error) else error for name, error in errors.items()},
+        }
 
     def __str__(self) -> str:
-        rows = [("model", self.model), ("people", f"{self.n_users:,}"), ("ratings", f"{self.n_ratings:,}")]
-        rows += [(name, f"{value:.4f}") for name, value in self.metrics.items()]
+        rows = [("model", self.model), ("people", f"{self.n_users:,}"), ("held out", f"{self.n_held_out:,}")]
+        if self.n_ranked:
+            rows += [("ranked", f"{self.n_ranked:,} people; {self.n_left_out:,} have nothing to be found")]
+        rows += [(name, str(score)) for name, score in self.scores.items()]
         width = max(len(name) for name, _ in rows)
-        return "\n".join([WARNING, "", *(f"{name:<{width}}  {value}" for name, value in rows)])
+        lines = (f"{name:<{width}}  {value}" for name, value in rows)
+        return "\n".join([WARNING, "", *lines, "", "±: one standard error over people"])
 
 
 def evaluate(
     release: Release,
     *,
-    train: Ratings,
-    test: Ratings,
-    metrics: Iterable[str] = ("rmse", "mae"),
+    train: Ratings | Interactions,
+    test: Ratings | Interactions,
+    metrics: Iterable[str] | None = None,
     fold_in: bool = False,
+    likes: float | None = None,
+    fitted: Ratings | Interactions | None = None,
 ) -> Evaluation:
-    """Errors of a release's predictions on held-out ratings.
+    """Errors of a release's predictions, or what its lists find, of held-out ratings or interactions.
 
     Args:
         release: any release, private or not.
-        train: the ratings that each user folds in; absent users fold in nothing.
-        test: the ratings to predict. No rating may be in both.
-        metrics: names of ``hushrec.evaluation.metrics.METRICS``.
+        train: what each user folds in, and what is left out of their list; absent users fold in nothing.
+        test: the ratings to predict, or what is to be found. No pair of user and item may be in both.
+        metrics: errors of predicted ratings, ``rmse`` and ``mae``, or metrics of the first K items of each
+            list: ``recall@K``, ``precision@K``, ``ndcg@K``, ``mrr@K``, ``map@K``, ``novelty@K`` and
+            ``coverage@K``, with any K. By default ``DEFAULT_METRICS`` of the release's kind.
         fold_in: as in ``predictions``.
+        likes: for ranking metrics of ratings: the lowest rating that makes an item one to be found.
+        fitted: what the release was fitted to, which tells novelty how popular items are; ``train`` by
+            default.
 
     Returns:
-        The errors.
+        The values, with standard errors over users.
 
     Raises:
-        ConfigError: A metric is unknown.
-        DataError: The parts have another catalogue or scale than the release, share ratings, or there is
-            nothing to predict; or they are interactions.
-        ReleaseError: The release is of interactions and predicts no ratings.
+        ConfigError: A metric is unknown, or does not fit the release; or ``likes`` is missing or superfluous.
+        DataError: The parts have another catalogue, scale or kind of feedback than the release, share a pair
+            of user and item, or there is nothing to measure.
 
-    Privacy: private. No guarantee covers the errors, which are functions of the test ratings: tune with them
+    Privacy: private. No guarantee covers the values, which are functions of the test part: tune with them
     only on other people's data, and do not publish them.
     """
-    measures = named(metrics)
-    predicted = predictions(release, train=train, test=test, fold_in=fold_in)
-    ratings = test.values()
-    values = {name: measure(ratings, predicted) for name, measure in measures.items()}
-    return Evaluation(release.model, values, test.n_users, test.n_ratings)
+    chosen = named(DEFAULT_METRICS[release.feedback] if metrics is None else metrics)
+    ranked = {name: at for name, at in chosen.items() if at}
+    errors = [name for name, at in chosen.items() if not at]
+    if errors and release.feedback == "interactions":
+        raise ConfigError(
+            f"{errors[0]} is an error of predicted ratings, and this release ranks items; choose a metric of "
+            "rankings, such as recall@20"
+        )
+    if ranked and likes is None and release.feedback == "ratings":
+        raise ConfigError(
+            f"{next(iter(ranked))} needs to know which ratings are relevant; give likes, the lowest of them"
+        )
+    if not ranked and (likes is not None or fitted is not None):
+        raise ConfigError(
+            "likes and fitted are for rankings; leave them out, or choose one such as recall@20"
+        )
+    require_same_domain(release, test)
+    found: dict[str, Score] = {}
+    predicted, lists = None, None
+    if errors:
+        ratings, known = (Ratings.of(part, by="evaluate") for part in (test, train))
+        predicted = predictions(release, train=known, test=ratings, fold_in=fold_in)
+        found |= {name: ERROR_SCORES[name](ratings, predicted) for name in errors}
+    if ranked:
+        longest = max(at.k for at in ranked.values())
+        lists = rank(release, train=train, test=test, n=longest, likes=likes, fold_in=fold_in, fitted=fitted)
+        found |= {name: at.score(lists) for name, at in ranked.items()}
+    scores = {name: found[name] for name in chosen}
+    return Evaluation(release.model, scores, test.n_users, len(test.items), predicted, lists)
 
 
 def predictions(release: Release, *, train: Ratings, test: Ratings, fold_in: bool = False) -> Floats:
@@ -109,19 +174,16 @@ def predictions(release: Release, *, train: Ratings, test: Ratings, fold_in: boo
         Predicted ratings, clamped to the scale, in the order of ``test``; shape (test.n_ratings,).
 
     Raises:
-        DataError, ReleaseError: As ``evaluate``.
+        DataError: As ``evaluate``.
+        ReleaseError: The release is of interactions and predicts no ratings.
 
     Privacy: private.
     """
-    lo, hi, _ = scale = release.require_scale()
+    lo, hi, _ = release.require_scale()
     test.domain.require("ratings", by="evaluate")
     require_apart(train, test)
-    if release.items != test.domain.items or scale != tuple(test.domain.scale):
-        raise DataError(
-            "the release and the ratings have different catalogues or scales; load the ratings with the "
-            "release's domain"
-        )
-    rows = _rows(train, test)
+    require_same_domain(release, test)
+    rows = rows_of(train, test)
     if (at_once := predict_many(release, train, test, rows)) is not None:
         return np.clip(at_once, lo, hi)
     predicted = np.empty(test.n_ratings)
@@ -140,35 +202,3 @@ def predictions(release: Release, *, train: Ratings, test: Ratings, fold_in: boo
         rated, targets = train.items[own].astype(np.int64), test.items[held_out].astype(np.int64)
         predicted[held_out] = predict(rated, own_ratings[own], targets)
     return np.clip(predicted, lo, hi)
-
-
-def require_apart(train: Feedback, test: Feedback) -> None:
-    """Refuse parts from which nothing can be measured.
-
-    Raises:
-        DataError: The parts have different catalogues, scales or kinds of feedback, share a pair of user and
-            item, or the test part is empty.
-
-    Privacy: private.
-    """
-    first, second = ((of.domain.items, of.domain.rating_scale, of.domain.likes) for of in (train, test))
-    if first != second:
-        raise DataError("train and test have different catalogues or scales; load both with the same domain")
-    if not len(test.items):
-        raise DataError("the test part holds nothing of a known item; choose another test part")
-    rows, n_items = _rows(train, test), test.domain.n_items
-    known = np.full(train.n_users, -1, dtype=np.int64)
-    known[rows[rows >= 0]] = np.flatnonzero(rows >= 0)
-    of_train = known[train.user_index()]
-    codes = of_train[of_train >= 0] * n_items + train.items[of_train >= 0]
-    if np.isin(codes, test.user_index().astype(np.int64) * n_items + test.items).any():
-        raise DataError(
-            f"train and test share {test.KIND}, so what is held out would be known in training; split the "
-            f"{test.KIND} first (hushrec.data.split)"
-        )
-
-
-def _rows(train: Feedback, test: Feedback) -> Ints:
-    """Row in ``train`` of every user of ``test``, −1 if absent."""
-    where = {user: row for row, user in enumerate(train.users.to_list())}
-    return np.array([where.get(user, -1) for user in test.users.to_list()], dtype=np.int64)

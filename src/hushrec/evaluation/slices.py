@@ -1,10 +1,30 @@
-"""Errors by popularity: noise hurts rare items most, and an average over all ratings hides that."""
+"""Metrics by popularity of items and by activity of users: an average over all hides who is served badly."""
 
 import numpy as np
 
-from hushrec.arrays import Floats, Ints
+from hushrec.arrays import Bools, Floats, Ints
 from hushrec.data.ratings import Ratings
 from hushrec.evaluation.metrics import Metric
+from hushrec.evaluation.ranking_metrics import PER_USER, AtK
+from hushrec.evaluation.rankings import Lists
+
+N_PARTS = 5
+
+
+def fifths(counts: Ints) -> Ints:
+    """Split items, or users, into five parts of equal size, by their counts.
+
+    Args:
+        counts: shape (n,).
+
+    Returns:
+        Part of each, shape (n,): 0 for the smallest counts, 4 for the largest; ties keep their order.
+
+    Privacy: private.
+    """
+    parts = np.empty(len(counts), dtype=np.int64)
+    parts[np.argsort(counts, kind="stable")] = np.arange(len(counts)) * N_PARTS // max(len(counts), 1)
+    return parts
 
 
 def popularity_fifths(train: Ratings) -> Ints:
@@ -16,11 +36,7 @@ def popularity_fifths(train: Ratings) -> Ints:
 
     Privacy: private.
     """
-    n_items = train.domain.n_items
-    rising = np.argsort(np.bincount(train.items, minlength=n_items), kind="stable")
-    fifths = np.empty(n_items, dtype=np.int64)
-    fifths[rising] = np.arange(n_items) * 5 // n_items
-    return fifths
+    return fifths(np.bincount(train.items, minlength=train.domain.n_items))
 
 
 def by_popularity(metric: Metric, train: Ratings, test: Ratings, predicted: Floats) -> Floats:
@@ -37,6 +53,46 @@ def by_popularity(metric: Metric, train: Ratings, test: Ratings, predicted: Floa
 
     Privacy: private.
     """
-    fifths, ratings = popularity_fifths(train)[test.items], test.values()
-    parts = ((ratings[fifths == part], predicted[fifths == part]) for part in range(5))
-    return np.array([metric(truth, guess) if len(truth) else np.nan for truth, guess in parts])
+    parts, ratings = popularity_fifths(train)[test.items], test.values()
+    sides = ((ratings[parts == part], predicted[parts == part]) for part in range(N_PARTS))
+    return np.array([metric(truth, guess) if len(truth) else np.nan for truth, guess in sides])
+
+
+def ranked_by_popularity(metric: AtK, lists: Lists) -> Floats:
+    """A metric of rankings where only the items of one fifth of the catalogue are to be found.
+
+    The lists stay as they are; of recall and nDCG, this says how well items of that fifth are found.
+
+    Args:
+        metric: such as recall@20.
+        lists: with the items' popularity.
+
+    Returns:
+        Shape (5,), items that the fewest users gave first; NaN for a fifth of which nothing is to be found.
+
+    Privacy: private.
+    """
+    parts = fifths(lists.popularity)
+    return np.array([_mean(metric, lists.finding(parts == part)) for part in range(N_PARTS)])
+
+
+def ranked_by_activity(metric: AtK, lists: Lists) -> Floats:
+    """The mean of a metric of rankings over each fifth of the users, by the number of items they fold in.
+
+    Args:
+        metric: such as recall@20.
+        lists: of all users.
+
+    Returns:
+        Shape (5,), the least active users first; NaN for a fifth without users.
+
+    Privacy: private.
+    """
+    parts = fifths(lists.n_own)
+    return np.array([_mean(metric, lists, parts == part) for part in range(N_PARTS)])
+
+
+def _mean(metric: AtK, lists: Lists, users: Bools | None = None) -> float:
+    values = PER_USER[metric.name](lists, metric.k)
+    values = values if users is None else values[users]
+    return float(values.mean()) if len(values) else np.nan

@@ -1,6 +1,6 @@
-"""The TOML file of an experiment: which ratings, which splits, which models under which budgets.
+"""The TOML file of an experiment: which data, which splits, which metrics, which models and budgets.
 
-Privacy: public. A grid names where ratings are; it holds none.
+Privacy: public. A grid names where the data are; it holds none.
 """
 
 import itertools
@@ -16,9 +16,11 @@ from pydantic import BeforeValidator, Field, ValidationError, field_validator, m
 from hushrec import registry
 from hushrec.errors import ConfigError, HushrecError
 from hushrec.evaluation import baselines
+from hushrec.evaluation.protocol import DEFAULT_METRICS
+from hushrec.evaluation.ranking_metrics import named
 from hushrec.experiments.case import Case
 from hushrec.experiments.measure import Bench
-from hushrec.experiments.results import SCHEMA
+from hushrec.experiments.results import columns_of
 from hushrec.experiments.source import Data, Split
 from hushrec.models.base import Model
 from hushrec.privacy.accounting.budget import Adjacency, Budget, Unit
@@ -31,6 +33,7 @@ OneOrMore = Annotated[
     Field(min_length=1),
 ]
 """A value, or a list of values of which each is run."""
+_RANKED_REFERENCE = "popularity"
 
 
 class Run(Frozen):
@@ -113,8 +116,28 @@ class Run(Frozen):
             yield Case(self.name, split, config, fold_in=self.fold_in)
 
 
+class Measure(Frozen):
+    """What is measured. RMSE and MAE are measured of all ratings that a model predicts.
+
+    Args:
+        metrics: of rankings, such as recall@20. On interactions,
+            ``hushrec.evaluation.protocol.DEFAULT_METRICS`` by default; on ratings nothing.
+        likes: of ratings that are ranked: the lowest rating of an item to be found.
+    """
+
+    metrics: tuple[str, ...] = ()
+    likes: float | None = None
+
+    @field_validator("metrics")
+    @classmethod
+    def _of_rankings(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        if errors := [name for name, at in named(names).items() if not at]:
+            raise ValueError(f"{errors[0]} is measured of ratings by itself; list only metrics of rankings")
+        return tuple(dict.fromkeys(names))
+
+
 class Reference(Frozen):
-    """A prediction of ``hushrec.evaluation.baselines``, such as ``item average``."""
+    """One of ``hushrec.evaluation.baselines``: a prediction such as ``item average``, or ``popularity``."""
 
     name: str
 
@@ -132,14 +155,16 @@ class Grid(Frozen):
     """An experiment.
 
     Args:
-        data: the ratings.
+        data: the ratings or interactions.
         split: training and test parts.
+        measure: metrics.
         run: curves.
-        reference: predictions that know nothing of noise, one row a split.
+        reference: predictions or rankings that know nothing of noise, one row a split.
     """
 
     data: Data
     split: Split
+    measure: Measure = Measure()
     run: tuple[Run, ...] = ()
     reference: tuple[Reference, ...] = ()
 
@@ -170,8 +195,9 @@ class Grid(Frozen):
         """Every run, split by split, so that early rows already show whole curves.
 
         Raises:
-            ConfigError: Two runs are the same.
+            ConfigError: Two runs are the same, or something does not fit what people give.
         """
+        self._require_fit()
         made = [case for split in self.split.numbers for case in self._cases(split)]
         seen: dict[str, str] = {}
         for case in made:
@@ -181,18 +207,49 @@ class Grid(Frozen):
             seen[said] = case.name
         return made
 
+    def metrics(self) -> tuple[str, ...]:
+        """Metrics of rankings."""
+        if not self.measure.metrics and self.data.feedback == "interactions":
+            return DEFAULT_METRICS["interactions"]
+        return self.measure.metrics
+
     def columns(self) -> dict[str, Any]:
         """Columns of the table."""
-        return SCHEMA
+        return columns_of(self.data.feedback == "ratings", self.metrics())
 
     def source(self) -> dict[str, str]:
-        """Digests of ratings and domain, and the way of splitting."""
+        """Digests of data and domain, the way of splitting, and of rankings what is measured."""
         domain = self.data.domain_of().digest
-        return {"splits": str(self.split), "data": self.data.digest(), "domain": domain}
+        said = {"splits": str(self.split), "data": self.data.digest(), "domain": domain}
+        if not self.metrics():
+            return said
+        likes = "" if self.measure.likes is None else f", likes {self.measure.likes:g}"
+        return {**said, "measured": ", ".join(self.metrics()) + likes}
 
     def bench(self) -> Bench:
         """Where the runs are measured."""
-        return Bench(self.data, self.split)
+        return Bench(self.data, self.split, self.metrics(), self.measure.likes)
+
+    def _require_fit(self) -> None:
+        feedback, ranked, likes = self.data.feedback, self.metrics(), self.measure.likes
+        for run in self.run:
+            if (needed := run.config().feedback) != feedback:
+                raise ConfigError(
+                    f"{run.name!r}: {run.model} works on {needed}, and these data are {feedback}; choose "
+                    "another model, or other data"
+                )
+        for reference in self.reference:
+            if reference.name == _RANKED_REFERENCE and not ranked:
+                raise ConfigError("popularity is a ranking; list metrics of rankings under [measure]")
+            if reference.name != _RANKED_REFERENCE and feedback == "interactions":
+                raise ConfigError(f"{reference.name!r} predicts ratings; the reference here is popularity")
+        if feedback == "ratings" and bool(ranked) != (likes is not None):
+            raise ConfigError(
+                "metrics of rankings of ratings need likes, the lowest rating of an item to be found, and "
+                "likes need such metrics; give both or neither under [measure]"
+            )
+        if feedback == "interactions" and likes is not None:
+            raise ConfigError("all held-out interactions are to be found; leave out likes under [measure]")
 
     def _cases(self, split: int) -> Iterator[Case]:
         for reference in self.reference:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hushrec.errors import ConfigError
 from hushrec.escapes import escaped
-from hushrec.experiments.reading import Curve, summary
+from hushrec.experiments.reading import Curve, metrics, summary
 from hushrec.figures import above
 
 if TYPE_CHECKING:
@@ -29,17 +29,17 @@ def figure(
     named: Mapping[str, Curve],
     levels: Sequence[str] = (),
     *,
-    title: str = "Prediction error against epsilon",
+    title: str | None = None,
     limits: tuple[float, float] | None = None,
 ) -> str:
-    """RMSE against ε on a logarithmic axis with bands of 95 %, references as dashed lines.
+    """The rows' first metric against ε, on a logarithmic axis with bands of 95 %; references as dashed lines.
 
     Args:
         rows: of one grid.
         named: curves by the label that stands beside their ends; at most six look different.
         levels: names of references, or of curves of which the baseline without noise is meant.
-        title: read aloud in place of the picture.
-        limits: lowest and highest RMSE that is drawn; what lies outside is cut off.
+        title: read aloud in place of the picture; by default it names the metric.
+        limits: lowest and highest value that is drawn; what lies outside is cut off.
 
     Returns:
         SVG.
@@ -49,6 +49,8 @@ def figure(
 
     Privacy: private, as the rows.
     """
+    metric = metrics(rows)[0]
+    error = metric == "rmse"
     lines = list(summary(rows).iter_rows(named=True))
     with canvas(4.0, width=7.2) as (drawing, (axes,)):
         axes.set_xscale("log")
@@ -59,7 +61,7 @@ def figure(
             mine = sorted((p for p in mine if math.isfinite(p["epsilon"])), key=lambda p: p["epsilon"])
             if not mine:
                 raise ConfigError(f"there is no curve {curve!s} among these rows")
-            at, errors, low, high = ([p[f] for p in mine] for f in ("epsilon", "rmse", "low", "high"))
+            at, errors, low, high = ([p[f] for p in mine] for f in ("epsilon", metric, "low", "high"))
             look: dict[str, Any] = {"color": colour, "marker": mark, "markersize": 4.5, "linewidth": 1.5}
             axes.fill_between(at, low, high, color=colour, alpha=0.2, linewidth=0)
             axes.plot(at, errors, **look)
@@ -69,7 +71,7 @@ def figure(
         axes.minorticks_off()
         right = axes.get_xlim()[1]
         for name in levels:
-            found = [p["rmse"] for p in lines if p["name"] == name and math.isinf(p["epsilon"])]
+            found = [p[metric] for p in lines if p["name"] == name and math.isinf(p["epsilon"])]
             if len(found) != 1:
                 raise ConfigError(f"{name!r} is {len(found)} references or curves without noise, not one")
             level = found[0]
@@ -79,8 +81,8 @@ def figure(
         axes.set_ylim(limits)
         _name(axes, ends)
         axes.set_xlabel("ε (logarithmic)")
-        axes.set_ylabel("RMSE, stars")
-        return svg(drawing, title)
+        axes.set_ylabel("RMSE, stars" if error else metric)
+        return svg(drawing, title or f"{'Prediction error' if error else metric} against epsilon")
 
 
 def _name(axes: "Axes", ends: Sequence[tuple[str, float, float, dict[str, Any]]]) -> None:

@@ -19,6 +19,7 @@ from scipy.special import ndtr, stdtrit
 from hushrec.arrays import Floats
 from hushrec.errors import ConfigError
 from hushrec.escapes import escaped
+from hushrec.evaluation.metrics import METRICS
 
 RESAMPLES = 10_000
 
@@ -52,10 +53,10 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """The smallest ε from which a curve stays at a reference's RMSE or below.
+    """The smallest ε from which a curve stays as good as a reference.
 
     Attributes:
-        value: 0 where it is below at the grid's first ε, infinite where it is not at the last.
+        value: 0 where it is as good at the grid's first ε, infinite where it is not at the last.
         low: lower end of the 95 % interval, read likewise.
         high: upper end.
         first: the grid's first ε.
@@ -81,15 +82,20 @@ class Crossing:
         return f"> {self.last:g}" if math.isinf(epsilon) else f"{epsilon:.2g}"
 
 
-def curves(rows: pl.DataFrame) -> list[Curve]:
+def metrics(rows: pl.DataFrame) -> list[str]:
+    """The metrics that the rows have, in the order of their columns. The first is the one that is shown."""
+    return [name for name in rows.columns if name in METRICS or "@" in name]
+
+
+def curves(rows: pl.DataFrame, metric: str | None = None) -> list[Curve]:
     """The curves with a finite ε, in the order of the rows."""
-    noisy = rows.filter(pl.col("epsilon").is_finite(), pl.col("rmse").is_not_null())
+    noisy = _measured(rows, metric).filter(pl.col("epsilon").is_finite())
     return [Curve(*row) for row in noisy.select(Curve._fields).unique(maintain_order=True).iter_rows()]
 
 
-def labels(rows: pl.DataFrame) -> dict[str, Curve]:
+def labels(rows: pl.DataFrame, metric: str | None = None) -> dict[str, Curve]:
     """The curves by name, with so much of unit, adjacency and analysis as tells them from each other."""
-    found = curves(rows)
+    found = curves(rows, metric)
     differ = {
         name: [len({curve[i] for curve in found if curve.name == name}) > 1 for i in range(4)]
         for name in {curve.name for curve in found}
@@ -101,30 +107,33 @@ def labels(rows: pl.DataFrame) -> dict[str, Curve]:
     return named
 
 
-def references(rows: pl.DataFrame) -> list[str]:
+def references(rows: pl.DataFrame, metric: str | None = None) -> list[str]:
     """Names of the references, in the order of the rows."""
-    exact = rows.filter(pl.col("settings").is_null(), pl.col("rmse").is_not_null())
+    exact = _measured(rows, metric).filter(pl.col("settings").is_null())
     return exact["name"].unique(maintain_order=True).to_list()
 
 
-def summary(rows: pl.DataFrame, against: str | None = None) -> pl.DataFrame:
+def summary(rows: pl.DataFrame, against: str | None = None, metric: str | None = None) -> pl.DataFrame:
     """A line for every curve and ε, references and baselines without noise included.
 
     Args:
         rows: of one grid; failed runs are passed over.
         against: name of a reference, or of a curve of which the baseline without noise is meant.
+        metric: whose interval is wanted; the first of ``metrics`` by default.
 
     Returns:
-        ``name, unit, adjacency, analysis, epsilon``; numbers of ``splits`` and ``runs``; ``rmse``, the mean
-        over splits of the means over seeds, its ``standard_error`` and 95 % interval ``low, high``; ``mae``;
-        ``true_epsilon`` (the largest) and ``claimed_epsilon``; medians ``fit_seconds`` and
-        ``predict_seconds``; with ``against``, ``difference`` of the RMSE and its paired interval
-        ``difference_low, difference_high``.
+        ``name, unit, adjacency, analysis, epsilon``; numbers of ``splits`` and ``runs``; the metric under its
+        own name, such as ``rmse``: the mean over splits of the means over seeds, with its ``standard_error``
+        and 95 % interval ``low, high``; means of the other metrics; ``true_epsilon`` (the largest) and
+        ``claimed_epsilon``; medians ``fit_seconds`` and ``predict_seconds``; with ``against``,
+        ``difference`` of the metric and its paired interval ``difference_low, difference_high``.
 
     Raises:
-        ConfigError: ``against`` is not there, or is several.
+        ConfigError: ``against`` or the metric is not there, or ``against`` is several.
     """
-    rows = rows.filter(pl.col("rmse").is_not_null())
+    metric = _known(rows, metric)
+    others = [name for name in metrics(rows) if name != metric]
+    rows = _measured(rows, metric)
     where = [*Curve._fields, "epsilon"]
     lines = rows.group_by(where, maintain_order=True).agg(
         pl.col("split").n_unique().alias("splits"),
@@ -134,15 +143,15 @@ def summary(rows: pl.DataFrame, against: str | None = None) -> pl.DataFrame:
         pl.median("fit_seconds"),
         pl.median("predict_seconds"),
     )
-    errors, maes = _by_split(rows, "rmse"), _by_split(rows, "mae")
+    errors = _by_split(rows, metric)
     draws = _draws(errors.shape[1])
     found = [interval(line, draws) for line in errors]
     added = [
-        pl.Series("rmse", [f.value for f in found]),
+        pl.Series(metric, [f.value for f in found]),
         pl.Series("standard_error", [_standard_error(line) for line in errors]),
         pl.Series("low", [f.low for f in found]),
         pl.Series("high", [f.high for f in found]),
-        pl.Series("mae", np.nanmean(maes, axis=1) if len(maes) else []),
+        *(pl.Series(name, _over_splits(_by_split(rows, name))) for name in others),
     ]
     if against is not None:
         apart = [interval(line, draws) for line in errors - errors[_level(lines, against)]]
@@ -154,30 +163,35 @@ def summary(rows: pl.DataFrame, against: str | None = None) -> pl.DataFrame:
     return lines.with_columns(added)
 
 
-def crossing(rows: pl.DataFrame, curve: Curve, level: str) -> Crossing:
+def crossing(rows: pl.DataFrame, curve: Curve, level: str, metric: str | None = None) -> Crossing:
     """Where a curve crosses a reference that was measured on the same splits.
 
-    A curve with noise wiggles, so of its points on the grid all from some ε on must be at the reference or
-    below; between that point and the one before, the difference is taken to be linear in log ε.
+    A curve with noise wiggles, so of its points on the grid all from some ε on must be as good as the
+    reference: not above it with errors, and not below it with metrics of rankings. Between that point and the
+    one before, the difference is taken to be linear in log ε.
 
     Args:
         rows: of one grid.
         curve: whose points with finite ε are read.
         level: name of a reference, or of a curve of which the baseline without noise is meant.
+        metric: what is read; the first of ``metrics`` by default.
 
     Returns:
         The crossing with its interval.
 
     Raises:
-        ConfigError: Curve or level is not there, or the level is several.
+        ConfigError: Curve, level or metric is not there, or the level is several.
     """
-    rows = rows.filter(pl.col("rmse").is_not_null())
+    metric = _known(rows, metric)
+    rows = _measured(rows, metric)
     where = [*Curve._fields, "epsilon"]
     lines = rows.select(where).unique(maintain_order=True)
-    errors = _by_split(rows, "rmse")
+    errors = _by_split(rows, metric) * (1 if metric in METRICS else -1)
     mine = [i for i, line in enumerate(lines.iter_rows()) if line[:4] == curve and math.isfinite(line[4])]
     if not mine:
-        raise ConfigError(f"there is no curve {curve!s}; there are {'; '.join(map(str, curves(rows)))}")
+        raise ConfigError(
+            f"there is no curve {curve!s}; there are {'; '.join(map(str, curves(rows, metric)))}"
+        )
     mine.sort(key=lambda i: lines["epsilon"][i])
     apart = errors[mine] - errors[_level(lines, level)]
     epsilons = lines["epsilon"].to_numpy()[mine]
@@ -247,6 +261,33 @@ def _first_below(apart: Floats, places: Floats) -> Floats:
     part = before / (before - after)
     found[inside] = np.exp(places[here] + part * (places[here + 1] - places[here]))
     return found
+
+
+def _known(rows: pl.DataFrame, metric: str | None) -> str:
+    """The metric that is read.
+
+    Raises:
+        ConfigError: It is not among the columns.
+    """
+    there = metrics(rows)
+    if metric is None and there:
+        return there[0]
+    if metric not in there:
+        raise ConfigError(f"these rows do not have the metric {metric!r}; they have {', '.join(there)}")
+    return metric
+
+
+def _measured(rows: pl.DataFrame, metric: str | None) -> pl.DataFrame:
+    """The runs that have the metric: those that failed do not, nor do references of another kind."""
+    return rows.filter(pl.col(_known(rows, metric)).is_not_null())
+
+
+def _over_splits(table: Floats) -> list[float]:
+    """Means of each line; NaN where nothing was run."""
+    known = np.isfinite(table)
+    counts = known.sum(axis=1)
+    sums = np.where(known, table, 0.0).sum(axis=1)
+    return [float(total / n) if n else math.nan for total, n in zip(sums, counts, strict=True)]
 
 
 def _by_split(rows: pl.DataFrame, metric: str) -> Floats:

@@ -8,6 +8,7 @@ Privacy: private: errors measured on held-out ratings.
 
 import contextlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +43,31 @@ SCHEMA: dict[str, Any] = {
     "numpy": pl.String,
     "python": pl.String,
 }
-"""Columns of a run. The table has ``name``, the label of its curve, before them."""
+"""Columns of a run on ratings. The table has ``name``, the label of its curve, before them."""
 RUN = {name: SCHEMA[name] for name in ("key", "peak_mb", "error", "hushrec", "numpy", "python")}
 """The columns that every experiment has."""
 _OTHERS, _PLACE = "others.parquet", "place"
+
+
+def columns_of(errors: bool, ranked: Sequence[str]) -> dict[str, Any]:
+    """Columns of a run with these metrics.
+
+    Args:
+        errors: whether ratings are predicted, so that there are RMSE and MAE.
+        ranked: metrics of rankings. They stand after the errors; ``measured`` names them once more, as a part
+            of what identifies a run.
+    """
+    if not ranked:
+        return SCHEMA
+    found: dict[str, Any] = {}
+    for name, kind in SCHEMA.items():
+        if name == "true_epsilon":
+            found |= dict.fromkeys(ranked, pl.Float64)
+        if errors or name not in ("rmse", "mae"):
+            found[name] = kind
+        if name == "splits":
+            found["measured"] = pl.String
+    return found
 
 
 class Results:

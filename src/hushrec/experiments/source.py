@@ -1,4 +1,4 @@
-"""Which ratings an experiment is about, and how they are divided: two tables of its TOML file."""
+"""Which data an experiment is about, and how they are divided: two tables of its TOML file."""
 
 import hashlib
 import itertools
@@ -6,7 +6,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from pydantic import (
@@ -17,11 +17,12 @@ from pydantic import (
     model_validator,
 )
 
-from hushrec.data.domain import Domain
+from hushrec.data.domain import Domain, FeedbackKind
+from hushrec.data.interactions import Interactions
 from hushrec.data.load import load
 from hushrec.data.ratings import Ratings
-from hushrec.data.split import holdout, kfold
-from hushrec.data.synthetic import netflix_like
+from hushrec.data.split import held_out_people, holdout, kfold
+from hushrec.data.synthetic import interactions, netflix_like
 from hushrec.errors import ConfigError
 from hushrec.settings import Frozen
 
@@ -39,24 +40,26 @@ class Frame(Frozen):
 
     Args:
         items: first and last item id.
-        scale: lowest rating, highest rating, step.
+        scale: lowest rating, highest rating, step; without it, people give interactions.
+        likes: the lowest rating that is a like, if only likes are used, as interactions.
+        counts: the largest number of times that an item counts, if interactions are counted.
         max_users: a public upper bound on the number of users.
-        cap: how many ratings of one user count at most.
+        cap: how many ratings, or interactions, of one user count at most.
         users: first and last user id, where it is public who may take part.
     """
 
     items: Range
-    scale: tuple[float, float, float]
+    scale: tuple[float, float, float] | None = None
+    likes: float | None = None
+    counts: int | None = None
     max_users: int
     cap: int = 500
     users: Range | None = None
 
     def domain(self) -> Domain:
         """The declared domain."""
-        given: dict[str, Any] = {"scale": self.scale, "max_users": self.max_users, "cap": self.cap}
-        if self.users:
-            given["users"] = _ids(self.users)
-        return Domain(_ids(self.items), **given)
+        given = self.model_dump(exclude={"items", "users"})
+        return Domain(_ids(self.items), **given, users=_ids(self.users) if self.users else None)
 
 
 class Generated(Frozen):
@@ -68,19 +71,29 @@ class Generated(Frozen):
     seed: int
 
 
+class GeneratedInteractions(Frozen):
+    """Made-up interactions: the arguments of ``hushrec.synthetic.interactions``."""
+
+    users: int
+    items: int
+    interactions: int
+    seed: int
+
+
 class Data(Frozen):
-    """Where the ratings come from.
+    """Where the ratings, or interactions, come from.
 
     Args:
-        ratings: a file that ``hushrec.load`` reads; relative to the grid's folder.
-        generated: made-up ratings instead.
+        ratings: a file that ``hushrec.load`` reads, of what the domain declares; relative to the grid's
+            folder.
+        generated: made-up ratings or interactions instead.
         domain: of the file: a table, or a file that ``hushrec domain`` wrote.
         asked: ε that people ask for to the share of people who do, drawn by their ids: an experiment's own
             choice, in place of what the file says.
     """
 
     ratings: Path | None = None
-    generated: Generated | None = None
+    generated: Generated | GeneratedInteractions | None = None
     domain: Path | Frame | None = None
     asked: Shares = ()
 
@@ -116,8 +129,15 @@ class Data(Frozen):
             return Domain.open(self.domain)
         return self.domain.domain() if self.domain else self.load().domain
 
-    def load(self) -> Ratings:
-        """The ratings. Privacy: private, unless they are made up."""
+    @property
+    def feedback(self) -> FeedbackKind:
+        """What people give."""
+        if self.generated:
+            return "ratings" if isinstance(self.generated, Generated) else "interactions"
+        return self.domain_of().feedback
+
+    def load(self) -> Ratings | Interactions:
+        """The ratings or interactions. Privacy: private, unless they are made up."""
         ratings = self._load()
         if not self.asked:
             return ratings
@@ -126,7 +146,9 @@ class Data(Frozen):
         epsilons, shares = np.array(self.asked).T
         return ratings.with_asked(epsilons[np.searchsorted(np.cumsum(shares)[:-1], places, side="right")])
 
-    def _load(self) -> Ratings:
+    def _load(self) -> Ratings | Interactions:
+        if isinstance(self.generated, GeneratedInteractions):
+            return interactions(**dict(self.generated))
         if self.generated:
             made = netflix_like(**dict(self.generated))
             frame = made.domain
@@ -138,31 +160,68 @@ class Data(Frozen):
                 users=made.users.to_list(),
             )
             return replace(made, domain=known)
-        return Ratings.of(load(self.ratings, self.domain_of()), by="an experiment")
+        return load(self.ratings, self.domain_of())
+
+
+class Parts(NamedTuple):
+    """The parts of one split.
+
+    Attributes:
+        train: what models are fitted to.
+        fold_in: what the users of the test part fold in; the training part unless they are held out whole.
+        test: what is predicted or found.
+
+    Privacy: private.
+    """
+
+    train: Ratings | Interactions
+    fold_in: Ratings | Interactions
+    test: Ratings | Interactions
+
+
+_KEYS = {
+    "kfold": {"folds"},
+    "holdout": {"fraction", "splits"},
+    "people": {"people", "fraction", "least", "splits"},
+}
+"""Kind of split → the keys that go with it alone."""
 
 
 class Split(Frozen):
-    """How ratings are divided in training and test parts.
+    """How ratings, or interactions, are divided in training and test parts.
 
     Args:
-        kind: ``kfold``, or ``holdout`` of independent random parts.
+        kind: ``kfold``; ``holdout`` of independent random parts; or ``people``, who are held out whole, as in
+            ``hushrec.data.split.held_out_people``.
         folds: of kfold.
-        fraction: of holdout: the test part.
-        splits: of holdout: how many.
+        fraction: of holdout: the test part, a tenth by default. Of people: the part of their items that is to
+            be found, a fifth by default.
+        people: how many are held out.
+        least: how many items those who are held out have at least.
+        splits: of holdout and people: how many.
         seed: of the choice.
         only: numbers of the splits to run, from 0; all of them by default.
     """
 
-    kind: Literal["kfold", "holdout"]
+    kind: Literal["kfold", "holdout", "people"]
     folds: int = Field(10, ge=2, le=255)
     fraction: float = Field(0.1, gt=0, lt=1)
+    people: int = Field(500, ge=1)
+    least: int = Field(5, ge=2)
     splits: int = Field(5, ge=1)
     seed: int = 0
     only: tuple[int, ...] = ()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _fraction_of_people(cls, given: Any) -> Any:
+        if isinstance(given, dict) and given.get("kind") == "people":
+            return {"fraction": 0.2, **given}
+        return given
+
     @model_validator(mode="after")
     def _known(self) -> Self:
-        foreign = {"fraction", "splits"} if self.kind == "kfold" else {"folds"}
+        foreign = set().union(*_KEYS.values()) - _KEYS[self.kind]
         if given := foreign & self.model_fields_set:
             raise ValueError(f"{sorted(given)[0]} does not go with kind = {self.kind!r}")
         if any(not 0 <= number < self.count for number in self.only):
@@ -181,17 +240,26 @@ class Split(Frozen):
 
     def entropy(self, number: int, seed: int) -> int:
         """Seed of a draw of noise. The first on a holdout is the holdout's own number, a seed already."""
-        return number + 1_000_000 * seed if self.kind == "holdout" else 1000 * number + seed
+        return 1000 * number + seed if self.kind == "kfold" else number + 1_000_000 * seed
 
     def __str__(self) -> str:
         how = f"{self.folds} folds" if self.kind == "kfold" else f"holdout {self.fraction:g}"
+        if self.kind == "people":
+            how = f"{self.people} people with at least {self.least}, {self.fraction:g} to be found"
         return f"{how}, seed {self.seed}"
 
-    def parts(self, ratings: Ratings, number: int) -> tuple[Ratings, Ratings]:
-        """Training and test part of one split. Privacy: private."""
+    def parts(self, feedback: Ratings | Interactions, number: int) -> Parts:
+        """The parts of one split. Privacy: private."""
+        if self.kind == "people":
+            seed = self.seed + number
+            return Parts(
+                *held_out_people(feedback, self.people, seed, fraction=self.fraction, least=self.least)
+            )
         if self.kind == "kfold":
-            return next(itertools.islice(kfold(ratings, self.folds, self.seed), number, None))
-        return holdout(ratings, self.fraction, self.seed + number)
+            train, test = next(itertools.islice(kfold(feedback, self.folds, self.seed), number, None))
+        else:
+            train, test = holdout(feedback, self.fraction, self.seed + number)
+        return Parts(train, train, test)
 
 
 def _ids(ends: Range) -> list[str]:

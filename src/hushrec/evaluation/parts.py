@@ -1,0 +1,71 @@
+"""Checks of the training and test parts of an evaluation, and where the users of one are in the other.
+
+Privacy: private.
+"""
+
+import numpy as np
+
+from hushrec.arrays import Ints
+from hushrec.data.domain import FeedbackKind
+from hushrec.data.feedback import Feedback
+from hushrec.errors import DataError
+from hushrec.release.artefact import Release
+
+__all__ = ["require_apart", "require_same_domain", "rows_of"]
+
+
+def require_same_domain(release: Release, test: Feedback) -> None:
+    """Refuse a release of another catalogue, another kind of feedback, or another scale.
+
+    Raises:
+        DataError: They differ.
+
+    Privacy: public.
+    """
+    domain = test.domain
+    kind: FeedbackKind = "ratings" if release.feedback == "ratings" else "interactions"
+    domain.require(kind, by="this release")
+    scale = None if domain.rating_scale is None else tuple(domain.rating_scale)
+    of_release = (release.items, release.scale, release.likes, release.counts)
+    if of_release != (domain.items, scale, domain.likes, domain.counts):
+        raise DataError(
+            f"the release and the {test.KIND} have different catalogues or scales; load the {test.KIND} with "
+            "the release's domain"
+        )
+
+
+def require_apart(train: Feedback, test: Feedback) -> None:
+    """Refuse parts from which nothing can be measured.
+
+    Raises:
+        DataError: The parts have different catalogues, scales or kinds of feedback, share a pair of user and
+            item, or the test part is empty.
+
+    Privacy: private.
+    """
+    first, second = (
+        (of.domain.items, of.domain.rating_scale, of.domain.likes, of.domain.counts) for of in (train, test)
+    )
+    if first != second:
+        raise DataError("train and test have different catalogues or scales; load both with the same domain")
+    if not len(test.items):
+        raise DataError("the test part holds nothing of a known item; choose another test part")
+    rows, n_items = rows_of(train, test), test.domain.n_items
+    known = np.full(train.n_users, -1, dtype=np.int64)
+    known[rows[rows >= 0]] = np.flatnonzero(rows >= 0)
+    of_train = known[train.user_index()]
+    codes = of_train[of_train >= 0] * n_items + train.items[of_train >= 0]
+    if np.isin(codes, test.user_index().astype(np.int64) * n_items + test.items).any():
+        raise DataError(
+            f"train and test share {test.KIND}, so what is held out would be known in training; split the "
+            f"{test.KIND} first (hushrec.data.split)"
+        )
+
+
+def rows_of(train: Feedback, test: Feedback) -> Ints:
+    """Row in ``train`` of every user of ``test``, −1 if absent, shape (test.n_users,).
+
+    Privacy: private.
+    """
+    where = {user: row for row, user in enumerate(train.users.to_list())}
+    return np.array([where.get(user, -1) for user in test.users.to_list()], dtype=np.int64)

@@ -1,0 +1,168 @@
+"""Metrics of ranked lists: a value for every user who has something to be found.
+
+User u has h_u items to be found; y_r = 1 if the item at rank r of their list is one of them, otherwise 0. In
+each metric, an ideal list of k items has value 1, but for precision and novelty.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from hushrec.arrays import Floats
+from hushrec.errors import ConfigError
+from hushrec.evaluation.compare import Score, mean_score
+from hushrec.evaluation.metrics import METRICS
+from hushrec.evaluation.rankings import Lists
+
+__all__ = [
+    "COVERAGE",
+    "PER_USER",
+    "AtK",
+    "coverage",
+    "mean_average_precision",
+    "named",
+    "ndcg",
+    "novelty",
+    "precision",
+    "recall",
+    "reciprocal_rank",
+]
+
+
+def recall(lists: Lists, k: int) -> Floats:
+    """Share of what k places can hold that was found, Σ_{r≤k} y_r / min(k, h_u) (Liang et al. 2018, §4.2).
+
+    Returns:
+        Shape (n_users,).
+
+    Privacy: private.
+    """
+    return np.asarray(lists.first(k)[1].sum(axis=1) / np.minimum(k, lists.n_held_out))
+
+
+def precision(lists: Lists, k: int) -> Floats:
+    """Share of the k places that are hits, Σ_{r≤k} y_r / k, also where fewer than k items are left to rank.
+
+    Returns:
+        Shape (n_users,).
+
+    Privacy: private.
+    """
+    return np.asarray(lists.first(k)[1].sum(axis=1) / k)
+
+
+def ndcg(lists: Lists, k: int) -> Floats:
+    """Σ_{r≤k} y_r / log₂(r + 1), divided by its largest value, Σ_{r≤min(k, h_u)} 1 / log₂(r + 1).
+
+    Järvelin & Kekäläinen 2002, §3.2, with binary relevance.
+
+    Returns:
+        Shape (n_users,).
+
+    Privacy: private.
+    """
+    discounts = 1 / np.log2(np.arange(2, k + 2))
+    largest = np.cumsum(discounts)[np.minimum(k, lists.n_held_out) - 1]
+    return np.asarray(lists.first(k)[1] @ discounts / largest)
+
+
+def reciprocal_rank(lists: Lists, k: int) -> Floats:
+    """1 / r of the first hit, 0 if there is none in k places; its mean is the MRR (Voorhees 1999, §3.1).
+
+    Returns:
+        Shape (n_users,).
+
+    Privacy: private.
+    """
+    hits = lists.first(k)[1]
+    return np.where(hits.any(axis=1), 1 / (1 + hits.argmax(axis=1)), 0.0)
+
+
+def mean_average_precision(lists: Lists, k: int) -> Floats:
+    """Σ_{r≤k} y_r · precision@r / min(k, h_u), of which the mean is the MAP.
+
+    Returns:
+        Shape (n_users,).
+
+    Privacy: private.
+    """
+    hits = lists.first(k)[1]
+    precisions = np.cumsum(hits, axis=1) / np.arange(1, k + 1)
+    return np.asarray((precisions * hits).sum(axis=1) / np.minimum(k, lists.n_held_out))
+
+
+def novelty(lists: Lists, k: int) -> Floats:
+    """Mean of −log₂ p_i over the listed items, with the share p_i of users who gave item i, in bits.
+
+    Zhou et al. 2010, *surprisal*. The users are those whom the release was fitted to. An item that none of
+    them gave counts as if one of them had.
+
+    Returns:
+        Shape (n_users,).
+
+    Privacy: private.
+    """
+    items = lists.first(k)[0]
+    shares = np.maximum(lists.popularity, 1) / max(lists.n_fitted, 1)
+    listed = items >= 0
+    bits = np.where(listed, -np.log2(shares)[items], 0.0)
+    return np.asarray(bits.sum(axis=1) / np.maximum(listed.sum(axis=1), 1))
+
+
+def coverage(lists: Lists, k: int) -> float:
+    """Share of the catalogue that is in at least one list of k items. It grows with the number of lists.
+
+    Privacy: private.
+    """
+    items = lists.first(k)[0]
+    return len(np.unique(items[items >= 0])) / len(lists.popularity)
+
+
+PER_USER: Mapping[str, Callable[[Lists, int], Floats]] = {
+    "recall": recall,
+    "precision": precision,
+    "ndcg": ndcg,
+    "mrr": reciprocal_rank,
+    "map": mean_average_precision,
+    "novelty": novelty,
+}
+"""Name of a metric → its values per user, which are averaged."""
+COVERAGE = "coverage"
+"""Name of the metric that is of all lists together."""
+_NAME = re.compile(rf"({'|'.join([*PER_USER, COVERAGE])})@([1-9]\d{{0,5}})", re.ASCII)
+
+
+class AtK(NamedTuple):
+    """A metric of the first k places, such as recall@20. Privacy: public."""
+
+    name: str
+    k: int
+
+    def score(self, lists: Lists) -> Score:
+        """Its value over all lists; of coverage, users do not each add their part. Privacy: private."""
+        if self.name == COVERAGE:
+            return Score(coverage(lists, self.k), lists.users, None)
+        return mean_score(lists.users, PER_USER[self.name](lists, self.k))
+
+
+def named(names: Iterable[str]) -> dict[str, AtK | None]:
+    """The metrics of these names, in this order; None for those of ``hushrec.evaluation.metrics``.
+
+    Args:
+        names: such as ``rmse`` or ``recall@20``.
+
+    Raises:
+        ConfigError: A name is unknown.
+
+    Privacy: public.
+    """
+    chosen: dict[str, AtK | None] = {}
+    for name in names:
+        found = _NAME.fullmatch(name)
+        if not found and name not in METRICS:
+            known = ", ".join([*METRICS, *(f"{ranked}@K" for ranked in (*PER_USER, COVERAGE))])
+            raise ConfigError(f"unknown metric {name!r}; choose from {known}, with a number for K: recall@20")
+        chosen[name] = AtK(found[1], int(found[2])) if found else None
+    return chosen

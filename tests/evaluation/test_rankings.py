@@ -1,0 +1,176 @@
+"""Lists leave out what users fold in, and find what is held out of them and of nobody else."""
+
+import dataclasses
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hushrec as hr
+from hushrec.data.domain import Domain
+from hushrec.data.interactions import Interactions
+from hushrec.data.load import load
+from hushrec.data.split import held_out_people, holdout
+from hushrec.errors import ConfigError, DataError
+from hushrec.evaluation import baselines, rankings
+from hushrec.evaluation.ranking_metrics import recall
+from hushrec.evaluation.rankings import rank
+from hushrec.release.client import Client
+from support.releases import ranker
+
+ITEMS = "abcdef"
+DOMAIN = Domain([*ITEMS], max_users=10)
+
+
+def given(rows, domain=DOMAIN):
+    pairs = [(user, item) for user, items in rows.items() for item in items]
+    return load(pl.DataFrame(pairs, schema=["user_id", "item_id"], orient="row"), domain)
+
+
+def listed(lists, names=ITEMS):
+    return ["".join(names[i] if i >= 0 else "-" for i in row) for row in lists.items]
+
+
+def found(lists, names=ITEMS):
+    return [
+        "".join(np.array(list(names))[row[hit]]) for row, hit in zip(lists.items, lists.hits, strict=True)
+    ]
+
+
+def test_own_items_are_left_out_and_the_held_out_ones_found():
+    """Ranked b, a, d, c, f, e; also of a user who folds in nothing, and with users of either part alone."""
+    release = ranker(items=ITEMS, scores=[5, 6, 3, 4, 1, 2])
+    train = given({"u": "ab", "w": "d", "x": "f"})
+    lists = rank(release, train=train, test=given({"u": "cf", "v": "e", "w": "ab"}), n=3)
+    assert lists.users.to_list() == ["u", "v", "w"]
+    assert listed(lists) == ["dcf", "bad", "bac"]
+    assert found(lists) == ["cf", "", "ba"]
+    assert lists.n_held_out.tolist() == [2, 1, 2]
+    assert lists.n_own.tolist() == [2, 0, 1]
+    assert lists.popularity.tolist() == [1, 1, 0, 1, 0, 1]
+    assert (lists.n_fitted, lists.n_left_out) == (3, 1)
+
+
+def test_own_items_that_stay_in_the_list_would_be_noticed(monkeypatch):
+    """The planted fault: nobody folds in anything."""
+    release, train, test = ranker(items=ITEMS), given({"u": "ab"}), given({"u": "cd"})
+    assert recall(rank(release, train=train, test=test, n=2), 2) == [1]
+    monkeypatch.setattr(rankings, "rows_of", lambda train, test: np.full(test.n_users, -1))
+    assert recall(rank(release, train=train, test=test, n=2), 2) == [0]
+
+
+def test_an_empty_place_is_not_a_hit_of_the_user_before():
+    """User u is to find the last item, whose place is one below v's first: −1 of v, seen from u's row."""
+    release = ranker(items=ITEMS)
+    train, test = given({"u": "abcde", "v": "bcdef"}), given({"u": "f", "v": "a"})
+    lists = rank(release, train=train, test=test, n=4)
+    assert listed(lists) == ["f---", "a---"]
+    assert lists.hits.sum() == 2
+    assert recall(lists, 4).tolist() == [1, 1]
+
+
+def test_what_another_user_is_to_find_is_not_found():
+    lists = rank(ranker(items=ITEMS), train=given({}), test=given({"u": "a", "v": "b", "w": "f"}), n=2)
+    assert found(lists) == ["a", "b", ""]
+
+
+def test_blocks_do_not_change_the_hits(monkeypatch):
+    train, test = holdout(hr.synthetic.interactions(200, 40, 3000, seed=1), 0.2, seed=0)
+    release = baselines.popularity(train)
+    whole = rank(release, train=train, test=test, n=10)
+    monkeypatch.setattr(rankings, "_BLOCK", 7)
+    np.testing.assert_array_equal(rank(release, train=train, test=test, n=10).hits, whole.hits)
+    sought = {
+        (user, item) for user, item in zip(test.user_index().tolist(), test.items.tolist(), strict=True)
+    }
+    assert whole.hits.tolist() == [
+        [(user, item) in sought for item in row] for user, row in enumerate(whole.items.tolist())
+    ]
+
+
+def test_lists_are_those_of_the_client():
+    train, fold_in, test = held_out_people(hr.synthetic.interactions(300, 30, 4000, seed=2), 20, seed=0)
+    release = hr.fit(train, hr.Popularity())
+    lists = rank(release, train=fold_in, test=test, n=5, fitted=train)
+    names = test.domain.items
+    for user, row in zip(lists.users.to_list(), lists.items, strict=True):
+        at = fold_in.users.to_list().index(user)
+        own = [names[i] for i in fold_in.items[fold_in.indptr[at] : fold_in.indptr[at + 1]]]
+        assert [names[i] for i in row] == [said.item_id for said in Client(release).recommend(own, 5)]
+    assert lists.n_fitted == 280
+
+
+# -- ratings ----------------------------------------------------------------------------------------------
+
+
+def test_only_likes_are_to_be_found_and_all_ratings_are_folded_in(release, ratings):
+    train = ratings({"u": {"d": 1}})  # disliked, and known all the same
+    test = ratings({"u": {"a": 4, "b": 3, "c": 5}, "v": {"a": 2}})
+    lists = rank(release, train=train, test=test, n=3, likes=4)
+    assert listed(lists) == ["cba"]
+    assert found(lists) == ["ca"]
+    assert lists.n_left_out == 1
+    three = rank(release, train=train, test=test, n=3, likes=3)
+    assert found(three) == ["cba"]
+
+
+def test_likes_are_for_ratings_alone(release, ratings):
+    parts = {"train": ratings({}), "test": ratings({"u": {"a": 4}})}
+    with pytest.raises(ConfigError, match="give likes, the lowest"):
+        rank(release, **parts, n=3)
+    with pytest.raises(ConfigError, match="leave out likes"):
+        rank(ranker(items=ITEMS), train=given({}), test=given({"u": "a"}), n=3, likes=4)
+
+
+def test_listed_people_are_ranked_by_their_vectors_or_fold_in(release, ratings):
+    """By their vectors both like a most and d least; from what they give at home, d is the best."""
+    tensors = {
+        **release.tensors,
+        "item_factors": np.array([[9], [0], [0], [-9]], np.float32),
+        "user_effects": np.zeros(2, np.float32),
+        "user_factors": np.array([[1], [1]], np.float32),
+    }
+    listing = dataclasses.replace(release, kind="factors and people", tensors=tensors, users=("u", "v"))
+    train, test = (
+        ratings({"v": {"c": 3}, "x": {"d": 3}}),
+        ratings({"u": {"a": 4}, "v": {"a": 4}, "x": {"b": 4}}),
+    )
+    assert listed(rank(listing, train=train, test=test, n=4, likes=4)) == ["acbd", "abd-", "cab-"]
+    at_home = listed(rank(listing, train=train, test=test, n=4, likes=4, fold_in=True))
+    assert at_home == ["dcba", "dba-", "cab-"]
+
+
+def test_popularity_ranks_ratings_too(ratings):
+    train = ratings({"u": {"a": 1, "b": 1}, "v": {"b": 5, "c": 2}, "w": {"b": 2, "c": 1}})
+    release = baselines.popularity(train)
+    assert release.tensors["item_scores"].tolist() == [1, 3, 2, 0]
+    lists = rank(release, train=train, test=ratings({"u": {"d": 5}, "x": {"c": 4}}), n=3, likes=4)
+    assert listed(lists) == ["cd-", "bca"]
+
+
+# -- parts of the items to be found -----------------------------------------------------------------------
+
+
+def test_finding_a_part_keeps_the_lists_and_leaves_out_who_has_nothing_there():
+    train, test = given({"u": "a"}), given({"u": "bc", "v": "ad", "w": "f"})
+    lists = rank(ranker(items=ITEMS), train=train, test=test, n=3)
+    part = lists.finding(np.isin(list(ITEMS), ["a", "c"]))
+    assert part.users.to_list() == ["u", "v"]
+    assert listed(part) == listed(lists)[:2] == ["bcd", "abc"]
+    assert found(part) == ["c", "a"]
+    assert part.n_held_out.tolist() == [1, 1]
+    assert part.held_out.tolist() == [2, 0]
+    assert part.n_left_out == lists.n_left_out + 1
+    assert len(lists.finding(np.zeros(6, bool)).users) == 0
+
+
+def test_catalogues_that_differ_are_refused():
+    other = Domain([*"abcdeg"], max_users=10)
+    assert isinstance(given({"u": "a"}, other), Interactions)
+    parts = {"train": given({}), "test": given({"u": "a"})}
+    with pytest.raises(DataError, match="load all with the release's domain"):
+        rank(ranker(items="abcdeg"), **parts, n=3)
+    with pytest.raises(DataError, match="load all with the release's domain"):
+        rank(ranker(items=ITEMS), **parts, n=3, fitted=given({"u": "a"}, other))
+    with pytest.raises(DataError, match="share interactions"):
+        rank(ranker(items=ITEMS), train=given({"u": "a"}), test=given({"u": "a"}), n=3)
