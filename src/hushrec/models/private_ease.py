@@ -45,7 +45,8 @@ class PrivateEASE(PrivateModel):
     Args:
         rank: largest number of factors.
         pair_items: the most popular items, by noisy count, whose pairs are measured.
-        contribution_cap: number of items up to which a user counts in full in the item counts (unit ``user``).
+        contribution_cap: number of items up to which a user counts in full among the item counts (unit
+            ``user``).
         threads: number of threads of the kernel; does not change the result.
 
     Privacy: units ``user`` and ``rating`` under add-remove.
