@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from hushrec.estimation.pair_factors import ease, factors_at, muting, pair_factors, symmetric
+from hushrec.estimation.pair_factors import cleaned, ease, muting, pair_factors, symmetric
 
 N, RANK = 120, 3
 
@@ -103,13 +103,26 @@ def test_the_direction_is_that_of_the_average_user(signal):
     )
 
 
-def test_more_people_are_given_more_factors():
-    given = [factors_at(signal, 128, 5000) for signal in (10.0, 5e3, 1e4, 1e9, math.inf)]
-    assert given == sorted(given)
-    assert given[-1] == 128
-    assert given[0] < 32
-    assert factors_at(math.inf, 128, 40) == 39
-    assert factors_at(1.0, 5, 5000) == 5
+def test_a_crowd_that_is_small_for_its_noise_is_given_fewer_factors_and_items():
+    rng = np.random.default_rng(4)
+    variance = rng.gamma(0.5, size=900) + 1e-6
+    factors = rng.standard_normal((900, 2)) * np.sqrt(variance)[:, None] * [3.0, 2.0]
+    triangle = off_diagonal(factors @ factors.T) + rng.normal(0, 1.0, 900 * 899 // 2)
+    shapes = []
+    for signal in (1.0, 1e4, math.inf):
+        found = cleaned(triangle, 1.0, variance, signal, 64)
+        fitted = np.flatnonzero(found.any(axis=1))
+        assert set(fitted) == {*np.argsort(-variance)[: len(fitted)]}, "the others are the rarest"
+        assert error(found[fitted], factors[fitted]) < 0.3
+        shapes.append((found.shape[1], len(fitted)))
+    assert shapes == sorted(shapes)
+    assert shapes[0] < (32, 900) < shapes[-1] == (64, 900)
+
+
+def test_there_are_fewer_factors_than_items():
+    for n in (2, 5):
+        found = cleaned(np.ones(n * (n - 1) // 2), 0.1, np.ones(n), math.inf, 128)
+        assert found.shape == (n, n - 1)
 
 
 # -- EASE -------------------------------------------------------------------------------------------------
@@ -134,7 +147,7 @@ def covariance(factors, weights, part, total):
 
 @pytest.mark.parametrize("rank", [0, 1, 12])
 def test_ease_is_the_inverse_of_the_same_covariance(rank):
-    """B = I − P diag(1/P_jj), in weighted items x_i d_i and back: −d_i P_ij/(P_jj d_j), zeros on its diagonal."""
+    """B = I − P diag(1/P_jj) of weighted items: −d_i P_ij/(P_jj d_j), and zeros on the diagonal."""
     rng = np.random.default_rng(rank)
     weights = muting(rng.gamma(0.5, 100, 40) + 1e-3, 1e4)
     factors, part, total = rng.standard_normal((40, rank)) * 3, 40.0, 1000.0
