@@ -23,6 +23,7 @@ from hushrec.models.popularity import Popularity
 from hushrec.models.posterior_mf import PosteriorMF
 from hushrec.models.posterior_sample_mf import PosteriorSampleMF
 from hushrec.models.private_als import PrivateALS
+from hushrec.models.private_ease import PrivateEASE
 from hushrec.models.private_sgd import PrivateSGD
 from hushrec.models.user_knn import UserKNN
 from hushrec.models.user_level_sgd import UserLevelSGD
@@ -137,6 +138,7 @@ def test_sensitivities_of_the_defaults(unit, adjacency):
         PrivateALS,
         PosteriorMF,
         Popularity,
+        PrivateEASE,
         MatrixFactorization,
         UserKNN,
         ItemKNN,

@@ -21,7 +21,7 @@ from hushrec.privacy.query import AnyQuery
 from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
 from hushrec.settings import only
-from hushrec.statistics.footprint import COPIED, DRAWS, FLOPS, Footprint
+from hushrec.statistics.footprint import DRAWS, FLOPS, Footprint
 from hushrec.statistics.interactions.directions import LARGEST, ItemWeights
 from hushrec.statistics.interactions.item_counts import CrowdSize, ItemCounts
 from hushrec.statistics.interactions.pair_sums import PairSums
@@ -73,13 +73,13 @@ class PrivateEASE(PrivateModel):
         return {"item counts": 0.15, **small, "item pairs": 0.81}
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
-        """The counts, then the triangle of pairs with its noise, or its cleaning."""
+        """The most of: the counts, the triangle of pairs with its noise, its cleaning, and EASE."""
         n, m = domain.n_items, min(self.pair_items, domain.n_items)
         counting, seconds = shrinking(n)
         cells = m * (m - 1) / 2
-        pairs = max(2 * COPIED * cells, 8 * cells + 12.0 * m * m + 48.0 * m * self.rank)
+        pairs = max(34 * cells, 8 * cells + max(12.0 * m * m + 48.0 * m * self.rank, 40.0 * n * self.rank))
         spent = seconds + cells / DRAWS + 100 * 2.0 * m * m * self.rank / FLOPS
-        return Footprint(1e7 + max(counting, pairs + 32.0 * n * self.rank), 60, 100, spent, 2.0)
+        return Footprint(1e7 + max(counting, pairs), 45, 100, spent, 2.0)
 
     def release(self, feedback: Interactions | Blocks, run: Run) -> Release:
         """Count items, measure the pairs of the popular ones, clean, and solve for EASE.
