@@ -1,8 +1,8 @@
 """Each user's items as a vector without its part along a public direction, in integers.
 
 With public weights d and a public direction v, a user who gave the items x has y = d ∘ x and z = y − τ v,
-where τ v is the multiple of v nearest to y. All are counted in steps: the entries of y, and τ, in 2^-10, those
-of v in 2^-12.
+where τ v is the multiple of v nearest to y. All are counted in steps: the entries of y, and τ, in 2^-10,
+those of v in 2^-12.
 
 Privacy: private, but for ``ItemWeights``, which is public.
 """
