@@ -4,7 +4,7 @@
     python benchmarks/top_n_crowds.py copies [--data FILE] [--times 1 4 12 22]
     python benchmarks/top_n_crowds.py cost
 
-``crowds`` are generated people, whose tastes have low rank, which flatters a model of low rank. ``copies`` are
+``crowds`` are generated people, whose tastes have low rank, which flatters such a model. ``copies`` are
 real people, each several times: a crowd c times as large has the same matrix of pairs, with c times less
 noise. Losses are those of nDCG@100 at ε = 1 per user (δ = 1e-6) against the same model without noise, for 500
 people who were held out. ``cost`` gives seconds, memory, the size of the file and milliseconds per list.
