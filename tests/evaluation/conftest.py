@@ -34,6 +34,7 @@ def release():
     tensors = {
         "item_effects": np.array([2, 3, 4, 5], np.float32),
         "item_noise": np.full(4, 0.5, np.float32),
+        "item_popularity": np.ones(4, np.float32),
         "item_factors": np.zeros((4, 0), np.float32),
     }
     return Release(

@@ -53,6 +53,20 @@ def kriged(release, rated, ratings, k):
     return np.array(found)
 
 
+def chosen(release, rated, ratings, k=None, raised=2.0):
+    """log n + 2 z/span, with z = E[z | r + raised], the level left out; from k neighbours of each, or all."""
+    residuals = ratings - release.tensors["item_effects"][rated] - release.constants["user_mean"] + raised
+    law = dense(release, "item_factors", "covariance")
+    similarity = law if k is None else dense(release, "similarity_factors", "similarity")
+    found = np.log(release.tensors["item_popularity"].astype(np.float64))
+    for target in range(N):
+        near = sorted(range(len(rated)), key=lambda j: -similarity[target, rated[j]])[:k]
+        items = [rated[j] for j in near]
+        system = law[np.ix_(items, items)] + np.diag(release.tensors["item_noise"][items].astype(float))
+        found[target] += 2 / 4 * law[target, items] @ np.linalg.solve(system, residuals[near])
+    return found
+
+
 def people(seed=0):
     """Who rated what, from nothing to everything, in any order."""
     rng = np.random.default_rng(seed)
@@ -202,7 +216,7 @@ def test_people_are_found_by_their_ids(release):
 
 def test_outsiders_fold_in_as_if_nobody_were_listed(release):
     made = release("factors and people", n=N)
-    tensors = {name: made.tensors[name] for name in ("item_effects", "item_noise", "item_factors")}
+    tensors = {name: tensor for name, tensor in made.tensors.items() if name.startswith("item_")}
     without = dataclasses.replace(made, kind="factors", tensors=tensors, users=())
     for rated, ratings in people():
         one, other = (predictor(r).predict(rated, ratings, EVERYTHING) for r in (made, without))
@@ -219,3 +233,22 @@ def test_item_scores_are_the_same_for_everybody(ranker):
             -1,
             2,
         ]
+
+
+@pytest.mark.parametrize("kind", ["factors", "factors and people", "neighbours", "dense neighbours"])
+def test_lists_are_ordered_by_popularity_and_taste(release, kind):
+    made = release(kind, n=N)
+    k = int(made.constants["neighbours"]) if "neighbours" in kind else None
+    for rated, ratings in people():
+        found = predictor(made).rank(rated, ratings, EVERYTHING)
+        np.testing.assert_allclose(found, chosen(made, rated, ratings, k), rtol=0, atol=1e-5)
+    others = chosen(made, rated, ratings, k, raised=1.9)
+    assert np.abs(found - others).max() > 1e-3, "a smaller absence would be seen"
+
+
+def test_listed_people_are_ranked_by_their_released_tastes(release):
+    made = release("factors and people", n=N)
+    tastes = made.tensors["item_factors"].astype(float) @ made.tensors["user_factors"][3].astype(float)
+    wanted = np.log(made.tensors["item_popularity"].astype(float)) + tastes / 2
+    found = ListedPeople(made).rank(np.full(N, 3), EVERYTHING)
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-6)

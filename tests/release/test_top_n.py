@@ -15,7 +15,7 @@ def test_many_users_get_what_each_would_get_alone():
     listed = [row for block in top_n(release, rows, 5) for row in block.items]
     for user, row in enumerate(listed):
         own = [release.items[i] for i in given.items[given.indptr[user] : given.indptr[user + 1]]]
-        alone = [position for position, _, _ in client.recommend(own, 5)]
+        alone = [row.item_id for row in client.recommend(own, 5)]
         assert [release.items[i] for i in row if i >= 0] == alone
 
 

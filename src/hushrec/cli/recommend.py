@@ -53,10 +53,11 @@ def recommend(
     unknown = sorted(set(own) - set(client.release.items))
     if unknown:
         console.err().print(f"Ignored, not in this release's catalogue: {escaped(', '.join(unknown))}")
-    listed = console.table("rank", "item", "score", left=0)
+    of_ratings = client.release.feedback == "ratings"
+    listed = console.table("rank", "item", "score", *(["rating"] if of_ratings else []), left=0)
     listed.columns[1].justify = "left"
-    for name, score, rank in client.recommend(own if user is None else None, n, user=user):
-        listed.add_row(str(rank), name, f"{score:.2f}")
+    for name, score, rank, rating_ in client.recommend(own if user is None else None, n, user=user):
+        listed.add_row(str(rank), name, f"{score:.2f}", *([] if rating_ is None else [f"{rating_:.2f}"]))
     console.out().print(listed)
 
 

@@ -20,8 +20,11 @@ class Recommendation(NamedTuple):
 
     Attributes:
         item_id: the item.
-        score: its predicted rating, on the scale; from a release of interactions, a number without a unit.
+        score: by which the list is ordered, a number without a unit. From a release of ratings, the logarithm
+            of how likely the user chooses and likes the item, up to a constant (``hushrec.release.choice``).
         rank: 1 for the best.
+        rating: the predicted rating, on the scale; None from a release of interactions. A list need not be
+            ordered by it.
 
     Privacy: post-processing; it depends on the release and on what the user who asks gave.
     """
@@ -29,6 +32,7 @@ class Recommendation(NamedTuple):
     item_id: str
     score: float
     rank: int
+    rating: float | None
 
 
 class Client:
@@ -96,7 +100,7 @@ class Client:
         *,
         user: str | None = None,
     ) -> list[Recommendation]:
-        """The ``n`` items with the highest predicted ratings or scores, without those in ``ratings``.
+        """The ``n`` items that the user is most likely to choose and like, without those in ``ratings``.
 
         Args:
             ratings: item id → rating, as in ``predict``. For a release of interactions, ids of the items that
@@ -113,31 +117,38 @@ class Client:
             ReleaseError: A rating or count is not a number, the release takes none, both or neither of
                 ``ratings`` and ``user`` are given, or the release's numbers are unusable.
         """
-        targets = np.arange(len(self._positions))
+        targets, own = np.arange(len(self._positions)), dict[int, float]()
         if user is None:
             own = self._own(ratings)
             targets = np.setdiff1d(targets, [*own])
-            scores = self._of_own(self._used(own), targets)
+            scores = self._of_own(self._used(own), targets, rank=True)
         else:
-            scores = self._of_listed(user, ratings, targets)
-        best = np.argsort(-scores, kind="stable")[: max(n, 0)]  # before clamping, which would make ties
-        lo, hi = (-math.inf, math.inf)
+            scores = self._of_listed(user, ratings, targets, rank=True)
+        order = np.argsort(-scores, kind="stable")[: max(n, 0)]
+        best = targets[order]
+        stars: list[float | None] = [None] * len(best)
         if self.release.feedback == "ratings":
             lo, hi, _ = self.release.require_scale()
+            predicted = self._of_own(own, best) if user is None else self._of_listed(user, None, best)
+            stars = np.clip(predicted, lo, hi).tolist()
+        listed = zip(best, scores[order], stars, strict=True)
         return [
-            Recommendation(self.release.items[targets[i]], float(min(max(scores[i], lo), hi)), rank)
-            for rank, i in enumerate(best, start=1)
+            Recommendation(self.release.items[item], float(score), rank, rating)
+            for rank, (item, score, rating) in enumerate(listed, start=1)
         ]
 
-    def _of_own(self, own: Mapping[int, float], targets: Ints) -> Floats:
+    def _of_own(self, own: Mapping[int, float], targets: Ints, *, rank: bool = False) -> Floats:
+        """Predictions for a user's own ratings or interactions, or scores to rank by."""
         rated, values = np.array([*own], dtype=np.int64), np.array([*own.values()], dtype=np.float64)
+        how = self._predictor.rank if rank else self._predictor.predict
         try:
-            return self._predictor.predict(rated, values, targets)
+            return how(rated, values, targets)
         except np.linalg.LinAlgError:
             pass
         raise ReleaseError("nothing can be predicted from this release's numbers; fetch it again")
 
-    def _of_listed(self, user: str, ratings: object, targets: Ints) -> Floats:
+    def _of_listed(self, user: str, ratings: object, targets: Ints, *, rank: bool = False) -> Floats:
+        """The same for a listed user."""
         if ratings is not None:
             raise ReleaseError("give either own ratings or user=, not both")
         if self._people is None:
@@ -148,7 +159,8 @@ class Client:
                 f"{user!r} is not among the {len(self.release.users):,} people whom this release lists; "
                 "give own ratings instead of user="
             )
-        return self._people.predict(np.full(len(targets), person), targets)
+        how = self._people.rank if rank else self._people.predict
+        return how(np.full(len(targets), person), targets)
 
     def _own(self, given: Mapping[str, float] | Iterable[str] | None) -> dict[int, float]:
         """Position → rating, or how often it was given, of all items of the catalogue that the user gave."""

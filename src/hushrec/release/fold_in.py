@@ -5,8 +5,9 @@ the released item effect μ_i, the user's level b ~ N(user_mean, user_variance),
 the released item covariance C, and independent noise of variance τ_i². They differ in how they hold C: as
 factors (C = F Fᵀ), or, for nearest neighbours, as factors or dense, together with a similarity. A release of
 kind "factors and people" also holds a level and factors for every listed user. Plain nearest neighbours do
-not use this model; their predictors are in ``hushrec.release.neighbour_predictors``. Releases of interactions
-rank items instead of predicting ratings.
+not use this model; their predictors are in ``hushrec.release.neighbour_predictors``. Lists are ordered by how
+likely the user chooses an item (``hushrec.release.choice``), for which the level does not matter. Releases of
+interactions only rank.
 """
 
 from collections.abc import Iterable
@@ -17,6 +18,7 @@ import numpy as np
 from hushrec.arrays import Floats, Ints
 from hushrec.errors import ReleaseError
 from hushrec.release.artefact import Release
+from hushrec.release.choice import ABSENCE, choice
 from hushrec.release.neighbour_predictors import NearestPeople, SimilarItems
 
 _PAIRS = 1 << 14  # pairs predicted at once: bounds the memory, does not change the result
@@ -38,13 +40,18 @@ class Predictor(Protocol):
         """
         ...
 
+    def rank(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
+        """Scores by which lists of ``targets`` are ordered, shape (n_targets,); arguments as ``predict``."""
+        ...
+
 
 class FactorPredictor:
     """Ridge regression of a user's ratings on the item factors (McSherry & Mironov 2009, §5, "SVD").
 
     Each item's row is extended by a constant for the user's level, x = (√user_variance, f_i). The posterior
     mean of the user's vector is p = (I + Σ x xᵀ/τ_i²)⁻¹ Σ x (r_i − μ_i − user_mean)/τ_i², and the prediction
-    is μ_i + user_mean + x·p.
+    is μ_i + user_mean + x·p. For ranking, the taste is the posterior mean of the factors alone, given
+    residuals that are all raised by ``ABSENCE``.
 
     Privacy: post-processing of a release and the user's own ratings.
     """
@@ -55,19 +62,28 @@ class FactorPredictor:
         bias = np.full((len(self._effects), 1), np.sqrt(constants["user_variance"]))
         self._rows = np.hstack([bias, tensors["item_factors"].astype(np.float64)])
         self._precision = 1 / tensors["item_noise"].astype(np.float64)
+        self._popularity, self._span = _popularity(release)
 
     def fold_in(self, rated: Ints, ratings: Floats) -> Floats:
         """The user's vector, shape (1 + rank,): first the level, then the factors."""
-        rows = self._rows[rated]
-        weighted = rows * self._precision[rated, None]
-        normal = weighted.T @ rows
-        normal.flat[:: len(normal) + 1] += 1
-        return np.linalg.solve(normal, weighted.T @ (ratings - self._effects[rated]))
+        return self._regressed(self._rows[rated], rated, ratings - self._effects[rated])
 
     def predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         """Ratings of ``targets``, not clamped to the scale."""
         vector = self.fold_in(rated, ratings)
         return np.asarray(self._effects[targets] + self._rows[targets] @ vector, dtype=np.float64)
+
+    def rank(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
+        """How likely the user chooses and likes ``targets``: ``choice`` of popularity and taste."""
+        raised = ratings - self._effects[rated] + ABSENCE * self._span
+        taste = self._regressed(self._rows[rated, 1:], rated, raised)
+        return choice(self._popularity[targets], self._rows[targets, 1:] @ taste, self._span)
+
+    def _regressed(self, rows: Floats, rated: Ints, residuals: Floats) -> Floats:
+        weighted = rows * self._precision[rated, None]
+        normal = weighted.T @ rows
+        normal.flat[:: len(normal) + 1] += 1
+        return np.asarray(np.linalg.solve(normal, weighted.T @ residuals), dtype=np.float64)
 
 
 class NeighbourPredictor:
@@ -75,7 +91,7 @@ class NeighbourPredictor:
 
     The neighbours N of a target i are the k rated items with the largest similarity Wgt_ij. The weights solve
     (C_NN + diag τ_N²) w = C_Ni, and the prediction is μ_i + b + Σ_j w_j (r_j − μ_j − b), where b is the
-    user's shrunk mean.
+    user's shrunk mean. For ranking, the taste is Σ_j w_j (r_j − μ_j + ``ABSENCE``).
 
     Privacy: post-processing of a release and the user's own ratings.
     """
@@ -88,15 +104,26 @@ class NeighbourPredictor:
         self._k = int(constants["neighbours"])
         self._covariance = _Symmetric(release, "item_factors", "covariance")
         self._similarity = _Symmetric(release, "similarity_factors", "similarity")
+        self._popularity, self._span = _popularity(release)
 
     def predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         """Ratings of ``targets``, not clamped to the scale."""
         residuals = ratings - self._effects[rated]
         precision = len(rated) / self._level_noise
         bias = residuals.mean() * precision / (precision + 1 / self._bias_variance) if len(rated) else 0.0
-        base = self._effects[targets] + bias
+        return np.asarray(
+            self._effects[targets] + bias + self._weighted(rated, residuals - bias, targets), dtype=np.float64
+        )
+
+    def rank(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
+        """How likely the user chooses and likes ``targets``: ``choice`` of popularity and taste."""
+        raised = ratings - self._effects[rated] + ABSENCE * self._span
+        return choice(self._popularity[targets], self._weighted(rated, raised, targets), self._span)
+
+    def _weighted(self, rated: Ints, residuals: Floats, targets: Ints) -> Floats:
+        """Σ_j w_j x_j over the neighbours of each target, with the residuals x."""
         if not len(rated):
-            return np.asarray(base, dtype=np.float64)
+            return np.zeros(len(targets))
         k = min(self._k, len(rated))
         similar = self._similarity.block(targets, rated)
         nearest = np.argpartition(-similar, k - 1, axis=1)[:, :k]
@@ -105,7 +132,7 @@ class NeighbourPredictor:
         system = among[nearest[:, :, None], nearest[:, None, :]]
         right = np.take_along_axis(self._covariance.block(targets, rated), nearest, axis=1)
         weights = np.linalg.solve(system, right[:, :, None])[:, :, 0]
-        return np.asarray(base + (weights * (residuals - bias)[nearest]).sum(axis=1), dtype=np.float64)
+        return np.asarray((weights * residuals[nearest]).sum(axis=1), dtype=np.float64)
 
 
 class ItemScores:
@@ -120,6 +147,14 @@ class ItemScores:
     def predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         """Scores of ``targets``, which are not ratings."""
         return np.asarray(self._scores[targets])
+
+    rank = predict
+
+
+def _popularity(release: Release) -> tuple[Floats, float]:
+    """Popularity of every item, and the width of the scale."""
+    lo, hi, _ = release.require_scale()
+    return release.tensors["item_popularity"].astype(np.float64), hi - lo
 
 
 class _Symmetric:
@@ -164,6 +199,7 @@ class ListedPeople:
         self._user_effects = tensors["user_effects"].astype(np.float64)
         self._item_factors = tensors["item_factors"].astype(np.float64)
         self._user_factors = tensors["user_factors"].astype(np.float64)
+        self._popularity, self._span = _popularity(release)
 
     def find(self, users: Iterable[str]) -> Ints:
         """Position of each id on the list, −1 for ids that are not on it."""
@@ -179,12 +215,20 @@ class ListedPeople:
         Returns:
             Shape (n_pairs,).
         """
-        predicted = self._effects[items] + self._user_effects[people]
+        return self._effects[items] + self._user_effects[people] + self._tastes(people, items)
+
+    def rank(self, people: Ints, items: Ints) -> Floats:
+        """How likely the user of each (user, item) pair chooses and likes the item, as ``predict``."""
+        return choice(self._popularity[items], self._tastes(people, items), self._span)
+
+    def _tastes(self, people: Ints, items: Ints) -> Floats:
+        """f_i · p_u of each pair."""
+        found = np.empty(len(items))
         for first in range(0, len(items), _PAIRS):
             part = slice(first, first + _PAIRS)
             left, right = self._item_factors[items[part]], self._user_factors[people[part]]
-            predicted[part] += np.einsum("nk,nk->n", left, right)
-        return predicted
+            found[part] = np.einsum("nk,nk->n", left, right)
+        return found
 
 
 def predictor(release: Release) -> Predictor:

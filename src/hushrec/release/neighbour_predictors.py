@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hushrec.arrays import Floats, Ints, Ints32
 from hushrec.release.artefact import DISTANCES, Release
+from hushrec.release.choice import LEAST_POPULARITY, LIKING, choice
 
 _NEGLIGIBLE = 1e-10  # a centred row with less than this part of Σ r² is constant up to rounding
 _GRID = 1 << 23  # grid of similarities, so that the order of a sum does not break ties
@@ -39,10 +40,21 @@ class NearestPeople:
         self._squares = self._over_rows(self._raters, self._values.astype(np.float64) ** 2)
         self._k, self._distance = int(constants["neighbours"]), DISTANCES[int(constants["distance"])]
         self._overall = float(self._values.mean(dtype=np.float64)) if len(items) else (lo + hi) / 2
+        self._span, raters = hi - lo, np.diff(self._starts)
+        sums = np.bincount(items[by_item], self._values, minlength=len(raters))
+        self._means = np.full(len(raters), self._overall)
+        np.divide(sums, raters, out=self._means, where=raters > 0)
+        liking = raters + LIKING / self._span * (sums - raters * (lo + hi) / 2)
+        self._popularity = np.maximum(liking, LEAST_POPULARITY)
 
     def predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         """Ratings of ``targets``; a person's own rating of a target does not count for it."""
         return _without_targets(self._predict, rated, ratings, targets)
+
+    def rank(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
+        """How likely the user chooses and likes ``targets``: ``choice`` of popularity and taste."""
+        taste = self.predict(rated, ratings, targets) - self._means[targets]
+        return choice(self._popularity[targets], taste, self._span)
 
     def _predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         own = ratings.astype(np.float32).astype(np.float64)
@@ -106,11 +118,19 @@ class SimilarItems:
 
     def __init__(self, release: Release) -> None:
         self._means = release.tensors["item_means"].astype(np.float64)
+        self._popularity = release.tensors["item_popularity"].astype(np.float64)
+        lo, hi, _ = release.require_scale()
+        self._span = hi - lo
         self._similarity, self._k = release.tensors["similarity"], int(release.constants["neighbours"])
 
     def predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         """Ratings of ``targets``; a person's own rating of a target does not count for it."""
         return _without_targets(self._predict, rated, ratings, targets)
+
+    def rank(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
+        """How likely the user chooses and likes ``targets``: ``choice`` of popularity and taste."""
+        taste = self.predict(rated, ratings, targets) - self._means[targets]
+        return choice(self._popularity[targets], taste, self._span)
 
     def _predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         n, residuals = len(self._means), ratings.astype(np.float32) - self._means[rated]

@@ -34,7 +34,7 @@ class Ranked(NamedTuple):
 
     Attributes:
         items: positions in the catalogue, best first, shape (n_users, n); −1 where nothing is left to rank.
-        scores: scores of these items, on the predictor's own scale, shape (n_users, n); −∞ beside −1.
+        scores: scores of these items, as ``Recommendation.score``, shape (n_users, n); −∞ beside −1.
 
     Privacy: private, as the rows.
     """
@@ -59,11 +59,11 @@ def top_n(release: Release, rows: Rows, n: int, *, allowed: Bools | None = None)
 
     Privacy: private, as the rows.
     """
-    predict = predictor(release).predict
+    rank = predictor(release).rank
     every = np.arange(len(release.items))
     for user in range(len(rows.indptr) - 1):
         own = slice(rows.indptr[user], rows.indptr[user + 1])
-        scores = predict(rows.items[own].astype(np.int64), rows.values[own], every)
+        scores = rank(rows.items[own].astype(np.int64), rows.values[own], every)
         scores[rows.items[own]] = -np.inf
         if allowed is not None:
             scores[~allowed] = -np.inf
