@@ -132,7 +132,7 @@ def test_listed_people_are_ranked_by_their_vectors_or_fold_in(release, ratings):
     }
     listing = dataclasses.replace(release, kind="factors and people", tensors=tensors, users=("u", "v"))
     train, test = (
-        ratings({"v": {"c": 3}, "x": {"d": 3}}),
+        ratings({"v": {"c": 3}, "x": {"d": 1}}),
         ratings({"u": {"a": 4}, "v": {"a": 4}, "x": {"b": 4}}),
     )
     assert listed(rank(listing, train=train, test=test, n=4, likes=4)) == ["acbd", "abd-", "cab-"]

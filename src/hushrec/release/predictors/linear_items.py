@@ -4,8 +4,8 @@ import numpy as np
 
 from hushrec.arrays import Floats, Ints
 from hushrec.release.artefact import Release
-from hushrec.release.block_scores import BlockScores, InnerProducts, Rows
 from hushrec.release.lists import cosines
+from hushrec.release.predictors.block_scores import BlockScores, InnerProducts, Rows
 
 
 class LinearItems:
@@ -34,10 +34,13 @@ class LinearItems:
         scores[own] -= (self._inputs[mine] * self._products.rows[mine, :-1]).sum(axis=1)
         return scores
 
+    rank = predict
+
     def scores(self, rows: Rows) -> BlockScores:
         """Scores of all items; those of a user's own items count themselves, and are not for ranking."""
         bounds = zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
-        return self._products.scores(np.array([self._vector(rows.items[a:b].astype(np.int64)) for a, b in bounds]))
+        vectors = [self._vector(rows.items[a:b].astype(np.int64)) for a, b in bounds]
+        return self._products.scores(np.array(vectors))
 
     def contributions(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         """a_i ⟨g_i, g_j⟩ b_j of each own item i ≠ j; without own items there are none."""
