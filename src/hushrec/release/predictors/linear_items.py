@@ -39,8 +39,9 @@ class LinearItems:
     def scores(self, rows: Rows) -> BlockScores:
         """Scores of all items; those of a user's own items count themselves, and are not for ranking."""
         bounds = zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
-        vectors = [self._vector(rows.items[a:b].astype(np.int64)) for a, b in bounds]
-        return self._products.scores(np.array(vectors))
+        return self._products.scores(
+            np.array([self._vector(rows.items[a:b].astype(np.int64)) for a, b in bounds])
+        )
 
     def contributions(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         """a_i ⟨g_i, g_j⟩ b_j of each own item i ≠ j; without own items there are none."""
