@@ -231,7 +231,9 @@ def test_reasons_are_shown_beside_each_item(factors, listing, hushrec, refused):
     own = {"i00001": 5, "i00002": 1}
     shown = hushrec("recommend factors.safetensors --rating i00001=5 --rating i00002=1 -n 3 --why").out
     client = hr.Client(factors)
-    for line, (item, score, rank, stars) in zip(shown.splitlines()[2:], client.recommend(own, 3), strict=True):
+    for line, (item, score, rank, stars) in zip(
+        shown.splitlines()[2:], client.recommend(own, 3), strict=True
+    ):
         because = ", ".join(f"{name} {added:+.2f}" for name, added in client.reasons(own, item))
         assert " ".join(line.split()) == f"{rank} {item} {score:.2f} {stars:.2f} {because}"
         assert "i0000" in because
