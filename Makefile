@@ -42,13 +42,14 @@ oracles: .venv-oracles/.oracles  ## our accountant against dp-accounting and aut
 	@.venv-oracles/bin/python -m pytest tests/oracles
 
 bench: .venv/.bench       ## speed beside others', each pair in one run
-	@set -e; for script in $(filter-out %/top_n_peers.py,$(wildcard benchmarks/*.py)); do \
+	@set -e; for script in $(filter-out %/top_n_peers.py %/top_n_models.py %/top_n_tables.py,$(wildcard benchmarks/*.py)); do \
 		echo "== $$script"; $(BIN)/python $$script; done
 
 bench-als: .venv/.bench .venv/.peers  ## alternating least squares beside lenskit, which brings torch along
 	@$(BIN)/python benchmarks/als.py
 
-bench-top-n: .venv/.bench  ## rankers beside which ours is judged, on MovieLens 1M
+bench-top-n: .venv/.bench  ## our rankers and those beside which they are judged, on MovieLens 1M
+	@$(BIN)/python benchmarks/top_n_models.py
 	@$(BIN)/python benchmarks/top_n_peers.py
 
 bench-sgd: .venv/.bench .venv/.sgd-peers  ## gradient descent beside LIBMF, cornac and Surprise

@@ -59,6 +59,12 @@ CASES = {
         [LARGE, (100_000, 50_000, 1_000_000)],
     ),
     "Popularity": (hr.Popularity(), USER, [LARGE, (100_000, 50_000, 2_000_000)]),
+    "PrivateEASE": (
+        hr.PrivateEASE(),
+        USER,
+        [(20_000, 500, 500_000), (20_000, 2_000, 1_000_000), LARGE, (100_000, 60_000, 2_000_000)],
+    ),
+    "PrivateEASE, unit rating": (hr.PrivateEASE(), RATING, [(20_000, 4_000, 1_000_000)]),
     "RandomizedResponse": (hr.RandomizedResponse(), ("user", "replace"), [(10_000, 2_000, 300_000)]),
     "DistanceBased": (
         hr.DistanceBased(

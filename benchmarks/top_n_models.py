@@ -3,21 +3,23 @@
     python benchmarks/top_n_models.py [--data FILE --likes 4 --name NAME] [--protocol people|interactions]
                                       [--unit user rating] [--epsilon 1 4 inf] [--draws 5]
 
-``people`` is the protocol of ``top_n.protocol``; ``interactions`` trains on four fifths of everybody's items and
-looks for the others. ``--likes 0`` takes all ratings as interactions. All settings are the defaults. Rows are
-added to ``docs/results/top_n.csv``: the error is that over the people of a draw. Noise is seeded: not private.
+``people`` is the protocol of ``top_n.protocol``; ``interactions`` trains on four fifths of everybody's items
+and looks for the others. ``--likes 0`` takes all ratings as interactions. Models have their default settings.
+Rows are added to ``docs/results/top_n.csv``; the error is that over the people of a draw. Noise is seeded: no
+release here is private.
 """
 
 import argparse
 import csv
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
 import numpy as np
 import polars as pl
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, vstack
 from top_n import protocol
 from top_n.protocol import Fold, People, likes, measured, people
 
@@ -27,40 +29,32 @@ from hushrec.testing import Seeded
 ROOT = Path(__file__).resolve().parents[1]
 DATA, RESULTS = ROOT.parent / "shared/data/ml-1m.parquet", ROOT / "docs/results/top_n.csv"
 EPSILONS, DELTA = (0.5, 1.0, 2.0, 4.0, 8.0, 20.0, math.inf), 1e-6
-HEADER = "data,protocol,unit,method,epsilon,draw,metric,value,error,seconds"
+COLUMNS = "data", "protocol", "unit", "method", "epsilon", "draw", "metric", "value", "error", "seconds"
 PENALTY = 650.0
+MOST_LISTS = 1000
 
 
 def interactions(train: csr_matrix) -> hr.Interactions:
     """The training rows as hushrec takes them; the declared crowd is the next of 1, 2, 5, 10, …"""
-    n_users, n_items = train.shape
-    crowd = next(n * 10**k for k in range(9) for n in (1, 2, 5) if n * 10**k >= n_users)
-    domain = hr.Domain([str(item) for item in range(n_items)], max_users=crowd)
-    users = pl.Series([f"u{user:07d}" for user in range(n_users)])
     train.sort_indices()
-    given = np.flatnonzero(np.diff(train.indptr))
-    return hr.Interactions(
-        domain,
-        users.gather(given),
-        np.concatenate([[0], np.cumsum(np.diff(train.indptr)[given])]).astype(np.int64),
-        train.indices.astype(np.int32),
-    )
+    counts = np.diff(train.indptr)
+    given = np.flatnonzero(counts)
+    crowd = next(n * 10**k for k in range(9) for n in (1, 2, 5) if n * 10**k >= len(given))
+    domain = hr.Domain([str(item) for item in range(train.shape[1])], max_users=crowd)
+    indptr = np.concatenate([[0], np.cumsum(counts[given])]).astype(np.int64)
+    users = pl.Series([f"u{user:07d}" for user in given])
+    return hr.Interactions(domain, users, indptr, train.indices.astype(np.int32))
 
 
 def held_out(liked: csr_matrix, draw: int) -> People:
-    """Train on four fifths of everybody's items, and look for the others of a thousand people."""
+    """A random fifth of everybody's items is to be found; lists are measured for a thousand people."""
     rng = np.random.default_rng(draw)
-    eligible = np.flatnonzero(np.diff(liked.indptr) >= protocol.AT_LEAST)
-    chosen = rng.permutation(eligible)
-    fold = protocol._fold(liked[chosen], rng)
-    shown = chosen[:1000]
-    rest = np.setdiff1d(np.flatnonzero(np.diff(liked.indptr)), chosen)
-    train = csr_matrix(np.ones(0))
-    from scipy.sparse import vstack
-
-    train = vstack([liked[rest], fold.given]).tocsr()
-    test = Fold(fold.given[: len(shown)], fold.hidden[: len(shown)])
-    return People(train, test, test)
+    counts = np.diff(liked.indptr)
+    chosen = rng.permutation(np.flatnonzero(counts >= protocol.AT_LEAST))
+    fold = protocol.fold(liked[chosen], rng)
+    others = np.setdiff1d(np.flatnonzero(counts), chosen)
+    shown = Fold(fold.given[:MOST_LISTS], fold.hidden[:MOST_LISTS])
+    return People(vstack([liked[others], fold.given]).tocsr(), shown, shown)
 
 
 def scores(release: hr.Release, given: csr_matrix) -> np.ndarray:
@@ -81,42 +75,60 @@ def exact_ease(train: csr_matrix) -> np.ndarray:
     return weights.astype(np.float32)
 
 
-def run(options: argparse.Namespace, liked: csr_matrix) -> Iterator[tuple[object, ...]]:
-    for draw in range(options.draws):
-        split = (people if options.protocol == "people" else held_out)(liked, draw)
-        known = interactions(split.train)
-        found = {}
+@dataclass
+class Draw:
+    """One draw of people, and what is measured on it."""
 
-        def row(unit, method, epsilon, ranked, seconds):
-            values = measured(ranked, split.test)  # noqa: B023
-            line = "  ".join(f"{metric} {each.mean():.4f}" for metric, each in values.items())
-            print(f"{options.name} draw {draw}  {unit:7} {method:12} ε {epsilon:4g}  {line}  {seconds:5.1f} s", flush=True)  # noqa: B023, E501
-            for metric, each in values.items():
-                error = each.std(ddof=1) / len(each) ** 0.5
-                yield options.name, options.protocol, unit, method, epsilon, draw, metric, round(each.mean(), 5), round(error, 5), round(seconds, 2)  # noqa: B023, E501
+    name: str
+    protocol: str
+    number: int
+    split: People
 
-        if not options.private_only:
+    def rows(self, units: list[str], epsilons: list[float], *, references: bool) -> Iterator[list[object]]:
+        if references:
+            yield from self.references()
+        known = interactions(self.split.train)
+        for epsilon in epsilons:
+            for unit in units if epsilon < math.inf else units[-1:]:
+                yield from self.models(known, unit, epsilon)
+
+    def references(self) -> Iterator[list[object]]:
+        """EASE and popularity without noise."""
+        start = perf_counter()
+        weights = exact_ease(self.split.train)
+        took = perf_counter() - start
+        yield from self.row("", "EASE", math.inf, self.split.test.given @ weights, took)
+        counts = np.asarray(self.split.train.sum(0)).ravel()
+        yield from self.row("", "popularity", math.inf, np.tile(counts, (self.people, 1)), 0.0)
+
+    def models(self, known: hr.Interactions, unit: str, epsilon: float) -> Iterator[list[object]]:
+        """hushrec's rankers at one ε."""
+        budget, entropy = None, None
+        if epsilon < math.inf:
+            budget = hr.Budget(epsilon=epsilon, delta=DELTA, unit=unit, adjacency="add-remove")
+            entropy = Seeded(1000 * self.number + round(10 * epsilon))
+        for model in (hr.PrivateEASE(), hr.Popularity()) if budget else (hr.PrivateEASE(),):
             start = perf_counter()
-            ranked = split.test.given @ exact_ease(split.train)
-            yield from row("", "EASE", math.inf, ranked, perf_counter() - start)
-            yield from row("", "popularity", math.inf, np.tile(np.asarray(split.train.sum(0)).ravel(), (split.test.given.shape[0], 1)), 0)  # noqa: E501
-        for unit in options.unit:
-            for epsilon in options.epsilon:
-                budget = None
-                if epsilon < math.inf:
-                    budget = hr.Budget(epsilon=epsilon, delta=DELTA, unit=unit, adjacency="add-remove")
-                elif unit != options.unit[-1]:
-                    continue
-                for model in (hr.PrivateEASE(), hr.Popularity()):
-                    start = perf_counter()
-                    seed = 1000 * draw + int(10 * min(epsilon, 99)) + (unit == "user")
-                    release = hr.fit(known, model, budget, entropy=Seeded(seed) if budget else None)
-                    took = perf_counter() - start
-                    name, shown = type(model).__name__, unit if budget else ""
-                    if budget is None and name == "Popularity":
-                        continue
-                    yield from row(shown, name, epsilon, scores(release, split.test.given), took)
-        del found
+            release = hr.fit(known, model, budget, entropy=entropy)
+            took = perf_counter() - start
+            ranked = scores(release, self.split.test.given)
+            yield from self.row(unit if budget else "", type(model).__name__, epsilon, ranked, took)
+
+    @property
+    def people(self) -> int:
+        return self.split.test.given.shape[0]
+
+    def row(
+        self, unit: str, method: str, epsilon: float, ranked: np.ndarray, seconds: float
+    ) -> Iterator[list[object]]:
+        found = measured(ranked, self.split.test)
+        line = "  ".join(f"{metric} {values.mean():.4f}" for metric, values in found.items())
+        title = f"{self.name} draw {self.number}  {unit:7} {method:12} ε {epsilon:4g}"
+        print(f"{title}  {line}  {seconds:5.1f} s", flush=True)
+        for metric, values in found.items():
+            error = values.std(ddof=1) / len(values) ** 0.5
+            numbers = round(values.mean(), 5), round(error, 5), round(seconds, 2)
+            yield [self.name, self.protocol, unit, method, epsilon, self.number, metric, *numbers]
 
 
 def main() -> None:
@@ -129,11 +141,11 @@ def main() -> None:
     parser.add_argument("--epsilon", type=float, nargs="+", default=EPSILONS)
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--people", type=int, default=500, help="how many people each part holds out")
-    parser.add_argument("--private-only", action="store_true")
+    parser.add_argument("--models-only", action="store_true", help="without EASE and exact popularity")
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
     if not options.data.exists():
-        raise SystemExit(f"there is no file {options.data}; name ratings as Parquet (user, item, rating): --data")
+        raise SystemExit(f"there is no file {options.data}; name ratings as Parquet: --data")
     protocol.HELD_OUT = options.people
     liked = likes(options.data, options.likes)
     print(f"{liked.shape[0]:,} people, {liked.shape[1]:,} items, {liked.nnz:,} interactions")
@@ -141,9 +153,11 @@ def main() -> None:
     with options.out.open("a", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         if fresh:
-            writer.writerow(HEADER.split(","))
-        for line in run(options, liked):
-            writer.writerow(line)
+            writer.writerow(COLUMNS)
+        for number in range(options.draws):
+            split = (people if options.protocol == "people" else held_out)(liked, number)
+            draw = Draw(options.name, options.protocol, number, split)
+            writer.writerows(draw.rows(options.unit, options.epsilon, references=not options.models_only))
             file.flush()
 
 

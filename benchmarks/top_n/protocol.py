@@ -50,11 +50,11 @@ def people(liked: csr_matrix, draw: int) -> People:
         raise SystemExit(f"too few people: only {len(eligible):,} have {AT_LEAST} likes or more")
     chosen = rng.permutation(eligible)[: 2 * HELD_OUT]
     train = np.setdiff1d(np.flatnonzero(np.diff(liked.indptr)), chosen)
-    validation, test = (_fold(liked[rows], rng) for rows in (chosen[:HELD_OUT], chosen[HELD_OUT:]))
+    validation, test = (fold(liked[rows], rng) for rows in (chosen[:HELD_OUT], chosen[HELD_OUT:]))
     return People(liked[train], validation, test)
 
 
-def _fold(rows: csr_matrix, rng: np.random.Generator) -> Fold:
+def fold(rows: csr_matrix, rng: np.random.Generator) -> Fold:
     hidden = np.zeros(rows.nnz, bool)
     for start, end in zip(rows.indptr[:-1], rows.indptr[1:], strict=True):
         hidden[start + rng.choice(end - start, int(TO_FIND * (end - start)), replace=False)] = True

@@ -78,7 +78,7 @@ def test_a_release_does_not_depend_on_where_the_ratings_are(name, pair, sources)
 
 
 @pytest.mark.parametrize(
-    "name", ["GlobalEffects", "PrivateALS", "PosteriorMF", "InputPerturbationMF", "Popularity"]
+    "name", ["GlobalEffects", "PrivateALS", "PosteriorMF", "InputPerturbationMF", "Popularity", "PrivateEASE"]
 )
 def test_one_rating_less_in_a_block_is_noticed(name, sources, tmp_path):
     memory, _ = of_kind(name, sources)

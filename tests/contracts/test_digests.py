@@ -71,6 +71,8 @@ MODELS = {
     "posterior sample corrected": lambda: hr.PosteriorSampleMF(rank=3, chain={"epochs": 20}),
     "posterior sample published": lambda: hr.LiuPosterior(rank=3, chain={"epochs": 20}),
     "popularity": lambda: hr.Popularity(),
+    "ease": lambda: hr.PrivateEASE(rank=3),
+    "ease of few items": lambda: hr.PrivateEASE(pair_items=12),
     "mf corrected": lambda: hr.MatrixFactorization(rank=3),
     "mf sgd corrected": lambda: hr.MatrixFactorization(rank=3, solver="sgd", epochs=3),
     "user knn corrected": lambda: hr.UserKNN(),

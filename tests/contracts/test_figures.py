@@ -23,6 +23,7 @@ from hushrec.models.popularity import Popularity
 from hushrec.models.posterior_mf import PosteriorMF
 from hushrec.models.posterior_sample_mf import PosteriorSampleMF
 from hushrec.models.private_als import PrivateALS
+from hushrec.models.private_ease import PrivateEASE
 from hushrec.models.private_sgd import PrivateSGD
 from hushrec.models.user_knn import UserKNN
 from hushrec.models.user_level_sgd import UserLevelSGD
@@ -137,6 +138,7 @@ def test_sensitivities_of_the_defaults(unit, adjacency):
         PrivateALS,
         PosteriorMF,
         Popularity,
+        PrivateEASE,
         MatrixFactorization,
         UserKNN,
         ItemKNN,
@@ -174,6 +176,28 @@ def test_shares_of_the_budget(unit, epsilon):
     covariance, weights = shares["covariance"], shares["co-rating weights"]
     stated = [f"{share:.2f}" for share in (1 - covariance - weights, covariance, weights)]
     assert row("models/covariance_svd.md", f"`{unit}`, ε = {epsilon:g}") == stated
+
+
+@pytest.mark.parametrize("unit", ["user", "rating"])
+def test_sensitivities_of_pairs(unit):
+    named = {"user": "–", "rating": "vector lengths"}
+    planned = PrivateEASE().plan(of_interactions(5000, 10**4), budget(1.0, unit))
+    found = {event.name: f"{event.sensitivity:.3g}" for event in planned.events} | {"–": "–"}
+    names = ["item counts", "crowd size", "popular part", named[unit], "item pairs"]
+    assert row("models/private_ease.md", f"`{unit}`, add-remove") == [found[name] for name in names]
+
+
+def test_crowds_that_are_large_enough_for_pairs():
+    (stated,) = re.findall(r"needs ([\d,]+) declared users", text("models/private_ease.md"))
+    users = int(stated.replace(",", ""))
+    measured = [
+        len(PrivateEASE().plan(of_interactions(5000, n), budget(1.0)).events) for n in (users - 1, users)
+    ]
+    assert measured == [1, 4]
+
+
+def of_interactions(items, users):
+    return Domain(items=range(items), max_users=users)
 
 
 # -- private matrix factorisation -------------------------------------------------------------------------

@@ -171,6 +171,11 @@ MODELS: dict[str, list[Any]] = {
         hr.PosteriorSampleMF(rank=2, chain=SHORT, margin=0.0),
     ],
     "Popularity": [hr.Popularity(), hr.Popularity(contribution_cap=1)],
+    "PrivateEASE": [
+        hr.PrivateEASE(),
+        hr.PrivateEASE(rank=1, pair_items=2),
+        hr.PrivateEASE(pair_items=4, shares={"item pairs": 0.01}),
+    ],
     "McSherryEffects": [hr.McSherryEffects(), hr.McSherryEffects(item_strength=0)],
     "McSherrySVD": [
         hr.McSherrySVD(rank=2),

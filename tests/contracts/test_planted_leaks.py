@@ -11,19 +11,25 @@ from hushrec.audit.search import distances, search
 from hushrec.audit.worlds import World
 from support.planted import FAULTS, HEARD, MODELS, REPLAYED, SEARCHED
 
-WORLD = World.of()
+WORLDS = {feedback: World.of(feedback=feedback) for feedback in ("ratings", "interactions")}
 
 
 @pytest.fixture(scope="module", autouse=True)
 def warm():
     """What is loaded, compiled or remembered once is not what is looked for."""
     for model, budget in {(fault.model, fault.budget) for fault in FAULTS}:
-        record(WORLD.ratings(WORLD.everybody), MODELS[model], budget)
+        world = world_of(MODELS[model])
+        record(world.ratings(world.everybody), MODELS[model], budget)
+
+
+def world_of(config):
+    return WORLDS[config.feedback]
 
 
 def replay_all(fault):
-    for pair in replayed_pairs(WORLD, fault.budget):
-        compare(fault.config, fault.budget, *map(WORLD.ratings, pair))
+    world = world_of(fault.config)
+    for pair in replayed_pairs(world, fault.budget):
+        compare(fault.config, fault.budget, *map(world.ratings, pair))
 
 
 @pytest.mark.parametrize("fault", REPLAYED, ids=str)
@@ -35,14 +41,15 @@ def test_a_replay_finds_a_leak(fault):
 @pytest.mark.parametrize("fault", SEARCHED, ids=str)
 def test_a_search_finds_a_sensitivity_that_is_too_small(fault):
     with fault.planted():
-        found = search(fault.config, fault.budget, WORLD)
+        found = search(fault.config, fault.budget, world_of(fault.config))
     assert max(found.ratios.values()) > 1
 
 
 @pytest.mark.parametrize("fault", HEARD, ids=str)
 def test_a_canary_hears_noise_that_is_too_small(fault):
-    planned = hr.plan(fault.config, WORLD.domain, fault.budget)
-    gaps = search(fault.config, fault.budget, WORLD, random=0, rounds=0).gaps
+    world = world_of(fault.config)
+    planned = hr.plan(fault.config, world.domain, fault.budget)
+    gaps = search(fault.config, fault.budget, world, random=0, rounds=0).gaps
     assert 0.8 * planned.epsilon < listen(planned, gaps).epsilon <= planned.epsilon
     with fault.planted():
         assert listen(planned, gaps).epsilon > planned.epsilon
@@ -50,9 +57,10 @@ def test_a_canary_hears_noise_that_is_too_small(fault):
 
 def test_what_is_not_faulty_is_not_found():
     for model, budget in {(fault.model, fault.budget) for fault in REPLAYED}:
-        for pair in [*WORLD.pairs(budget.unit, budget.adjacency).values()][:2]:
-            compare(MODELS[model], budget, *map(WORLD.ratings, pair))
-            assert all(gap.ratio <= 1 for gap in distances(MODELS[model], budget, WORLD, pair))
+        world = world_of(MODELS[model])
+        for pair in [*world.pairs(budget.unit, budget.adjacency).values()][:2]:
+            compare(MODELS[model], budget, *map(world.ratings, pair))
+            assert all(gap.ratio <= 1 for gap in distances(MODELS[model], budget, world, pair))
 
 
 @pytest.mark.full

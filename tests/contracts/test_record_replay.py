@@ -29,6 +29,7 @@ MODELS = {
     "posterior": (hr.PosteriorMF, {"rank": 2, "rounds": 2, "clip_norm": 0.01}),
     "sampled posterior": (hr.PosteriorMF, {"rank": 2, "rounds": 2, "clip_norm": 0.01, "sample_rate": 0.5}),
     "popularity": (hr.Popularity, {}),
+    "ease": (hr.PrivateEASE, {"rank": 2}),
 }
 PUBLISHED = {
     "published effects": (hr.McSherryEffects, {}),
@@ -51,8 +52,8 @@ CASES = [
 SLOW = ("dense knn", "shrunk svd", "perturbed sgd", "published effects", "published svd", "published knn")
 QUICK = [case for case in CASES if case[0] not in SLOW]
 WORLDS = {
-    kind: World.of(hr.Domain(list("abcdefg"), scale=scale, cap=3, max_users=20))
-    for kind, scale in (("ratings", (1, 5, 1)), ("interactions", None))
+    kind: World.of(hr.Domain(list("abcdefg"), scale=scale, cap=3, max_users=max_users))
+    for kind, scale, max_users in (("ratings", (1, 5, 1), 20), ("interactions", None, 10_000))
 }
 each_case = pytest.mark.parametrize(("model", "protected"), CASES, ids=lambda part: str(part))
 
@@ -95,6 +96,15 @@ def compared(fitted, budget, pairs):
 @pytest.mark.parametrize(("model", "protected"), QUICK, ids=lambda part: str(part))
 def test_neighbours_cannot_be_told_apart(protected, model):
     compared(built(model), budget_of(protected), world_of(model).pairs(*protected).values())
+
+
+@pytest.mark.parametrize("protected", [RATING, USER])
+def test_neighbours_cannot_be_told_apart_by_factors_of_pairs(protected):
+    """With so little noise that five users are crowd enough for pairs; else their popularity is released."""
+    budget = budget_of(protected, epsilon=50.0)
+    seen = record(everybody("ease"), built("ease"), budget)
+    assert hr.Release.from_bytes(seen.release).kind == "linear items"
+    compared(built("ease"), budget, world_of("ease").pairs(*protected).values())
 
 
 @pytest.mark.full
@@ -156,6 +166,7 @@ def test_all_doors_are_watched():
         ("user sgd", USER),
         ("sampled posterior", USER),
         ("popularity", USER),
+        ("ease", RATING),
     ):
         fitted = built(model)
         seen = record(everybody(model), fitted, budget_of(protected))

@@ -17,8 +17,12 @@ import hushrec as hr
 from hushrec.estimation.noisy_ratings import NoisyRatings
 from hushrec.models.phases.biases import BiasSettings
 from hushrec.privacy import grant as grant_module
+from hushrec.statistics import sensitivity
 from hushrec.statistics.cells import Cells
 from hushrec.statistics.factor_sums import FactorSums
+from hushrec.statistics.interactions import pair_sums
+from hushrec.statistics.interactions.directions import ENTRY_BITS, WEIGHT_BITS
+from hushrec.statistics.interactions.pair_sums import PairSums
 from hushrec.statistics.item_sums import EffectSums
 from hushrec.statistics.person_gradients import RidgeGradients
 from hushrec.statistics.residuals import Residuals
@@ -32,6 +36,7 @@ MODELS = {
     "user sgd": hr.UserLevelSGD(rank=2, epochs=2, clip_norm=0.01),
     "als": hr.PrivateALS(rank=2, epochs=2),
     "posterior": hr.PosteriorMF(rank=2, rounds=2, clip_norm=0.01),
+    "ease": hr.PrivateEASE(rank=2),
 }
 LISTING = ("promises", "perturbed", "sgd", "als")
 """Models that release a row for every user."""
@@ -202,6 +207,28 @@ def factors_of_the_ratings(users, sums, rows, people, items):
     return users(sums, rows, people, np.where(odd, items, -items))
 
 
+# -- faults that pairs of items might have -----------------------------------------------------------------
+
+
+def exact_directions(measure, sums, people, lens):
+    """Weights by counts without noise: one interaction moves the vectors of everybody else."""
+    (given,) = people.in_full.blocks()
+    counts = np.bincount(given.items, minlength=lens.n_items)[lens.kept] + 1.0
+    return measure(sums, people, dataclasses.replace(lens, weights=counts / counts.max(), direction=counts))
+
+
+def not_normalised(directed, block, lens, unit):
+    """z zᵀ itself: a long user moves it by more than a short one, also with a single interaction."""
+    rows = directed(block, lens, unit)
+    one = 2 ** (WEIGHT_BITS[unit] - (2 if unit == "user" else 1) * ENTRY_BITS)
+    return rows._replace(weight=np.where(rows.weight > 0, one, 0))
+
+
+def half_of_the_matrix(pairs_user, n_items, unit):
+    """Half of the squared norm of z zᵀ lies above the diagonal, not half of the norm."""
+    return pairs_user(n_items, unit) * 0.5**0.5
+
+
 EFFECTS = hr.GlobalEffects
 REPLAYED = [
     *(Fault(leak.__name__, EFFECTS, "release", leaking(leak)) for leak in (constant, popularity)),
@@ -231,6 +258,10 @@ REPLAYED = [
         RATING,
         "perturbed",
     ),
+    *(
+        Fault("exact directions", PairSums, "measure", exact_directions, "further away", protected, "ease")
+        for protected in (RATING, USER)
+    ),
     Fault("unclipped", RidgeGradients, "measure", unclipped, "further away", USER, "user sgd"),
     *(
         Fault(
@@ -241,11 +272,26 @@ REPLAYED = [
 ]
 """Faults that record and replay finds."""
 SEARCHED = [
-    Fault("understated", EffectSums, "queries", understated, protected=protected)
-    for protected in (RATING, STARS, USER)
-] + [
-    Fault("exact averages", Residuals, "rows", exact_averages, protected=STARS, model=model)
-    for model in ("sgd", "als")
+    *(
+        Fault("understated", EffectSums, "queries", understated, protected=protected)
+        for protected in (RATING, STARS, USER)
+    ),
+    *(
+        Fault("exact averages", Residuals, "rows", exact_averages, protected=STARS, model=model)
+        for model in ("sgd", "als")
+    ),
+    *(
+        Fault(
+            "not normalised",
+            pair_sums,
+            "directed",
+            not_normalised,
+            protected=protected,
+            model="ease",
+        )
+        for protected in (RATING, USER)
+    ),
+    Fault("half of the matrix", sensitivity, "pairs_user", half_of_the_matrix, model="ease"),
 ]
 """Faults that need the worst neighbours."""
 HEARD = [

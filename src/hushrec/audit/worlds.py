@@ -46,7 +46,9 @@ class World:
         """
         if domain is None:
             scale = (1, 5, 1) if feedback == "ratings" else None
-            domain = Domain(range(ITEMS), scale=scale, cap=CAP, max_users=20)
+            # A model of interactions may measure less for a crowd that is declared small.
+            users = 20 if feedback == "ratings" else 10_000
+            domain = Domain(range(ITEMS), scale=scale, cap=CAP, max_users=users)
         return cls(
             Domain(
                 domain.items[:ITEMS],

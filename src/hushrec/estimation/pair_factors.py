@@ -2,11 +2,11 @@
 
 Privacy: post-processing, all of it.
 
-Items are muted before the Gram matrix is formed: rare ones are lost in its noise and would only shorten what
-is left of each user's unit vector. Above its diagonal, the matrix is L Lᵀ plus noise of known variance σ², with
-L_ik ~ N(0, t_i/α_k) and t_i public, in proportion to how much of the users' vectors falls on item i. Mean-field
-variational Bayes with one α_k per factor lets factors that the noise hides vanish (Lim & Teh 2007); the same
-idea as ``low_rank.weighted_factors``, with noise that is equal everywhere, so that all rows share one k × k
+Items are muted before the Gram matrix is formed: rare ones are lost in its noise and would only shorten
+what is left of each user's unit vector. Above its diagonal, the matrix is L Lᵀ plus noise of known variance
+σ², with L_ik ~ N(0, t_i/α_k) and t_i public: how much of the users' vectors falls on item i. Mean-field
+variational Bayes with one α_k per factor lets factors that the noise hides vanish (Lim & Teh 2007). It is the
+idea of ``low_rank.weighted_factors``, with noise that is equal everywhere, so that all rows share one k × k
 eigendecomposition.
 """
 
@@ -18,8 +18,9 @@ import numpy as np
 from hushrec.arrays import Floats, Floats32
 from hushrec.estimation.low_rank import leading
 
-ROUNDS = 100
-"""Number of updates of all item factors; further ones silence weak factors that still help."""
+MOST_ROUNDS, FEWEST_ROUNDS, FACTOR_ROUNDS = 100, 40, 2500
+"""Number of updates of all item factors: 2500 of single factors, within bounds. With many factors there is
+little noise, which few updates settle; with few, further ones silence weak factors that still help."""
 _MUTING = 270.0
 _FEWEST_FACTORS, _CROWD_PER_FACTOR = 16, 200.0
 _FEWEST_ITEMS, _ITEMS_PER_CROWD = 500, 1.25
@@ -121,7 +122,7 @@ def pair_factors(pairs: Floats32, sigma: float, variance: Floats, rank: int) -> 
     spread = np.zeros_like(factors)
     noise = max(sigma**2, 1e-6 * float(np.square(pairs).mean(dtype=np.float64)), 1e-30)
     precision = n / np.maximum((factors**2 / t).sum(axis=0), 1e-30)
-    for _ in range(ROUNDS):
+    for _ in range(max(FEWEST_ROUNDS, min(MOST_ROUNDS, FACTOR_ROUNDS // rank))):
         scale = np.sqrt(precision)
         moment = factors.T @ factors + np.diag(spread.sum(axis=0))
         values, turned = np.linalg.eigh(moment / noise / np.outer(scale, scale))
@@ -158,9 +159,9 @@ class LinearWeights(NamedTuple):
 def ease(factors: Floats, weights: Muting, part: float, total: float) -> LinearWeights:
     """EASE of a covariance of low rank plus diagonal, in closed form (Steck 2019, eq. 8).
 
-    C = U Λ Uᵀ + A with U = [L, v], Λ = diag(1 − ℓ/T, …, ℓ) and the diagonal A: what the factors leave of each
-    item's own variance T t_i/Σ t, plus a ridge. With P = C⁻¹ = A⁻¹ − A⁻¹ H Hᵀ A⁻¹, H = U (Λ⁻¹ + Uᵀ A⁻¹ U)^(−1/2),
-    EASE scores item j by −Σ_i x_i d_i P_ij/(P_jj d_j) over the items i ≠ j.
+    C = U Λ Uᵀ + A with U = [L, v], Λ = diag(1 − ℓ/T, …, ℓ) and the diagonal A: what the factors leave of
+    each item's own variance T t_i/Σ t, plus a ridge. With P = C⁻¹ = A⁻¹ − A⁻¹ H Hᵀ A⁻¹ and
+    H = U (Λ⁻¹ + Uᵀ A⁻¹ U)^(−1/2), EASE scores item j by −Σ_i x_i d_i P_ij/(P_jj d_j) over the items i ≠ j.
 
     Args:
         factors: L, shape (n, k).

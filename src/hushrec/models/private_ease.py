@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
+from hushrec.arrays import Floats
 from hushrec.data.domain import Domain, FeedbackKind
 from hushrec.data.interactions import Interactions
 from hushrec.data.packed.blocks import Blocks
@@ -21,15 +22,16 @@ from hushrec.privacy.query import AnyQuery
 from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
 from hushrec.settings import only
-from hushrec.statistics.footprint import COPIED, DRAWS, FLOPS, Footprint
+from hushrec.statistics.footprint import DRAWS, FLOPS, Footprint
 from hushrec.statistics.interactions.directions import LARGEST, ItemWeights
 from hushrec.statistics.interactions.item_counts import CrowdSize, ItemCounts
 from hushrec.statistics.interactions.pair_sums import PairSums
 from hushrec.statistics.population import Population
 
-DECLARED, FOUND = 12.0, 5.0
-"""Smallest μ n/√m, for n people and m items, at which pairs of items tell more than their noise: for the
-declared crowd, which is an upper bound, and for the measured one."""
+DECLARED = {"user": 12.0, "rating": 4.0}
+"""Smallest μ n/√m, for n declared users and m items, at which pairs are measured."""
+FOUND = {"user": 40.0, "rating": 20.0}
+"""Smallest μ Σ √c/√m, for users with c items, at which what is measured ranks better than the counts."""
 
 
 class PrivateEASE(PrivateModel):
@@ -39,13 +41,14 @@ class PrivateEASE(PrivateModel):
     y = d ∘ x, z = y − ⟨v, y⟩ v is what is their own taste. Measured: Σ_u z_u z_uᵀ/‖z_u‖² above the diagonal
     (unit ``rating``: /‖z_u‖) and Σ_u ⟨v, y_u⟩²/‖y_u‖². The matrix is cleaned to L Lᵀ by what is known of its
     noise, and score_j = Σ_i x_i B_ij with the B of EASE (Steck 2019, eq. 8) for the covariance of L, v and a
-    diagonal. Where the declared crowd is too small for pairs, μ · max_users < 12 √m for m items, all of the
-    budget goes to the item counts, and everybody is ranked by popularity.
+    diagonal. Where the declared crowd is too small for pairs, μ · max_users < 12 √m for m items (unit
+    ``rating``: 4 √m), all of the budget goes to the item counts, and everybody is ranked by popularity.
 
     Args:
         rank: largest number of factors.
         pair_items: the most popular items, by noisy count, whose pairs are measured.
-        contribution_cap: number of items up to which a user counts in full in the item counts (unit ``user``).
+        contribution_cap: number of items up to which a user counts in full among the item counts (unit
+            ``user``).
         threads: number of threads of the kernel; does not change the result.
 
     Privacy: units ``user`` and ``rating`` under add-remove.
@@ -62,7 +65,8 @@ class PrivateEASE(PrivateModel):
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
         """Item counts; and where the crowd is large enough, its size, the popular part and the pairs."""
         counts = ItemCounts(domain, terms.unit, self.contribution_cap).query
-        if _strength(terms) * domain.max_users < DECLARED * math.sqrt(domain.n_items) or domain.n_items < 2:
+        needed = DECLARED[terms.unit] * math.sqrt(domain.n_items)
+        if _strength(terms) * domain.max_users < needed or domain.n_items < 2:
             return [counts]
         return [counts, CrowdSize(terms.unit).query, *self._pairs(domain, terms).queries()]
 
@@ -72,13 +76,13 @@ class PrivateEASE(PrivateModel):
         return {"item counts": 0.15, **small, "item pairs": 0.81}
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
-        """The counts, then the triangle of pairs with its noise, or its cleaning."""
+        """The most of: the counts, the triangle of pairs with its noise, its cleaning, and EASE."""
         n, m = domain.n_items, min(self.pair_items, domain.n_items)
         counting, seconds = shrinking(n)
         cells = m * (m - 1) / 2
-        pairs = max(2 * COPIED * cells, 8 * cells + 12.0 * m * m + 48.0 * m * self.rank)
+        pairs = max(34 * cells, 8 * cells + max(12.0 * m * m + 48.0 * m * self.rank, 40.0 * n * self.rank))
         spent = seconds + cells / DRAWS + 100 * 2.0 * m * m * self.rank / FLOPS
-        return Footprint(1e7 + max(counting, pairs + 32.0 * n * self.rank), 60, 100, spent, 2.0)
+        return Footprint(1e7 + max(counting, pairs), 45, 100, spent, 2.0)
 
     def release(self, feedback: Interactions | Blocks, run: Run) -> Release:
         """Count items, measure the pairs of the popular ones, clean, and solve for EASE.
@@ -98,7 +102,7 @@ class PrivateEASE(PrivateModel):
         lens = ItemWeights(domain.n_items, kept, weights.weights[kept], weights.direction[kept])
         sums = self._pairs(domain, run.terms)
         noisy = {query.name: run.measure(query, values) for query, values in sums.measure(people, lens)}
-        if signal < FOUND * math.sqrt(domain.n_items):
+        if self._reach(signal, popularity, run.terms) < FOUND[run.terms.unit] * math.sqrt(domain.n_items):
             return score_release(self, domain, popularity)
         pairs = noisy["item pairs"]
         found = cleaned(pairs.values, pairs.sigma, weights.variance[kept], signal, self.rank)
@@ -107,6 +111,12 @@ class PrivateEASE(PrivateModel):
         total = noisy["vector lengths"].values[0] if run.terms.unit == "rating" else size
         part = noisy["popular part"].values[0]
         return linear_release(self, domain, ease(factors, weights, float(part), float(total)), popularity)
+
+    def _reach(self, signal: float, popularity: Floats, terms: Terms) -> float:
+        """μ Σ √c. For unit ``user`` from the item counts, whose users weigh √(c K) if they have K or more."""
+        if terms.unit == "rating":
+            return signal
+        return _strength(terms) * float(popularity.sum()) / math.sqrt(self.contribution_cap)
 
     def _pairs(self, domain: Domain, terms: Terms) -> PairSums:
         return PairSums(min(self.pair_items, domain.n_items), terms.unit, self.threads)

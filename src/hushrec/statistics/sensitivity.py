@@ -110,7 +110,7 @@ def pairs_user(n_items: int, unit: float) -> float:
 
 
 def pairs_interaction(n_items: int, unit: float, entry: float, weight: float) -> float:
-    """Δ of the strict upper triangle of Σ_u z zᵀ/‖z‖ when one user's vector y moves by at most 1 in one entry.
+    """Δ of the strict upper triangle of Σ_u z zᵀ/‖z‖ when one entry of one user's y moves by at most 1.
 
     z ↦ z zᵀ/‖z‖ is √2-Lipschitz in the Frobenius norm. Let a = ‖z‖, a′ = ‖z′‖, θ their angle, δ = ‖z − z′‖
     and F the distance of the images: F² = a² + a′² − 2aa′ cos²θ, so 2δ² − F² = a² + a′² − 4aa′ cos θ +

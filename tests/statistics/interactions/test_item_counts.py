@@ -9,7 +9,7 @@ import pytest
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from hushrec.statistics.integer_grid import Weights
-from hushrec.statistics.interactions.item_counts import ItemCounts
+from hushrec.statistics.interactions.item_counts import CrowdSize, ItemCounts
 from hushrec.statistics.population import Population
 
 N_ITEMS, CAP = 60, 40
@@ -69,3 +69,24 @@ def test_counts_are_those_of_people():
     found = counted(weighed, range(16), [1]) * weighed.query.step
     assert found[:3].tolist() == [0.5, 1.5, 0.5]
     assert weighed.query.sensitivity == pytest.approx(2)
+
+
+@pytest.mark.parametrize("unit", ["user", "rating"])
+def test_nobody_moves_the_size_of_the_crowd_by_more_than_delta(search, unit):
+    """Rows of 1 to M items beside others: the user, or one interaction; the first moves it by 1."""
+    size, beside, found = CrowdSize(unit), [range(5), range(3, 50)], []
+    for n in range(1, CAP + 1):
+        with_it = size.measure(people(*beside, range(n)))
+        without = size.measure(people(*beside, *([] if unit == "user" else [range(n - 1)])))
+        found.append(search.exceeds(size.query, with_it, without))
+    assert 0.998 < max(found) <= 1
+    first = [size.measure(people(*rows)) for rows in ([[3]], [])]
+    assert search.exceeds(dataclasses.replace(size.query, sensitivity=0.95), *first) > 1
+
+
+def test_the_size_is_a_number_of_people_or_of_roots():
+    rows = [[3], range(4), range(9), range(10)]
+    for unit, expected in (("user", 4), ("rating", 1 + 2 + 3 + 10**0.5)):
+        size = CrowdSize(unit)
+        (found,) = size.measure(people(*rows)) * size.query.step
+        assert expected - 4 * size.query.step < found <= expected

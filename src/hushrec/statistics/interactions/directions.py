@@ -1,8 +1,8 @@
 """Each user's items as a vector without its part along a public direction, in integers.
 
-With public weights d and a public direction v, a user who gave the items x has y = d ∘ x and z = y − τ v, where
-τ is the multiple of v nearest to y. All are counted in steps: the entries of y and τ in 2^-10, those of v in
-2^-12 of themselves.
+With public weights d and a public direction v, a user who gave the items x has y = d ∘ x and z = y − τ v,
+where τ v is the multiple of v nearest to y. All are counted in steps: the entries of y, and τ, in 2^-10,
+those of v in 2^-12.
 
 Privacy: private, but for ``ItemWeights``, which is public.
 """
@@ -24,6 +24,8 @@ WEIGHT_BITS = {"user": 37, "rating": 31}
 """Bits of a user's weight, 1/‖z‖² for unit ``user`` and 1/‖z‖ for unit ``rating``, with z in steps."""
 _LEAST = {"user": 2**13, "rating": 2**14}
 """The smallest ‖z‖², in squared steps, that counts: the weights then fit the 24 bits of the Gram kernel."""
+_LEAST_SHARE_BITS = 9
+"""Unit ``user``: below 2^-9 of ‖y‖², ‖z‖² counts as 0, so that sums of a billion users fit 64 bits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +36,7 @@ class ItemWeights:
         n_items: size of the catalogue.
         kept: positions of the weighted items in the catalogue, ascending, shape (n_kept,), at most 2^15.
         weights: d of each, above 0 and at most 1, shape (n_kept,).
-        direction: v, not negative, shape (n_kept,); it is scaled to length 1.
+        direction: v, shape (n_kept,); it is scaled to length 1.
 
     Privacy: public.
     """
@@ -51,11 +53,11 @@ class ItemWeights:
 
     @cached_property
     def along(self) -> Ints:
-        """v in steps; some entry is at least 1."""
+        """v in steps, of length 1 but for rounding; the first item's direction if none is given."""
         length = max(float(np.linalg.norm(self.direction)), 1e-300)
-        steps = np.rint(np.maximum(self.direction, 0) / length * 2.0**DIRECTION_BITS).astype(np.int64)
+        steps = np.rint(self.direction / length * 2.0**DIRECTION_BITS).astype(np.int64)
         if not steps.any():
-            steps[:1] = 1
+            steps[:1] = 1 << DIRECTION_BITS
         return steps
 
     @cached_property
@@ -118,7 +120,8 @@ def directed(block: Feedback, lens: ItemWeights, unit: str) -> Directed:
     rest = (square << 2 * DIRECTION_BITS) - 2 * multiple * scaled + multiple**2 * lens.square
     size = np.maximum(rest, 1) * 2.0 ** (-2 * DIRECTION_BITS)
     with_bits = 2.0 ** WEIGHT_BITS[unit] / (size if unit == "user" else np.sqrt(size))
-    weight = np.where(size >= _LEAST[unit], np.floor(with_bits), 0).astype(np.int64)
+    least = np.maximum(square >> _LEAST_SHARE_BITS, _LEAST[unit]) if unit == "user" else _LEAST[unit]
+    weight = np.where(size >= least, np.floor(with_bits), 0).astype(np.int64)
     return Directed(indptr, items, entries, square, product, multiple, weight)
 
 

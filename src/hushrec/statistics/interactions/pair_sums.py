@@ -27,7 +27,7 @@ from hushrec.statistics.population import Population
 _STEP_BITS = 24
 _SHARE_BITS = 20
 _LARGEST_SUM = 2**61  # of the weighted squares of one pass of the kernel, whose limit is 2^62
-_COARSE_BITS = 20
+_COARSE_BITS, _WORD_BITS = 28, 32
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,8 @@ class PairSums:
             pulled = part.weight * part.multiple
             vectors = part.indptr, part.items, part.entries
             cross += weighted_item_sums(*vectors, pulled, dropped, n)
-            square += int((pulled * part.multiple >> dropped).sum())
+            squares = pulled * part.multiple >> dropped
+            square += (squares >> _WORD_BITS).sum(), (squares & (1 << _WORD_BITS) - 1).sum()
             if high is None:
                 weighted_gram(*vectors, part.weight, n, threads=self.threads, out=low)
                 return
@@ -144,11 +145,11 @@ class PairSums:
                 high += low >> dropped
                 low &= 2**dropped - 1
 
-        cross, square, low, *high = rows.total(add, n, 1, *shapes)
+        cross, square, low, *high = rows.total(add, n, 2, *shapes)
         low >>= dropped
         if high:
             low += high.pop()
-        return _corrected(low, cross, int(square[0]), lens.along)
+        return _corrected(low, cross, (int(square[0]) << _WORD_BITS) + int(square[1]), lens.along)
 
 
 def _corrected(packed: Ints, cross: Ints, square: int, along: Ints) -> Ints:

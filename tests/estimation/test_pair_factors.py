@@ -1,0 +1,169 @@
+"""Factors of noisy pairs: those that are there are found, and those that the noise hides are not made up."""
+
+import math
+
+import numpy as np
+import pytest
+
+from hushrec.estimation.pair_factors import cleaned, ease, muting, pair_factors, symmetric
+
+N, RANK = 120, 3
+
+
+@pytest.fixture(scope="module")
+def planted():
+    """Variances of mean 1, factors by the model's own assumption, and the pairs that follow."""
+    rng = np.random.default_rng(1)
+    variance = rng.gamma(2, size=N)
+    variance /= variance.mean()
+    factors = rng.standard_normal((N, RANK)) * np.sqrt(variance)[:, None] * [3.0, 2.0, 1.5]
+    pairs = factors @ factors.T
+    np.fill_diagonal(pairs, 0)
+    return variance, factors, pairs
+
+
+def noisy(pairs, sigma, seed=2):
+    noise = np.triu(np.random.default_rng(seed).normal(0, sigma, pairs.shape), 1)
+    return (pairs + noise + noise.T).astype(np.float32)
+
+
+def off_diagonal(matrix):
+    return matrix[np.triu_indices(len(matrix), 1)]
+
+
+def error(found, truth):
+    """Of the products of items' factors, relative to their size."""
+    wrong = off_diagonal(found @ found.T - truth @ truth.T)
+    return float(np.linalg.norm(wrong) / np.linalg.norm(off_diagonal(truth @ truth.T)))
+
+
+def test_planted_factors_are_found(planted):
+    """With noise, better than by the pairs themselves, and better than by the leading eigenvectors."""
+    variance, factors, pairs = planted
+    assert error(pair_factors(noisy(pairs, 0.01), 0.01, variance, RANK), factors) < 0.01
+    for sigma in (3.0, 10.0):
+        seen = noisy(pairs, sigma)
+        found = error(pair_factors(seen, sigma, variance, 10), factors)
+        itself = np.linalg.norm(off_diagonal(seen - pairs)) / np.linalg.norm(off_diagonal(pairs))
+        values, vectors = np.linalg.eigh(seen)
+        leading = error(vectors[:, -10:] * np.sqrt(values[-10:]), factors)
+        assert found < min(0.6 * itself, leading)
+
+
+def test_factors_that_the_noise_hides_are_silent(planted):
+    """The noise's own eigenvalues reach 2σ√n = 2,200; the strongest factor has about 1,000."""
+    variance, factors, pairs = planted
+    found = pair_factors(noisy(pairs, 100.0), 100.0, variance, 10)
+    assert np.linalg.norm(found @ found.T) < 0.02 * np.linalg.norm(factors @ factors.T)
+    noise = pair_factors(noisy(0 * pairs, 5.0), 5.0, variance, 10)
+    assert np.linalg.norm(noise @ noise.T) < 0.2 * 2 * 5 * math.sqrt(N)
+    taken_for_signal = pair_factors(noisy(0 * pairs, 5.0), 0.5, variance, 10)
+    assert np.linalg.norm(taken_for_signal @ taken_for_signal.T) > 5 * math.sqrt(N)
+
+
+def test_spare_factors_change_little(planted):
+    variance, factors, pairs = planted
+    found = [pair_factors(noisy(pairs, 3.0), 3.0, variance, rank) for rank in (RANK, 20)]
+    assert error(found[1], factors) < 1.2 * error(found[0], factors)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_few_items_and_no_pairs_are_no_trouble(n):
+    for sigma in (0.0, 1.0):
+        found = pair_factors(np.zeros((n, n), np.float32), sigma, np.ones(n), n - 1)
+        assert found.shape == (n, n - 1)
+        assert np.abs(found).max() < 1e-3
+
+
+# -- muting -----------------------------------------------------------------------------------------------
+
+
+def test_rare_items_are_muted_the_more_the_weaker_the_signal():
+    counts = np.array([1000.0, 100.0, 10.0, 1e-3])
+    loud, faint, exact = (muting(counts, signal) for signal in (1e5, 1e3, math.inf))
+    assert (exact.weights == 1).all()
+    for found in (loud, faint):
+        assert found.weights[0] == 1
+        assert (np.diff(found.weights) < 0).all()
+        assert (found.weights > 0).all()
+    assert (faint.weights[1:] < loud.weights[1:]).all()
+
+
+@pytest.mark.parametrize("signal", [1e-3, 1e3, math.inf])
+def test_the_direction_is_that_of_the_average_user(signal):
+    counts = np.random.default_rng(0).gamma(0.5, 100, 50) + 1e-3
+    found = muting(counts, signal)
+    assert np.linalg.norm(found.direction) == pytest.approx(1)
+    assert found.direction == pytest.approx(
+        counts * found.weights / np.linalg.norm(counts * found.weights), rel=1e-9
+    )
+    assert found.variance.mean() == pytest.approx(1)
+    assert found.variance / found.variance[0] == pytest.approx(
+        counts * found.weights**2 / (counts[0] * found.weights[0] ** 2), rel=1e-9
+    )
+
+
+def test_a_crowd_that_is_small_for_its_noise_is_given_fewer_factors_and_items():
+    rng = np.random.default_rng(4)
+    variance = rng.gamma(0.5, size=900) + 1e-6
+    factors = rng.standard_normal((900, 2)) * np.sqrt(variance)[:, None] * [3.0, 2.0]
+    triangle = off_diagonal(factors @ factors.T) + rng.normal(0, 1.0, 900 * 899 // 2)
+    shapes = []
+    for signal in (1.0, 1e4, math.inf):
+        found = cleaned(triangle, 1.0, variance, signal, 64)
+        fitted = np.flatnonzero(found.any(axis=1))
+        assert set(fitted) == {*np.argsort(-variance)[: len(fitted)]}, "the others are the rarest"
+        assert error(found[fitted], factors[fitted]) < 0.3
+        shapes.append((found.shape[1], len(fitted)))
+    assert shapes == sorted(shapes)
+    assert shapes[0] < (32, 900) < shapes[-1] == (64, 900)
+
+
+def test_there_are_fewer_factors_than_items():
+    for n in (2, 5):
+        found = cleaned(np.ones(n * (n - 1) // 2), 0.1, np.ones(n), math.inf, 128)
+        assert found.shape == (n, n - 1)
+
+
+# -- EASE -------------------------------------------------------------------------------------------------
+
+
+def test_a_triangle_becomes_a_symmetric_matrix():
+    assert symmetric(np.arange(1.0, 7), 4).tolist() == [
+        [0, 1, 2, 3],
+        [1, 0, 4, 5],
+        [2, 4, 0, 6],
+        [3, 5, 6, 0],
+    ]
+    assert symmetric(np.zeros(0), 1).tolist() == [[0]]
+
+
+def covariance(factors, weights, part, total):
+    """C of the docstring, dense: its factors, and on its diagonal what they leave and a ridge."""
+    low = (1 - part / total) * factors @ factors.T + part * np.outer(weights.direction, weights.direction)
+    own = total * weights.variance / weights.variance.sum()
+    return low + np.diag(np.maximum(own - np.diag(low), 0.05 * own) + own.mean())
+
+
+@pytest.mark.parametrize("rank", [0, 1, 12])
+def test_ease_is_the_inverse_of_the_same_covariance(rank):
+    """B = I − P diag(1/P_jj) of weighted items: −d_i P_ij/(P_jj d_j), and zeros on the diagonal."""
+    rng = np.random.default_rng(rank)
+    weights = muting(rng.gamma(0.5, 100, 40) + 1e-3, 1e4)
+    factors, part, total = rng.standard_normal((40, rank)) * 3, 40.0, 1000.0
+    precision = np.linalg.inv(covariance(factors, weights, part, total))
+    scale = weights.weights[:, None] / (np.diag(precision) * weights.weights)
+    expected = -precision * scale
+    np.fill_diagonal(expected, 0)
+    linear = ease(factors, weights, part, total)
+    found = linear.inputs[:, None] * (linear.factors @ linear.factors.T) * linear.outputs
+    np.fill_diagonal(found, 0)
+    assert np.abs(found - expected).max() < 1e-8 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize(("part", "total"), [(-5.0, 100.0), (500.0, 100.0), (1.0, -100.0), (0.0, 0.0)])
+def test_noisy_parts_and_totals_that_cannot_be_still_give_scores(part, total):
+    weights = muting(np.array([5.0, 3.0, 1.0]), 1e4)
+    linear = ease(np.ones((3, 1)), weights, part, total)
+    assert all(np.isfinite(array).all() for array in linear)
+    assert (linear.outputs > 0).all()

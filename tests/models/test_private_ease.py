@@ -1,0 +1,200 @@
+"""PrivateEASE: close to EASE without noise, never below popularity, and its ε is what it says."""
+
+import dataclasses
+
+import numpy as np
+import polars as pl
+import pytest
+from pydantic import ValidationError
+
+import hushrec as hr
+from hushrec.audit.fits import audit
+from hushrec.errors import BudgetUnsupported, ConfigError, DataError
+from hushrec.release.top_n import Rows, top_n
+from hushrec.statistics.interactions.pair_sums import PairSums
+
+N, ITEMS = 20, 200
+
+
+@pytest.fixture(scope="module")
+def halves():
+    """A quarter of everybody's interactions is held out, but never the first."""
+    given = hr.synthetic.interactions(3000, ITEMS, 60_000, seed=2)
+    held = np.random.default_rng(0).random(len(given.items)) < 0.25
+    held[given.indptr[:-1]] = False
+    return given.select(~held), given.select(held)
+
+
+def lists(release, train):
+    rows = Rows(train.indptr, train.items, train.values())
+    return np.concatenate([block.items for block in top_n(release, rows, N)])
+
+
+def ease_lists(train):
+    """EASE by an inverse, of users of length 1, with a ridge of the mean of the diagonal."""
+    rows = np.zeros((train.n_users, ITEMS))
+    rows[np.repeat(np.arange(train.n_users), np.diff(train.indptr)), train.items] = 1
+    unit = rows / np.sqrt(rows.sum(axis=1, keepdims=True))
+    gram = unit.T @ unit
+    precision = np.linalg.inv(gram + np.diag(gram).mean() * np.eye(ITEMS))
+    weights = -precision / np.diag(precision)
+    np.fill_diagonal(weights, 0)
+    scores = rows @ weights
+    scores[rows > 0] = -np.inf
+    return np.argsort(-scores, axis=1)[:, :N]
+
+
+def recall(listed, halves):
+    """Mean share of the held-out items, or of N of them, that the lists have."""
+    train, test = halves
+    of = dict(zip(train.users, listed, strict=True))
+    found = []
+    for number, user in enumerate(test.users):
+        wanted = test.items[test.indptr[number] : test.indptr[number + 1]]
+        found.append(np.isin(wanted, of[user]).sum() / min(len(wanted), N))
+    return float(np.mean(found))
+
+
+@pytest.fixture(scope="module")
+def popular(halves):
+    """The recall of popularity without noise."""
+    return recall(lists(hr.fit(halves[0], hr.Popularity()), halves[0]), halves)
+
+
+def fitted(train, budget=None, seed=1, **settings):
+    entropy = None if budget is None else hr.testing.Seeded(seed)
+    return hr.fit(train, hr.PrivateEASE(**settings), budget, entropy=entropy)
+
+
+def test_without_noise_it_is_close_to_ease(halves, popular):
+    """Its lists share nine items of ten with those of EASE, where popularity shares two of three."""
+    train, _ = halves
+    listed, exact = lists(fitted(train), train), ease_lists(train)
+    shared = np.mean([np.isin(one, other).mean() for one, other in zip(listed, exact, strict=True)])
+    assert shared > 0.88
+    assert recall(listed, halves) > max(0.98 * recall(exact, halves), popular + 0.1)
+
+
+@pytest.mark.parametrize("unit", ["user", "rating"])
+def test_more_epsilon_is_better_and_all_of_it_beats_popularity(halves, popular, budget, unit):
+    """Held-out people give a standard error of about 0.005; the steps are several of them."""
+    found = [recall(lists(fitted(halves[0], budget(e, unit)), halves[0]), halves) for e in (1.0, 4.0, 100.0)]
+    assert popular + 0.03 < found[0] < found[1] - 0.015
+    assert found[1] < found[2] + 0.005
+    assert found[2] > popular + 0.12
+
+
+def of_a_crowd(interactions, max_users):
+    """The same interactions, with another bound on the number of people."""
+    domain = hr.Domain(interactions.domain.items, max_users=max_users)
+    return dataclasses.replace(interactions, domain=domain)
+
+
+@pytest.mark.parametrize("unit", ["user", "rating"])
+def test_a_crowd_that_is_declared_small_is_ranked_by_popularity_at_the_full_budget(halves, budget, unit):
+    few, small = of_a_crowd(halves[0], 100), budget(1.0, unit)
+    planned = hr.plan(hr.PrivateEASE(), few.domain, small)
+    assert [event.name for event in planned.events] == ["item counts"]
+    assert planned.events == hr.plan(hr.Popularity(), few.domain, small).events
+    release = fitted(few, small)
+    assert release.kind == "item scores"
+    popularity = hr.fit(few, hr.Popularity(), small, entropy=hr.testing.Seeded(1))
+    assert recall(lists(release, few), halves) >= recall(lists(popularity, few), halves) - 0.005
+
+
+def test_a_crowd_that_turns_out_small_is_ranked_by_popularity(halves, budget):
+    """Declared as 50,000, so that pairs are measured, and 40 people came."""
+    train = halves[0].select(np.arange(len(halves[0].items)) < halves[0].indptr[40])
+    release = fitted(of_a_crowd(train, 50_000), budget(1.0, "user"))
+    assert len(release.statement.measurements) == 4
+    assert release.kind == "item scores"
+
+
+def test_a_catalogue_above_pair_items_has_the_pairs_of_the_most_popular(halves, popular, budget):
+    release = fitted(halves[0], budget(8.0, "user"), pair_items=100)
+    *_, pairs = release.statement.measurements
+    assert (pairs.name, pairs.entries) == ("item pairs", 100 * 99 // 2)
+    rare = np.argsort(-release.tensors["item_scores"], kind="stable")[100:]
+    listed = lists(release, halves[0])
+    assert np.isfinite(release.tensors["item_factors"][rare]).all()
+    assert recall(listed, halves) > popular + 0.05
+
+
+def test_a_release_survives_its_file_and_speaks_of_interactions(halves, budget, tmp_path):
+    total = budget(4.0, "rating")
+    hr.Ledger.create(tmp_path / "ledger.db", total)
+    made = hr.fit(halves[0], hr.PrivateEASE(rank=8), total, ledger=tmp_path / "ledger.db")
+    release = hr.Release.from_bytes(made.to_bytes())
+    assert release.kind == "linear items"
+    text = str(release.statement)
+    assert "whether one particular interaction of yours was used" in text
+    names = [each.name for each in release.statement.measurements]
+    assert names == ["item counts", "crowd size", "popular part", "vector lengths", "item pairs"]
+    client = hr.Client(made.save(tmp_path / "ease.safetensors"))
+    own = [*release.items[3:6]]
+    listed = client.recommend(own, ITEMS)
+    assert {line.item_id for line in listed} == {*release.items} - {*own}
+    g = release.tensors["item_factors"].astype(np.float64)
+    a, b = (release.tensors[name].astype(np.float64) for name in ("input_weights", "output_weights"))
+    place = release.items.index(listed[0].item_id)
+    assert listed[0].score == pytest.approx(b[place] * (a[3:6] @ g[3:6] @ g[place]), rel=1e-6)
+    popular = [line.item_id for line in client.recommend([], N)]
+    assert popular == [
+        release.items[i] for i in np.argsort(-release.tensors["item_scores"], kind="stable")[:N]
+    ]
+
+
+def test_without_a_budget_it_says_so(halves):
+    assert str(fitted(halves[0], rank=4).statement).startswith("NOT PRIVATE: no noise")
+
+
+def test_likes_and_counts_are_interactions_too(halves, budget):
+    train, _ = halves
+    owners = np.repeat(np.arange(train.n_users), np.diff(train.indptr))
+    table = pl.DataFrame(
+        {
+            "user_id": train.users.gather(owners),
+            "item_id": pl.Series(train.domain.items).gather(train.items),
+        }
+    )
+    items, users = train.domain.items, train.domain.max_users
+    likes = hr.Domain(items, scale=(1, 5, 1), likes=4, max_users=users)
+    counts = hr.Domain(items, counts=9, max_users=users)
+    plain = fitted(train, budget(4.0, "user"), rank=8)
+    for domain, more in ((likes, pl.lit(5).alias("rating")), (counts, pl.lit(3).alias("count"))):
+        release = fitted(hr.load(table.with_columns(more), domain), budget(4.0, "user"), rank=8)
+        assert all((release.tensors[name] == plain.tensors[name]).all() for name in plain.tensors)
+
+
+def test_what_it_does_not_protect_or_know_is_refused(halves, world, budget):
+    domain = halves[0].domain
+    with pytest.raises(BudgetUnsupported, match="user under add-remove"):
+        hr.plan(hr.PrivateEASE(), domain, budget(unit="user", adjacency="replace"))
+    with pytest.raises(BudgetUnsupported, match="delta > 0"):
+        hr.plan(hr.PrivateEASE(), domain, budget(delta=0.0))
+    with pytest.raises(ConfigError, match="contribution_cap has no effect"):
+        hr.plan(hr.PrivateEASE(contribution_cap=2), domain, budget(unit="rating"))
+    with pytest.raises(DataError, match="PrivateEASE works on interactions"):
+        hr.fit(world[0], hr.PrivateEASE())
+    for wrong in ({"rank": 0}, {"pair_items": 1}, {"pair_items": 2**15 + 1}, {"contribution_cap": 0.5}):
+        with pytest.raises((ConfigError, ValidationError)):
+            hr.PrivateEASE(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("query", "unit", "epsilon", "part"),
+    [("pairs", "user", 4.0, 0.9), ("pairs", "rating", 4.0, 0.85), ("popular_part", "user", 300.0, 0.95)],
+)
+def test_an_audit_refutes_a_bound_that_is_too_small(query, unit, epsilon, part, budget, monkeypatch):
+    """As far as users of the audit's 16 items come; along v only where little noise is in its weights."""
+    assert audit(hr.PrivateEASE(), budget(epsilon, unit), runs=100).holds
+    monkeypatch.setattr(PairSums, query, understated(getattr(PairSums, query), part))
+    assert not audit(hr.PrivateEASE(), budget(epsilon, unit), runs=100).holds
+
+
+def understated(query, part):
+    def wrong(sums):
+        right = query.fget(sums)
+        return dataclasses.replace(right, sensitivity=part * right.sensitivity)
+
+    return property(wrong)

@@ -1,0 +1,90 @@
+"""Linear scores: those of the dense matrix of the definition, from no item to itself."""
+
+import numpy as np
+import pytest
+
+from hushrec.release.artefact import Release
+from hushrec.release.client import Client
+from hushrec.release.predictors.linear_items import LinearItems
+from support.releases import ranker
+
+N = 9
+
+
+def linear(seed=0, **changes):
+    """A release with random weights, by which nobody's list is that of the popularity."""
+    rng = np.random.default_rng(seed)
+    tensors = {
+        "item_factors": rng.standard_normal((N, 3)),
+        "input_weights": rng.uniform(0.1, 1, N),
+        "output_weights": rng.uniform(0.5, 2, N),
+        "item_scores": np.arange(N, 0, -1),
+    }
+    tensors = {name: array.astype(np.float32) for name, array in tensors.items()}
+    items = [f"i{k}" for k in range(N)]
+    return ranker(items, kind="linear items", tensors=tensors, **changes)
+
+
+def dense(release):
+    """B_ij = a_i ⟨g_i, g_j⟩ b_j off the diagonal, item by item."""
+    g, a, b = (
+        release.tensors[name].astype(np.float64)
+        for name in ("item_factors", "input_weights", "output_weights")
+    )
+    return np.array([[a[i] * (g[i] @ g[j]) * b[j] if i != j else 0.0 for j in range(N)] for i in range(N)])
+
+
+@pytest.mark.parametrize("own", [[4], [0, 3], [8, 1, 5], [*range(N)]])
+def test_scores_are_those_of_the_dense_matrix(own):
+    release = linear()
+    given = np.zeros(N)
+    given[own] = 1
+    for targets in (np.arange(N), np.array([7, 4, 0]), np.array([], dtype=np.int64)):
+        found = LinearItems(release).predict(np.array(own), np.ones(len(own)), targets)
+        assert found == pytest.approx((given @ dense(release))[targets], abs=1e-12)
+
+
+def test_no_item_is_a_reason_for_itself():
+    release = linear()
+    for item in range(N):
+        assert LinearItems(release).predict(np.array([item]), np.ones(1), np.array([item])) == pytest.approx(
+            0
+        )
+
+
+def test_how_often_an_item_was_given_does_not_count():
+    rated, targets = np.array([1, 5]), np.arange(N)
+    once, often = (
+        LinearItems(linear()).predict(rated, np.array(times), targets) for times in ([1.0, 1], [9, 3])
+    )
+    assert (once == often).all()
+
+
+def test_who_gave_nothing_gets_the_popular_items():
+    release = linear()
+    nothing = LinearItems(release).predict(np.array([], dtype=np.int64), np.zeros(0), np.arange(N))
+    assert (nothing == release.tensors["item_scores"]).all()
+    client = Client(Release.from_bytes(release.to_bytes()))
+    assert [line.item_id for line in client.recommend([], 4)] == ["i0", "i1", "i2", "i3"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "own"),
+    [
+        ({}, ["i2", "i6"]),
+        ({"counts": 9}, {"i2": 4, "i6": 1}),
+        ({"likes": 4.0, "scale": (1.0, 5.0, 1.0)}, {"i2": 5, "i6": 4, "i0": 2}),
+    ],
+)
+def test_a_client_lists_the_same_of_clicks_counts_and_likes(kind, own):
+    """A rating below the likes is no interaction: i0 is ranked like any other, or left out as known."""
+    release = linear(**kind)
+    listed = Client(Release.from_bytes(release.to_bytes())).recommend(own, N)
+    given = np.zeros(N)
+    given[[2, 6]] = 1
+    scores = given @ dense(release)
+    expected = [f"i{k}" for k in np.argsort(-scores) if f"i{k}" not in own]
+    assert [line.item_id for line in listed if line.item_id not in own] == expected
+    assert not {"i2", "i6"} & {line.item_id for line in listed}
+    best = scores[int(expected[0][1:])]
+    assert {line.item_id: line.score for line in listed}[expected[0]] == pytest.approx(best, abs=1e-5)

@@ -1,0 +1,29 @@
+"""Interactions of a few users, given as lists of items."""
+
+from functools import lru_cache
+
+import numpy as np
+import polars as pl
+
+import hushrec as hr
+from hushrec.statistics.population import Population
+
+
+@lru_cache(maxsize=20)
+def domain_of(n_items):
+    return hr.Domain(range(n_items), cap=n_items, max_users=1000)
+
+
+def interactions_of(n_items, rows):
+    """Interactions with a catalogue of ``n_items``; a row without items is nobody."""
+    rows = [np.sort(np.asarray(row, dtype=np.int32)) for row in rows if len(row)]
+    return hr.Interactions(
+        domain_of(n_items),
+        pl.Series([f"u{number:07d}" for number in range(len(rows))], dtype=pl.String),
+        np.cumsum([0, *map(len, rows)]),
+        np.concatenate([np.zeros(0, np.int32), *rows]),
+    )
+
+
+def people_of(n_items, rows):
+    return Population(interactions_of(n_items, rows))
