@@ -24,8 +24,8 @@ import numpy as np
 
 import hushrec as hr
 from hushrec.release import top_n
-from hushrec.release.artefact import Release
-from hushrec.release.block_scores import InnerProducts, Rows
+from hushrec.release.artefact import RANKERS, Release
+from hushrec.release.predictors.block_scores import InnerProducts, Rows
 from hushrec.release.statement import placeholder_statement
 
 FEW = 10
@@ -46,6 +46,7 @@ def release(args, kind, rank):
     tensors = {
         "item_effects": rng.uniform(2, 4, n),
         "item_noise": rng.uniform(0.5, 1.5, n),
+        "item_popularity": rng.lognormal(3, 2, n),
         "item_factors": rng.standard_normal((n, rank)) / rank**0.5,
         "similarity_factors": rng.standard_normal((n, rank)),
     }
@@ -53,13 +54,20 @@ def release(args, kind, rank):
         del tensors["similarity_factors"]
     if kind == "item scores":
         tensors = {"item_scores": rng.lognormal(size=n)}
+    if kind == "linear items":
+        tensors = {
+            "item_factors": rng.standard_normal((n, rank)) / rank**0.5,
+            "input_weights": rng.uniform(0, 1, n),
+            "output_weights": rng.uniform(0, 1, n),
+            "item_scores": rng.lognormal(size=n),
+        }
     constants = {"user_mean": 0.1, "user_variance": 0.2, "bias_noise": 0.8, "neighbours": 20.0}
     return Release(
         model="Generated",
         config={},
         kind=kind,
         items=tuple(f"i{k}" for k in range(n)),
-        scale=None if kind == "item scores" else (1.0, 5.0, 1.0),
+        scale=None if kind in RANKERS else (1.0, 5.0, 1.0),
         constants=constants,
         tensors={name: tensor.astype(np.float32) for name, tensor in tensors.items()},
         statement=placeholder_statement(),
@@ -119,6 +127,8 @@ def implicit(args, kind, rank):
 CASES = [
     ("factors", 20),
     ("factors", 64),
+    ("linear items", 20),
+    ("linear items", 64),
     ("weighted sum", 20),
     ("weighted sum", 64),
     ("vectors given", 20),

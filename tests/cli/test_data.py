@@ -76,4 +76,4 @@ def test_interactions_are_packed_and_refused_by_models_of_ratings(here, hushrec,
 def test_evaluate_measures_no_interactions(release, hushrec, refused):
     hushrec("domain --items catalogue.csv --interactions --max-users 200 -o clicks.json")
     line = "evaluate films.safetensors --train train.csv --test test.csv --domain clicks.json"
-    assert "evaluate works on ratings, and this domain declares interactions" in refused(line)
+    assert "this release works on ratings, and this domain declares interactions" in refused(line)

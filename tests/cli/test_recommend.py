@@ -12,7 +12,7 @@ def test_it_is_what_the_client_says(release, hushrec):
     shown = hushrec("recommend films.safetensors --rating i00001=5 --rating i00002=1 -n 4").out
     expected = hr.Client(release).recommend({"i00001": 5, "i00002": 1}, n=4)
     rows = [line.split() for line in shown.splitlines()[2:]]
-    assert rows == [[str(rank), item, f"{score:.2f}"] for item, score, rank in expected]
+    assert rows == [[str(rank), item, f"{s:.2f}", f"{rating:.2f}"] for item, s, rank, rating in expected]
 
 
 def test_ratings_from_a_file_and_options_add_up(release, hushrec):
@@ -47,7 +47,7 @@ def test_a_listed_person_gives_his_id(listing, hushrec, refused):
     shown = hushrec(f"recommend people.safetensors --user {user} -n 3").out
     expected = hr.Client(listing).recommend(user=user, n=3)
     rows = [line.split() for line in shown.splitlines()[2:]]
-    assert rows == [[str(rank), item, f"{score:.2f}"] for item, score, rank in expected]
+    assert rows == [[str(rank), item, f"{s:.2f}", f"{rating:.2f}"] for item, s, rank, rating in expected]
     assert "not among the" in refused("recommend people.safetensors --user nobody")
     assert "lists no people" in refused("recommend films.safetensors --user nobody")
     assert "give either --user or ratings" in refused(
@@ -231,9 +231,11 @@ def test_reasons_are_shown_beside_each_item(factors, listing, hushrec, refused):
     own = {"i00001": 5, "i00002": 1}
     shown = hushrec("recommend factors.safetensors --rating i00001=5 --rating i00002=1 -n 3 --why").out
     client = hr.Client(factors)
-    for line, (item, score, rank) in zip(shown.splitlines()[2:], client.recommend(own, 3), strict=True):
+    for line, (item, score, rank, stars) in zip(
+        shown.splitlines()[2:], client.recommend(own, 3), strict=True
+    ):
         because = ", ".join(f"{name} {added:+.2f}" for name, added in client.reasons(own, item))
-        assert " ".join(line.split()) == f"{rank} {item} {score:.2f} {because}"
+        assert " ".join(line.split()) == f"{rank} {item} {score:.2f} {stars:.2f} {because}"
         assert "i0000" in because
     user = hr.Release.open(listing).users[7]
     assert "--why names ratings of your own" in refused(f"recommend people.safetensors --user {user} --why")

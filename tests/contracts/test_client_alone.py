@@ -49,7 +49,7 @@ def run(code, *arguments):
 
 def releases():
     n, rng = 4, np.random.default_rng(0)
-    common = {"item_effects": np.full(n, 3.0), "item_noise": np.ones(n)}
+    common = {"item_effects": np.full(n, 3.0), "item_noise": np.ones(n), "item_popularity": np.ones(n)}
     constants = {"user_mean": 0.0, "user_variance": 0.1, "bias_noise": 1.0, "neighbours": 2.0}
     tensors = {
         "factors": {"item_factors": rng.normal(size=(n, 2))},
@@ -70,6 +70,7 @@ def releases():
     }
     arrays["item neighbours"] = {
         "item_means": np.full(n, 3, np.float32),
+        "item_popularity": np.ones(n, np.float32),
         "similarity": np.full(10, 0.5, np.float32),
     }
     arrays["people's rows"] = {

@@ -25,6 +25,7 @@ POWERS = {  # of the unit that a part of a release is in
     "similarity": 0,
     "user_effects": 1,
     "user_factors": 0,
+    "item_popularity": 0,
     "item_means": 1,
     "user_mean": 1,
     "user_variance": 2,

@@ -45,7 +45,7 @@ def own(feedback):
 def alone(release, given, n, allowed=None):
     """What the client recommends, with no more than ``allowed``."""
     listed = hr.Client(release).recommend(given, len(release.items))
-    kept = [(item, score) for item, score, _ in listed if allowed is None or item in allowed]
+    kept = [(item, score) for item, score, *_ in listed if allowed is None or item in allowed]
     return [(item, score, rank) for rank, (item, score) in enumerate(kept[:n], start=1)]
 
 
@@ -123,7 +123,7 @@ def test_only_likes_are_used(likes, rated):
     seen = []
 
     class Recorder:
-        def predict(self, items, values, targets):
+        def rank(self, items, values, targets):
             seen.append((items.tolist(), values.tolist()))
             return np.zeros(len(targets))
 

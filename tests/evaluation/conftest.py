@@ -30,10 +30,11 @@ def make(rows, domain=DOMAIN):
 
 @pytest.fixture
 def release():
-    """Item effects 2, 3, 4, 5; nobody has tastes; a person's level has variance 1, a rating 0.5."""
+    """Effects 2, 3, 4, 5, popularity 1, 2, 3, 4; no tastes; a person's level has variance 1, a rating 0.5."""
     tensors = {
         "item_effects": np.array([2, 3, 4, 5], np.float32),
         "item_noise": np.full(4, 0.5, np.float32),
+        "item_popularity": np.array([1, 2, 3, 4], np.float32),
         "item_factors": np.zeros((4, 0), np.float32),
     }
     return Release(

@@ -123,21 +123,25 @@ def test_likes_are_for_ratings_alone(release, ratings):
 
 
 def test_listed_people_are_ranked_by_their_vectors_or_fold_in(release, ratings):
-    """By their vectors both like a most and d least; from what they give at home, d is the best."""
+    """By their vectors both like a most and d least; from what they give at home, d is the best.
+
+    Of items that are as much to a user's taste, the popular ones are first, not those with more stars.
+    """
     tensors = {
         **release.tensors,
+        "item_popularity": np.array([1, 3, 2, 4], np.float32),
         "item_factors": np.array([[9], [0], [0], [-9]], np.float32),
         "user_effects": np.zeros(2, np.float32),
         "user_factors": np.array([[1], [1]], np.float32),
     }
     listing = dataclasses.replace(release, kind="factors and people", tensors=tensors, users=("u", "v"))
     train, test = (
-        ratings({"v": {"c": 3}, "x": {"d": 3}}),
+        ratings({"v": {"c": 3}, "x": {"d": 1}}),
         ratings({"u": {"a": 4}, "v": {"a": 4}, "x": {"b": 4}}),
     )
-    assert listed(rank(listing, train=train, test=test, n=4, likes=4)) == ["acbd", "abd-", "cab-"]
+    assert listed(rank(listing, train=train, test=test, n=4, likes=4)) == ["abcd", "abd-", "bac-"]
     at_home = listed(rank(listing, train=train, test=test, n=4, likes=4, fold_in=True))
-    assert at_home == ["dcba", "dba-", "cab-"]
+    assert at_home == ["dbca", "dba-", "bac-"]
 
 
 def test_popularity_ranks_ratings_too(ratings):

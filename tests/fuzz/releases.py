@@ -152,7 +152,7 @@ def used(path, random):
             print(repr(made).replace("\n", " "))
             client = Client(made)
             listed = console.table("rank", "item")
-            for item, score, rank in client.recommend({made.items[0]: 5} if made.items else {}, 3):
+            for item, score, rank, _ in client.recommend({made.items[0]: 5} if made.items else {}, 3):
                 listed.add_row(str(rank), item, f"{score:.2f}")
             console.out().print(listed)
             if made.users:

@@ -88,7 +88,7 @@ def test_it_protects_people_where_they_come_and_go(world, budget):
 def test_nobodys_vector_is_released(world, budget):
     release = fitted(world[0], hr.PosteriorMF(rank=3, rounds=3), user(budget))
     assert (release.kind, release.users) == ("factors", ())
-    assert sorted(release.tensors) == ["item_effects", "item_factors", "item_noise"]
+    assert sorted(release.tensors) == ["item_effects", "item_factors", "item_noise", "item_popularity"]
 
 
 @pytest.mark.parametrize("rate", [1.0, 0.4])

@@ -18,7 +18,7 @@ def fold_in(world, budget):
 def test_where_people_are_protected_their_vectors_stay_at_home(fold_in, world):
     assert fold_in.kind == "factors"
     assert fold_in.users == ()
-    assert sorted(fold_in.tensors) == ["item_effects", "item_factors", "item_noise"]
+    assert sorted(fold_in.tensors) == ["item_effects", "item_factors", "item_noise", "item_popularity"]
     n_users = world[0].n_users
     assert all(n_users not in tensor.shape for tensor in fold_in.tensors.values())
     stated = [m.name for m in fold_in.statement.measurements]

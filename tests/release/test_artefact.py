@@ -46,7 +46,7 @@ def test_a_release_of_interactions_keeps_what_people_give(ranker, opened, of):
     same(read, made)
     assert read.feedback == "interactions"
     facts, _ = opened(made.to_bytes())
-    assert facts["format"] == 2
+    assert facts["format"] == artefact.FORMAT
     assert {"scale", "likes", "counts"} & set(facts) == set(INTERACTIONS[of])
 
 
@@ -76,11 +76,12 @@ def test_the_format_is_what_it_was(release, opened):
     exact = {
         "item_effects": np.array([2.5, 3.5], np.float32),
         "item_noise": np.array([0.5, 1.5], np.float32),
+        "item_popularity": np.array([8, 0.25], np.float32),
         "item_factors": np.array([[0.25, -0.5], [1.0, 2.0]], np.float32),
     }
     facts, _ = opened(release(items=("a", "b"), tensors=exact).to_bytes())
-    assert artefact.FORMAT == 2
-    assert facts["sha256"] == "9d7386010c3c49cad630468f46217f473f6cb502cf07d312e9c89ed7623931a1"
+    assert artefact.FORMAT == 3
+    assert facts["sha256"] == "07082319025a10a6b3c1c7b74d1d47588658cd3037ea738b51199506e0ddfde7"
 
 
 def test_a_release_without_people_holds_no_word_of_them(release, opened):
@@ -88,7 +89,7 @@ def test_a_release_without_people_holds_no_word_of_them(release, opened):
     assert "users" not in facts
     facts, tensors = opened(release("factors and people").to_bytes())
     assert facts["users"] == [f"person {u} é" for u in range(5)]
-    assert facts["format"] == 2
+    assert facts["format"] == artefact.FORMAT
     assert {"user_effects", "user_factors"} < set(tensors)
 
 

@@ -8,7 +8,7 @@ import pytest
 import safetensors.numpy
 
 from hushrec.errors import ReleaseError
-from hushrec.release.artefact import Release
+from hushrec.release.artefact import FORMAT, Release
 
 
 def put(*path, value):
@@ -50,7 +50,7 @@ def test_a_careless_edit_is_noticed(release, statement, forged, kind, edit):
 # What follows is refused although its digest fits: a forger, or another program, wrote it.
 
 
-@pytest.mark.parametrize("number", [0, 1, 3, "2", None])
+@pytest.mark.parametrize("number", [0, 2, FORMAT + 1, "3", None])
 def test_another_format_is_refused(release, forged, number):
     data = forged(release().to_bytes(), put("format", value=number))
     with pytest.raises(ReleaseError, match="use the version that wrote it"):
@@ -133,6 +133,8 @@ TENSORS = {
     "a variance that is NaN": spoilt("item_noise", np.nan),
     "a variance of zero": spoilt("item_noise", 0.0),
     "a negative variance": spoilt("item_noise", -1.0),
+    "no popularity": spoilt("item_popularity", 0.0),
+    "a negative popularity": spoilt("item_popularity", -1.0),
 }
 
 

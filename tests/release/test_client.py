@@ -9,6 +9,8 @@ import pytest
 
 from hushrec.errors import ReleaseError
 from hushrec.release.client import Client, Recommendation
+from hushrec.release.fold_in import predictor
+from hushrec.release.predictors.listed_people import ListedPeople
 
 A, B, C, D = (f"item {i} é" for i in range(4))
 
@@ -20,13 +22,15 @@ def client(release, kind):
 
 @pytest.fixture
 def planted(release):
-    """Item effects as given; nobody has tastes, and a person's level hardly moves."""
+    """Item effects as given; nobody has tastes, a person's level hardly moves, and better items are chosen
+    more often, but for what is named."""
 
-    def make(effects, **changes):
+    def make(effects, popularity=None, **changes):
         n = len(effects)
         tensors = {
             "item_effects": np.array(effects, np.float32),
             "item_noise": np.ones(n, np.float32),
+            "item_popularity": np.array(np.exp(effects) if popularity is None else popularity, np.float32),
             "item_factors": np.zeros((n, 0), np.float32),
         }
         items = tuple("abcdefgh"[:n])
@@ -107,21 +111,29 @@ def test_the_best_that_one_has_not_rated_ranked_from_one(planted):
     client = planted([2.0, 4.0, 3.0, 4.5, 1.5])
     found = client.recommend({"d": 4, "unheard of": 5}, n=3)
     assert [(row.item_id, row.rank) for row in found] == [("b", 1), ("c", 2), ("a", 3)]
-    assert [row.score for row in found] == pytest.approx([4, 3, 2], abs=1e-4)
-    assert all(type(row) is Recommendation and type(row.score) is float for row in found)
+    assert [row.rating for row in found] == pytest.approx([4, 3, 2], abs=1e-4)
+    assert all(type(row) is Recommendation and type(row.score) is type(row.rating) is float for row in found)
+
+
+def test_a_list_is_ordered_by_choice_and_shows_the_stars(planted):
+    """A rarity that everybody loves is not what most choose next."""
+    client = planted([5.0, 3.0, 4.0], popularity=[1, 200, 100])
+    assert [(row.item_id, row.rating) for row in client.recommend({})] == [("b", 3), ("c", 4), ("a", 5)]
+    assert [row.score for row in client.recommend({})] == pytest.approx(np.log([200, 100, 1]), abs=1e-6)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 100])
-def test_recommendations_are_the_best_predictions(client, n):
+def test_recommendations_are_the_likeliest_choices(client, n):
     own = {B: 5, "never heard of": 1}
     found = client.recommend(own, n)
     scores = client.predict(own, items=[A, C, D])
     assert [row.rank for row in found] == list(range(1, min(n, 3) + 1))
     assert B not in {row.item_id for row in found}
-    assert {row.item_id: row.score for row in found} == pytest.approx(
+    assert {row.item_id: row.rating for row in found} == pytest.approx(
         {row.item_id: scores[row.item_id] for row in found}, abs=1e-9
     )
-    assert [row.score for row in found] == sorted(scores.values(), reverse=True)[:n]
+    choices = predictor(client.release).rank(np.array([1]), np.array([5.0]), np.array([0, 2, 3]))
+    assert [row.score for row in found] == sorted(choices, reverse=True)[:n]
 
 
 def test_ties_come_in_the_catalogue_s_order(planted):
@@ -197,8 +209,9 @@ def test_a_listed_person_is_predicted_by_his_released_vector(listing):
 def test_a_listed_person_is_recommended_the_best_of_the_whole_catalogue(listing):
     scores = listing.predict(user=PERSON)
     found = listing.recommend(user=PERSON)
-    assert [row.score for row in found] == pytest.approx(sorted(scores.values(), reverse=True))
-    assert {row.item_id for row in found} == {A, B, C, D}
+    assert {row.item_id: row.rating for row in found} == pytest.approx(scores)
+    choices = ListedPeople(listing.release).rank(np.full(4, 2), np.arange(4))
+    assert [row.score for row in found] == sorted(choices, reverse=True)
     assert listing.recommend(None, 2, user=PERSON) == found[:2]
 
 

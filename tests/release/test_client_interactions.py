@@ -46,7 +46,7 @@ def test_ratings_are_not_predicted(client):
 class Watched:
     """What a predictor is given."""
 
-    def predict(self, rated, ratings, targets):
+    def rank(self, rated, ratings, targets):
         self.own = dict(zip(rated.tolist(), ratings.tolist(), strict=True))
         return np.zeros(len(targets))
 

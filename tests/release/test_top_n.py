@@ -11,8 +11,9 @@ import pytest
 import hushrec as hr
 from hushrec.data.synthetic import interactions, netflix_like
 from hushrec.errors import ConfigError, ReleaseError
-from hushrec.release import fold_in, top_n
-from hushrec.release.block_scores import BlockScores, InnerProducts, Rows
+from hushrec.release import top_n
+from hushrec.release.predictors import factor_predictor
+from hushrec.release.predictors.block_scores import BlockScores, InnerProducts, Rows
 from hushrec.release.top_n import top_n as ranked
 from support.releases import release as by_hand
 
@@ -25,6 +26,7 @@ MODELS = {
     "people's rows": hr.UserKNN(n_neighbours=3),
     "item neighbours": hr.ItemKNN(n_neighbours=3),
     "item scores": hr.Popularity(),
+    "linear items": hr.PrivateEASE(rank=4),
 }
 
 
@@ -32,7 +34,7 @@ MODELS = {
 def releases():
     """A release of every model, made from other users."""
     rated, given = netflix_like(200, ITEMS, 6000, 1), interactions(200, ITEMS, 6000, 1)
-    return {kind: hr.fit(given if kind == "item scores" else rated, m) for kind, m in MODELS.items()}
+    return {kind: hr.fit(given if m.feedback == "interactions" else rated, m) for kind, m in MODELS.items()}
 
 
 @pytest.fixture(scope="module")
@@ -57,14 +59,8 @@ def alone(release, rows, user, n):
     values = dict(zip(names, rows.values[own], strict=True))
     listed = hr.Client(release).recommend(names if release.feedback == "interactions" else values, n)
     missing = n - len(listed)
-    items = [release.items.index(item) for item, _, _ in listed] + [-1] * missing
-    return items, [score for _, score, _ in listed] + [-np.inf] * missing
-
-
-def clamped(release, scores):
-    if release.feedback == "interactions":
-        return scores
-    return np.where(np.isfinite(scores), np.clip(scores, *release.scale[:2]), scores)
+    items = [release.items.index(item) for item, *_ in listed] + [-1] * missing
+    return items, [row.score for row in listed] + [-np.inf] * missing
 
 
 @pytest.mark.parametrize("n", [1, 7, ITEMS, ITEMS + 5])
@@ -74,7 +70,6 @@ def test_many_users_get_what_each_would_get_alone(releases, rows, kind, n):
     if release.scale is None:
         rows = rows._replace(values=np.ones(len(rows.items)))
     items, scores = together(release, rows, n)
-    scores = clamped(release, scores)
     for user in range(USERS):
         expected = alone(release, rows, user, n)
         assert items[user].tolist() == expected[0]
@@ -88,6 +83,7 @@ def large(n_items=3000, rank=12, ties=0.5, seed=0):
     tensors = {
         "item_effects": rng.uniform(2, 4, n_items)[copies],
         "item_noise": rng.uniform(0.5, 1.5, n_items),
+        "item_popularity": rng.uniform(1, 20, n_items)[copies],
         "item_factors": rng.standard_normal((n_items, rank))[copies],
     }
     made = by_hand("factors", n=n_items, rank=rank)
@@ -119,7 +115,7 @@ def test_blocks_change_no_bit(monkeypatch):
     whole = together(release, mine, 30)
     for users in (1, 7, 59, 60):
         monkeypatch.setattr(top_n, "_SCORES", users * 3000)
-        monkeypatch.setattr(fold_in, "_CELLS", 3 * 14**2)  # three users are solved for at once
+        monkeypatch.setattr(factor_predictor, "_CELLS", 3 * 13**2)  # three users are solved for at once
         for found, expected in zip(together(release, mine, 30), whole, strict=True):
             assert (found == expected).all()
 
@@ -167,7 +163,7 @@ def test_nearly_equal_scores_are_told_apart():
     tensors["item_factors"] = np.zeros((n_items, 2), dtype=np.float32)
     tensors["item_factors"][:, 0] = 1000
     tensors["item_factors"][order, 1] = np.arange(n_items) * np.float32(1e-7)
-    tensors["item_effects"] = np.zeros(n_items, dtype=np.float32)
+    tensors["item_popularity"] = np.ones(n_items, dtype=np.float32)
     release = replace(release, tensors=tensors)
     users = Rows(np.array([0, 2]), np.sort(order[:2]).astype(np.int32), np.array([5.0, 5.0]))
     items, scores = together(release, users, 50)
@@ -178,7 +174,7 @@ def test_nearly_equal_scores_are_told_apart():
 
 
 @pytest.mark.parametrize("n", [3, 25])
-@pytest.mark.parametrize("kind", ["factors", "neighbours", "item scores"])
+@pytest.mark.parametrize("kind", ["factors", "neighbours", "item scores", "linear items"])
 def test_items_that_are_not_allowed_are_not_listed(releases, rows, kind, n):
     allowed = np.arange(ITEMS) % 2 == 0
     items, scores = together(releases[kind], rows, n, allowed=allowed)

@@ -62,6 +62,7 @@ def release(kind="factors", n=4, seed=0, rank=RANK, **changes):
     }[kind]
     tensors = {"item_effects": rng.uniform(2, 4, n), "item_noise": rng.uniform(0.5, 1.5, n)}
     tensors |= {name: rng.normal(size=shape) / 2 for name, shape in own.items()}
+    tensors["item_popularity"] = rng.uniform(1, 20, n)
     facts = {
         "model": "Planted",
         "config": {"rank": rank, "covariance": {"clip": None}},

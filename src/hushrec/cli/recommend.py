@@ -129,13 +129,17 @@ def recommend(
         allowed=allowed_items(client.release.items, allowed, where or (), features),
         diversity=diversity,
     )
-    listed = console.table("rank", "item", "score", *["because of"] * why, left=0)
-    for place in (1, 3)[: 1 + why]:
-        listed.columns[place].justify = "left"
-    for name, score, rank in rows:
+    stars = client.release.feedback == "ratings"
+    columns = ["rank", "item", "score", *["rating"] * stars, *["because of"] * why]
+    listed = console.table(*columns, left=0)
+    for column_, name_ in zip(listed.columns, columns, strict=True):
+        if name_ in ("item", "because of"):
+            column_.justify = "left"
+    for name, score, rank, predicted in rows:
         reasons = client.reasons(own, name) if why else []
         because = ", ".join(f"{mine} {added:+.2f}" for mine, added in reasons)
-        listed.add_row(str(rank), name, f"{score:.2f}", *[because] * why)
+        shown = [f"{predicted:.2f}"] if predicted is not None else []
+        listed.add_row(str(rank), name, f"{score:.2f}", *shown, *[because] * why)
     console.out().print(listed)
 
 

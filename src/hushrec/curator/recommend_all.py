@@ -50,8 +50,8 @@ def recommend_all(
             the catalogue are ignored.
 
     Yields:
-        tables ``user_id, item_id, score, rank``, in the order of the users, best item first. A score is a
-        predicted rating, on the scale; from a release of interactions, a number without a unit.
+        tables ``user_id, item_id, score, rank``, in the order of the users, best item first, with
+        the scores of ``Recommendation``.
 
     Raises:
         ConfigError: ``n`` is below 1.
@@ -70,7 +70,7 @@ def recommend_all(
         start = 0
         for ranked in top_n(release, used, n, allowed=listable, seen=None if likes is None else rows):
             stop = start + len(ranked.items)
-            yield _table(release, block.users[start:stop], items, ranked)
+            yield _table(block.users[start:stop], items, ranked)
             start = stop
 
 
@@ -102,17 +102,13 @@ def _used(rows: Rows, liked: Bools) -> Rows:
     return Rows(ends, rows.items[liked], np.ones(int(ends[-1])))
 
 
-def _table(release: Release, users: pl.Series, items: pl.Series, ranked: Ranked) -> pl.DataFrame:
+def _table(users: pl.Series, items: pl.Series, ranked: Ranked) -> pl.DataFrame:
     user, place = np.nonzero(ranked.items >= 0)
-    scores = ranked.scores[user, place]
-    if release.feedback == "ratings":
-        lo, hi, _ = release.require_scale()
-        scores = np.clip(scores, lo, hi)
     return pl.DataFrame(
         {
             "user_id": users.gather(user),
             "item_id": items.gather(ranked.items[user, place]),
-            "score": scores,
+            "score": ranked.scores[user, place],
             "rank": place + 1,
         },
         schema=_SCHEMA,

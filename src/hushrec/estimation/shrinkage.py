@@ -15,6 +15,7 @@ import numpy as np
 
 from hushrec.arrays import Floats
 from hushrec.privacy.bounded import Noisy
+from hushrec.release.predictors.choice import LEAST_POPULARITY, LIKING
 
 _RATING_VARIANCE = 0.05
 """Variance of a rating around its item's mean, in squared widths of the scale: 0.8 on one to five stars."""
@@ -95,6 +96,34 @@ def denoised_counts(counts: Noisy) -> Floats:
     smooth = np.multiply(likelihood, prior, out=posterior)
     smooth /= smooth.sum(axis=1, keepdims=True)
     return np.maximum(np.where(observed > 6 * sigma, observed, smooth @ grid), _LEAST)
+
+
+def popularity(sums: Noisy, counts: Noisy, span: float) -> Floats:
+    """How often each item is chosen and liked: the posterior mean of Σ_u (1 + 2 (r_ui − origin)/span).
+
+    A rating counts from 0 for the lowest to 2 for the highest. This is to first order n_i exp(2 b_i/span), as
+    ``hushrec.release.predictors.choice`` has it. Under noise the sums say about as much of popularity as the
+    counts. The prior is that of ``denoised_counts``.
+
+    Args:
+        sums: Σ of (shifted or centred) ratings, shape (n_items,).
+        counts: number of ratings, shape (n_items,).
+        span: width of the scale.
+
+    Privacy: post-processing.
+    """
+    weight = LIKING / span
+    sigma = float(np.hypot(counts.sigma, weight * sums.sigma))
+    values = counts.values + weight * sums.values
+    return denoised_counts(Noisy("item popularity", values, sigma, counts.step, None))
+
+
+def known_popularity(counts: Floats, effects: Floats, span: float) -> Floats:
+    """The same from counts and item effects without noise: n_i (1 + 2 b_i/span), positive.
+
+    Privacy: post-processing.
+    """
+    return np.maximum(counts * (1 + LIKING / span * effects), LEAST_POPULARITY)
 
 
 def shrinking(entries: int) -> tuple[float, float]:

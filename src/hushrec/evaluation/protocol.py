@@ -17,7 +17,8 @@ from hushrec.evaluation.parts import require_apart, require_same_domain, rows_of
 from hushrec.evaluation.ranking_metrics import named
 from hushrec.evaluation.rankings import Lists, rank
 from hushrec.release.artefact import Release
-from hushrec.release.fold_in import ListedPeople, predictor
+from hushrec.release.fold_in import predictor
+from hushrec.release.predictors.listed_people import ListedPeople
 
 WARNING = "NOT PRIVATE, not for publication: measured on held-out data, which no guarantee covers."
 

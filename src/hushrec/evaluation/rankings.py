@@ -17,7 +17,7 @@ from hushrec.data.ratings import Ratings
 from hushrec.errors import ConfigError, DataError
 from hushrec.evaluation.parts import require_apart, rows_of
 from hushrec.release.artefact import Release
-from hushrec.release.fold_in import ListedPeople
+from hushrec.release.predictors.listed_people import ListedPeople
 from hushrec.release.top_n import Rows, top_n
 
 __all__ = ["Lists", "rank"]
@@ -192,7 +192,7 @@ def _of_listed(release: Release, people: Ints, own: Rows, n: int) -> Iterator[In
         return
     vectors, every = ListedPeople(release), np.arange(len(release.items))
     for person, start, stop in zip(people, own.indptr[:-1], own.indptr[1:], strict=True):
-        scores = vectors.predict(np.full(len(every), person), every)
+        scores = vectors.rank(np.full(len(every), person), every)
         scores[own.items[start:stop]] = -np.inf
         best = np.argsort(-scores, kind="stable")[:n]
         best = np.where(np.isfinite(scores[best]), best, -1)

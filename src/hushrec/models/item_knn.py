@@ -8,6 +8,7 @@ from pydantic import Field
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
 from hushrec.errors import ConfigError
+from hushrec.estimation.shrinkage import known_popularity
 from hushrec.kernels.neighbours.similarities import similarities
 from hushrec.models.noiseless import Noiseless
 from hushrec.privacy.run import Run
@@ -51,6 +52,7 @@ class ItemKNN(Noiseless):
         counts = np.bincount(ratings.items, minlength=domain.n_items)
         means = np.full(domain.n_items, values.mean() if len(values) else domain.scale.mid)
         np.divide(np.bincount(ratings.items, values, domain.n_items), counts, out=means, where=counts > 0)
+        popularity = known_popularity(counts.astype(np.float64), means - domain.scale.mid, domain.scale.span)
         similarity = similarities(
             ratings.indptr,
             ratings.items,
@@ -65,6 +67,10 @@ class ItemKNN(Noiseless):
             items=domain.items,
             scale=(lo, hi, step),
             constants={"neighbours": float(self.n_neighbours)},
-            tensors={"item_means": means.astype(np.float32), "similarity": similarity},
+            tensors={
+                "item_means": means.astype(np.float32),
+                "item_popularity": popularity.astype(np.float32),
+                "similarity": similarity,
+            },
             statement=placeholder_statement(),
         )

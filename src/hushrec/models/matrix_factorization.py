@@ -9,6 +9,7 @@ from hushrec.arrays import Ints
 from hushrec.data.domain import Domain
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
+from hushrec.estimation.shrinkage import known_popularity
 from hushrec.kernels.solvers.sgd import LARGEST_RANK
 from hushrec.models.noiseless import Noiseless
 from hushrec.models.phases.biases import Biases, require_rank
@@ -122,10 +123,12 @@ class MatrixFactorization(Noiseless):
     ) -> Release:
         """Items, and the users of the roster or the ratings."""
         domain, found = feedback.domain, found.times(feedback.domain.scale.star)
+        counts = item_counts.astype(np.float64)
         biases = Biases(
             mean + found.column_effects,
             np.zeros(domain.n_items),
-            item_counts.astype(np.float64),
+            counts,
+            known_popularity(counts, found.column_effects, domain.scale.span),
             found.row_effects,
             np.zeros(len(found.rows)),
             person_counts.astype(np.float64),
@@ -142,11 +145,13 @@ class MatrixFactorization(Noiseless):
         squares = sum((part.T @ part for part in parts), np.zeros((self.rank, self.rank)))
         squares *= star**2 / max(len(weights), 1)
         root = second_moment_root(squares, star)
-        item_effects = mean + star * (found.item_effects if self.effects else np.zeros(domain.n_items))
+        effects = star * (found.item_effects if self.effects else np.zeros(domain.n_items))
+        counts = source.item_counts.astype(np.float64)
         baseline = ItemEffects(
-            item_effects.astype(np.float64),
+            (mean + effects).astype(np.float64),
             np.zeros(domain.n_items),
-            source.item_counts.astype(np.float64),
+            counts,
             user_mean,
+            known_popularity(counts, effects.astype(np.float64), domain.scale.span),
         )
         return factor_release(self, domain, baseline, found.items.astype(np.float64) @ root)

@@ -13,6 +13,7 @@ from hushrec.data.domain import Domain
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
 from hushrec.estimation import factor_steps
+from hushrec.estimation.shrinkage import known_popularity
 from hushrec.models.phases.biases import require_rank
 from hushrec.models.phases.item_effects import ItemEffects
 from hushrec.models.phases.outputs import FACTOR_NOISE, factor_release
@@ -86,7 +87,8 @@ class PosteriorSampleMF(PrivateModel):
         lo, hi, _ = domain.scale
         effects = np.clip(drawn.item_effects, lo, hi)
         extra_variance = np.full(domain.n_items, (_NOISE - FACTOR_NOISE) * span**2)
-        baseline = ItemEffects(effects, extra_variance, np.zeros(domain.n_items), 0.0)
+        popularity = known_popularity(np.ones(domain.n_items), effects - domain.scale.mid, span)
+        baseline = ItemEffects(effects, extra_variance, np.zeros(domain.n_items), 0.0, popularity)
         factors = drawn.item_factors / np.sqrt(drawn.user_precision)  # users then have unit variance
         release = factor_release(self, domain, baseline, factors)
         return replace(release, statement=placeholder_statement(drawn.diagnostics.stated()))

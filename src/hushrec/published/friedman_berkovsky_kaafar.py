@@ -16,7 +16,7 @@ from hushrec.arrays import Floats
 from hushrec.data.domain import Domain
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
-from hushrec.estimation.shrinkage import damped
+from hushrec.estimation.shrinkage import damped, popularity
 from hushrec.models.phases.biases import Biases, require_rank
 from hushrec.models.phases.item_effects import ratio
 from hushrec.models.phases.noisy_cells import cells_footprint, factorised, require_reachable
@@ -96,7 +96,15 @@ class Friedman(PublishedModel):
         mean_residual = ratio(noisy["residual sum"], noisy["global count"])
         of_users = damped(noisy["user sums"], noisy["user counts"], mean_residual, self.user_strength)
         levels = np.clip(of_users.mean, -span / 2, span / 2)
-        return Biases(effects, of_items.variance, of_items.counts, levels, of_users.variance, of_users.counts)
+        return Biases(
+            effects,
+            of_items.variance,
+            of_items.counts,
+            popularity(noisy["item sums"], noisy["item counts"], span),
+            levels,
+            of_users.variance,
+            of_users.counts,
+        )
 
     def _averages(self, domain: Domain, terms: Terms) -> tuple[EffectSums, PeopleSums]:
         span = domain.scale.span

@@ -15,7 +15,7 @@ from pydantic import Field
 from hushrec.data.domain import Domain
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
-from hushrec.estimation.shrinkage import damped
+from hushrec.estimation.shrinkage import damped, popularity
 from hushrec.models.phases.covariance import (
     Matrices,
     covariance_footprint,
@@ -92,7 +92,13 @@ class _McSherry(PublishedModel):
         effects = np.clip(found.mean, lo, hi)
         user_mean = mean_residual(noisy["item sums"], found.counts, effects)
         span = domain.scale.span
-        return ItemEffects(effects, found.variance, found.counts, float(np.clip(user_mean, -span, span)))
+        return ItemEffects(
+            effects,
+            found.variance,
+            found.counts,
+            float(np.clip(user_mean, -span, span)),
+            popularity(noisy["item sums"], noisy["item counts"], span),
+        )
 
     def _effects(self, domain: Domain, terms: Terms) -> EffectSums:
         return EffectSums(

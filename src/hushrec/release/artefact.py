@@ -16,7 +16,7 @@ from hushrec.errors import ReleaseError
 from hushrec.release import untrusted_json as facts_of
 from hushrec.release.statement import Statement
 
-FORMAT = 2
+FORMAT = 3
 LARGEST_FILE = 4 * 2**30
 LARGEST_RANK = 2048
 LARGEST_ID = 256
@@ -39,29 +39,31 @@ CONSTANTS: Mapping[str, Mapping[str, tuple[float, float]]] = {
     "linear items": {},
 }
 """Kind of predictor → the constants that it needs, each with its smallest and largest value."""
+_EFFECTS = {"item_effects": ("items",), "item_noise": ("items",), "item_popularity": ("items",)}
 KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "factors": {"item_effects": ("items",), "item_noise": ("items",), "item_factors": ("items", "rank")},
+    "factors": {**_EFFECTS, "item_factors": ("items", "rank")},
     "factors and people": {
-        "item_effects": ("items",),
-        "item_noise": ("items",),
+        **_EFFECTS,
         "item_factors": ("items", "rank"),
         "user_effects": ("people",),
         "user_factors": ("people", "rank"),
     },
     "neighbours": {
-        "item_effects": ("items",),
-        "item_noise": ("items",),
+        **_EFFECTS,
         "item_factors": ("items", "rank"),
         "similarity_factors": ("items", "similarity rank"),
     },
     "dense neighbours": {
-        "item_effects": ("items",),
-        "item_noise": ("items",),
+        **_EFFECTS,
         "covariance": ("pairs",),
         "similarity": ("pairs",),
     },
     "people's rows": {"row_starts": ("starts",), "row_items": ("ratings",), "row_steps": ("ratings",)},
-    "item neighbours": {"item_means": ("items",), "similarity": ("pairs",)},
+    "item neighbours": {
+        "item_means": ("items",),
+        "item_popularity": ("items",),
+        "similarity": ("pairs",),
+    },
     "item scores": {"item_scores": ("items",)},
     "linear items": {
         "item_factors": ("items", "rank"),
@@ -71,6 +73,8 @@ KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
 }
 """Kind of predictor → its tensors with their dimensions; ``pairs`` is a packed upper triangle."""
+POSITIVE = frozenset({"item_noise", "item_popularity"})
+"""Tensors of positive numbers: variances of ratings, and how often each item is chosen and liked."""
 RANKERS = frozenset({"item scores", "linear items"})
 """Kinds of predictor that rank items by interactions; all others predict ratings."""
 DTYPES: Mapping[str, DTypeLike] = {"row_starts": np.int64, "row_items": np.int32, "row_steps": np.uint8}
@@ -131,8 +135,9 @@ class Release:
                 raise ReleaseError(f"tensor {name} has the wrong type or shape")
             if not np.isfinite(tensor).all():
                 raise ReleaseError(f"tensor {name} holds numbers that are not finite")
-        if "item_noise" in expected and (self.tensors["item_noise"] <= 0).any():
-            raise ReleaseError("tensor item_noise holds variances that are not positive")
+        for name in POSITIVE & set(expected):
+            if (self.tensors[name] <= 0).any():
+                raise ReleaseError(f"tensor {name} holds numbers that are not positive")
         lo, hi, step = self.scale or (0.0, 1.0, 1.0)  # without ratings, nothing depends on it
         rank = max(sizes.get("rank", 0), sizes.get("similarity rank", 0))
         if not lo < hi or not step > 0 or rank > min(LARGEST_RANK, max(n, 1)):

@@ -12,8 +12,9 @@ import numpy as np
 from hushrec.arrays import Floats, Ints
 from hushrec.errors import ReleaseError
 from hushrec.release.artefact import Release
-from hushrec.release.fold_in import ListedPeople, predictor
+from hushrec.release.fold_in import predictor
 from hushrec.release.lists import POOL, Reason, Similar, diversified
+from hushrec.release.predictors.listed_people import ListedPeople
 
 
 class Recommendation(NamedTuple):
@@ -21,8 +22,12 @@ class Recommendation(NamedTuple):
 
     Attributes:
         item_id: the item.
-        score: its predicted rating, on the scale; from a release of interactions, a number without a unit.
+        score: by which the list is ordered, a number without a unit. From a release of ratings, the logarithm
+            of how likely the user chooses and likes the item, up to a constant
+            (``hushrec.release.predictors.choice``).
         rank: 1 for the best.
+        rating: the predicted rating, on the scale; None from a release of interactions. A list need not be
+            ordered by it.
 
     Privacy: post-processing; it depends on the release and on what the user who asks gave.
     """
@@ -30,6 +35,7 @@ class Recommendation(NamedTuple):
     item_id: str
     score: float
     rank: int
+    rating: float | None
 
 
 class Client:
@@ -95,7 +101,7 @@ class Client:
         allowed: Iterable[str] | None = None,
         diversity: float = 0.0,
     ) -> list[Recommendation]:
-        """The ``n`` items with the highest predicted ratings or scores, without those in ``ratings``.
+        """The ``n`` items that the user is most likely to choose and like, without those in ``ratings``.
 
         Args:
             ratings: item id → rating, as in ``predict``. For a release of interactions, ids of the items that
@@ -125,20 +131,27 @@ class Client:
         own = self._own(ratings) if user is None else {}
         targets = self._listable(own, exclude, allowed)
         if user is None:
-            scores = self._of_own(self._predictor.predict, self._used(own), targets)
+            scores = self._of_own(self._predictor.rank, self._used(own), targets)
         else:
-            scores = self._of_listed(user, ratings, targets)
+            scores = self._of_listed(user, ratings, targets, rank=True)
         n = max(n, 0)
-        best = np.argsort(-scores, kind="stable")[: POOL * n if diversity else n]  # clamping would make ties
+        best = np.argsort(-scores, kind="stable")[: POOL * n if diversity else n]
         if diversity:
             similarity = self._predictor.similarity(targets[best], targets[best])
             best = best[diversified(scores[best], similarity, n, diversity)]
-        lo, hi = (-math.inf, math.inf)
+        items = targets[best]
+        stars: list[float | None] = [None] * len(best)
         if self.release.feedback == "ratings":
             lo, hi, _ = self.release.require_scale()
+            if user is None:
+                predicted = self._of_own(self._predictor.predict, own, items)
+            else:
+                predicted = self._of_listed(user, None, items)
+            stars = np.clip(predicted, lo, hi).tolist()
+        listed = zip(items, scores[best], stars, strict=True)
         return [
-            Recommendation(self.release.items[targets[i]], float(min(max(scores[i], lo), hi)), rank)
-            for rank, i in enumerate(best, start=1)
+            Recommendation(self.release.items[item], float(score), rank, rating)
+            for rank, (item, score, rating) in enumerate(listed, start=1)
         ]
 
     def similar(self, item: str, n: int = 10) -> list[Similar]:
@@ -196,6 +209,7 @@ class Client:
     def _of_own(
         self, ask: Callable[[Ints, Floats, Ints], Floats], own: Mapping[int, float], targets: Ints
     ) -> Floats:
+        """What a method of the predictor says of a user's own ratings or interactions."""
         rated, values = np.array([*own], dtype=np.int64), np.array([*own.values()], dtype=np.float64)
         try:
             return ask(rated, values, targets)
@@ -203,7 +217,8 @@ class Client:
             pass
         raise ReleaseError("nothing can be predicted from this release's numbers; fetch it again")
 
-    def _of_listed(self, user: str, ratings: object, targets: Ints) -> Floats:
+    def _of_listed(self, user: str, ratings: object, targets: Ints, *, rank: bool = False) -> Floats:
+        """Predicted ratings for a listed user, or the scores by which lists are ordered."""
         if ratings is not None:
             raise ReleaseError("give either own ratings or user=, not both")
         if self._people is None:
@@ -214,7 +229,8 @@ class Client:
                 f"{user!r} is not among the {len(self.release.users):,} people whom this release lists; "
                 "give own ratings instead of user="
             )
-        return self._people.predict(np.full(len(targets), person), targets)
+        ask = self._people.rank if rank else self._people.predict
+        return ask(np.full(len(targets), person), targets)
 
     def _listable(self, own: Iterable[int], exclude: Iterable[str], allowed: Iterable[str] | None) -> Ints:
         """Positions of the items that may be recommended, ascending."""

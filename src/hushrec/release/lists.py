@@ -11,6 +11,8 @@ from hushrec.arrays import Floats, Ints
 
 POOL = 10
 """Candidates for each place of a varied list."""
+UNLIKE = "this release does not tell which items are alike; use one with item factors or neighbours"
+"""Why there are no similar items."""
 
 
 class Similar(NamedTuple):
@@ -55,6 +57,23 @@ def cosines(products: Floats, lengths: Floats, other_lengths: Floats) -> Floats:
     bounds = np.outer(lengths, other_lengths)
     found = np.divide(products, bounds, out=np.zeros_like(bounds), where=bounds > 0)
     return np.asarray(np.clip(found, -1, 1), dtype=np.float64)
+
+
+def noisy_cosines(products: Floats, lengths: Floats, noise: Floats, items: Ints, others: Ints) -> Floats:
+    """The cosine of two items times p_i p_j, with p_i = min τ²/τ_i².
+
+    The noise τ_i² is least for items with many ratings; cosines alone list many items with few.
+
+    Args:
+        products: inner products of items and others, shape (n_items, n_others).
+        lengths: length of every item of the catalogue.
+        noise: τ² of every item of the catalogue.
+        items, others: the rows and the columns.
+
+    Privacy: post-processing.
+    """
+    weights = noise.min(initial=np.inf) / noise
+    return cosines(products, lengths[items], lengths[others]) * np.outer(weights[items], weights[others])
 
 
 def diversified(scores: Floats, similarity: Floats, n: int, diversity: float) -> Ints:

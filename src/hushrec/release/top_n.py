@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from hushrec.arrays import Bools, Floats, Floats32, Ints
 from hushrec.errors import ConfigError, ReleaseError
 from hushrec.release.artefact import Release
-from hushrec.release.block_scores import BlockPredictor, BlockScores, Rows
 from hushrec.release.fold_in import Predictor, predictor
+from hushrec.release.predictors.block_scores import BlockPredictor, BlockScores, Rows
 
 __all__ = ["Ranked", "Rows", "top_n"]
 
@@ -92,7 +92,7 @@ def _one_by_one(found: Predictor, rows: Rows, n_items: int) -> BlockScores:
         own = slice(rows.indptr[user], rows.indptr[user + 1])
         rated = rows.items[own].astype(np.int64)
         targets = np.setdiff1d(np.arange(n_items), rated)
-        scores[user, targets] = found.predict(rated, rows.values[own], targets)
+        scores[user, targets] = found.rank(rated, rows.values[own], targets)
     return BlockScores(scores, np.zeros(rows.n_users), lambda users, items: scores[users, items])
 
 

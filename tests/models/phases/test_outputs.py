@@ -143,6 +143,7 @@ def test_a_release_lists_everybody_on_the_roster_and_nothing_else(release, liste
     assert {name: tensor.shape for name, tensor in release.tensors.items()} == {
         "item_effects": (m,),
         "item_noise": (m,),
+        "item_popularity": (m,),
         "item_factors": (m, rank),
         "user_effects": (n,),
         "user_factors": (n, rank),

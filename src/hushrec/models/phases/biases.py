@@ -9,7 +9,7 @@ from pydantic import Field
 from hushrec.arrays import Floats
 from hushrec.data.domain import Domain
 from hushrec.errors import ConfigError
-from hushrec.estimation.shrinkage import shrink, shrinking
+from hushrec.estimation.shrinkage import popularity, shrink, shrinking
 from hushrec.privacy.accounting.budget import Terms
 from hushrec.privacy.bounded import Norm
 from hushrec.privacy.query import AnyQuery
@@ -28,6 +28,7 @@ class Biases(NamedTuple):
         item_effects: mean rating of each item, shape (n_items,).
         item_variance: posterior variance of each.
         item_counts: estimated number of ratings of each.
+        item_popularity: how often each item is chosen and liked, positive.
         user_effects: each listed user's level, shape (n_users,).
         user_variance: posterior variance of each.
         user_counts: estimated number of ratings of each.
@@ -38,6 +39,7 @@ class Biases(NamedTuple):
     item_effects: Floats
     item_variance: Floats
     item_counts: Floats
+    item_popularity: Floats
     user_effects: Floats
     user_variance: Floats
     user_counts: Floats
@@ -80,7 +82,13 @@ class BiasSettings(Frozen):
         noisy |= {query.name: run.measure(query, sums) for query, sums in users.measure(people, effects)}
         of_users = shrink(noisy["user sums"], noisy["user counts"], span)
         return Biases(
-            effects, of_items.variance, of_items.counts, of_users.mean, of_users.variance, of_users.counts
+            effects,
+            of_items.variance,
+            of_items.counts,
+            popularity(noisy["item sums"], noisy["item counts"], span),
+            of_users.mean,
+            of_users.variance,
+            of_users.counts,
         )
 
     def _sums(self, domain: Domain, terms: Terms, norm: Norm) -> tuple[EffectSums, PeopleSums]:
@@ -120,10 +128,10 @@ def bias_share(epsilon: float) -> float:
 def biases_footprint(domain: Domain, terms: Terms) -> Footprint:
     """Footprint of measuring and shrinking both averages; later phases add to it. Privacy: public."""
     people, items = domain.n_users, domain.n_items
-    memory = seconds = 0.0
+    memory, seconds = shrinking(items)  # of the popularity; all counts are exact but under add-remove
     if terms.adjacency == "add-remove":
         memory, _ = shrinking(max(people, items))
-        _, seconds = shrinking(people + items)
+        _, seconds = shrinking(people + 2 * items)
     drawn = 2 * (people + items) / DRAWS
     return Footprint(1e7 + memory + LISTED * people + 100 * items, 40, 32, seconds + drawn, 0.3)
 

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from hushrec.arrays import Floats
 from hushrec.data.domain import Domain
-from hushrec.estimation.shrinkage import shrink, shrinking
+from hushrec.estimation.shrinkage import popularity, shrink, shrinking
 from hushrec.privacy.accounting.budget import Terms
 from hushrec.privacy.bounded import Noisy, Norm
 from hushrec.privacy.run import Run
@@ -26,6 +26,7 @@ class ItemEffects(NamedTuple):
         variance: posterior variance of each.
         counts: estimated number of ratings of each.
         user_mean: average over users of rating minus item effect.
+        popularity: how often each item is chosen and liked, positive.
 
     Privacy: post-processing.
     """
@@ -34,6 +35,7 @@ class ItemEffects(NamedTuple):
     variance: Floats
     counts: Floats
     user_mean: float
+    popularity: Floats
 
 
 class EffectSettings(Frozen):
@@ -89,14 +91,20 @@ class EffectSettings(Frozen):
             global_mean = sums.origin + ratio(noisy["global sum"], noisy["global count"])
             user_mean = global_mean - float(effects.counts @ item_effects / effects.counts.sum())
         return ItemEffects(
-            item_effects, effects.variance, effects.counts, float(np.clip(user_mean, -span, span))
+            item_effects,
+            effects.variance,
+            effects.counts,
+            float(np.clip(user_mean, -span, span)),
+            popularity(noisy["item sums"], noisy["item counts"], span),
         )
 
 
 def effects_footprint(domain: Domain, terms: Terms) -> Footprint:
     """Footprint of measuring and shrinking item effects; later phases add to it. Privacy: public."""
     n, user = domain.n_items, terms.unit == "user"
-    memory, seconds = shrinking(n) if user or terms.adjacency == "add-remove" else (0.0, 0.0)
+    memory, seconds = shrinking(n)
+    if user or terms.adjacency == "add-remove":
+        seconds *= 2  # counts and popularity; else the counts are exact
     each = 40 if user else 20  # a rating's value; for unit user, the capped ratings, centred and weighted
     return Footprint(1e7 + memory + 100 * n, each, 32, seconds + 2 * n / DRAWS, 0.1)
 

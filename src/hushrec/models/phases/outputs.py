@@ -55,7 +55,9 @@ def people_release(
         "user_effects": biases.user_effects - user_mean,
         "user_factors": np.linalg.solve(root, people.T).T,
     }
-    baseline = ItemEffects(biases.item_effects, biases.item_variance, biases.item_counts, user_mean)
+    baseline = ItemEffects(
+        biases.item_effects, biases.item_variance, biases.item_counts, user_mean, biases.item_popularity
+    )
     noise = FACTOR_NOISE if people.shape[1] else BIAS_NOISE
     names = tuple(users) or domain.users or ()
     if not names:  # nobody rated
@@ -148,6 +150,7 @@ def _release(
     tensors: dict[str, Floats | Floats32] = {
         "item_effects": baseline.item_effects,
         "item_noise": noise * domain.scale.span**2 + baseline.variance,
+        "item_popularity": baseline.popularity,
         **matrices,
     }
     return Release(

@@ -5,7 +5,7 @@ import pytest
 
 from hushrec.release.artefact import Release
 from hushrec.release.client import Client
-from hushrec.release.linear_items import LinearItems
+from hushrec.release.predictors.linear_items import LinearItems
 from support.releases import ranker
 
 N = 9

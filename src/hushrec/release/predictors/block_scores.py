@@ -64,13 +64,13 @@ class BlockScores(NamedTuple):
 
 @runtime_checkable
 class BlockPredictor(Protocol):
-    """A predictor that scores the whole catalogue for many users at once, with the bits of its ``predict``.
+    """A predictor that scores the whole catalogue for many users at once, with the bits of its ``rank``.
 
     Privacy: post-processing of a release and the users' own rows.
     """
 
     def scores(self, rows: Rows) -> BlockScores:
-        """Scores of a block of users."""
+        """Scores by which the lists of a block of users are ordered."""
         ...
 
 

@@ -13,6 +13,7 @@ from hushrec.arrays import Floats, Ints, Ints32
 from hushrec.errors import ReleaseError
 from hushrec.release.artefact import DISTANCES, Release
 from hushrec.release.lists import cosines
+from hushrec.release.predictors.choice import LEAST_POPULARITY, LIKING, choice, popularity_and_span
 
 _NEGLIGIBLE = 1e-10  # a centred row with less than this part of Σ r² is constant up to rounding
 _GRID = 1 << 23  # grid of similarities, so that the order of a sum does not break ties
@@ -41,10 +42,21 @@ class NearestPeople:
         self._squares = self._over_rows(self._raters, self._values.astype(np.float64) ** 2)
         self._k, self._distance = int(constants["neighbours"]), DISTANCES[int(constants["distance"])]
         self._overall = float(self._values.mean(dtype=np.float64)) if len(items) else (lo + hi) / 2
+        self._span, raters = hi - lo, np.diff(self._starts)
+        sums = np.bincount(items[by_item], self._values, minlength=len(raters))
+        self._means = np.full(len(raters), self._overall)
+        np.divide(sums, raters, out=self._means, where=raters > 0)
+        liking = raters + LIKING / self._span * (sums - raters * (lo + hi) / 2)
+        self._popularity = np.maximum(liking, LEAST_POPULARITY)
 
     def predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         """Ratings of ``targets``; a person's own rating of a target does not count for it."""
         return _without_targets(self._predict, rated, ratings, targets)
+
+    def rank(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
+        """How likely the user chooses and likes ``targets``: ``choice`` of popularity and taste."""
+        taste = self.predict(rated, ratings, targets) - self._means[targets]
+        return choice(self._popularity[targets], taste, self._span)
 
     def contributions(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         """Refused: own ratings decide who is near, and are not added up."""
@@ -135,11 +147,17 @@ class SimilarItems:
 
     def __init__(self, release: Release) -> None:
         self._means = release.tensors["item_means"].astype(np.float64)
+        self._popularity, self._span = popularity_and_span(release)
         self._similarity, self._k = release.tensors["similarity"], int(release.constants["neighbours"])
 
     def predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         """Ratings of ``targets``; a person's own rating of a target does not count for it."""
         return _without_targets(self._predict, rated, ratings, targets)
+
+    def rank(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
+        """How likely the user chooses and likes ``targets``: ``choice`` of popularity and taste."""
+        taste = self.predict(rated, ratings, targets) - self._means[targets]
+        return choice(self._popularity[targets], taste, self._span)
 
     def contributions(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         """s_ij (r_j − mean_j) / Σ_j s_ij; a person's own rating of a target does not count for it."""

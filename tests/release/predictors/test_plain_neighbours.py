@@ -67,6 +67,7 @@ def alike(statement):
             "constants": {"neighbours": float(k)},
             "tensors": {
                 "item_means": np.array([3, 2, 4, 3, 3.5, 3], np.float32),
+                "item_popularity": np.array([9, 7, 5, 3, 2, 1], np.float32),
                 "similarity": similarity[np.triu_indices(6)].astype(np.float32),
             },
         }
@@ -144,6 +145,21 @@ def test_two_items_are_as_alike_as_their_columns(people):
 def test_the_nearest_people_give_no_reasons(people):
     with pytest.raises(ReleaseError, match="by the nearest people"):
         Client(people()).reasons({"a": 5}, "b")
+
+
+def test_people_s_lists_are_ordered_by_popularity_and_taste(people):
+    """An item's popularity is Σ (1 + 2 (r − 3)/4) over its ratings; of what nobody rated next to nothing."""
+    rank = predictor(people())
+    rated, ratings, targets = np.array([2]), np.array([2.0]), np.arange(6)
+    predicted = rank.predict(rated, ratings, targets)
+    given = TABLE > 0
+    popularity = np.maximum((given * (1 + (TABLE - 3) / 2)).sum(axis=0), 1e-3)
+    means = np.where(
+        given.any(axis=0), TABLE.sum(axis=0) / np.maximum(given.sum(axis=0), 1), TABLE[given].mean()
+    )
+    wanted = np.log(popularity) + (predicted - means) / 2
+    np.testing.assert_allclose(rank.rank(rated, ratings, targets), wanted, rtol=0, atol=1e-6)
+    assert rank.rank(rated, ratings, targets).argmin() == 5
 
 
 # -- items ------------------------------------------------------------------------------------------------
@@ -289,3 +305,13 @@ def test_constants_that_cannot_be_used_are_refused(request, kind, name, value):
 def test_neither_lists_people(request, kind):
     with pytest.raises(ReleaseError, match="lists people"):
         request.getfixturevalue(kind)(users=("somebody",))
+
+
+def test_items_lists_are_ordered_by_popularity_and_taste(alike):
+    made = alike()
+    rank = predictor(made)
+    rated, ratings, targets = np.array([0, 3]), np.array([5.0, 1.0]), np.array([1, 2, 4, 5])
+    taste = rank.predict(rated, ratings, targets) - made.tensors["item_means"][targets]
+    assert np.abs(taste).max() > 0.5
+    wanted = np.log(made.tensors["item_popularity"][targets].astype(float)) + taste / 2
+    np.testing.assert_allclose(rank.rank(rated, ratings, targets), wanted, rtol=0, atol=1e-6)

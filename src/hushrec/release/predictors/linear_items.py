@@ -4,8 +4,8 @@ import numpy as np
 
 from hushrec.arrays import Floats, Ints
 from hushrec.release.artefact import Release
-from hushrec.release.block_scores import BlockScores, InnerProducts, Rows
 from hushrec.release.lists import cosines
+from hushrec.release.predictors.block_scores import BlockScores, InnerProducts, Rows
 
 
 class LinearItems:
@@ -33,6 +33,8 @@ class LinearItems:
         mine = targets[own]
         scores[own] -= (self._inputs[mine] * self._products.rows[mine, :-1]).sum(axis=1)
         return scores
+
+    rank = predict
 
     def scores(self, rows: Rows) -> BlockScores:
         """Scores of all items; those of a user's own items count themselves, and are not for ranking."""

@@ -1,0 +1,107 @@
+"""Prediction by the nearest of a user's own items, with weights from a released covariance."""
+
+import numpy as np
+
+from hushrec.arrays import Floats, Ints
+from hushrec.release.artefact import Release
+from hushrec.release.lists import noisy_cosines
+from hushrec.release.predictors.choice import ABSENCE, choice, popularity_and_span
+
+
+class NeighbourPredictor:
+    """k nearest neighbours with jointly derived weights (Bell & Koren 2007, §3; McSherry & Mironov 2009, §5).
+
+    The neighbours N of a target i are the k rated items with the largest similarity Wgt_ij. The weights solve
+    (C_NN + diag τ_N²) w = C_Ni, and the prediction is μ_i + b + Σ_j w_j (r_j − μ_j − b), where b is the
+    user's shrunk mean. For ranking, the taste is Σ_j w_j (r_j − μ_j + ``ABSENCE`` span).
+
+    Privacy: post-processing of a release and the user's own ratings.
+    """
+
+    def __init__(self, release: Release) -> None:
+        tensors, constants = release.tensors, release.constants
+        self._effects = tensors["item_effects"].astype(np.float64) + constants["user_mean"]
+        self._noise = tensors["item_noise"].astype(np.float64)
+        self._level_noise, self._bias_variance = constants["bias_noise"], constants["user_variance"]
+        self._k = int(constants["neighbours"])
+        self._covariance = _Symmetric(release, "item_factors", "covariance")
+        self._similarity = _Symmetric(release, "similarity_factors", "similarity")
+        self._popularity, self._span = popularity_and_span(release)
+
+    def predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
+        """Ratings of ``targets``, not clamped to the scale."""
+        residuals = ratings - self._effects[rated]
+        bias = self._level(residuals)
+        base = self._effects[targets] + bias
+        return np.asarray(base + self._added(rated, residuals - bias, targets), dtype=np.float64)
+
+    def rank(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
+        """How likely the user chooses and likes ``targets``: ``choice`` of popularity and taste."""
+        raised = ratings - self._effects[rated] + ABSENCE * self._span
+        return choice(self._popularity[targets], self._added(rated, raised, targets), self._span)
+
+    def contributions(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
+        """w_j (r_j − μ_j − b) of the target's neighbours, 0 of the user's other items."""
+        found = np.zeros((len(targets), len(rated)))
+        if len(rated):
+            nearest, weights = self._weights(rated, targets)
+            residuals = ratings - self._effects[rated]
+            added = weights * (residuals - self._level(residuals))[nearest]
+            np.put_along_axis(found, nearest, added, axis=1)
+        return found.T
+
+    def similarity(self, items: Ints, others: Ints) -> Floats:
+        """Cosine by the released similarity, weighted as ``noisy_cosines`` says.
+
+        The similarity itself is a number of users, which is largest for popular items whatever they are like.
+        """
+        lengths = np.sqrt(np.maximum(self._similarity.diagonal(), 0))
+        return noisy_cosines(self._similarity.block(items, others), lengths, self._noise, items, others)
+
+    def _level(self, residuals: Floats) -> float:
+        """The user's shrunk mean, b."""
+        if not len(residuals):
+            return 0.0
+        precision = len(residuals) / self._level_noise
+        return float(residuals.mean()) * precision / (precision + 1 / self._bias_variance)
+
+    def _added(self, rated: Ints, residuals: Floats, targets: Ints) -> Floats:
+        """Σ_j w_j x_j over the neighbours of each target, with the residuals x; shape (n_targets,)."""
+        if not len(rated):
+            return np.zeros(len(targets))
+        nearest, weights = self._weights(rated, targets)
+        return np.asarray((weights * residuals[nearest]).sum(axis=1), dtype=np.float64)
+
+    def _weights(self, rated: Ints, targets: Ints) -> tuple[Ints, Floats]:
+        """Places of each target's neighbours among ``rated``, and w; shapes (n_targets, k)."""
+        k = min(self._k, len(rated))
+        similar = self._similarity.block(targets, rated)
+        nearest: Ints = np.argpartition(-similar, k - 1, axis=1)[:, :k].astype(np.int64)
+        among = self._covariance.block(rated, rated)
+        among.flat[:: len(rated) + 1] += self._noise[rated]
+        system = among[nearest[:, :, None], nearest[:, None, :]]
+        right = np.take_along_axis(self._covariance.block(targets, rated), nearest, axis=1)
+        weights = np.linalg.solve(system, right[:, :, None])[:, :, 0]
+        return nearest, np.asarray(weights, dtype=np.float64)
+
+
+class _Symmetric:
+    """A symmetric item × item matrix, stored as factors or as a packed upper triangle."""
+
+    def __init__(self, release: Release, factors: str, packed: str) -> None:
+        self._factors = release.tensors.get(factors)
+        if self._factors is None:
+            n = len(release.items)
+            self._dense = np.zeros((n, n), dtype=np.float32)
+            rows, columns = np.triu_indices(n)
+            self._dense[rows, columns] = self._dense[columns, rows] = release.tensors[packed]
+
+    def block(self, rows: Ints, columns: Ints) -> Floats:
+        if self._factors is None:
+            return self._dense[np.ix_(rows, columns)].astype(np.float64)
+        return self._factors[rows].astype(np.float64) @ self._factors[columns].T.astype(np.float64)
+
+    def diagonal(self) -> Floats:
+        if self._factors is None:
+            return np.diagonal(self._dense).astype(np.float64)
+        return np.asarray((self._factors.astype(np.float64) ** 2).sum(axis=1))

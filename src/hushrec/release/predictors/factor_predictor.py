@@ -1,0 +1,112 @@
+"""Prediction by a user's own vector, from released item factors."""
+
+from itertools import pairwise
+
+import numpy as np
+
+from hushrec.arrays import Floats, Ints, Ints32
+from hushrec.errors import ReleaseError
+from hushrec.release.artefact import Release
+from hushrec.release.lists import UNLIKE, noisy_cosines
+from hushrec.release.predictors.block_scores import BlockScores, InnerProducts, Rows
+from hushrec.release.predictors.choice import ABSENCE, LIKING, popularity_and_span
+
+_CELLS = 1 << 22  # of the normal equations that are solved at once
+
+
+class FactorPredictor:
+    """Ridge regression of a user's ratings on the item factors (McSherry & Mironov 2009, §5, "SVD").
+
+    Each item's row is extended by a constant for the user's level, x = (√user_variance, f_i). The posterior
+    mean of the user's vector is p = (I + Σ x xᵀ/τ_i²)⁻¹ Σ x (r_i − μ_i − user_mean)/τ_i², and the prediction
+    is μ_i + user_mean + x·p. For ranking, the taste is f_i·q: q is the posterior mean of the factors alone,
+    given residuals that are all raised by ``ABSENCE`` of the scale's width. Lists are ordered by log n_i +
+    2 f_i·q/span, with the popularity n_i.
+
+    Privacy: post-processing of a release and the user's own ratings.
+    """
+
+    def __init__(self, release: Release) -> None:
+        tensors, constants = release.tensors, release.constants
+        popularity, self._span = popularity_and_span(release)
+        self._effects = tensors["item_effects"].astype(np.float64) + constants["user_mean"]
+        self._deviation = np.sqrt(constants["user_variance"])
+        # The score of a list is the inner product of (log n_i, f_i) and (1, 2 q/span).
+        factors = tensors["item_factors"].astype(np.float64)
+        self._products = InnerProducts(np.hstack([np.log(popularity)[:, None], factors]))
+        self._factors = self._products.rows[:, 1:]
+        self._precision = 1 / tensors["item_noise"].astype(np.float64)
+
+    def fold_in(self, rated: Ints, ratings: Floats) -> Floats:
+        """The user's vector, shape (1 + rank,): first the level, then the factors."""
+        order = np.argsort(rated)  # so that the same ratings give the same bits
+        rated, residuals = rated[order], (ratings - self._effects[rated])[order]
+        level = np.full(len(rated), self._deviation)
+        both = np.column_stack([residuals, level, self._factors[rated]])
+        return np.asarray(_solved(self._moments(both, rated)[None])[0], dtype=np.float64)
+
+    def predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
+        """Ratings of ``targets``, not clamped to the scale."""
+        level, *factors = self.fold_in(rated, ratings)
+        tastes = self._products.of(np.array([0.0, *factors]), targets)
+        return np.asarray(self._effects[targets] + self._deviation * level + tastes, dtype=np.float64)
+
+    def rank(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
+        """How likely the user chooses and likes ``targets``: ``choice`` of popularity and taste."""
+        order = np.argsort(rated)  # as in rows
+        own = Rows(np.array([0, len(rated)]), rated[order].astype(np.int32), ratings[order])
+        return self._products.of(self._vectors(own)[0], targets)
+
+    def scores(self, rows: Rows) -> BlockScores:
+        """How likely each user chooses and likes every item."""
+        return self._products.scores(self._vectors(rows))
+
+    def _vectors(self, rows: Rows) -> Floats:
+        """(1, 2 q/span) of each user, shape (n_users, 1 + rank)."""
+        width = self._products.rows.shape[1]
+        vectors = np.ones((rows.n_users, width))
+        raised = rows.values - self._effects[rows.items] + ABSENCE * self._span
+        size = max(_CELLS // width**2, 1)
+        for start in range(0, rows.n_users, size):
+            bounds = rows.indptr[start : start + size + 1]
+            moments = np.empty((len(bounds) - 1, width, width))
+            for place, (first, last) in enumerate(pairwise(bounds)):
+                rated = rows.items[first:last]
+                both = self._products.rows[rated]
+                both[:, 0] = raised[first:last]
+                moments[place] = self._moments(both, rated)
+            vectors[start : start + size, 1:] = LIKING / self._span * _solved(moments)
+        return vectors
+
+    def _moments(self, both: Floats, rated: Ints | Ints32) -> Floats:
+        """Σ y yᵀ/τ_i² of y = (residual, row) over what a user gave, shape (1 + width, 1 + width)."""
+        return np.asarray((both * self._precision[rated, None]).T @ both, dtype=np.float64)
+
+    def contributions(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
+        """f_tᵀ (I + Σ f fᵀ/τ_i²)⁻¹ f_i (r_i − μ_i − user_mean − b)/τ_i², with b the user's level.
+
+        Given the level that ``fold_in`` finds, the factors' part of the vector solves this regression.
+        """
+        level = self._deviation * self.fold_in(rated, ratings)[0]
+        factors = self._factors[rated]
+        weighted = factors * self._precision[rated, None]
+        normal = weighted.T @ factors
+        normal.flat[:: len(normal) + 1] += 1
+        weights = weighted @ np.linalg.solve(normal, self._factors[targets].T)
+        return np.asarray((ratings - self._effects[rated] - level)[:, None] * weights, dtype=np.float64)
+
+    def similarity(self, items: Ints, others: Ints) -> Floats:
+        """Cosine of two items' factors, weighted as ``noisy_cosines`` says."""
+        if not self._factors.shape[1]:
+            raise ReleaseError(UNLIKE)
+        lengths = np.linalg.norm(self._factors, axis=1)
+        products = self._factors[items] @ self._factors[others].T
+        return noisy_cosines(products, lengths, 1 / self._precision, items, others)
+
+
+def _solved(moments: Floats) -> Floats:
+    """(I + Σ x xᵀ/τ_i²)⁻¹ Σ x r_i/τ_i² from each user's moments of (r_i, x), shape (n_users, width)."""
+    normal, right = moments[:, 1:, 1:], moments[:, 1:, :1]
+    places = np.arange(normal.shape[1])
+    normal[:, places, places] += 1
+    return np.asarray(np.linalg.solve(normal, right)[:, :, 0], dtype=np.float64)

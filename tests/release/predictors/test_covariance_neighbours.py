@@ -1,0 +1,45 @@
+"""Neighbours with weights from a covariance: the kriging formula, for factors and for a dense matrix."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from hushrec.release.predictors.covariance_neighbours import NeighbourPredictor
+from support.predictions import EVERYTHING, N, kriged, people
+
+
+@pytest.mark.parametrize("kind", ["neighbours", "dense neighbours"])
+@pytest.mark.parametrize("k", [1, 2, 3, N, 40])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_neighbours_give_the_kriging_formula(release, kind, k, seed):
+    made = release(kind, n=N, seed=seed)
+    made = dataclasses.replace(made, constants={**made.constants, "neighbours": float(k)})
+    for rated, ratings in people(seed):
+        found = NeighbourPredictor(made).predict(rated, ratings, EVERYTHING)
+        np.testing.assert_allclose(found, kriged(made, rated, ratings, k), rtol=0, atol=1e-7)
+
+
+def test_whom_one_asks_matters(release):
+    made = release("neighbours", n=N)
+    rated, ratings = list(people())[6]
+    few, all_of_them = (kriged(made, rated, ratings, k) for k in (2, N))
+    assert np.abs(few - all_of_them).max() > 1e-2
+
+
+def packed(factors):
+    product = factors.astype(np.float64) @ factors.astype(np.float64).T
+    return product[np.triu_indices(len(factors))].astype(np.float32)
+
+
+@pytest.mark.parametrize("k", [1, 3, N])
+def test_factors_and_a_packed_covariance_predict_alike(release, k):
+    made = release("neighbours", n=N)
+    made = dataclasses.replace(made, constants={**made.constants, "neighbours": float(k)})
+    tensors = dict(made.tensors)
+    tensors["covariance"] = packed(tensors.pop("item_factors"))
+    tensors["similarity"] = packed(tensors.pop("similarity_factors"))
+    filled = dataclasses.replace(made, kind="dense neighbours", tensors=tensors)
+    for rated, ratings in people():
+        one, other = (NeighbourPredictor(r).predict(rated, ratings, EVERYTHING) for r in (made, filled))
+        np.testing.assert_allclose(one, other, rtol=0, atol=2e-5)
