@@ -75,8 +75,9 @@ def _line(axes: "Axes", places: list[float], levels: list[float], deviations: li
     axes.errorbar(places, levels, yerr=errors, fmt="none", ecolor=COLOURS[0], capsize=3)
     axes.plot(places[:-1], levels[:-1], "o-", color=COLOURS[0])
     axes.plot(places[-2:], levels[-2:], "o:", color=COLOURS[0], markevery=[1])
-    for place, level in zip(places, levels, strict=True):
-        axes.annotate(f"{level:.3f}", (place, level), (0, 8), textcoords="offset points", ha="center")
+    for place, level, error in zip(places, levels, errors, strict=True):
+        above_it = (place, level + error)
+        axes.annotate(f"{level:.3f}", above_it, (0, 7), textcoords="offset points", ha="center")
 
 
 def _name(axes: "Axes", text: str, place: float, level: float, lift: int) -> None:
