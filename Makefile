@@ -4,15 +4,15 @@
 PYTHON ?= python3
 SECONDS ?= 60
 BIN := .venv/bin
-# Two test processes share the cores: BLAS threads of each would only wait for one another.
+# BLAS threads only wait for one another where matrices are small or other processes share the cores.
 # Tests start many processes: bytecode is kept, even where the environment says not to.
 ONE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check --editable
 
 .PHONY: demo test lint test-full mutants audits fuzz oracles bench bench-als bench-sgd bench-top-n tables docs clean
 
-demo: .venv/.report       ## a private recommender on generated ratings, offline
-	@$(BIN)/hushrec demo
+demo: .venv/.report       ## private recommenders on generated clicks and ratings, offline
+	@$(ONE) $(BIN)/hushrec demo
 
 test: .venv/.dev          ## the fast tests
 	@$(ONE) $(BIN)/python -m pytest -m "not full" -n 2

@@ -13,11 +13,13 @@ from typer.testing import CliRunner
 
 import hushrec
 from hushrec.cli.app import app
+from hushrec.experiments.demo import demonstration
+from hushrec.experiments.demo.tastes import two_tastes
+from hushrec.figures import above
 
 ROOT = Path(__file__).resolve().parents[1]
-BLOCKS = re.findall(
-    r"^```(\w*)\n(.*?)^```", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
-)
+README = (ROOT / "README.md").read_text("utf-8")
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 
 
 def block(language, nth=0):
@@ -26,7 +28,7 @@ def block(language, nth=0):
 
 @pytest.fixture
 def shop(tmp_path, monkeypatch):
-    """A folder with a catalogue and ratings, as the README assumes them."""
+    """A folder with a catalogue, ratings and clicks, as the README assumes them."""
     monkeypatch.chdir(tmp_path)
     rng, items = np.random.default_rng(0), ["Alien", "Heat", "Tron", *(f"Film {n}" for n in range(37))]
     (tmp_path / "films.txt").write_text("\n".join(items) + "\n", "utf-8")
@@ -36,12 +38,64 @@ def shop(tmp_path, monkeypatch):
         for item in rng.choice(len(items), 12, replace=False)
     ]
     (tmp_path / "ratings.csv").write_text("\n".join(["user_id,item_id,rating", *rows]) + "\n", "utf-8")
+    clicks = [row.rpartition(",")[0] for row in rows]
+    (tmp_path / "clicks.csv").write_text("\n".join(["user_id,item_id", *clicks]) + "\n", "utf-8")
     return tmp_path
 
 
 def test_the_first_block_is_the_two_commands():
     commands = [line.split("#")[0].strip() for line in BLOCKS[0][1].splitlines()]
     assert commands == ["make demo", "make test"]
+
+
+def test_the_lists_come_before_it_and_are_of_the_demos_users():
+    """Every run draws its own noise, so the rest of the lists is not compared with another run's."""
+    assert README.index("| rank |") < README.index("make demo  ")
+    header, _, *lines = re.search(r"<!-- demo lists -->\n(.*?)<!--", README, re.DOTALL)[1].splitlines()
+    clicks = demonstration.FULL.make_clicks()
+    tastes = two_tastes(clicks)
+    users = [f"for user {user}, who clicked {', '.join(own)}" for user, own in zip("AB", tastes, strict=True)]
+    assert header == f"| rank | most popular | {' | '.join(users)} |"
+    ranks, popular, first, second = zip(*(line.strip("| ").split(" | ") for line in lines), strict=True)
+    assert ranks == ("1", "2", "3", "4", "5")
+    counts = np.bincount(clicks.items)
+    often = {clicks.domain.items[item] for item in np.argsort(-counts)[:10]}
+    assert set(popular) <= often
+    assert not set(first) <= often
+    assert not set(second) <= often
+    for listed, own in ((first, tastes[0]), (second, tastes[1])):
+        assert set(listed) <= set(clicks.domain.items) - set(own)
+    items = r"\s+".join(f"--item\\s+{item}" for item in tastes[0])
+    assert re.search(rf"`\.venv/bin/hushrec\s+recommend\s+demo/{demonstration.RELEASE} {items}`", README)
+
+
+def tables(text):
+    """The demo's two tables in a text: lines of cells."""
+    found = re.findall(r"^ε  .*?(?=\n\s*\n|\n```)", text, re.MULTILINE | re.DOTALL)
+    return [[re.split(r"\s{2,}", line.strip()) for line in table.splitlines()] for table in found]
+
+
+def test_the_tables_have_the_columns_and_rows_that_the_demo_prints(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    printed = CliRunner().invoke(app, ["demo", "--quick", "--out", str(tmp_path / "demo")]).stdout
+    for shown, now in zip(tables(README), tables(printed), strict=True):
+        assert shown[0] == now[0]
+        references = [row[0] for row in now[4:]]
+        epsilons = [above(epsilon) for epsilon in demonstration.FULL.epsilons]
+        assert [row[0] for row in shown[2:]] == [*epsilons, *references]
+
+
+@pytest.mark.full
+def test_the_tables_have_the_numbers_that_the_demo_prints(tmp_path, monkeypatch):
+    """Seeded, so equal but for the last digits on another machine; seconds are the machine's own."""
+    monkeypatch.setenv("COLUMNS", "80")
+    printed = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "demo")]).stdout
+    for shown, now in zip(tables(README), tables(printed), strict=True):
+        for mine, found in zip(shown[2:], now[2:], strict=True):
+            numbers = [[float(x) for x in re.findall(r"[\d.]+", " ".join(row[1:]))] for row in (mine, found)]
+            if mine[0][-1] in "∞0123456789":
+                numbers = [row[:-1] for row in numbers]
+            assert numbers[0] == pytest.approx(numbers[1], abs=0.0021, rel=0.02)
 
 
 def test_continuous_integration_runs_the_lint_and_the_readmes_test_command(tmp_path):
@@ -67,10 +121,19 @@ def test_the_python_block_runs(shop, capsys):
         hushrec.fit(names["ratings"], names["config"], names["budget"], ledger="ledger.db")
 
 
-def test_the_command_lines_run(shop):
+def test_the_python_block_of_clicks_runs(shop, capsys):
+    names = {}
+    exec(compile(block("python", 1), "README.md", "exec"), names)
+    assert "Recommendation(item_id='Tron'" in capsys.readouterr().out
+    assert names["release"].statement.private
+    assert names["release"].model == "PrivateEASE"
+
+
+@pytest.mark.parametrize("nth", [1, 2], ids=["ratings", "clicks"])
+def test_the_command_lines_run(shop, nth):
     """The first as it is typed; the others, which differ in arguments alone, in this process."""
     (program, *arguments), *others = (
-        shlex.split(line, comments=True) for line in block("sh", 1).replace("\\\n", "").splitlines()
+        shlex.split(line, comments=True) for line in block("sh", nth).replace("\\\n", "").splitlines()
     )
     command = [Path(sys.executable).with_name(program), *arguments]
     done = subprocess.run(command, capture_output=True, text=True)

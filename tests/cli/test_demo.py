@@ -1,5 +1,11 @@
+import csv
+import re
+import shlex
+import shutil
 import sys
 from pathlib import Path
+
+import pytest
 
 import hushrec as hr
 from hushrec.experiments.demo import demonstration
@@ -11,29 +17,38 @@ def test_the_whole_demo_twice(tmp_path, monkeypatch, hushrec):
     for _ in range(2):  # the second run clears what the first one left
         shown = hushrec("demo --quick").out
         written = {entry.name for entry in Path("demo").iterdir()}
-        assert written == {
-            demonstration.MARKER,
-            demonstration.RELEASE,
-            demonstration.LEDGER,
-            demonstration.CURVE,
-            demonstration.TABLE,
-            demonstration.REPORT,
-        }
-    assert max(len(line) for line in shown.splitlines() if not line.startswith("Next:")) <= 80
-    first = [line.split()[0] for line in shown.splitlines() if line]
-    assert [word for word in first if word in ("1", "8", "∞", "item", "global")][:5] == [
-        "1",
-        "8",
-        "∞",
-        "item",
-        "global",
-    ]
+        assert written == {demonstration.MARKER, *demonstration.WRITTEN}
+    lines = shown.splitlines()
+    assert max(len(line) for line in lines if not line.startswith("Next:")) <= 80
+    first = [line.split()[0] for line in lines if line]
+    names = [word for word in first if word in ("1", "8", "∞", "item", "global")]
+    assert names[:8] == ["1", "8", "∞", "1", "8", "∞", "item", "global"]
     assert "NOT PRIVATE" in shown
-    release = hr.Release.open("demo/release-eps1.safetensors")
-    assert release.statement.private
+    with Path("demo/clicks.csv").open(encoding="utf-8") as file:
+        written = list(csv.DictReader(file))
+    for line, row in zip((line for line in lines if line[:1] in ("1", "8", "∞")), written, strict=False):
+        names = ("recall@20", "popularity_recall@20", "ndcg@100", "ndcg@100_deviation", "popularity_ndcg@100")
+        numbers = [float(cell) for cell in line.replace("±", "").split()[1:6]]
+        assert numbers == pytest.approx([float(row[name]) for name in names], abs=0.00051)
+    assert hr.Release.open("demo/release-eps1.safetensors").statement.private
     assert hr.Ledger.open("demo/ledger.db").remaining < 1e-6
-    command = next(line for line in shown.splitlines() if line.startswith("Next: hushrec "))
-    assert "score" in hushrec(command.removeprefix("Next: hushrec ")).out
+    command = next(line for line in lines if line.startswith("Next: hushrec "))
+    listed = hushrec(command.removeprefix("Next: hushrec ")).out
+    assert "score" in listed
+    (header,) = (place for place, line in enumerate(lines) if line.startswith("rank"))
+    mine = [line.split()[2] for line in lines[header + 2 : header + 12]]
+    assert re.findall(r"i\d{5}", listed) == mine  # the list of user A is the one that the command prints
+    assert mine != [line.split()[1] for line in lines[header + 2 : header + 12]]
+
+
+def test_the_next_command_names_the_program_by_its_path_if_the_shell_does_not_find_it(
+    tmp_path, monkeypatch, hushrec
+):
+    monkeypatch.setattr(sys, "argv", ["my venv/bin/hushrec", "demo"])
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    shown = hushrec(f"demo --quick --out {tmp_path / 'demo'}").out
+    command = next(line for line in shown.splitlines() if line.startswith("Next: "))
+    assert shlex.split(command)[1:3] == ["my venv/bin/hushrec", "recommend"]
 
 
 def test_a_folder_with_other_things_is_refused(tmp_path, refused):

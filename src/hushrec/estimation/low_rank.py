@@ -132,6 +132,8 @@ def weighted_factors(
             moments[part] = (
                 factors[part][:, first] * factors[part][:, second] + spread[part][:, first, second]
             )
+            # Factors without signal shrink until their products are subnormal, which multiply slowly.
+            moments[part][np.abs(moments[part]) < 1e-30] = 0
         precision = n / ((factors**2).sum(axis=0) + np.einsum("nii->i", spread))
     return factors
 

@@ -2,20 +2,18 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from hushrec.curator.fit import fit
-from hushrec.experiments.demo import charts, demonstration
-from hushrec.models.covariance_svd import CovarianceSVD
-from hushrec.privacy.noise.entropy import Seeded
+from hushrec.experiments.demo import charts
 
 
 @pytest.fixture(scope="module")
-def statement(ratings):
-    return fit(ratings, CovarianceSVD(rank=3), demonstration.budget(1), entropy=Seeded(0)).statement
+def statement(made):
+    return made.statement
 
 
 @pytest.fixture(scope="module")
-def figures(rows, statement):
+def figures(list_rows, rows, statement):
     return {
+        "list curve": charts.list_curve(list_rows),
         "curve": charts.curve(rows),
         "popularity": charts.popularity(rows),
         "split": charts.budget_split(statement),
@@ -49,6 +47,14 @@ def test_curve_shows_every_epsilon_infinity_and_the_references(figures, rows):
     ):
         assert label in shown
     assert all(f"{row.rmse:.3f}" in shown for row in rows)
+
+
+def test_list_curve_shows_every_epsilon_infinity_and_popularity(figures, list_rows):
+    shown = words(figures["list curve"])
+    first, last = (list_rows[place].popular.ndcg for place in (0, -1))
+    for label in ("1", "8", "∞", f"popularity at the same ε  {first:.3f} to {last:.3f}", "nDCG@100"):
+        assert label in shown
+    assert all(f"{row.found.ndcg:.3f}" in shown for row in list_rows)
 
 
 def test_popularity_and_split_name_their_parts(figures, statement):

@@ -1,10 +1,8 @@
-import dataclasses
-
-import numpy as np
 import pytest
 
 from hushrec.errors import ConfigError
 from hushrec.experiments.demo import demonstration
+from hushrec.models.private_ease import PrivateEASE
 
 
 def test_its_own_folder_is_cleared(tmp_path):
@@ -45,9 +43,55 @@ def test_an_unusable_folder_is_an_error_with_its_fix(tmp_path):
         demonstration.prepare(tmp_path / "file")
 
 
-def test_telling_items_have_the_longest_factors(ratings, tmp_path):
-    release = demonstration.real_release(ratings, tmp_path)
-    factors = np.zeros((40, 2), np.float32)
-    factors[7], factors[3], factors[5] = (3, 4), (-6, 0), (1, 1)
-    planted = dataclasses.replace(release, tensors={**release.tensors, "item_factors": factors})
-    assert demonstration.telling_items(planted, 3) == [release.items[i] for i in (3, 7, 5)]
+def test_a_folder_with_the_files_of_another_version_is_cleared(tmp_path):
+    demonstration.prepare(tmp_path)
+    (tmp_path / "curve.csv").write_text("old")
+    demonstration.prepare(tmp_path)
+    assert [entry.name for entry in tmp_path.iterdir()] == [demonstration.MARKER]
+
+
+def test_the_release_is_of_clicks_private_and_charged(made, clicks):
+    assert (made.model, made.kind, made.feedback) == ("PrivateEASE", "linear items", "interactions")
+    assert made.items == clicks.domain.items
+    assert made.statement.private
+    assert (made.statement.epsilon, made.statement.unit) == (pytest.approx(1), "user")
+
+
+@pytest.mark.parametrize("size", [demonstration.FULL, demonstration.QUICK])
+def test_clicks_are_many_enough_for_pairs_of_items(size):
+    """Otherwise PrivateEASE would list by popularity, and the columns of the table would be the same."""
+    domain = size.make_clicks().domain
+    for epsilon in size.epsilons:
+        names = [query.name for query in PrivateEASE().queries(domain, demonstration.budget(epsilon))]
+        assert "item pairs" in names
+
+
+def cells(path):
+    header, *lines = (line.split(",") for line in path.read_text().splitlines())
+    return [dict(zip(header, line, strict=True)) for line in lines]
+
+
+def test_the_table_of_clicks_has_the_numbers_and_why_they_are_not_private(list_rows, tmp_path):
+    demonstration.write_clicks(list_rows, tmp_path / "clicks.csv")
+    written = cells(tmp_path / "clicks.csv")
+    assert [c["not_private_because"] for c in written] == ["seeded noise"] * 2 + ["no noise"]
+    assert [(c["model"], c["epsilon"]) for c in written] == [("PrivateEASE", e) for e in ("1", "8", "inf")]
+    for cell, row in zip(written, list_rows, strict=True):
+        for name, number in (
+            ("recall@20", row.found.recall),
+            ("ndcg@100", row.found.ndcg),
+            ("ndcg@100_deviation", row.deviation),
+            ("popularity_recall@20", row.popular.recall),
+            ("popularity_ndcg@100", row.popular.ndcg),
+        ):
+            assert float(cell[name]) == pytest.approx(number, rel=1e-5)
+
+
+def test_the_table_of_ratings_too(rows, tmp_path):
+    demonstration.write_ratings(rows, tmp_path / "ratings.csv")
+    written = cells(tmp_path / "ratings.csv")
+    assert [c["not_private_because"] for c in written] == ["seeded noise"] * 2 + ["no noise"] * 3
+    assert [c["epsilon"] for c in written] == ["1", "8", "inf", "inf", "inf"]
+    assert all(
+        float(c["rmse"]) == pytest.approx(row.rmse, rel=1e-5) for c, row in zip(written, rows, strict=True)
+    )

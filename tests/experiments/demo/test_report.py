@@ -3,17 +3,18 @@ from html.parser import HTMLParser
 
 import pytest
 
-from hushrec.experiments.demo import charts, demonstration, report
+from hushrec.experiments.demo import report
+from hushrec.experiments.demo.tastes import side_by_side, two_tastes
 
 
 @pytest.fixture(scope="module")
-def made(ratings, tmp_path_factory):
-    return demonstration.real_release(ratings, tmp_path_factory.mktemp("demo"))
+def tastes(clicks):
+    return two_tastes(clicks)
 
 
 @pytest.fixture(scope="module")
-def page(made, ratings, rows):
-    return report.page(rows, ratings, made, charts.curve(rows), "hushrec recommend <release>")
+def page(clicks, list_rows, ratings, rows, made, tastes):
+    return report.page(clicks, list_rows, ratings, rows, made, tastes, "hushrec recommend <release>")
 
 
 class Tags(HTMLParser):
@@ -59,27 +60,29 @@ def test_a_request_would_be_noticed(page, planted):
     assert requests_of(page.replace("</body>", f"{planted}</body>")) != []
 
 
-def test_it_holds_curve_table_statement_and_the_next_command(page, made, rows):
-    assert Tags(page).tags.count("svg") == 3
+def test_it_holds_curves_tables_lists_statement_and_the_next_command(page, made, rows, list_rows, tastes):
+    assert Tags(page).tags.count("svg") == 4
     for row in report.table(rows):
         assert f"{row.rmse} {row.deviation}" in page
+    for row in report.list_table(list_rows):
+        cells = (row.epsilon, row.recall, row.popular_recall, f"{row.ndcg} {row.deviation}", row.popular_ndcg)
+        assert "".join(f"<td>{cell}</td>" for cell in cells) in page
+    for place in side_by_side(made, *tastes):
+        assert "".join(f"<td>{cell}</td>" for cell in place) in page
+    assert all(", ".join(own) in page for own in tastes)
+    assert "40,000 made-up clicks by 1,500 people on 200 items" in page
     assert "ε = 1 at δ = 1e-06, unit user" in page
-    assert "co-rating weights" in page
+    assert "item pairs" in page
     assert "hushrec recommend &lt;release&gt;" in page  # escaped
-    assert "are not private" in page
+    assert "is not private" in page
 
 
-def test_the_saved_release_is_private_and_the_runs_are_not(made, rows, tmp_path):
-    assert made.statement.private
-    demonstration.write_table(rows, tmp_path / "curve.csv")
-    lines = (tmp_path / "curve.csv").read_text().splitlines()
-    header = lines[0].split(",")
-    cells = [dict(zip(header, line.split(","), strict=True)) for line in lines[1:]]
-    assert [c["not_private_because"] for c in cells] == ["seeded noise"] * 2 + ["no noise"] * 3
-    assert [c["epsilon"] for c in cells] == ["1", "8", "inf", "inf", "inf"]
-    assert all(
-        float(c["rmse"]) == pytest.approx(row.rmse, rel=1e-5) for c, row in zip(cells, rows, strict=True)
-    )
+def test_table_of_lists_as_text(list_rows):
+    cells = list(report.list_table(list_rows))
+    assert [cell.epsilon for cell in cells] == ["1", "8", "∞"]
+    assert cells[0].recall == f"{list_rows[0].found.recall:.3f}"
+    assert cells[0].popular_ndcg == f"{list_rows[0].popular.ndcg:.3f}"
+    assert cells[0].deviation.startswith("± ")
 
 
 def test_table_as_text(rows):

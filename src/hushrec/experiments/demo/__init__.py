@@ -1,1 +1,1 @@
-"""What ``hushrec demo`` shows, on made-up ratings alone."""
+"""What ``hushrec demo`` shows, on made-up clicks and ratings alone."""

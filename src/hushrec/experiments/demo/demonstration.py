@@ -1,18 +1,19 @@
-"""The demonstration: made-up ratings, private fits over several ε, and one real release with its ledger."""
+"""The demonstration: made-up clicks and ratings, fits over several ε, and a real release with its ledger."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from hushrec.curator.fit import fit
+from hushrec.data.interactions import Interactions
 from hushrec.data.ratings import Ratings
-from hushrec.data.synthetic import netflix_like
+from hushrec.data.synthetic import interactions, netflix_like
 from hushrec.errors import ConfigError
+from hushrec.experiments.demo.clicks import METRICS, ListRow
 from hushrec.experiments.demo.sweep import Row
 from hushrec.models.covariance_svd import CovarianceSVD
+from hushrec.models.private_ease import PrivateEASE
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import Seeded
@@ -22,28 +23,42 @@ DATA_SEED = 7
 DELTA = 1e-6
 MARKER = ".hushrec-demo"
 RELEASE, LEDGER = "release-eps1.safetensors", "ledger.db"
-CURVE, TABLE, REPORT = "curve.svg", "curve.csv", "report.html"
-_OURS = (MARKER, RELEASE, LEDGER, CURVE, TABLE, REPORT)
-"""What it writes; SQLite and interrupted writes put files of the same names with a suffix beside."""
+CLICKS_CURVE, CLICKS_TABLE = "clicks.svg", "clicks.csv"
+RATINGS_CURVE, RATINGS_TABLE, REPORT = "ratings.svg", "ratings.csv", "report.html"
+WRITTEN = (REPORT, CLICKS_CURVE, CLICKS_TABLE, RATINGS_CURVE, RATINGS_TABLE, RELEASE, LEDGER)
+_OURS = (MARKER, *WRITTEN, "curve.svg", "curve.csv")
+"""What any version writes; SQLite and interrupted writes put files of the same names with a suffix beside."""
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How large the demonstration is."""
+    """How large the demonstration is.
 
-    users: int
-    items: int
-    ratings: int
+    Attributes:
+        clicks: numbers of users, of items and of their clicks.
+        held_out: number of users who are held out of the clicks.
+        ratings: numbers of users, of items and of their ratings.
+        epsilons: of the budgets.
+        seeds: number of splits, each with its own noise.
+    """
+
+    clicks: tuple[int, int, int]
+    held_out: int
+    ratings: tuple[int, int, int]
     epsilons: tuple[float, ...]
     seeds: int
 
-    def make(self) -> Ratings:
+    def make_clicks(self) -> Interactions:
+        """The made-up clicks. Privacy: public: nobody's clicks."""
+        return interactions(*self.clicks, DATA_SEED)
+
+    def make_ratings(self) -> Ratings:
         """The made-up ratings. Privacy: public: nobody's ratings."""
-        return netflix_like(self.users, self.items, self.ratings, DATA_SEED)
+        return netflix_like(*self.ratings, DATA_SEED)
 
 
-FULL = Size(users=6_000, items=1_500, ratings=400_000, epsilons=(0.5, 1, 4, 8), seeds=3)
-QUICK = Size(users=400, items=80, ratings=8_000, epsilons=(1, 8), seeds=2)
+FULL = Size((6_000, 800, 300_000), 1_000, (6_000, 1_500, 400_000), epsilons=(0.5, 1, 4, 8), seeds=3)
+QUICK = Size((2_000, 200, 40_000), 200, (400, 80, 8_000), epsilons=(1, 8), seeds=2)
 
 
 def budget(epsilon: float) -> Budget:
@@ -79,38 +94,39 @@ def prepare(folder: Path) -> None:
 def compile_kernels() -> None:
     """Have all kernels compiled, so that no run's seconds hold it."""
     fit(netflix_like(50, 20, 300, 0), CovarianceSVD(rank=2), budget(1), entropy=Seeded(0))
+    fit(interactions(300, 20, 1_500, 0), PrivateEASE(rank=2), budget(1), entropy=Seeded(0))
 
 
-def real_release(ratings: Ratings, folder: Path) -> Release:
+def real_release(clicks: Interactions, folder: Path) -> Release:
     """A release at ε = 1 as a curator makes it: entropy of the operating system, and a durable ledger.
 
     Privacy: charged (every event of the plan).
     """
-    ledger = Ledger.create(folder / LEDGER, budget(1), domain=ratings.domain.digest)
-    release = fit(ratings, CovarianceSVD(), budget(1), ledger=ledger)
+    ledger = Ledger.create(folder / LEDGER, budget(1), domain=clicks.domain.digest)
+    release = fit(clicks, PrivateEASE(), budget(1), ledger=ledger)
     release.save(folder / RELEASE)
     return release
 
 
-def telling_items(release: Release, count: int) -> list[str]:
-    """The items whose ratings tell most about a person's taste: those of longest factors.
-
-    Privacy: post-processing.
-    """
-    lengths = np.linalg.norm(release.tensors["item_factors"], axis=1)
-    return [release.items[i] for i in np.argsort(-lengths, kind="stable")[:count]]
+def write_clicks(rows: Sequence[ListRow], path: Path) -> None:
+    """The numbers behind the curve of clicks, as CSV. Each row says that it is not private, and why."""
+    names = [*METRICS, f"{METRICS[1]}_deviation", *(f"popularity_{name}" for name in METRICS), "seconds"]
+    numbers = ((*row.found, row.deviation, *row.popular, row.seconds) for row in rows)
+    _write(path, names, zip(rows, numbers, strict=True))
 
 
-def write_table(rows: Sequence[Row], path: Path) -> None:
-    """The numbers behind the curve, as CSV. Each row says that it is not private, and why."""
-    lines = [
-        "model,epsilon,delta,unit,adjacency,seeds,rmse,rmse_deviation,against_non_private,"
-        + ",".join(f"rmse_popularity_{part}_of_5" for part in range(1, 6))
-        + ",seconds,not_private_because"
-    ]
-    for row in rows:
+def write_ratings(rows: Sequence[Row], path: Path) -> None:
+    """The numbers behind the curve of ratings, as CSV. Each row says that it is not private, and why."""
+    fifths = (f"rmse_popularity_{part}_of_5" for part in range(1, 6))
+    names = ["rmse", "rmse_deviation", "against_non_private", *fifths, "seconds"]
+    numbers = ((row.rmse, row.deviation, row.loss, *row.fifths, row.seconds) for row in rows)
+    _write(path, names, zip(rows, numbers, strict=True))
+
+
+def _write(path: Path, names: Sequence[str], rows: Iterable[tuple[Row | ListRow, tuple[float, ...]]]) -> None:
+    lines = [f"model,epsilon,delta,unit,adjacency,seeds,{','.join(names)},not_private_because"]
+    for row, numbers in rows:
         delta, why = (0, "no noise") if math.isinf(row.epsilon) else (DELTA, "seeded noise")
-        numbers = (row.rmse, row.deviation, row.loss, *row.fifths, row.seconds)
         shown = ",".join("" if math.isnan(number) else f"{number:.6g}" for number in numbers)
         lines.append(f"{row.name},{row.epsilon:g},{delta:g},user,add-remove,{row.seeds},{shown},{why}")
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")

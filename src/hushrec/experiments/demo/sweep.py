@@ -1,4 +1,4 @@
-"""Runs over budgets and seeds, and what they come to on average."""
+"""Errors of predicted ratings over budgets and seeds, and what they come to on average."""
 
 import math
 import statistics
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from hushrec.arrays import Floats
+from hushrec.data.interactions import Interactions
 from hushrec.data.ratings import Ratings
 from hushrec.evaluation.metrics import rmse
 from hushrec.evaluation.slices import by_popularity
@@ -93,7 +94,7 @@ def sweep(ratings: Ratings, config: Model, budgets: Sequence[Budget], seeds: Ite
 
     Privacy: private. Nothing is charged, so nothing here may be published unless the ratings are made up.
     """
-    bench = _Bench(_Given(ratings), Split.model_validate({"kind": "holdout", "fraction": HELD_OUT}))
+    bench = _Bench(Given(ratings), Split.model_validate({"kind": "holdout", "fraction": HELD_OUT}))
     model = type(config).__name__
     for seed in seeds:
         cases = [Case(model, seed, config, budget, entropy=seed) for budget in (*budgets, None)]
@@ -105,13 +106,14 @@ def sweep(ratings: Ratings, config: Model, budgets: Sequence[Budget], seeds: Ite
 
 
 @dataclass(frozen=True)
-class _Given:
-    """Ratings that are there already."""
+class Given:
+    """Ratings or interactions that are there already. Privacy: private."""
 
-    ratings: Ratings
+    feedback: Ratings | Interactions
 
-    def load(self) -> Ratings:
-        return self.ratings
+    def load(self) -> Ratings | Interactions:
+        """They themselves. Privacy: private."""
+        return self.feedback
 
 
 class _Bench(Bench):
