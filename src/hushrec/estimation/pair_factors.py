@@ -22,7 +22,7 @@ MOST_ROUNDS, FEWEST_ROUNDS, FACTOR_ROUNDS = 100, 40, 2500
 """Number of updates of all item factors: 2500 of single factors, within bounds. With many factors there is
 little noise, which few updates settle; with few, further ones silence weak factors that still help."""
 _MUTING = 270.0
-_FEWEST_FACTORS, _CROWD_PER_FACTOR = 16, 200.0
+_FEWEST_FACTORS, _FEW_FACTORS, _PER_FACTOR = 4, 16, 200.0
 _FEWEST_ITEMS, _ITEMS_PER_CROWD = 500, 1.25
 _LEAST = 1e-8
 _RIDGE = 1.0
@@ -73,7 +73,7 @@ def symmetric(above: Floats, n: int) -> Floats32:
     return matrix
 
 
-def cleaned(above: Floats, sigma: float, variance: Floats, signal: float, rank: int) -> Floats:
+def cleaned(above: Floats, sigma: float, variance: Floats, signal: float, reach: float, rank: int) -> Floats:
     """Item factors from a released strict upper triangle; rows of items that the noise hides are 0.
 
     Where the crowd is small for its noise, rare items and further factors only make the fit slower to tell
@@ -84,13 +84,15 @@ def cleaned(above: Floats, sigma: float, variance: Floats, signal: float, rank: 
         sigma: standard deviation of the noise of an entry.
         variance: t, shape (n,).
         signal: μ n̂, as for ``muting``.
+        reach: μ Σ √c for users with c items, in half for unit ``user``: how much noise the pairs stand.
         rank: largest number of factors.
 
     Returns:
         L, shape (n, number of factors).
     """
     n = len(variance)
-    n_factors = min(rank, n - 1, round(max(_FEWEST_FACTORS, min(signal / _CROWD_PER_FACTOR, rank))))
+    most = min(reach / _PER_FACTOR, max(_FEW_FACTORS, signal / _PER_FACTOR), float(rank))
+    n_factors = min(rank, n - 1, round(max(most, _FEWEST_FACTORS)))
     n_items = max(_FEWEST_ITEMS, n_factors + 1, round(min(_ITEMS_PER_CROWD * signal, n)))
     kept = np.sort(np.argsort(-variance, kind="stable")[:n_items])
     factors = np.zeros((n, n_factors))

@@ -30,8 +30,9 @@ from hushrec.statistics.population import Population
 
 DECLARED = {"user": 12.0, "rating": 4.0}
 """Smallest μ n/√m, for n declared users and m items, at which pairs are measured."""
-FOUND = {"user": 40.0, "rating": 20.0}
-"""Smallest μ Σ √c/√m, for users with c items, at which what is measured ranks better than the counts."""
+FOUND = 20.0
+"""Smallest μ Σ √c/√m, for users with c items, at which what is measured ranks better than the counts; in half
+for unit ``user``."""
 
 
 class PrivateEASE(PrivateModel):
@@ -102,10 +103,11 @@ class PrivateEASE(PrivateModel):
         lens = ItemWeights(domain.n_items, kept, weights.weights[kept], weights.direction[kept])
         sums = self._pairs(domain, run.terms)
         noisy = {query.name: run.measure(query, values) for query, values in sums.measure(people, lens)}
-        if self._reach(signal, popularity, run.terms) < FOUND[run.terms.unit] * math.sqrt(domain.n_items):
+        reach = self._reach(signal, popularity, run.terms)
+        if reach < FOUND * math.sqrt(domain.n_items):
             return score_release(self, domain, popularity)
         pairs = noisy["item pairs"]
-        found = cleaned(pairs.values, pairs.sigma, weights.variance[kept], signal, self.rank)
+        found = cleaned(pairs.values, pairs.sigma, weights.variance[kept], signal, reach, self.rank)
         factors = np.zeros((domain.n_items, found.shape[1]))
         factors[kept] = found
         total = noisy["vector lengths"].values[0] if run.terms.unit == "rating" else size
@@ -113,10 +115,10 @@ class PrivateEASE(PrivateModel):
         return linear_release(self, domain, ease(factors, weights, float(part), float(total)), popularity)
 
     def _reach(self, signal: float, popularity: Floats, terms: Terms) -> float:
-        """μ Σ √c. For unit ``user`` from the item counts, whose users weigh √(c K) if they have K or more."""
+        """μ Σ √c; in half for unit ``user``, and there from counts, in which c ≥ K items weigh √(c K)."""
         if terms.unit == "rating":
             return signal
-        return _strength(terms) * float(popularity.sum()) / math.sqrt(self.contribution_cap)
+        return _strength(terms) * float(popularity.sum()) / math.sqrt(self.contribution_cap) / 2
 
     def _pairs(self, domain: Domain, terms: Terms) -> PairSums:
         return PairSums(min(self.pair_items, domain.n_items), terms.unit, self.threads)
