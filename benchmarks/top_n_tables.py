@@ -1,7 +1,7 @@
-"""The tables of docs/results/top_n.md, from the files beside it: python benchmarks/top_n_tables.py"""
+"""Write the tables of docs/results/top_n.md, from the results beside it: python benchmarks/top_n_tables.py"""
 
 import csv
-import math
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -9,38 +9,54 @@ import numpy as np
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs/results"
 METRICS = "recall@20", "nDCG@100"
+Found = dict[tuple[str, str, str], dict[str, list[float]]]
 
 
-def shown(values: list[float]) -> str:
-    """Mean over the draws ± the standard error of that mean."""
-    error = np.std(values, ddof=1) / len(values) ** 0.5 if len(values) > 1 else math.nan
-    return f"{np.mean(values):.3f} ± {error:.3f}".replace("0.", ".")
-
-
-def read(name: str) -> dict[tuple[str, ...], list[float]]:
-    found = defaultdict(list)
+def read(name: str, data: str = "", protocol: str = "") -> Found:
+    """Method, unit and ε → metric → the value of every draw."""
+    found: Found = defaultdict(lambda: defaultdict(list))
     with (RESULTS / name).open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            place = row.get("data", ""), row.get("protocol", ""), row.get("unit", ""), row["method"]
-            found[(*place, f"{float(row['epsilon']):g}".replace("inf", "∞"), row["metric"])].append(
-                float(row["value"])
-            )
+            if (row.get("data", ""), row.get("protocol", "")) == (data, protocol):
+                key = row["method"], row.get("unit", ""), f"{float(row['epsilon']):g}".replace("inf", "∞")
+                found[key][row["metric"]].append(float(row["value"]))
     return found
 
 
+def cell(values: dict[str, list[float]] | None) -> str:
+    if not values:
+        return ""
+    return " / ".join(f"{np.mean(values[metric]):.3f}".replace("0.", ".") for metric in METRICS)
+
+
+def table(found: Found) -> list[str]:
+    """A row for each method and unit, a column for each ε."""
+    epsilons = sorted({key[2] for key in found}, key=lambda text: float(text.replace("∞", "inf")))
+    lines = [f"| method | unit | {' | '.join(epsilons)} |", f"|---|---|{'---|' * len(epsilons)}"]
+    for method, unit in sorted({key[:2] for key in found}):
+        cells = [cell(found.get((method, unit, epsilon))) for epsilon in epsilons]
+        lines.append(f"| {method} | {unit or '–'} | {' | '.join(cells)} |")
+    errors = [
+        np.std(each, ddof=1) / len(each) ** 0.5
+        for values in found.values()
+        for each in values.values()
+        if len(each) > 1
+    ]
+    draws = max(len(each) for values in found.values() for each in values.values())
+    note = f"Means of {draws} draws; standard errors of these means are at most {max(errors):.3f}."
+    return [*lines, "", note]
+
+
 def main() -> None:
-    found = read("top_n.csv")
-    for data, protocol in dict.fromkeys((key[0], key[1]) for key in found):
-        print(f"\n{data}; {protocol}\n\n| method | unit | ε | {' | '.join(METRICS)} | of EASE |")
-        print(f"|---|---|---|{'---|' * len(METRICS)}---|")
-        best = np.mean(found[data, protocol, "", "EASE", "∞", "nDCG@100"])
-        rows = {key[2:5] for key in found if key[:2] == (data, protocol)}
-        order = sorted(rows, key=lambda r: (r[0], r[1], float(r[2].replace("∞", "inf"))))
-        for unit, method, epsilon in order:
-            values = [found[data, protocol, unit, method, epsilon, metric] for metric in METRICS]
-            share = np.mean(values[1]) / best
-            cells = " | ".join(map(shown, values))
-            print(f"| {method} | {unit} | {epsilon} | {cells} | {share:.1%} |")
+    page = RESULTS / "top_n.md"
+    text = page.read_text(encoding="utf-8")
+    for name, data, protocol in re.findall(r"<!-- table: (\S+?\.csv)(?:; (.+?); (\w+))? -->", text):
+        mark = f"<!-- table: {name}{f'; {data}; {protocol}' if data else ''} -->"
+        made = "\n".join(table(read(name, data, protocol)))
+        start = text.index(mark) + len(mark)
+        end = text.index("<!-- end of table -->", start)
+        text = f"{text[:start]}\n{made}\n{text[end:]}"
+    page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -110,18 +110,19 @@ def test_a_crowd_that_is_small_for_its_noise_is_given_fewer_factors_and_items():
     triangle = off_diagonal(factors @ factors.T) + rng.normal(0, 1.0, 900 * 899 // 2)
     shapes = []
     for signal in (1.0, 1e4, math.inf):
-        found = cleaned(triangle, 1.0, variance, signal, 64)
+        found = cleaned(triangle, 1.0, variance, signal, 5 * signal, 64)
         fitted = np.flatnonzero(found.any(axis=1))
         assert set(fitted) == {*np.argsort(-variance)[: len(fitted)]}, "the others are the rarest"
         assert error(found[fitted], factors[fitted]) < 0.3
         shapes.append((found.shape[1], len(fitted)))
     assert shapes == sorted(shapes)
     assert shapes[0] < (32, 900) < shapes[-1] == (64, 900)
+    assert cleaned(triangle, 1.0, variance, 1e4, 1200.0, 64).shape[1] == 6, "what the pairs stand, / 200"
 
 
 def test_there_are_fewer_factors_than_items():
     for n in (2, 5):
-        found = cleaned(np.ones(n * (n - 1) // 2), 0.1, np.ones(n), math.inf, 128)
+        found = cleaned(np.ones(n * (n - 1) // 2), 0.1, np.ones(n), math.inf, math.inf, 128)
         assert found.shape == (n, n - 1)
 
 
