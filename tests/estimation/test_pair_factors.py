@@ -117,7 +117,7 @@ def test_a_crowd_that_is_small_for_its_noise_is_given_fewer_factors_and_items():
         shapes.append((found.shape[1], len(fitted)))
     assert shapes == sorted(shapes)
     assert shapes[0] < (32, 900) < shapes[-1] == (64, 900)
-    assert cleaned(triangle, 1.0, variance, 1e4, 1200.0, 64).shape[1] == 6, "what the pairs stand, / 200"
+    assert cleaned(triangle, 1.0, variance, 1e4, 600.0, 64).shape[1] == 6, "what the pairs stand, / 100"
 
 
 def test_there_are_fewer_factors_than_items():

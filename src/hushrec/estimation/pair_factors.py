@@ -22,7 +22,7 @@ MOST_ROUNDS, FEWEST_ROUNDS, FACTOR_ROUNDS = 100, 40, 2500
 """Number of updates of all item factors: 2500 of single factors, within bounds. With many factors there is
 little noise, which few updates settle; with few, further ones silence weak factors that still help."""
 _MUTING = 270.0
-_FEWEST_FACTORS, _FEW_FACTORS, _PER_FACTOR = 4, 16, 200.0
+_FEWEST_FACTORS, _FEW_FACTORS, _REACH_PER_FACTOR, _SIGNAL_PER_FACTOR = 4, 16, 100.0, 200.0
 _FEWEST_ITEMS, _ITEMS_PER_CROWD = 500, 1.25
 _LEAST = 1e-8
 _RIDGE = 1.0
@@ -91,7 +91,7 @@ def cleaned(above: Floats, sigma: float, variance: Floats, signal: float, reach:
         L, shape (n, number of factors).
     """
     n = len(variance)
-    most = min(reach / _PER_FACTOR, max(_FEW_FACTORS, signal / _PER_FACTOR), float(rank))
+    most = min(reach / _REACH_PER_FACTOR, max(_FEW_FACTORS, signal / _SIGNAL_PER_FACTOR), float(rank))
     n_factors = min(rank, n - 1, round(max(most, _FEWEST_FACTORS)))
     n_items = max(_FEWEST_ITEMS, n_factors + 1, round(min(_ITEMS_PER_CROWD * signal, n)))
     kept = np.sort(np.argsort(-variance, kind="stable")[:n_items])
