@@ -110,6 +110,16 @@ def test_a_crowd_that_turns_out_small_is_ranked_by_popularity(halves, budget):
     assert release.kind == "item scores"
 
 
+@pytest.mark.parametrize("unit", [None, "user", "rating"])
+def test_users_with_few_items_are_ranked_by_popularity(budget, unit):
+    """EASE has no intercept: two items each say less than the counts, also without noise."""
+    kinds = {}
+    for each in (2, 8):
+        given = hr.synthetic.interactions(5000, ITEMS, each * 5000, seed=3)
+        kinds[each] = fitted(given, unit and budget(20.0, unit)).kind
+    assert kinds == {2: "item scores", 8: "linear items"}
+
+
 def test_a_catalogue_above_pair_items_has_the_pairs_of_the_most_popular(halves, popular, budget):
     release = fitted(halves[0], budget(8.0, "user"), pair_items=100)
     *_, pairs = release.statement.measurements

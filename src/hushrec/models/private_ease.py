@@ -33,6 +33,8 @@ DECLARED = {"user": 12.0, "rating": 4.0}
 FOUND = 20.0
 """Smallest μ Σ √c/√m, for users with c items, at which what is measured ranks better than the counts; in half
 for unit ``user``."""
+FEWEST_ITEMS = {"user": 3.0, "rating": math.sqrt(3.0)}
+"""Smallest Σ c/n, or Σ c/Σ √c for unit ``rating``, at which own items tell more than popularity does."""
 
 
 class PrivateEASE(PrivateModel):
@@ -44,6 +46,8 @@ class PrivateEASE(PrivateModel):
     noise, and score_j = Σ_i x_i B_ij with the B of EASE (Steck 2019, eq. 8) for the covariance of L, v and a
     diagonal. Where the declared crowd is too small for pairs, μ · max_users < 12 √m for m items (unit
     ``rating``: 4 √m), all of the budget goes to the item counts, and everybody is ranked by popularity.
+
+    So it is, at the same cost, where the measured crowd is too small or has fewer than three items each.
 
     Args:
         rank: largest number of factors.
@@ -104,7 +108,8 @@ class PrivateEASE(PrivateModel):
         sums = self._pairs(domain, run.terms)
         noisy = {query.name: run.measure(query, values) for query, values in sums.measure(people, lens)}
         reach = self._reach(signal, popularity, run.terms)
-        if reach < FOUND * math.sqrt(domain.n_items):
+        few = popularity.sum() < FEWEST_ITEMS[run.terms.unit] * size
+        if few or reach < FOUND * math.sqrt(domain.n_items):
             return score_release(self, domain, popularity)
         pairs = noisy["item pairs"]
         found = cleaned(pairs.values, pairs.sigma, weights.variance[kept], signal, reach, self.rank)
