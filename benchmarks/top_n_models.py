@@ -22,6 +22,7 @@ import polars as pl
 from scipy.sparse import csr_matrix, vstack
 from top_n import protocol
 from top_n.protocol import Fold, People, likes, measured, people
+from top_n_peers import EASE, EASE_PENALTY
 
 import hushrec as hr
 from hushrec.testing import Seeded
@@ -30,7 +31,6 @@ ROOT = Path(__file__).resolve().parents[1]
 DATA, RESULTS = ROOT.parent / "shared/data/ml-1m.parquet", ROOT / "docs/results/top_n.csv"
 EPSILONS, DELTA = (0.5, 1.0, 2.0, 4.0, 8.0, 20.0, math.inf), 1e-6
 COLUMNS = "data", "protocol", "unit", "method", "epsilon", "draw", "metric", "value", "error", "seconds"
-PENALTY = 650.0
 MOST_LISTS = 1000
 
 
@@ -65,16 +65,6 @@ def scores(release: hr.Release, given: csr_matrix) -> np.ndarray:
     return (given.multiply(tensors["input_weights"]) @ factors) @ factors.T * tensors["output_weights"]
 
 
-def exact_ease(train: csr_matrix) -> np.ndarray:
-    """Steck 2019, eq. 8, on the exact counts."""
-    gram = (train.T @ train).toarray().astype(float)
-    gram[np.diag_indices_from(gram)] += PENALTY
-    inverse = np.linalg.inv(gram)
-    weights = -inverse / np.diag(inverse)
-    np.fill_diagonal(weights, 0)
-    return weights.astype(np.float32)
-
-
 @dataclass
 class Draw:
     """One draw of people, and what is measured on it."""
@@ -95,7 +85,7 @@ class Draw:
     def references(self) -> Iterator[list[object]]:
         """EASE and popularity without noise."""
         start = perf_counter()
-        weights = exact_ease(self.split.train)
+        weights = EASE(EASE_PENALTY).fit(self.split.train, seed=0)
         took = perf_counter() - start
         yield from self.row("", "EASE", math.inf, self.split.test.given @ weights, took)
         counts = np.asarray(self.split.train.sum(0)).ravel()

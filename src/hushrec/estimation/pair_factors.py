@@ -18,9 +18,7 @@ import numpy as np
 from hushrec.arrays import Floats, Floats32
 from hushrec.estimation.low_rank import leading
 
-MOST_ROUNDS, FEWEST_ROUNDS, FACTOR_ROUNDS = 100, 40, 2500
-"""Number of updates of all item factors: 2500 of single factors, within bounds. With many factors there is
-little noise, which few updates settle; with few, further ones silence weak factors that still help."""
+_MOST_ROUNDS, _FEWEST_ROUNDS, _FACTOR_ROUNDS = 100, 40, 2500
 _MUTING = 270.0
 _FEWEST_FACTORS, _FEW_FACTORS, _REACH_PER_FACTOR, _SIGNAL_PER_FACTOR = 4, 16, 100.0, 200.0
 _FEWEST_ITEMS, _ITEMS_PER_CROWD = 500, 1.25
@@ -103,6 +101,15 @@ def cleaned(above: Floats, sigma: float, variance: Floats, signal: float, reach:
     return factors
 
 
+def rounds(n_factors: int) -> int:
+    """Number of updates of all item factors: 2500 of single factors, within bounds.
+
+    With many factors there is little noise, which few updates settle; with few, further ones silence weak
+    factors that still help.
+    """
+    return max(_FEWEST_ROUNDS, min(_MOST_ROUNDS, _FACTOR_ROUNDS // n_factors))
+
+
 def pair_factors(pairs: Floats32, sigma: float, variance: Floats, rank: int) -> Floats:
     """L with pairs ≈ L Lᵀ off the diagonal.
 
@@ -124,7 +131,7 @@ def pair_factors(pairs: Floats32, sigma: float, variance: Floats, rank: int) -> 
     spread = np.zeros_like(factors)
     noise = max(sigma**2, 1e-6 * float(np.square(pairs).mean(dtype=np.float64)), 1e-30)
     precision = n / np.maximum((factors**2 / t).sum(axis=0), 1e-30)
-    for _ in range(max(FEWEST_ROUNDS, min(MOST_ROUNDS, FACTOR_ROUNDS // rank))):
+    for _ in range(rounds(rank)):
         scale = np.sqrt(precision)
         moment = factors.T @ factors + np.diag(spread.sum(axis=0))
         values, turned = np.linalg.eigh(moment / noise / np.outer(scale, scale))

@@ -11,7 +11,7 @@ from hushrec.arrays import Floats
 from hushrec.data.domain import Domain, FeedbackKind
 from hushrec.data.interactions import Interactions
 from hushrec.data.packed.blocks import Blocks
-from hushrec.estimation.pair_factors import cleaned, ease, muting
+from hushrec.estimation.pair_factors import cleaned, ease, muting, rounds
 from hushrec.estimation.shrinkage import denoised_counts, shrinking
 from hushrec.models.phases.outputs import linear_release, score_release
 from hushrec.models.private import PrivateModel
@@ -86,7 +86,8 @@ class PrivateEASE(PrivateModel):
         counting, seconds = shrinking(n)
         cells = m * (m - 1) / 2
         pairs = max(34 * cells, 8 * cells + max(12.0 * m * m + 48.0 * m * self.rank, 40.0 * n * self.rank))
-        spent = seconds + cells / DRAWS + 100 * 2.0 * m * m * self.rank / FLOPS
+        updates = rounds(self.rank) * 2.0 * m * m * self.rank
+        spent = seconds + cells / DRAWS + updates / FLOPS
         return Footprint(1e7 + max(counting, pairs), 45, 100, spent, 2.0)
 
     def release(self, feedback: Interactions | Blocks, run: Run) -> Release:
