@@ -4,6 +4,7 @@ Ids and names come from files that others made. Everything printed here is escap
 reaches the terminal, and a table cell is one line.
 """
 
+import json
 import os
 from contextlib import AbstractContextManager
 from functools import cache
@@ -13,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from hushrec.escapes import escaped
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rich.console import Console
     from rich.progress import Progress
     from rich.table import Table
@@ -69,6 +72,12 @@ def _printers() -> "tuple[type[Console], type[Table]]":
             super().add_row(*(escaped(c) if isinstance(c, str) else c for c in cells), **options)
 
     return Shown, Lines
+
+
+def print_json(facts: "Mapping[str, Any]") -> None:
+    """Print one JSON object to standard output: what ``--json`` gives in place of text."""
+    # ASCII alone: what is not printable in an id or a name is escaped.
+    print(json.dumps(facts, indent=2, allow_nan=False))
 
 
 def measurements(listed: "tuple[Measured, ...]") -> "Table":

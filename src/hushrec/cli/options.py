@@ -90,6 +90,7 @@ Columns = Annotated[
 Format = Annotated[str | None, typer.Option(help="File format, if the name does not tell: csv, dat, …")]
 Separator = Annotated[str | None, typer.Option(help="Separator of csv and tsv, one character.")]
 Decimal = Annotated[str, typer.Option(help="Decimal sign of csv and tsv, . or ,")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object in place of text.")]
 
 
 def model(name: str, noise: str | None, settings: list[str] | None) -> "Model":
