@@ -3,6 +3,7 @@
 import ast
 import importlib.util
 import re
+import sys
 from pathlib import Path
 from typing import get_args
 
@@ -11,6 +12,7 @@ import pytest
 import hushrec as hr
 from hushrec import registry
 from hushrec.cli import options
+from hushrec.errors import ConfigError
 from hushrec.local.method import Method
 from hushrec.models.base import Model
 from hushrec.published.paper import PublishedModel
@@ -51,11 +53,65 @@ def test_every_model_and_method_is_registered():
 def test_the_command_line_offers_what_is_registered():
     models = (*registry.MODELS, *registry.PUBLISHED_MODELS)
     methods = (*registry.METHODS, *registry.PUBLISHED_METHODS)
-    assert get_args(options.ModelName) == tuple(map(registry.command_name, models))
+    assert tuple(map(registry.command_name, models)) == options.MODEL_NAMES
+    assert options.complete_model("published/liu") == ["published/liu-posterior"]
     assert get_args(options.MethodName) == tuple(map(registry.command_name, methods))
     assert registry.command_name("CovarianceSVD") == "covariance-svd"
     assert registry.class_of("covariance-svd") is hr.CovarianceSVD
     assert registry.class_of("published/mcsherry-svd") is registry.class_of("McSherrySVD") is hr.McSherrySVD
+
+
+OUTSIDE = """
+import hushrec as hr
+LIMIT = 3
+class Longest(hr.Popularity):
+    \"\"\"A model outside hushrec.\"\"\"
+class Other: ...
+"""
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """The current folder, for modules that are forgotten afterwards."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+    return tmp_path
+
+
+def test_a_model_outside_is_found_in_the_current_folder(here):
+    (here / "longest.py").write_text(OUTSIDE)
+    (here / "arviz_stats.py").write_text("raise AssertionError('the folder hides an installed module')")
+    found = registry.class_of("longest:Longest", registry.MODELS)
+    assert issubclass(found, hr.Popularity)
+    assert sys.path[-1] == str(here)  # behind what is installed
+    assert Path(importlib.util.find_spec("arviz_stats").origin).parent.name == "arviz_stats"
+    assert registry.name_of(found) == "longest:Longest"
+    assert registry.class_of(registry.name_of(found)) is found
+    assert registry.class_of("hushrec.models.popularity:Popularity") is hr.Popularity
+    assert registry.name_of(hr.Popularity) == "Popularity"
+
+
+def test_what_is_no_model_outside_is_refused_and_says_why(here):
+    (here / "longest.py").write_text(OUTSIDE)
+    (here / "broken.py").write_text("import nothing_of_this_name")
+    for name, told in (
+        ("nowhere.at.all:Longest", "there is no module 'nowhere.at.all'.* in the folder that holds it"),
+        ("longest.more:Longest", "there is no module 'longest.more'"),
+        ("longest:Shortest", "longest:Shortest does not exist; name a class of longest"),
+        ("longest:Other", "longest:Other is not a model"),
+        ("longest:LIMIT", "is not a model"),
+        ("hushrec:RandomizedResponse", "is not a model"),
+        ("longest.py:", "is not a module and a class"),
+        ("../longest:Longest", "is not a module and a class"),
+        ("nothing", "no model 'nothing'; there are global-effects, .* mypackage.mine:MyModel"),
+    ):
+        with pytest.raises(ConfigError, match=told):
+            registry.class_of(name)
+    with pytest.raises(ModuleNotFoundError, match="nothing_of_this_name"):  # its author wants to see it
+        registry.class_of("broken:Longest")
+    with pytest.raises(ConfigError, match="no model 'randomized-response'"):
+        registry.class_of("randomized-response", registry.MODELS)
 
 
 def test_what_papers_print_is_registered_apart():

@@ -4,10 +4,15 @@ A comment there begins a section. The command line's choices follow from them, a
 documentation. Privacy: public.
 """
 
+import os
 import re
+import sys
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
+
+from hushrec.errors import ConfigError
 
 _LINE = re.compile(r"from \.([\w.]*) import (\w+) as \w+|# (\w.*)\.$", re.MULTILINE)
 
@@ -61,13 +66,57 @@ def load(name: str) -> object:
     return import_module(f"{home}.{name}")
 
 
-def class_of(name: str) -> type:
-    """The class of a model or a method, by its own name or by that of the command line.
+def class_of(name: str, among: Sequence[str] = ()) -> type:
+    """The class of a model or a method.
+
+    Args:
+        name: its own name, that of the command line, or ``module:Class`` of a model outside hushrec. Such a
+            module is imported, and the current folder is searched after all installed packages.
+        among: names that are meant; by default those of all models and methods.
 
     Raises:
-        KeyError: There is none.
+        ConfigError: There is none, or the class is not a model.
     """
-    every = (*MODELS, *METHODS, *PUBLISHED_MODELS, *PUBLISHED_METHODS)
-    found = load({key: own for own in every for key in (own, command_name(own))}[name])
+    if ":" in name:
+        return _outside(name)
+    every = among or (*MODELS, *PUBLISHED_MODELS, *METHODS, *PUBLISHED_METHODS)
+    known = {key: own for own in every for key in (own, command_name(own))}
+    if name not in known:
+        raise ConfigError(
+            f"there is no model {name!r}; there are {', '.join(map(command_name, every))}; a model of your "
+            "own is named by its module and class, as in mypackage.mine:MyModel"
+        )
+    found = load(known[name])
     assert isinstance(found, type)
+    return found
+
+
+def name_of(kind: type) -> str:
+    """The name by which ``class_of`` finds a class. Privacy: public."""
+    ours = kind.__module__.partition(".")[0] == "hushrec"
+    return kind.__name__ if ours else f"{kind.__module__}:{kind.__qualname__}"
+
+
+def _outside(name: str) -> type:
+    """The class of a model of one's own. Errors of its module are not caught: its author wants to see them."""
+    if not re.fullmatch(r"\w+(\.\w+)*:\w+", name):
+        raise ConfigError(f"{name!r} is not a module and a class; write it as in mypackage.mine:MyModel")
+    module, _, own = name.partition(":")
+    if (here := os.getcwd()) not in sys.path:
+        sys.path.append(here)  # for good: experiments send models to processes that import them again
+    try:
+        found = getattr(import_module(module), own, None)
+    except ModuleNotFoundError as error:
+        if not f"{module}.".startswith(f"{error.name}."):
+            raise  # the module is there, and what it imports is not
+        raise ConfigError(
+            f"there is no module {module!r} for the model {name}; install its package, or run the command in "
+            "the folder that holds it"
+        ) from None
+    if not (isinstance(found, type) and issubclass(found, import_module("hushrec.models.base").Model)):
+        what = "does not exist" if found is None else "is not a model"
+        raise ConfigError(
+            f"{name} {what}; name a class of {module} that extends hushrec.models.private.PrivateModel, as in "
+            f"{module}:MyModel"
+        )
     return found

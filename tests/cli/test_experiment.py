@@ -11,6 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import hushrec as hr
 from hushrec.experiments.grid import Grid
 from hushrec.experiments.runner import Experiment
 
@@ -196,3 +197,35 @@ def test_a_grid_of_interactions(grid, hushrec):
     assert rows["ndcg@10"].is_between(0, 1, closed="none").all()
     assert "ndcg@10 against epsilon" in Path("clicks.svg").read_text()
     assert "6 runs, 0 of them now" in hushrec("experiment clicks.toml").out
+
+
+OUTSIDE = """
+import hushrec as hr
+
+class Listed(hr.Popularity):
+    \"\"\"A model of somebody's own.\"\"\"
+"""
+
+
+def test_a_model_of_ones_own_is_run_planned_fitted_and_audited(grid, hushrec, refused, monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    Path("outside_grid.py").write_text(OUTSIDE)
+    Path("own.toml").write_text(CLICKS.replace('"popularity"\nunit', '"outside_grid:Listed"\nunit'))
+    assert "6 runs, 6 of them now, 0 failed" in hushrec("experiment own.toml --workers 2").out
+    rows = pl.read_parquet("own.parquet")
+    assert rows["model"].unique().sort().to_list() == ["outside_grid:Listed", "popularity"]
+    asked = "--epsilon 1 --delta 1e-6 --unit user --adjacency add-remove"
+    model = "--model outside_grid:Listed"
+    hr.Domain(range(9), max_users=50).save("domain.json")
+    Path("clicks.csv").write_text("user_id,item_id\n1,1\n2,1\n")
+    planned = hushrec(f"plan --domain domain.json {asked} {model} --set contribution_cap=2").out
+    assert planned.startswith("Listed, ")
+    assert "outside_grid.Listed is not part of hushrec" in planned
+    fitted = (
+        f"fit clicks.csv --domain domain.json {asked} {model} --ledger l.db --new-ledger -o r.safetensors"
+    )
+    assert "AUTHOR'S CLAIM: outside_grid.Listed" in hushrec(fitted).out
+    assert "Listed, ε = 1" in hushrec(f"audit outside_grid:Listed {asked} --runs 1000").out
+    assert "outside_grid:None does not exist" in refused(f"audit outside_grid:None {asked}")
+    Path("own.toml").write_text(CLICKS.replace('"popularity"\nunit', '"nowhere:Listed"\nunit'))
+    assert "own.toml: run[1].model: there is no module 'nowhere'" in refused("experiment own.toml")

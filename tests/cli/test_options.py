@@ -34,6 +34,12 @@ def test_what_papers_print_has_names_of_its_own():
         options.model("published/friedman-als", "laplace", None)
 
 
+def test_models_are_named_as_the_help_says():
+    for name in ("nosuch", "randomized-response", "published/du-response", "nowhere:Mine"):
+        with pytest.raises(ConfigError, match="there is no mod"):
+            options.model(name, None, None)
+
+
 @pytest.mark.parametrize("setting", ["rank", "=7", "rank.deep=7", "covariance=1", "nosuch=1"])
 def test_settings_that_are_none_are_refused(setting):
     with pytest.raises(ConfigError):

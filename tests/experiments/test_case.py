@@ -1,9 +1,11 @@
 import math
+import sys
 from dataclasses import replace
 
 import pytest
 
 import hushrec
+from hushrec import registry
 from hushrec.experiments.case import Case
 from hushrec.models.covariance_svd import CovarianceSVD
 from hushrec.models.global_effects import GlobalEffects
@@ -60,3 +62,17 @@ def test_a_reference_goes_by_its_name():
     found = reference.coordinates()
     assert (found["model"], found["analysis"], found["settings"]) == ("item average", None, None)
     assert replace(reference, name="global average").key(SOURCE) != reference.key(SOURCE)
+
+
+def test_a_model_outside_is_known_by_its_module_and_by_its_text(tmp_path, monkeypatch):
+    file = tmp_path / "outside_case.py"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    text = "import hushrec as hr\nclass CovarianceSVD(hr.CovarianceSVD): ..."
+    keys = set()
+    for written in (text, f"{text}\nLIMIT = 3"):
+        file.write_text(written)
+        case = replace(CASE, config=registry.class_of("outside_case:CovarianceSVD")(rank=3))
+        assert case.coordinates()["model"] == "outside_case:CovarianceSVD"
+        keys.add(case.key(SOURCE))
+    assert len(keys | {CASE.key(SOURCE)}) == 3

@@ -9,7 +9,13 @@ from hushrec.cli import console, options
 
 
 def audit(
-    model: Annotated[options.ModelName, typer.Argument(help="The algorithm.")],
+    model: Annotated[
+        str,
+        typer.Argument(
+            help="The algorithm, by name, or a model of your own, as module:Class.",
+            autocompletion=options.complete_model,
+        ),
+    ],
     epsilon: options.Epsilon,
     delta: options.Delta,
     unit: options.Unit,

@@ -29,18 +29,24 @@ def _listed(names: tuple[str, ...]) -> str:
 
 DomainFile = Annotated[Path, typer.Option("--domain", help="The domain, as hushrec domain writes it.")]
 if TYPE_CHECKING:
-    ModelName: TypeAlias = str
     MethodName: TypeAlias = str
 else:  # the choices follow from the registry, which a type checker cannot see
-    ModelName, MethodName = Literal[MODEL_NAMES], Literal[METHOD_NAMES]
+    MethodName = Literal[METHOD_NAMES]
+
+
+def complete_model(typed: str) -> list[str]:
+    """What a shell offers."""
+    return [name for name in MODEL_NAMES if name.startswith(typed)]
+
 
 ModelOption = Annotated[
-    ModelName,
+    str,
     typer.Option(
         "--model",
         metavar="NAME",
+        autocompletion=complete_model,
         help=f"The algorithm: {_listed(registry.MODELS)}. Or what a paper prints, whose claim may not hold: "
-        f"{_listed(registry.PUBLISHED_MODELS)}.",
+        f"{_listed(registry.PUBLISHED_MODELS)}. Or a model of your own, as module:Class.",
     ),
 ]
 MethodOption = Annotated[
@@ -97,10 +103,11 @@ def model(name: str, noise: str | None, settings: list[str] | None) -> "Model":
     """The configuration that the options describe.
 
     Raises:
-        ConfigError: A setting is unknown or wrong.
+        ConfigError: There is no such model, or a setting is unknown or wrong.
     """
     chosen = _chosen(settings, **({"noise": noise} if noise else {}))
-    return registry.class_of(name)(**chosen)  # type: ignore[no-any-return]
+    made = registry.class_of(name, (*registry.MODELS, *registry.PUBLISHED_MODELS))
+    return made(**chosen)  # type: ignore[no-any-return]
 
 
 def method(

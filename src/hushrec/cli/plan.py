@@ -16,6 +16,7 @@ def plan(
     settings: options.Settings = None,
 ) -> None:
     """Show the noise and the cost of a fit. Reads no ratings."""
+    from hushrec.curator.authors import signed
     from hushrec.curator.statements import measured
     from hushrec.data.domain import Domain
     from hushrec.figures import above
@@ -25,7 +26,7 @@ def plan(
     config = options.model(model, noise, settings)
     budget = Budget(epsilon=epsilon, delta=delta, unit=unit, adjacency=adjacency)
     declared = Domain.open(domain)
-    planned = config.plan(declared, budget)
+    planned = signed(config.plan(declared, budget), config, declared)
     assert isinstance(config, PrivateModel)  # others have no plan
     screen = console.out()
     screen.print(f"{planned.model}, {planned.analysis} analysis, within {budget}")
@@ -38,6 +39,8 @@ def plan(
         screen.print(f"For seeded experiments only: {planned.only_seeded}.", soft_wrap=True)
     if planned.condition:
         screen.print(planned.condition, soft_wrap=True)
+    if planned.foreign:
+        screen.print(f"The author's claim: {planned.claim}.", soft_wrap=True)
     if planned.promises:
         screen.print()
         listed = console.table("class", "asks for", "is promised", left=1)

@@ -3,10 +3,13 @@
 import hashlib
 import json
 import math
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import hushrec
+from hushrec import registry
 from hushrec.models.base import Model
 from hushrec.privacy.accounting.budget import Budget
 
@@ -40,7 +43,7 @@ class Case:
         """
         config, budget = self.config, self.budget
         return {
-            "model": type(config).__name__ if config else self.name,
+            "model": registry.name_of(type(config)) if config else self.name,
             "unit": budget.unit if budget else None,
             "adjacency": budget.adjacency if budget else None,
             "analysis": config.analysis if config else None,
@@ -55,8 +58,17 @@ class Case:
     def key(self, source: dict[str, str]) -> str:
         """SHA-256, in hex, of the coordinates, the ratings, their splits and hushrec's version.
 
+        For a model outside hushrec, the text of its module takes the place of a version.
+
         Args:
             source: digests of ratings and domain, and the way of splitting.
         """
-        facts = {**self.coordinates(), **source, "hushrec": hushrec.__version__}
+        facts = {**self.coordinates(), **source, "hushrec": hushrec.__version__, **self._code()}
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+    def _code(self) -> dict[str, str]:
+        """Digest of the module of a model outside hushrec."""
+        if self.config is None or ":" not in registry.name_of(type(self.config)):
+            return {}
+        file = getattr(sys.modules[type(self.config).__module__], "__file__", None)
+        return {"code": hashlib.sha256(Path(file).read_bytes()).hexdigest()} if file else {}

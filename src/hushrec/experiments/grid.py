@@ -41,7 +41,7 @@ class Run(Frozen):
 
     Args:
         name: of the curve.
-        model: by its name in ``hushrec``, or by that of the command line.
+        model: by its name in ``hushrec``, by that of the command line, or as ``module:Class``.
         settings: of the model.
         unit: of the budget.
         adjacency: of the budget.
@@ -64,11 +64,7 @@ class Run(Frozen):
     @field_validator("model")
     @classmethod
     def _is_a_model(cls, name: str) -> str:
-        every = (*registry.MODELS, *registry.PUBLISHED_MODELS)
-        known = {key: own for own in every for key in (own, registry.command_name(own))}
-        if name not in known:
-            raise ValueError(f"there is no model {name!r}; there are {', '.join(every)}")
-        return known[name]
+        return registry.name_of(registry.class_of(name, (*registry.MODELS, *registry.PUBLISHED_MODELS)))
 
     @model_validator(mode="before")
     @classmethod
