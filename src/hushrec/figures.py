@@ -55,6 +55,30 @@ def odds(epsilon: float, digits: int = 3) -> str:
     return f"{kept:,.0f}" if kept >= 1000 else f"{float(kept):.{digits}g}"
 
 
+def times(epsilon: float) -> str:
+    """Say the factor e^ε in words, rounded up: ``2.72 times``, ``2,990 times``, ``millions of times``.
+
+    Args:
+        epsilon: at least 0.
+    """
+    if epsilon <= math.log(1e6):
+        return f"{odds(epsilon)} times"
+    return "millions of times" if epsilon <= math.log(1e9) else "billions of times or more"
+
+
+def one_in(chance: float) -> str:
+    """Say a small probability without an exponent, never below it: ``1 in 1,000,000``.
+
+    Args:
+        chance: above 0 and at most 1.
+    """
+    most = 10**15
+    whole = Decimal(1) / Decimal(repr(float(chance)))
+    if whole >= most:
+        return f"1 in {most:,}"
+    return f"1 in {Context(prec=3, rounding=ROUND_FLOOR).plus(Decimal(int(whole))):,.0f}"
+
+
 def noise_and_cost(
     symbols: tuple[str, str], noise: float, cost: float, rate: float = 1.0, digits: int = 6
 ) -> tuple[str, str]:

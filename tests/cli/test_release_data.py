@@ -245,8 +245,8 @@ def test_show_tells_people_cells_items_and_the_statement(here, hushrec, form):
 
 def test_a_huge_epsilon_is_not_dressed_up(here, hushrec):
     shown = " ".join(hushrec(command(more=BUDGET.replace("30", "900"))).out.split())
-    assert "Next to nothing is promised: an ε of 900 " in shown
-    assert "can hardly tell" not in shown
+    assert "The bound ε = 900 is too weak to promise much" in shown
+    assert "almost the same" not in shown
 
 
 def test_at_80_columns_nothing_is_cut(here, hushrec, monkeypatch):

@@ -24,9 +24,10 @@ def test_a_private_release_promises_in_one_plain_sentence_and_warns_of_nothing(s
     )
     promises = [line for line in text.splitlines() if line.startswith(PROMISE)]
     assert promises == [
-        f"{PROMISE} may learn something about whether your ratings were used at all: it makes anything "
-        "they may conclude about you at most 3.5 times as likely or as unlikely, except for an event of "
-        "probability 1e-06. Even odds may become 3.5 to 1."
+        f"{PROMISE} may learn something about you that they would not learn if you had never taken part. No "
+        "conclusion about you becomes more than 3.5 times as likely, or as unlikely, as it would be then, "
+        "except with a probability of 1 in 1,000,000. A reader who was undecided between two answers may "
+        "become up to 77.8 % sure of one of them."
     ]
     assert 3.49 < math.exp(1.25) < 3.5
     assert "NOT PRIVATE" not in text
@@ -38,13 +39,14 @@ def test_the_promise_names_what_is_protected(statement):
     def promise(**changes):
         return next(line for line in str(statement(**changes)).splitlines() if line.startswith(PROMISE))
 
-    assert "one particular rating of yours" in promise(unit="rating")
-    assert "it may tell far more about all your ratings together" in promise(unit="rating")
+    assert "any single rating of yours" in promise(unit="rating")
+    assert "Not protected: all your ratings together" in promise(unit="rating")
     replaced = promise(unit="rating", adjacency="replace")
     assert replaced.endswith(
-        "This protects how many stars one rating had; it may be known which items you rated."
+        "Not protected: which items you rated, and the stars of all your ratings together, about which "
+        "readers may learn far more."
     )
-    assert "event of probability" not in promise(delta=0.0)
+    assert "a probability of" not in promise(delta=0.0)
 
 
 def test_measurements_are_listed_with_their_noise_and_their_price(statement):
@@ -239,7 +241,7 @@ def test_of_interactions_no_word_is_about_ratings(statement):
     for unit in ("user", "rating"):
         made = statement(unit=unit, interactions=True)
         said = str(made).split("\n\n")[1]
-        assert "interaction" in said
+        assert ("interaction" in said) == (unit == "rating")
         assert "rating" not in said
         assert Statement.from_json(made.to_json()) == made
         assert "interactions" not in statement(unit=unit).to_json()

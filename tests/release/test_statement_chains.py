@@ -143,7 +143,7 @@ def test_nobody_is_promised_an_epsilon_of_his_own_where_none_is_promised(stateme
         assert said in str(statement(promises=LEVELS, personal=True))
         assert said not in str(made)
     assert "class     asks for  would be promised  weight" in str(made)
-    assert "would be" not in str(replace(made, promises=()))
+    assert "would be promised" not in str(replace(made, promises=()))
 
 
 def test_classes_are_not_shown_where_nobody_asked(statement):

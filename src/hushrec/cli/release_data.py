@@ -119,7 +119,7 @@ def release_data(
 
 
 def _print_plan(config: "Method", planned: "Plan", domain: "Domain") -> None:
-    from hushrec.release import statement_text
+    from hushrec.release import sentence, statement_text
 
     screen = console.out()
     screen.print(str(planned), soft_wrap=True)
@@ -131,7 +131,7 @@ def _print_plan(config: "Method", planned: "Plan", domain: "Domain") -> None:
     for line in (config.groups_in(domain), config.beside()):
         if line:
             screen.print(line[0].upper() + line[1:] + ".", soft_wrap=True)
-    screen.print(statement_text.covered(planned.budget.unit, planned.budget.adjacency), soft_wrap=True)
+    screen.print(sentence.covered(planned.budget.unit, planned.budget.adjacency), soft_wrap=True)
 
 
 def _save(data: "ReleasedData", out: Path) -> None:

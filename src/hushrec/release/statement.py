@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from hushrec.errors import ReleaseError
 from hushrec.figures import above
-from hushrec.release import statement_text
+from hushrec.release import sentence, statement_text
 from hushrec.release.statement_lines import RANDOMIZERS, Local, Measured, Promised, finite
 
 __all__ = ["Local", "Measured", "Promised", "Statement"]
@@ -140,7 +140,7 @@ class Statement:
             and (
                 not self.caveat or self.caveat.startswith((_UNPROTECTED, _CONDITIONAL, _UNCOVERED, _CLAIMED))
             )
-            and (self.unit, self.adjacency) in statement_text.ADJACENCIES
+            and (self.unit, self.adjacency) in sentence.ADJACENCIES
             and self.analysis in ("corrected", "published")
             and (self.claimed_epsilon is None or (finite(self.claimed_epsilon) and self.claimed_epsilon > 0))
             and finite(self.delta)
@@ -235,7 +235,7 @@ class Statement:
         if self.beside:
             lines += [statement_text.beyond(self.beside), ""]
         if self.private:
-            promise = statement_text.promise(self.unit, self.adjacency, self.epsilon, self.delta)
+            promise = sentence.promise(self.unit, self.adjacency, self.epsilon, self.delta)
             lines += [promise.replace("rating", "interaction") if self.interactions else promise, ""]
         if self.local:
             lines += statement_text.local(self.local, self.epsilon, self.claimed_epsilon)

@@ -1,4 +1,4 @@
-"""The words and tables in which a statement of privacy explains its figures.
+"""The tables and notes in which a statement of privacy explains its figures.
 
 Privacy: public.
 """
@@ -7,88 +7,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hushrec.figures import above, aligned, below, odds
+from hushrec.figures import above, aligned, below
 from hushrec.release.statement_lines import Local, Measured, Promised
-
-_HARDLY, _SOMETHING = 3, 20
-"""The factors e^ε below which a reader can hardly tell, and below which they may learn something."""
-_LARGEST_ODDS = 1e6
-"""Above these odds a bound protects nobody, and no sentence may sound as if it did."""
-_HIDDEN = {
-    ("user", "add-remove"): "whether your ratings were used at all",
-    ("user", "replace"): "what your ratings were",
-    ("user", "replace-items"): "which items your ratings are of",
-    ("rating", "add-remove"): "whether one particular rating of yours was used",
-    ("rating", "replace"): "how many stars one particular rating of yours had",
-}
-ADJACENCIES = tuple(_HIDDEN)
-"""Every valid pair of unit and adjacency."""
-_SUBJECT = {
-    ("user", "add-remove"): "you",
-    ("user", "replace"): "your ratings",
-    ("user", "replace-items"): "those items",
-    ("rating", "add-remove"): "that rating",
-    ("rating", "replace"): "those stars",
-}
-"""What the factor applies to: never more than what is protected."""
-_PROTECTED = {
-    ("user", "replace"): ("what your ratings were", "it may be known that you took part"),
-    ("user", "replace-items"): (
-        "which items your ratings are of",
-        "it may be known how many they are, their stars, and that you took part",
-    ),
-    ("rating", "replace"): ("how many stars one rating had", "it may be known which items you rated"),
-}
-"""What an adjacency protects, and what it does not."""
-_CONCLUDED = {
-    ("user", "add-remove"): "whether your ratings were used, and what they were",
-    ("user", "replace"): "what your ratings were",
-    ("user", "replace-items"): "which items your ratings are of",
-    ("rating", "add-remove"): "whether one particular rating of yours was used, and what it was",
-    ("rating", "replace"): "how many stars one rating of yours had",
-}
-
-
-def promise(unit: str, adjacency: str, epsilon: float, delta: float) -> str:
-    """What ε and δ mean to a user, in plain words."""
-    sort = unit, adjacency
-    if epsilon > math.log(_LARGEST_ODDS):
-        return (
-            f"Next to nothing is promised: an ε of {above(epsilon)} does not keep a reader of this file from "
-            f"being practically certain {_CONCLUDED[sort]}.{_anyhow(sort)}"
-        )
-    about = _SUBJECT[sort]
-    more = " (it may tell far more about all your ratings together)" if unit == "rating" else ""
-    factor = odds(epsilon)
-    text = (
-        f"Anyone who reads this file, whatever else they know, {_learns(epsilon)} {_HIDDEN[sort]}: it makes "
-        f"anything they may conclude about {about} at most {factor} times as likely or as unlikely{more}"
-    )
-    if delta:
-        text += f", except for an event of probability {above(delta)}"
-    if math.exp(epsilon) >= _HARDLY:
-        text += f". Even odds may become {factor} to 1"
-    return f"{text}. {covered(*sort)}".rstrip()
-
-
-def _learns(epsilon: float) -> str:
-    """How much a reader learns at most about what is hidden."""
-    if math.exp(epsilon) < _HARDLY:
-        return "can hardly tell"
-    much = "something" if math.exp(epsilon) < _SOMETHING else "a lot"
-    return f"may learn {much} about"
-
-
-def covered(unit: str, adjacency: str) -> str:
-    """What an adjacency protects, and what it does not; empty if it protects everything."""
-    what, left = _PROTECTED.get((unit, adjacency), ("", ""))
-    return what and f"This protects {what}; {left}."
-
-
-def _anyhow(sort: tuple[str, str]) -> str:
-    """What is not protected at any ε."""
-    left = _PROTECTED.get(sort, ("", ""))[1]
-    return left and f" Whatever ε is, {left}."
 
 
 def beyond(beside: str) -> str:
