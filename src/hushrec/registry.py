@@ -98,7 +98,7 @@ def name_of(kind: type) -> str:
 
 
 def _outside(name: str) -> type:
-    """The class of a model of one's own. Errors of its module are not caught: its author wants to see them."""
+    """The class of a model of one's own. Errors in its module pass: its author wants to see them."""
     if not re.fullmatch(r"\w+(\.\w+)*:\w+", name):
         raise ConfigError(f"{name!r} is not a module and a class; write it as in mypackage.mine:MyModel")
     module, _, own = name.partition(":")
@@ -116,7 +116,7 @@ def _outside(name: str) -> type:
     if not (isinstance(found, type) and issubclass(found, import_module("hushrec.models.base").Model)):
         what = "does not exist" if found is None else "is not a model"
         raise ConfigError(
-            f"{name} {what}; name a class of {module} that extends hushrec.models.private.PrivateModel, as in "
-            f"{module}:MyModel"
+            f"{name} {what}; name a class of {module} that extends hushrec.models.private.PrivateModel, as "
+            f"in {module}:MyModel"
         )
     return found
