@@ -6,6 +6,7 @@ from the code of the algorithms.
 
 import ast
 import inspect
+import json
 import re
 import sys
 from pathlib import Path
@@ -20,6 +21,8 @@ TARGETS = (
     *(PAGES / f"{page}.md" for page in ("index", "published", "algorithms")),
     *(ROOT / "docs" / f"{page}.md" for page in ("reference", "tour")),
 )
+GLANCES = ROOT / "src" / "hushrec" / "cli" / "glances.json"
+"""What ``hushrec models`` shows of the pages, which are not installed with the package."""
 OTHERS = ("published", "algorithms", "errata")
 """Pages of the folder that are not of one model or method."""
 UNITS = (("rating", "replace"), ("rating", "add-remove"), ("user", "add-remove"), ("user", "replace"))
@@ -34,6 +37,12 @@ def glance(name):
     if found is None:
         raise SystemExit(f"{page.relative_to(ROOT)} has no table that begins | at a glance | |")
     return dict(re.match(r"\| (.*?) \| (.*) \|$", line).groups() for line in found[1].splitlines())
+
+
+def glances():
+    """The table *at a glance* of every page, as JSON."""
+    both = (*registry.MODELS, *registry.METHODS)
+    return json.dumps({name: glance(name) for name in both}, indent=1, ensure_ascii=False) + "\n"
 
 
 def rows(names, *facts):
@@ -141,9 +150,9 @@ def written(text):
 
 
 if __name__ == "__main__":
-    for target in TARGETS:
+    for target in (*TARGETS, GLANCES):
         before = target.read_text("utf-8")
-        after = written(before)
+        after = glances() if target == GLANCES else written(before)
         if after != before:
             target.write_text(after, "utf-8")
             print(target.relative_to(ROOT), "written")

@@ -20,6 +20,7 @@ from hushrec.cli.domain import domain
 from hushrec.cli.evaluate import evaluate
 from hushrec.cli.experiment import experiment
 from hushrec.cli.fit import fit
+from hushrec.cli.models import models
 from hushrec.cli.plan import plan
 from hushrec.cli.recommend import recommend
 from hushrec.cli.release_data import release_data
@@ -36,6 +37,7 @@ COMMANDS = (
     "demo",
     "data",
     "domain",
+    "models",
     "plan",
     "fit",
     "release-data",
@@ -102,6 +104,7 @@ app = typer.Typer(
 app.command()(demo)
 app.add_typer(data.app, name="data")
 app.command()(domain)
+app.command()(models)
 app.command()(plan)
 app.command()(fit)
 app.command("release-data")(release_data)

@@ -1,0 +1,304 @@
+"""``hushrec models``: the models and methods to choose from, and the settings of each."""
+
+import inspect
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, get_args
+
+import typer
+
+from hushrec import registry
+from hushrec.cli import console, options
+from hushrec.errors import ConfigError, HushrecError
+
+_ITEMS, _USERS, _DELTA = 1000, 100_000, 1e-8
+"""The public facts under which default splits are shown."""
+_WIDE = 110
+"""Columns of a terminal from which on the list has room for papers."""
+_ARGUMENT = re.compile(r"^ {4}(\w+(?:, \w+)*): (.*(?:\n {8}.*)*)", re.MULTILINE)
+
+
+def models(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="A model or method, such as private-ease.")
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """List the models, or show one with its settings."""
+    if name is None:
+        groups = {title: [facts(one) for one in names] for title, names in _groups().items()}
+        if as_json:
+            console.print_json(groups)
+        else:
+            _print_all(groups)
+        return
+    try:
+        found = facts(name)
+    except (KeyError, ImportError, AttributeError):
+        raise ConfigError(f"there is no model or method {name!r}; hushrec models lists them") from None
+    if as_json:
+        console.print_json(found)
+    else:
+        _print_one(found)
+
+
+def facts(name: str) -> dict[str, Any]:
+    """What is known of a model or method, as JSON values.
+
+    Args:
+        name: as its class, or as the command line calls it.
+
+    Raises:
+        KeyError: There is none of this name.
+    """
+    made = registry.class_of(name)
+    text = inspect.getdoc(made) or ""
+    own = made.__name__ if made.__name__ in registry.HOMES else None
+    glance = _glances().get(made.__name__, {}) if own else {}
+    return {
+        "name": registry.command_name(made.__name__) if own else name,
+        "class": f"hushrec.{own}" if own else f"{made.__module__}.{made.__qualname__}",
+        "description": re.split(r"\n\n(?:Args|Privacy|Raises):", text)[0].replace("``", ""),
+        "privacy": " ".join(text.partition("Privacy: ")[2].replace("``", "").split()),
+        "feedback": getattr(made, "feedback", "ratings"),
+        "supports": _supports(made),
+        "needs_roster": _needs_roster(made),
+        "predicts_by": glance.get("predicts by", ""),
+        "releases": glance.get("releases", ""),
+        "paper": glance.get("paper") or _paper(made),
+        "settings": list(_settings(made)),
+        "default_split": list(_splits(made)),
+        "page": _page(own),
+    }
+
+
+def _groups() -> dict[str, tuple[str, ...]]:
+    """Names of models and methods, under what they are."""
+    private: dict[str, list[str]] = {"ratings": [], "interactions": []}
+    bare: list[str] = []
+    for name in registry.MODELS:
+        made: Any = registry.class_of(name)
+        (private[made.feedback] if _supports(made) else bare).append(name)
+    return {
+        "Private models of ratings": tuple(private["ratings"]),
+        "Private models of clicks, purchases or likes": tuple(private["interactions"]),
+        "Methods that release randomized data": registry.METHODS,
+        "What papers print, whose claims may not hold": (
+            *registry.PUBLISHED_MODELS,
+            *registry.PUBLISHED_METHODS,
+        ),
+        "Not private by themselves: baselines, and models for released data": tuple(bare),
+    }
+
+
+@cache
+def _glances() -> dict[str, dict[str, str]]:
+    text = Path(__file__).with_name("glances.json").read_text("utf-8").replace("`", "").replace('\\"', "'")
+    found: dict[str, dict[str, str]] = json.loads(text)
+    return found
+
+
+def _supports(made: Any) -> list[list[str]]:
+    """Pairs of unit and adjacency."""
+    if (pairs := getattr(made, "supports", None)) is not None:
+        return [list(pair) for pair in sorted(pairs, reverse=True)]
+    glance = next((_glances()[b.__name__] for b in made.__mro__ if b.__name__ in _glances()), {})
+    found = re.match(r"([\w-]+), ([\w-]+)", glance.get("protects", ""))
+    return [list(found.groups())] if found else []
+
+
+def _paper(made: Any) -> str:
+    """The paper that the module of a published form names first."""
+    found = re.match(r"[^\"\n:]*\d{4}", inspect.getdoc(inspect.getmodule(made)) or "")
+    return found[0] if found and made.__module__.startswith("hushrec.published") else ""
+
+
+def _page(own: str | None) -> str:
+    if own is None:
+        return ""
+    file = registry.file_name(own) if own in (*registry.MODELS, *registry.METHODS) else "published"
+    return f"docs/models/{file}.md"
+
+
+def _settings(made: Any, inside: str = "") -> Iterator[dict[str, Any]]:
+    """Every setting with its type, default and meaning; nested ones by their path."""
+    from pydantic_core import PydanticUndefined
+
+    from hushrec.settings import Frozen, Only
+
+    told = _meanings(made)
+    for name, field in made.model_fields.items():
+        path, default = f"{inside}{name}", field.get_default(call_default_factory=True)
+        if isinstance(default, Frozen):
+            yield from _settings(type(default), f"{path}.")
+            continue
+        marks = [mark for mark in field.metadata if isinstance(mark, Only)]
+        yield {
+            "setting": path,
+            "type": _type(field.annotation),
+            "required": field.is_required(),
+            "default": None if default is PydanticUndefined else _plain(default),
+            "meaning": told.get(name, ""),
+            "only": " and ".join(
+                f"{other} {' or '.join(map(str, values))}"
+                for mark in marks
+                for other, values in mark.where.items()
+            ),
+        }
+
+
+def _meanings(made: Any) -> dict[str, str]:
+    """What the docstrings of a class and its bases say of its settings, the class's own first."""
+    found: dict[str, str] = {}
+    for base in made.__mro__:
+        _, _, part = (inspect.cleandoc(vars(base).get("__doc__") or "")).partition("Args:\n")
+        for names, text in _ARGUMENT.findall(part.partition("\n\n")[0]):
+            meaning = " ".join(text.replace("``", "").split())
+            found = {**dict.fromkeys(names.split(", "), meaning), **found}
+    return found
+
+
+def _type(annotation: Any) -> str:
+    """A type as it is written, without modules."""
+    plain = getattr(annotation, "__name__", "") if isinstance(annotation, type) else ""
+    if not plain or get_args(annotation):
+        plain = re.sub(r"\b(?:\w+\.)+(?=\w)", "", str(annotation))
+    found = re.fullmatch(r"Literal\[(.*)\]", plain)
+    return found[1].replace("'", "") if found else plain
+
+
+def _plain(value: Any) -> Any:
+    """A default as a JSON value."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _domain(feedback: str, *, roster: bool) -> Any:
+    from hushrec.data.domain import Domain
+
+    users = range(_USERS) if roster else None
+    scale = (1, 5, 1) if feedback == "ratings" else None
+    return Domain(range(_ITEMS), scale=scale, max_users=_USERS, users=users)
+
+
+def _budgets(made: Any) -> Iterator[Any]:
+    from hushrec.privacy.accounting.budget import Budget
+
+    for unit, adjacency in _supports(made):
+        yield Budget(epsilon=1.0, delta=_DELTA, unit=unit, adjacency=adjacency)  # type: ignore[arg-type]
+
+
+def _needs_roster(made: Any) -> bool:
+    """Whether the model, at its defaults, asks the domain for the list of users."""
+    from hushrec.errors import DomainError
+
+    if not getattr(made, "supports", ()):
+        return False
+    domain, budget = _domain(made.feedback, roster=False), next(_budgets(made))
+    try:
+        made().queries(domain, budget)
+    except DomainError:
+        return True
+    except HushrecError:  # says nothing of a roster
+        return False
+    return False
+
+
+def _splits(made: Any) -> Iterator[dict[str, Any]]:
+    """The default shares of the budget at ε = 1, for each unit and adjacency that a model supports."""
+    if not getattr(made, "supports", ()):
+        return
+    domain, config = _domain(made.feedback, roster=_needs_roster(made)), made()
+    for budget in _budgets(made):
+        try:
+            shares = config.split(domain, budget)
+        except HushrecError:  # the defaults do not go with this pair
+            continue
+        yield {"unit": budget.unit, "adjacency": budget.adjacency, "shares": shares}
+
+
+def _adjacencies(supports: list[list[str]]) -> dict[str, str]:
+    """The adjacencies of each unit."""
+    found = {
+        unit: sorted(adjacency for of, adjacency in supports if of == unit) for unit in ("user", "rating")
+    }
+    return {unit: "both" if len(pairs) == 2 else ", ".join(pairs) for unit, pairs in found.items()}
+
+
+def _print_all(groups: Mapping[str, list[dict[str, Any]]]) -> None:
+    screen = console.out()
+    papers = screen.width >= _WIDE
+    for title, listed in groups.items():
+        screen.print(title, style="bold")
+        columns = ["name", "unit user", "unit rating", "roster", "predicts by, or releases"]
+        shown = console.table(*columns, *["paper"] * papers, left=6)
+        for column in shown.columns[:4]:
+            column.no_wrap = True
+        for known in listed:
+            row = [
+                known["name"],
+                *_adjacencies(known["supports"]).values(),
+                "needed" if known["needs_roster"] else "",
+                known["predicts_by"] or known["releases"] or re.split(r"[(:,.]", known["description"])[0],
+                *[known["paper"]] * papers,
+            ]
+            shown.add_row(*row)
+        screen.print(shown)
+        screen.print()
+    screen.print(
+        "Under a unit: the adjacencies that are protected; both are add-remove and replace. hushrec models "
+        "NAME shows one with its paper and its settings."
+    )
+
+
+def _print_one(known: Mapping[str, Any]) -> None:
+    screen = console.out()
+    screen.print(f"{known['name']} ({known['class']})", style="bold", soft_wrap=True)
+    screen.print()
+    for paragraph in known["description"].split("\n\n"):
+        form = paragraph if paragraph.startswith(" ") else " ".join(paragraph.split())
+        screen.print(form)
+        screen.print()
+    about = {
+        "learns from": known["feedback"],
+        "protects": "; ".join(f"unit {unit} under {adjacency}" for unit, adjacency in known["supports"]),
+        "privacy": known["privacy"],
+        "roster": "needed: the list of users must be public" if known["needs_roster"] else "not needed",
+        "predicts by": known["predicts_by"],
+        "releases": known["releases"],
+        "paper": known["paper"],
+        "page": known["page"],
+    }
+    lines = console.table("", "", left=2)
+    lines.show_header = False
+    for fact, value in about.items():
+        if value:
+            lines.add_row(fact, value)
+    screen.print(lines)
+    screen.print()
+    shown = console.table("setting", "type", "default", "meaning", left=4)
+    for setting in known["settings"]:
+        only = f" (only with {setting['only']})" if setting["only"] else ""
+        default = json.dumps(setting["default"], ensure_ascii=False).strip('"').replace("null", "none")
+        default = "required" if setting["required"] else default
+        shown.add_row(setting["setting"], setting["type"], default, f"{setting['meaning']}{only}")
+    screen.print(shown)
+    for split in known["default_split"]:
+        screen.print()
+        shares = ", ".join(_shares(split["shares"]))
+        screen.print(
+            f"Default split of ε = 1 per {split['unit']}, {split['adjacency']}, for {_ITEMS:,} items and "
+            f"up to {_USERS:,} users: {shares}."
+        )
+
+
+def _shares(shares: Mapping[str, float]) -> Iterator[str]:
+    """Shares in words; rounds of the same share are one."""
+    alike = Counter((re.sub(r" \d+$", "", name), f"{share:.1%}") for name, share in shares.items())
+    for (name, share), times in alike.items():
+        yield f"{name} {share}" if times == 1 else f"{name} 1 to {times} {share} each"

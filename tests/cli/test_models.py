@@ -1,0 +1,95 @@
+"""``hushrec models`` tells what the classes and their pages say."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+from hushrec import registry
+from hushrec.cli.models import facts
+
+ROOT = Path(__file__).resolve().parents[2]
+MODELS = (*registry.MODELS, *registry.PUBLISHED_MODELS)
+EVERY = (*MODELS, *registry.METHODS, *registry.PUBLISHED_METHODS)
+
+
+def test_every_one_is_listed_once_under_what_it_is(hushrec, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    listed = hushrec("models").out
+    assert max(map(len, listed.splitlines())) <= 80
+    assert "…" not in listed
+    assert "Steck 2019" not in listed
+    names = [line.split()[0] for line in listed.splitlines() if line.strip()]
+    assert [names.count(registry.command_name(name)) for name in EVERY] == [1] * len(EVERY)
+    places = {name: names.index(name) for name in ("covariance-svd", "private-ease", "item-knn")}
+    assert sorted(places, key=places.get) == ["covariance-svd", "private-ease", "item-knn"]
+    line = next(line for line in listed.splitlines() if line.startswith("private-als"))
+    assert line.split()[:4] == ["private-als", "both", "needed", "user"]
+
+
+def test_a_wide_terminal_shows_papers(hushrec, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "140")
+    assert "Steck 2019" in hushrec("models").out
+
+
+def test_json_has_every_one(hushrec):
+    groups = json.loads(hushrec("models --json").out)
+    assert sorted(known["class"] for listed in groups.values() for known in listed) == sorted(
+        f"hushrec.{name}" for name in EVERY
+    )
+    clicks = groups["Private models of clicks, purchases or likes"]
+    assert [known["name"] for known in clicks] == ["popularity", "private-ease"]
+    assert json.loads(hushrec("models private-ease --json").out) == clicks[1]
+
+
+def test_one_is_shown_with_settings_and_split(hushrec, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    shown = hushrec("models covariance-svd").out
+    for part in (
+        "covariance-svd (hushrec.CovarianceSVD)",
+        "unit user under add-remove",
+        "McSherry & Mironov 2009",
+        "docs/models/covariance_svd.md",
+        "covariance.contribution_cap",
+        "(only with unit user)",
+    ):
+        assert part in shown
+    assert "Default split of ε = 1 per user, add-remove, for 1,000 items and up to 100,000 users: " in shown
+    assert shown == hushrec("models CovarianceSVD").out
+
+
+def test_an_unknown_name_is_refused(refused):
+    assert "hushrec models lists them" in refused("models nothing")
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_setting_is_explained(name):
+    """A setting that no docstring explains would have an empty line here."""
+    made = registry.class_of(name)
+    known = facts(name)
+    assert [setting["setting"] for setting in known["settings"] if not setting["meaning"]] == []
+    assert {setting["setting"].partition(".")[0] for setting in known["settings"]} == set(made.model_fields)
+    assert known["description"]
+    assert known["paper"]
+    assert (ROOT / known["page"]).is_file()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_split_is_shown_for_every_supported_pair(name):
+    known = facts(name)
+    assert [[split["unit"], split["adjacency"]] for split in known["default_split"]] == known["supports"]
+    for split in known["default_split"]:
+        assert sum(split["shares"].values()) == pytest.approx(1)
+
+
+def test_a_roster_is_needed_where_the_page_says_that_users_are_listed():
+    needing = {name for name in registry.MODELS if facts(name)["needs_roster"]}
+    assert needing == {"InputPerturbationMF", "PrivateSGD", "PrivateALS"}
+
+
+def test_what_the_pages_say_at_a_glance_is_installed():
+    spec = importlib.util.spec_from_file_location("docs_tables", ROOT / "docs" / "tables.py")
+    tables = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tables)
+    assert tables.GLANCES.read_text("utf-8") == tables.glances(), "run make tables"
