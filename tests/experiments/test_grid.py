@@ -148,7 +148,7 @@ def test_made_up_people_are_known(grid):
         ('"item average"', '"item averages"', "reference[1].name: there is no reference 'item averages'"),
         ("folds = 3", "fraction = 0.2", "split: fraction does not go with kind = 'kfold'"),
         ("folds = 3", "folds = 3\nonly = [3]", "split: only: the splits are numbered 0 to 2"),
-        ("[split]", 'ratings = "x.csv"\n[split]', "data: give either ratings or generated"),
+        ("[split]", 'ratings = "x.csv"\n[split]', "data: give one of name, ratings and generated"),
         ("[split]", 'domain = "x.json"\n[split]', "data: ratings need a domain"),
         ("[split]", "[split", "cannot be read as a grid"),
     ],

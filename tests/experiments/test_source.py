@@ -5,7 +5,7 @@ import pytest
 from pydantic import ValidationError
 
 from hushrec.errors import ConfigError
-from hushrec.experiments.source import Data, Frame, Split
+from hushrec.experiments.source import Data, Frame, Place, Split
 
 MADE = {"users": 2000, "items": 20, "ratings": 8000, "seed": 3}
 FRAME = {"items": (3, 12), "scale": (1, 5, 1), "max_users": 20}
@@ -38,13 +38,35 @@ def test_shares_add_to_one():
 def test_ratings_are_read_or_generated_and_only_files_have_a_domain(tmp_path):
     both = {"ratings": "films.csv", "generated": MADE}
     for given in ({}, {"domain": FRAME}, {**both, "domain": FRAME}, both):
-        with pytest.raises(ValidationError, match="either ratings or generated"):
+        with pytest.raises(ValidationError, match="one of name, ratings and generated"):
             Data(**given)
     for given in ({"ratings": "films.csv"}, {"generated": MADE, "domain": FRAME}):
         with pytest.raises(ValidationError, match="ratings need a domain"):
             Data(**given)
-    beside = Data.model_validate({"ratings": "films.csv", "domain": "films.json"}, context=tmp_path)
+    beside = Data.model_validate({"ratings": "films.csv", "domain": "films.json"}, context=Place(tmp_path))
     assert (beside.ratings, beside.domain) == (tmp_path / "films.csv", tmp_path / "films.json")
+
+
+def test_a_named_set_brings_its_frame_and_is_looked_for_when_it_is_read(tmp_path):
+    data = Data.model_validate({"name": "ml-1m"}, context=Place(tmp_path, tmp_path / "sets"))
+    domain = data.domain_of()
+    assert (domain.n_items, tuple(domain.scale), domain.max_users) == (3952, (1, 5, 1), 10_000)
+    with pytest.raises(ConfigError, match="the data set ml-1m is not in .*sets; run hushrec data get ml-1m"):
+        data.digest()
+    (tmp_path / "sets" / "ml-1m").mkdir(parents=True)
+    (tmp_path / "sets" / "ml-1m" / "ratings.dat").write_text("7::3952::4::978300760\n8::1::5::978300761\n")
+    assert data.load().to_polars()["item_id"].to_list() == ["3952", "1"]
+    same = Data(ratings=tmp_path / "sets" / "ml-1m" / "ratings.dat", domain=FRAME)
+    assert data.digest() == same.digest()
+
+
+def test_a_table_adds_to_what_is_known_of_a_named_set():
+    data = Data(name="ml-100k", domain={"users": (1, 943), "cap": 7})
+    assert data.domain == Frame(items=(1, 1682), scale=(1, 5, 1), max_users=1000, cap=7, users=(1, 943))
+    with pytest.raises(ValidationError, match="there is no data set 'ml-2m'; there are ml-100k, ml-1m"):
+        Data(name="ml-2m")
+    with pytest.raises(ValidationError, match="one of name, ratings and generated"):
+        Data(name="ml-1m", generated=MADE)
 
 
 def test_a_domain_of_integer_ranges_includes_both_ends():
@@ -67,6 +89,12 @@ def test_a_digest_tells_contents_and_asked_shares_apart(tmp_path):
     )
     with pytest.raises(ConfigError, match=r"data\.ratings: .*none\.csv cannot be read"):
         digest("none.csv")
+
+
+def test_the_digest_of_made_up_ratings_stays():
+    """Runs that are stored are known by it."""
+    known = "884c564ca87a16921302dbf2c19f91196c0859778de23895f9a59d18d97e6717"
+    assert Data(generated=MADE).digest() == known
 
 
 def test_numbers_and_seeds_of_splits():

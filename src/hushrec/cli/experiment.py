@@ -22,6 +22,10 @@ def experiment(
         Path | None, typer.Option(help="The table to write, Parquet; by default it takes the grid's name.")
     ] = None,
     workers: Annotated[int, typer.Option(min=1, help="How many runs at once, each in its own process.")] = 1,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Folder of named data sets; by default, where hushrec data get keeps them."),
+    ] = None,
     figure: Annotated[Path | None, typer.Option(help="Also draw the curves, SVG.")] = None,
 ) -> None:
     """Run a grid of models, budgets and splits. NOT private.
@@ -36,7 +40,7 @@ def experiment(
         raise ConfigError("--figure needs matplotlib; pip install 'hushrec[report]'")
     table = out or Path(grid.name).with_suffix(".parquet")
     with console.working("reading the grid"):
-        described = Experiment(Grid.open(grid), table)
+        described = Experiment(Grid.open(grid, data), table)
         missing = len(described.missing())
     failed = 0
     with _progress() as progress:

@@ -21,7 +21,7 @@ from hushrec.evaluation.ranking_metrics import named
 from hushrec.experiments.case import Case
 from hushrec.experiments.measure import Bench
 from hushrec.experiments.results import columns_of
-from hushrec.experiments.source import Data, Split
+from hushrec.experiments.source import Data, Place, Split
 from hushrec.models.base import Model
 from hushrec.privacy.accounting.budget import Adjacency, Budget, Unit
 from hushrec.settings import Frozen
@@ -165,12 +165,12 @@ class Grid(Frozen):
     reference: tuple[Reference, ...] = ()
 
     @classmethod
-    def open(cls, path: Path, folder: Path | None = None) -> Self:
+    def open(cls, path: Path, data: Path | None = None) -> Self:
         """Read a TOML file.
 
         Args:
             path: the file.
-            folder: what the ratings' path is relative to; by default the file's folder.
+            data: folder of the data sets that it names; by default where ``hushrec data get`` keeps them.
 
         Raises:
             ConfigError: It cannot be read, or a key is missing, unknown or wrong.
@@ -180,7 +180,7 @@ class Grid(Frozen):
         except (OSError, ValueError) as error:
             raise ConfigError(f"{path} cannot be read as a grid: {error}") from None
         try:
-            return cls.model_validate(values, context=folder or path.parent)
+            return cls.model_validate(values, context=Place(path.parent, data))
         except ValidationError as error:
             parts = (f"{_key(e['loc'])}: {e['msg'].removeprefix('Value error, ')}" for e in error.errors())
             raise ConfigError(f"{path}: {'; '.join(parts)}") from None

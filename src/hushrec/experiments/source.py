@@ -24,6 +24,7 @@ from hushrec.data.ratings import Ratings
 from hushrec.data.split import held_out_people, holdout, kfold
 from hushrec.data.synthetic import interactions, netflix_like
 from hushrec.errors import ConfigError
+from hushrec.experiments import datasets
 from hushrec.settings import Frozen
 
 Range = tuple[int, int]
@@ -33,6 +34,13 @@ Shares = Annotated[
     BeforeValidator(lambda value: tuple(value.items()) if isinstance(value, dict) else value),
 ]
 """ε to the share of people who ask for it."""
+
+
+class Place(NamedTuple):
+    """Where a grid finds what it names: what the paths in it are relative to, and the folder of data sets."""
+
+    beside: Path
+    data: Path | None = None
 
 
 class Frame(Frozen):
@@ -84,29 +92,46 @@ class Data(Frozen):
     """Where the ratings, or interactions, come from.
 
     Args:
-        ratings: a file that ``hushrec.load`` reads, of what the domain declares; relative to the grid's
+        name: a public data set, one of ``hushrec.experiments.datasets.NAMED``. Its items, scale and number of
+            users are known; a table of the domain adds to them, or replaces them.
+        ratings: or a file that ``hushrec.load`` reads, of what the domain declares; relative to the grid's
             folder.
-        generated: made-up ratings or interactions instead.
+        generated: or made-up ratings or interactions.
         domain: of the file: a table, or a file that ``hushrec domain`` wrote.
+        folder: of named data sets; by default they are where ``hushrec data get`` keeps them.
         asked: ε that people ask for to the share of people who do, drawn by their ids: an experiment's own
             choice, in place of what the file says.
     """
 
+    name: str | None = None
     ratings: Path | None = None
     generated: Generated | GeneratedInteractions | None = None
     domain: Path | Frame | None = None
     asked: Shares = ()
+    folder: Path | None = None
 
-    @field_validator("ratings", "domain")
+    @field_validator("ratings", "domain", "folder")
     @classmethod
     def _beside_the_grid(cls, value: Path | Frame | None, info: ValidationInfo) -> Path | Frame | None:
-        return info.context / value if isinstance(value, Path) and info.context else value
+        return info.context.beside / value if isinstance(value, Path) and info.context else value
+
+    @model_validator(mode="before")
+    @classmethod
+    def _what_is_known(cls, given: Any, info: ValidationInfo) -> Any:
+        if not isinstance(given, dict) or "name" not in given:
+            return given
+        name, domain = given["name"], given.get("domain", {})
+        if name not in datasets.NAMED:
+            raise ValueError(f"there is no data set {name!r}; there are {', '.join(datasets.NAMED)}")
+        if isinstance(domain, dict):
+            given = {**given, "domain": {**datasets.NAMED[name].frame, **domain}}
+        return given if info.context is None else {"folder": info.context.data, **given}
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
-        if (self.ratings is None) == (self.generated is None):
-            raise ValueError("give either ratings or generated")
-        if (self.ratings is None) != (self.domain is None):
+        if (self.name, self.ratings, self.generated).count(None) != 2:
+            raise ValueError("give one of name, ratings and generated")
+        if (self.generated is None) == (self.domain is None):
             raise ValueError("ratings need a domain, and generated ratings bring their own")
         if self.asked and not math.isclose(sum(share for _, share in self.asked), 1):
             raise ValueError("asked: the shares of people add to 1")
@@ -114,14 +139,24 @@ class Data(Frozen):
 
     def digest(self) -> str:
         """SHA-256, in hex, of the file, or of how the ratings are made up. Privacy: private."""
-        if self.ratings is None:
-            return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+        if self.generated:
+            said = self.model_dump_json(exclude={"name", "folder"})
+            return hashlib.sha256(said.encode()).hexdigest()
+        path = self.path()
         try:
-            with self.ratings.open("rb") as file:
+            with path.open("rb") as file:
                 found = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
-            raise ConfigError(f"data.ratings: {self.ratings} cannot be read: {error.strerror}") from None
+            raise ConfigError(f"data.ratings: {path} cannot be read: {error.strerror}") from None
         return f"{found}, asked {json.dumps(self.asked)}" if self.asked else found
+
+    def path(self) -> Path:
+        """The file of what is not made up.
+
+        Raises:
+            ConfigError: A data set is not on this machine.
+        """
+        return self.ratings or datasets.find(str(self.name), self.folder)
 
     def domain_of(self) -> Domain:
         """The public frame."""
@@ -160,7 +195,7 @@ class Data(Frozen):
                 users=made.users.to_list(),
             )
             return replace(made, domain=known)
-        return load(self.ratings, self.domain_of())
+        return load(self.path(), self.domain_of())
 
 
 class Parts(NamedTuple):

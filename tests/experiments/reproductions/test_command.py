@@ -84,4 +84,4 @@ def test_the_grids_of_the_package_read_ratings_from_the_folder_given(tmp_path):
     names = sorted(path.stem for path in command.GRIDS.glob("*.toml"))
     found = command.grids(*names)(tmp_path)
     assert list(found) == names
-    assert {grid.data.ratings.parent for grid in found.values()} == {tmp_path}
+    assert {grid.data.folder for grid in found.values()} == {tmp_path}

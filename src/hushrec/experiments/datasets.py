@@ -1,0 +1,90 @@
+"""Public data sets by name: which file holds one, and what everybody knows about it.
+
+Privacy: public.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from platformdirs import user_cache_dir
+
+from hushrec.data.download import SETS, get
+from hushrec.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A public data set.
+
+    Attributes:
+        files: where it may lie in a folder of data sets, in this order: as one table of ``user, item,
+            rating``, or as its publisher writes it.
+        frame: first and last item id, rating scale, and an upper bound on the number of users.
+    """
+
+    files: tuple[str, ...]
+    frame: Mapping[str, Any]
+
+    @property
+    def suffixes(self) -> str:
+        """The files, to be read by people."""
+        return " or ".join(self.files)
+
+
+def _movielens(name: str, file: str, last: int) -> Named:
+    known = SETS[name]
+    frame = {"items": (1, last), "scale": known.scale, "max_users": known.max_users}
+    return Named((f"{name}.parquet", f"{name}/{file}"), frame)
+
+
+NAMED = {
+    "ml-100k": _movielens("ml-100k", "u.data", 1682),
+    "ml-1m": _movielens("ml-1m", "ratings.dat", 3952),
+    "filmtrust": Named(
+        ("filmtrust.parquet", "filmtrust/ratings.txt"),
+        {"items": (1, 2071), "scale": (0.5, 4, 0.5), "max_users": 2000},
+    ),
+    "anime": Named(
+        ("anime-5k-users.parquet", "anime/ratings.csv"),
+        {"items": (1, 7390), "scale": (1, 10, 1), "max_users": 5000},
+    ),
+}
+
+
+def find(name: str, folder: Path | None = None) -> Path:
+    """The file of a data set: in the folder, or else where ``hushrec data get`` keeps it.
+
+    Args:
+        name: one of ``NAMED``.
+        folder: of data sets.
+
+    Raises:
+        ConfigError: It is in neither place.
+    """
+    places = ([folder] if folder else []) + [Path(user_cache_dir("hushrec")) / "data"]
+    for place in places:
+        for file in NAMED[name].files:
+            if (path := place / file).is_file():
+                return path
+    where = f"in {folder}" if folder else "on this machine"
+    fetch = f"run hushrec data get {name}, or " if name in SETS else ""
+    raise ConfigError(
+        f"the data set {name} is not {where}; {fetch}give --data FOLDER with {NAMED[name].suffixes} in it"
+    )
+
+
+def fetch(name: str, folder: Path | None = None) -> Path:
+    """The file of a data set; from the web, if it is not on this machine and can be fetched.
+
+    Raises:
+        ConfigError: It is not here, and cannot be fetched.
+        DownloadError: Fetching failed.
+    """
+    try:
+        return find(name, folder)
+    except ConfigError:
+        if name not in SETS:
+            raise
+        return get(name).ratings
