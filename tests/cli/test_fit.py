@@ -132,3 +132,10 @@ def test_other_dialects(here, hushrec, budget):
 def test_refusals_charge_nothing(here, refused, budget, source, more, message):
     assert message in refused(fit(budget, source=source, more=more))
     assert not Path("ledger.db").exists()
+
+
+def test_what_is_left_of_tastes_is_said_and_what_helps_where_nothing_is(here, hushrec, budget):
+    shown = hushrec(fit(budget)).out
+    assert not hr.Release.open("films.safetensors").personal
+    assert "Lists are the same for everybody: no taste survived the noise at ε = 1.\n" in shown
+    assert "What helps: a larger ε, more people, or fewer releases" in shown

@@ -1,5 +1,7 @@
 import pytest
 
+import hushrec as hr
+
 
 def test_show_prints_the_statement(release, hushrec):
     shown = hushrec("show films.safetensors").out
@@ -40,3 +42,12 @@ def test_how_many_people_are_listed_is_shown_and_nobody_named(listing, hushrec):
 def test_what_people_give_is_shown(ranking, hushrec, name, told):
     first = f"{name}.safetensors: Planted, 30 items, {told}\n"
     assert hushrec(f"show {name}.safetensors").out.startswith(first)
+
+
+def test_what_is_left_of_tastes_is_said_below_the_first_line(release, ranking, hushrec):
+    _, taste, empty, *_ = hushrec("show films.safetensors").out.splitlines()
+    assert taste == hr.Release.open(release).taste
+    assert empty == ""
+    assert (
+        "Lists are the same for everybody: Planted learns no tastes." in hushrec("show plain.safetensors").out
+    )

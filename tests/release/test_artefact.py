@@ -214,3 +214,13 @@ def test_a_file_too_large_is_refused_before_it_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr(type(path), "read_bytes", lambda self: pytest.fail("it was read"))
     with pytest.raises(ReleaseError, match="larger than any release"):
         Release.open(path)
+
+
+def test_the_dimensions_of_taste_are_counted_and_said(release):
+    made = release()
+    assert (made.dimensions, made.personal) == (2, True)
+    assert "2 taste dimensions" in repr(made)
+    assert made.taste.startswith("2 dimensions of taste at most, noise included: Planted")
+    none = release(rank=0)
+    assert (none.dimensions, none.personal) == (0, False)
+    assert none.taste == "Lists are the same for everybody: no taste survived the noise at ε = 1.25."

@@ -129,6 +129,11 @@ def _train(source: Path, config: "Model", out: Path) -> None:
 
 
 def _print_next(release: "Release", out: Path) -> None:
+    from hushrec.release.predictors.dimensions import remedy
+
+    console.out().print(release.taste, soft_wrap=True)
+    if not release.personal:
+        console.out().print(remedy(release.feedback, release.config), soft_wrap=True)
     own = "--rating ITEM=STARS" if release.feedback == "ratings" else "--item ITEM"
     console.out().print(f"Wrote {out}. Next: hushrec recommend {out} {own}", soft_wrap=True)
 

@@ -141,6 +141,8 @@ def recommend(
         shown = [f"{predicted:.2f}"] if predicted is not None else []
         listed.add_row(str(rank), name, f"{score:.2f}", *shown, *[because] * why)
     console.out().print(listed)
+    if not client.release.personal:
+        console.err().print(client.release.taste.replace("Lists are", "This list is"), soft_wrap=True)
 
 
 def _recommend_all(

@@ -15,29 +15,33 @@ if TYPE_CHECKING:
 
 def show(release: Annotated[Path, typer.Argument(help="A release, or a released data set.")]) -> None:
     """Show a release's statement of privacy."""
-    about, statement = _data(release) if release.suffix in (".parquet", ".csv") else _model(release)
+    about, statement, taste = _data(release) if release.suffix in (".parquet", ".csv") else _model(release)
     console.out().print(escaped(f"{release.name}: {about}"), soft_wrap=True)
+    if taste:
+        console.out().print(taste, soft_wrap=True)
     console.out().print()
     console.print_statement(statement)
 
 
-def _model(path: Path) -> "tuple[str, Statement]":
+def _model(path: Path) -> "tuple[str, Statement, str]":
     from hushrec.release.artefact import Release
 
     opened = Release.open(path)
     people = f"{len(opened.users):,} people listed, " if opened.users else ""
-    return f"{opened.model}, {len(opened.items):,} items, {people}{_given(opened)}", opened.statement
+    about = f"{opened.model}, {len(opened.items):,} items, {people}{_given(opened)}"
+    return about, opened.statement, opened.taste
 
 
-def _data(path: Path) -> "tuple[str, Statement]":
+def _data(path: Path) -> "tuple[str, Statement, str]":
     from hushrec.local.released import ReleasedData
 
     opened = ReleasedData.open(path)
     domain = opened.ratings.domain
-    return (
+    about = (
         f"data set by {opened.method}, {opened.n_people:,} people, {opened.ratings.n_ratings:,} cells, "
         f"{domain.n_items:,} items, {_scale(domain.scale)}"
-    ), opened.statement
+    )
+    return about, opened.statement, ""
 
 
 def _given(release: "Release") -> str:

@@ -10,10 +10,12 @@ from typing import Any, Self
 
 import numpy as np
 import safetensors.numpy
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from hushrec.errors import ReleaseError
 from hushrec.release import untrusted_json as facts_of
+from hushrec.release.predictors import dimensions as tastes
+from hushrec.release.predictors.kinds import CONSTANTS, DTYPES, KINDS, POSITIVE, RANKERS
 from hushrec.release.statement import Statement
 
 FORMAT = 3
@@ -21,64 +23,6 @@ LARGEST_FILE = 4 * 2**30
 LARGEST_RANK = 2048
 LARGEST_ID = 256
 """Bytes in an id, as in a domain."""
-LARGEST_COUNT = 10**6
-"""Largest number of neighbours among users or items."""
-DISTANCES = ("squared", "cosine", "pearson")
-"""Distance between users: ‖a − b‖², 1 − cos(a, b), or the latter after centring; constant ``distance``."""
-_FACTORS = {"user_mean": (-1e30, 1e30), "user_variance": (1e-30, 1e30)}
-_NEIGHBOURS = {**_FACTORS, "bias_noise": (1e-30, 1e30), "neighbours": (1.0, 1000.0)}
-_COUNT = {"neighbours": (1.0, float(LARGEST_COUNT))}
-CONSTANTS: Mapping[str, Mapping[str, tuple[float, float]]] = {
-    "factors": _FACTORS,
-    "factors and people": _FACTORS,
-    "neighbours": _NEIGHBOURS,
-    "dense neighbours": _NEIGHBOURS,
-    "people's rows": {**_COUNT, "distance": (0.0, len(DISTANCES) - 1.0)},
-    "item neighbours": _COUNT,
-    "item scores": {},
-    "linear items": {},
-}
-"""Kind of predictor → the constants that it needs, each with its smallest and largest value."""
-_EFFECTS = {"item_effects": ("items",), "item_noise": ("items",), "item_popularity": ("items",)}
-KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "factors": {**_EFFECTS, "item_factors": ("items", "rank")},
-    "factors and people": {
-        **_EFFECTS,
-        "item_factors": ("items", "rank"),
-        "user_effects": ("people",),
-        "user_factors": ("people", "rank"),
-    },
-    "neighbours": {
-        **_EFFECTS,
-        "item_factors": ("items", "rank"),
-        "similarity_factors": ("items", "similarity rank"),
-    },
-    "dense neighbours": {
-        **_EFFECTS,
-        "covariance": ("pairs",),
-        "similarity": ("pairs",),
-    },
-    "people's rows": {"row_starts": ("starts",), "row_items": ("ratings",), "row_steps": ("ratings",)},
-    "item neighbours": {
-        "item_means": ("items",),
-        "item_popularity": ("items",),
-        "similarity": ("pairs",),
-    },
-    "item scores": {"item_scores": ("items",)},
-    "linear items": {
-        "item_factors": ("items", "rank"),
-        "input_weights": ("items",),
-        "output_weights": ("items",),
-        "item_scores": ("items",),
-    },
-}
-"""Kind of predictor → its tensors with their dimensions; ``pairs`` is a packed upper triangle."""
-POSITIVE = frozenset({"item_noise", "item_popularity"})
-"""Tensors of positive numbers: variances of ratings, and how often each item is chosen and liked."""
-RANKERS = frozenset({"item scores", "linear items"})
-"""Kinds of predictor that rank items by interactions; all others predict ratings."""
-DTYPES: Mapping[str, DTypeLike] = {"row_starts": np.int64, "row_items": np.int32, "row_steps": np.uint8}
-"""Types of the tensors that are not float32. They are a CSR matrix of ratings, in steps above lo."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -168,6 +112,28 @@ class Release:
     def feedback(self) -> str:
         """What people give: "ratings" or "interactions", as for a domain."""
         return "ratings" if self.scale is not None and self.likes is None else "interactions"
+
+    @property
+    def dimensions(self) -> int:
+        """Number of dimensions of taste: directions in which the lists of two people can differ.
+
+        Exact for models that leave out what the noise hides, and an upper bound for the others (``taste``
+        says which). Computed from the tensors (``predictors.dimensions``). Privacy: public.
+        """
+        return tastes.dimensions(self.kind, self.tensors, self.constants)
+
+    @property
+    def personal(self) -> bool:
+        """Whether lists depend on who asks, beyond leaving out their own items. Privacy: public."""
+        return self.dimensions > 0
+
+    @property
+    def taste(self) -> str:
+        """What is left of people's tastes after the noise, as a sentence. Privacy: public."""
+        noisy = bool(self.statement.measurements)  # also if it is seeded, and so promises nothing
+        return tastes.sentence(
+            self.dimensions, self.model, self.config, self.statement.epsilon if noisy else None
+        )
 
     def require_scale(self) -> tuple[float, float, float]:
         """The scale of the ratings that are predicted.
@@ -286,9 +252,9 @@ class Release:
 
     def __repr__(self) -> str:
         people = f"{len(self.users):,} people, " if self.users else ""
-        return (
-            f"Release({self.model}, {len(self.items)} items, {people}{str(self.statement).splitlines()[0]})"
-        )
+        promise = str(self.statement).splitlines()[0]
+        tastes = f"{self.dimensions:,} taste dimensions, "
+        return f"Release({self.model}, {len(self.items)} items, {people}{tastes}{promise})"
 
 
 def _scale(given: Any) -> tuple[float, float, float]:

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from hushrec.errors import ReleaseError
-from hushrec.release.artefact import DISTANCES, Release
+from hushrec.release.artefact import Release
 from hushrec.release.client import Client
 from hushrec.release.fold_in import predictor
+from hushrec.release.predictors.kinds import DISTANCES
 
 ITEMS = tuple("abcdef")
 TABLE = np.array(

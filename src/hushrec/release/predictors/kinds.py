@@ -1,0 +1,68 @@
+"""The kinds of predictor: which tensors and constants a release of each holds, and in which ranges.
+
+Privacy: public.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+LARGEST_COUNT = 10**6
+"""Largest number of neighbours among users or items."""
+DISTANCES = ("squared", "cosine", "pearson")
+"""Distance between users: ‖a − b‖², 1 − cos(a, b), or the latter after centring; constant ``distance``."""
+_FACTORS = {"user_mean": (-1e30, 1e30), "user_variance": (1e-30, 1e30)}
+_NEIGHBOURS = {**_FACTORS, "bias_noise": (1e-30, 1e30), "neighbours": (1.0, 1000.0)}
+_COUNT = {"neighbours": (1.0, float(LARGEST_COUNT))}
+CONSTANTS: Mapping[str, Mapping[str, tuple[float, float]]] = {
+    "factors": _FACTORS,
+    "factors and people": _FACTORS,
+    "neighbours": _NEIGHBOURS,
+    "dense neighbours": _NEIGHBOURS,
+    "people's rows": {**_COUNT, "distance": (0.0, len(DISTANCES) - 1.0)},
+    "item neighbours": _COUNT,
+    "item scores": {},
+    "linear items": {},
+}
+"""Kind of predictor → the constants that it needs, each with its smallest and largest value."""
+_EFFECTS = {"item_effects": ("items",), "item_noise": ("items",), "item_popularity": ("items",)}
+KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "factors": {**_EFFECTS, "item_factors": ("items", "rank")},
+    "factors and people": {
+        **_EFFECTS,
+        "item_factors": ("items", "rank"),
+        "user_effects": ("people",),
+        "user_factors": ("people", "rank"),
+    },
+    "neighbours": {
+        **_EFFECTS,
+        "item_factors": ("items", "rank"),
+        "similarity_factors": ("items", "similarity rank"),
+    },
+    "dense neighbours": {
+        **_EFFECTS,
+        "covariance": ("pairs",),
+        "similarity": ("pairs",),
+    },
+    "people's rows": {"row_starts": ("starts",), "row_items": ("ratings",), "row_steps": ("ratings",)},
+    "item neighbours": {
+        "item_means": ("items",),
+        "item_popularity": ("items",),
+        "similarity": ("pairs",),
+    },
+    "item scores": {"item_scores": ("items",)},
+    "linear items": {
+        "item_factors": ("items", "rank"),
+        "input_weights": ("items",),
+        "output_weights": ("items",),
+        "item_scores": ("items",),
+    },
+}
+"""Kind of predictor → its tensors with their dimensions; ``pairs`` is a packed upper triangle."""
+POSITIVE = frozenset({"item_noise", "item_popularity"})
+"""Tensors of positive numbers: variances of ratings, and how often each item is chosen and liked."""
+RANKERS = frozenset({"item scores", "linear items"})
+"""Kinds of predictor that rank items by interactions; all others predict ratings."""
+DTYPES: Mapping[str, DTypeLike] = {"row_starts": np.int64, "row_items": np.int32, "row_steps": np.uint8}
+"""Types of the tensors that are not float32. They are a CSR matrix of ratings, in steps above lo."""
