@@ -25,8 +25,8 @@ import numpy as np
 import hushrec as hr
 from hushrec.release import top_n
 from hushrec.release.artefact import Release
+from hushrec.release.contents.kinds import RANKERS
 from hushrec.release.predictors.block_scores import InnerProducts, Rows
-from hushrec.release.predictors.kinds import RANKERS
 from hushrec.release.statement import placeholder_statement
 
 FEW = 10

@@ -129,7 +129,7 @@ def _train(source: Path, config: "Model", out: Path) -> None:
 
 
 def _print_next(release: "Release", out: Path) -> None:
-    from hushrec.release.predictors.dimensions import remedy
+    from hushrec.release.contents.dimensions import remedy
 
     console.out().print(release.taste, soft_wrap=True)
     if not release.personal:

@@ -13,7 +13,7 @@ from hushrec.kernels.neighbours.similarities import similarities
 from hushrec.models.noiseless import Noiseless
 from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
-from hushrec.release.predictors.kinds import DISTANCES, LARGEST_COUNT
+from hushrec.release.contents.kinds import DISTANCES, LARGEST_COUNT
 from hushrec.release.statement import placeholder_statement
 
 _LARGEST = 40_000  # 3.2 GB of similarities

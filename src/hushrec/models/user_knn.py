@@ -9,7 +9,7 @@ from hushrec.data.ratings import Ratings
 from hushrec.models.noiseless import Noiseless
 from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
-from hushrec.release.predictors.kinds import DISTANCES, LARGEST_COUNT
+from hushrec.release.contents.kinds import DISTANCES, LARGEST_COUNT
 from hushrec.release.statement import placeholder_statement
 
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from hushrec.errors import ReleaseError
 from hushrec.release import untrusted_json as facts_of
-from hushrec.release.predictors import dimensions as tastes
-from hushrec.release.predictors.kinds import CONSTANTS, DTYPES, KINDS, POSITIVE, RANKERS
+from hushrec.release.contents import dimensions as tastes
+from hushrec.release.contents.kinds import CONSTANTS, DTYPES, KINDS, POSITIVE, RANKERS
 from hushrec.release.statement import Statement
 
 FORMAT = 3
@@ -118,7 +118,7 @@ class Release:
         """Number of dimensions of taste: directions in which the lists of two people can differ.
 
         Exact for models that leave out what the noise hides, and an upper bound for the others (``taste``
-        says which). Computed from the tensors (``predictors.dimensions``). Privacy: public.
+        says which). Computed from the tensors (``contents.dimensions``). Privacy: public.
         """
         return tastes.dimensions(self.kind, self.tensors, self.constants)
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from hushrec.arrays import Floats, Ints, Ints32
 from hushrec.errors import ReleaseError
 from hushrec.release.artefact import Release
+from hushrec.release.contents.kinds import DISTANCES
 from hushrec.release.lists import cosines
 from hushrec.release.predictors.choice import LEAST_POPULARITY, LIKING, choice, popularity_and_span
-from hushrec.release.predictors.kinds import DISTANCES
 
 _NEGLIGIBLE = 1e-10  # a centred row with less than this part of Σ r² is constant up to rounding
 _GRID = 1 << 23  # grid of similarities, so that the order of a sum does not break ties

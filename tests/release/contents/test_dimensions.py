@@ -8,7 +8,7 @@ import pytest
 import hushrec as hr
 from hushrec.data import synthetic
 from hushrec.release.client import Client
-from hushrec.release.predictors.dimensions import LEAST, dimensions, remedy, sentence
+from hushrec.release.contents.dimensions import LEAST, dimensions, remedy, sentence
 from hushrec.testing import Seeded
 from support.releases import pairs, ranker, release, statement
 

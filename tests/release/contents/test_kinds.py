@@ -1,4 +1,4 @@
-from hushrec.release.predictors.kinds import CONSTANTS, DTYPES, KINDS, POSITIVE, RANKERS
+from hushrec.release.contents.kinds import CONSTANTS, DTYPES, KINDS, POSITIVE, RANKERS
 
 
 def test_the_tables_speak_of_the_same_kinds_and_tensors():
