@@ -15,6 +15,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
+from hushrec import markup
 from hushrec.data.declarations import Scale, classes, ids_of
 from hushrec.errors import DataError, DomainError
 from hushrec.figures import above
@@ -324,6 +325,10 @@ class Domain(BaseModel):
         )
 
     __str__ = __repr__
+
+    def _repr_html_(self) -> markup.Html:
+        inner = repr(self)[len("Domain(") : -1]
+        return markup.block("Domain, public", markup.prose(inner))
 
 
 def _explain(error: ValidationError) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hushrec import markup
 from hushrec.arrays import Floats
 from hushrec.data.interactions import Interactions
 from hushrec.data.ratings import Ratings
@@ -83,11 +84,26 @@ class Evaluation(Mapping[str, float]):
             "standard_errors": {name: None if math.isnan(error) else error for name, error in errors.items()},
         }
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
+        found = ", ".join(f"{name} = {value:.4g}" for name, value in self.items())
+        return f"Evaluation({self.model}, {found}; NOT PRIVATE)"
+
+    def _repr_html_(self) -> markup.Html:
+        scores = markup.table(
+            ("metric", "value"), ((name, str(score)) for name, score in self.scores.items())
+        )
+        told = markup.prose("±: one standard error over people")
+        facts = markup.facts(self._facts())
+        return markup.block("Evaluation", markup.prose(WARNING, strong=True), facts, scores, told)
+
+    def _facts(self) -> list[tuple[str, str]]:
         rows = [("model", self.model), ("people", f"{self.n_users:,}"), ("held out", f"{self.n_held_out:,}")]
         if self.n_ranked:
             rows += [("ranked", f"{self.n_ranked:,} people; {self.n_left_out:,} have nothing to be found")]
-        rows += [(name, str(score)) for name, score in self.scores.items()]
+        return rows
+
+    def __str__(self) -> str:
+        rows = [*self._facts(), *((name, str(score)) for name, score in self.scores.items())]
         width = max(len(name) for name, _ in rows)
         lines = (f"{name:<{width}}  {value}" for name, value in rows)
         return "\n".join([WARNING, "", *lines, "", "±: one standard error over people"])

@@ -17,6 +17,7 @@ from hushrec.errors import HushrecError, ReleaseError
 from hushrec.figures import above
 from hushrec.local import dataset_files
 from hushrec.local.estimates import estimates
+from hushrec.markup import Html, block, prose
 from hushrec.privacy.accounting.local_events import cell_loss
 from hushrec.release.statement import Statement
 
@@ -262,10 +263,15 @@ class ReleasedData:
             raise ReleaseError(_DAMAGED) from None
 
     def __repr__(self) -> str:
-        about = str(self.statement).splitlines()[0]
+        return f"ReleasedData({self.method}, {self._about()}, {self.statement.headline})"
+
+    def _repr_html_(self) -> Html:
+        return block(f"Data set by {self.method}", prose(self._about()), self.statement._repr_html_())
+
+    def _about(self) -> str:
         return (
-            f"ReleasedData({self.method}, {self.n_people:,} people, {self.ratings.domain.n_items:,} items, "
-            f"{self.ratings.n_ratings:,} cells, {about})"
+            f"{self.n_people:,} people, {self.ratings.domain.n_items:,} items, "
+            f"{self.ratings.n_ratings:,} cells"
         )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import safetensors.numpy
 from numpy.typing import NDArray
 
+from hushrec import markup
 from hushrec.errors import ReleaseError
 from hushrec.release import untrusted_json as facts_of
 from hushrec.release.contents import dimensions as tastes
@@ -252,9 +253,18 @@ class Release:
 
     def __repr__(self) -> str:
         people = f"{len(self.users):,} people, " if self.users else ""
-        promise = str(self.statement).splitlines()[0]
-        tastes = f"{self.dimensions:,} taste dimensions, "
-        return f"Release({self.model}, {len(self.items)} items, {people}{tastes}{promise})"
+        told = f"{self.dimensions:,} taste dimensions, {self.statement.headline}"
+        return f"Release({self.model}, {len(self.items):,} items, {people}{told})"
+
+    def _repr_html_(self) -> markup.Html:
+        shown = [
+            ("items", f"{len(self.items):,}"),
+            ("predicts from", f"a user's own {self.feedback}"),
+            ("tastes", self.taste),
+        ]
+        if self.users:
+            shown.append(("people listed", f"{len(self.users):,}"))
+        return markup.block(f"Release of {self.model}", markup.facts(shown), self.statement._repr_html_())
 
 
 def _scale(given: Any) -> tuple[float, float, float]:

@@ -59,6 +59,9 @@ class Client:
         self._predictor = predictor(self.release)
         self._people = ListedPeople(self.release) if self.release.users else None
 
+    def __repr__(self) -> str:
+        return f"Client({self.release!r})"
+
     def predict(
         self,
         ratings: Mapping[str, float] | None = None,

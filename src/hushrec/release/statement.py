@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self
 
+from hushrec import markup
 from hushrec.errors import ReleaseError
 from hushrec.figures import above
 from hushrec.release import sentence, statement_text
@@ -212,6 +213,29 @@ class Statement:
         yield from map(str, self.ledger.values())
         for name, value in self.diagnostics.items():
             yield from (name, str(value))
+
+    @property
+    def headline(self) -> str:
+        """The guarantee in a few words: the first of its caveat, and ε with what it is for."""
+        told = self.caveat.partition(":")[0]
+        if not self.measurements or (told and self.caveat.startswith(_UNPROTECTED)):
+            return told or "nothing was measured"
+        loss = "no finite ε" if math.isinf(self.epsilon) else f"ε = {above(self.epsilon)}"
+        if doubt := told or ("not a valid guarantee" if self.analysis == "published" else ""):
+            return f"{doubt}: {loss} per {self.unit}"
+        return f"{loss} at δ = {above(self.delta)} per {self.unit}, {self.adjacency}"
+
+    def __repr__(self) -> str:
+        return f"Statement({self.headline})"
+
+    def _repr_html_(self) -> markup.Html:
+        heads = "measurement", "mechanism", "Δ", "noise", "entries", "share", "cost"
+        measured = markup.table(heads, (line.cells() for line in self.measurements), left=2)
+        parts = (
+            markup.folded("What was measured", measured) if part.startswith("measurement ") else part
+            for part in str(self).split("\n\n")
+        )
+        return markup.block("Privacy statement", markup.written(parts))
 
     def __str__(self) -> str:
         lines = self.caveat.replace(f"; {_CLAIMED}", f"\n{_CLAIMED}").splitlines()

@@ -9,6 +9,7 @@ from functools import cached_property
 from importlib import metadata
 from typing import Any, Literal
 
+from hushrec import markup
 from hushrec.errors import BudgetError
 from hushrec.figures import above, aligned, below, noise_and_cost, promise
 from hushrec.privacy.accounting import fixed_point
@@ -188,6 +189,22 @@ class Plan:
         if self.foreign:  # the same name may stand for a plan of hushrec, which measures something else
             facts["foreign"] = list(self.foreign)
         return hashlib.sha256(_canonical(facts).encode()).hexdigest()
+
+    def __repr__(self) -> str:
+        doubt = "" if self.analysis == "corrected" else f"{self.analysis} analysis, "
+        kinds = f"{len(self.measurements)} measurement{'s' * (len(self.measurements) > 1)}"
+        return (
+            f"Plan({self.model}, {kinds}, {doubt}true ε = {above(self.epsilon)} at "
+            f"δ = {above(self.budget.delta)} per {self.budget.unit}, {self.budget.adjacency})"
+        )
+
+    def _repr_html_(self) -> markup.Html:
+        heads, *rows = self._rows()
+        parts = (
+            markup.table(heads, rows, left=2) if part.lstrip().startswith("measurement ") else part
+            for part in str(self).split("\n\n")
+        )
+        return markup.block("Plan", markup.written(parts))
 
     def __str__(self) -> str:
         head = f"{self.model}, {self.analysis} analysis: {self.budget}"

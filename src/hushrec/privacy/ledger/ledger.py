@@ -13,13 +13,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hushrec.errors import BudgetError, GrantError, LedgerStale, LedgerWarning
+from hushrec.markup import Html
 from hushrec.privacy.accounting.accountant import Spent
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan, require_releasable, require_same_population
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 from hushrec.privacy.failpoints import failpoint
 from hushrec.privacy.grant import SEAL, Grant, sampler
-from hushrec.privacy.ledger import surroundings, witnesses
+from hushrec.privacy.ledger import summary, surroundings, witnesses
 from hushrec.privacy.ledger.caveats import conditional, inherited
 from hushrec.privacy.ledger.charging import book, commitment, finished, ledger_reference, resume
 from hushrec.privacy.ledger.history import Charge, Entry, Head, History, opening
@@ -102,6 +103,14 @@ class Ledger:
         store = Store(None)
         store.fill(opening(total, max_releases))
         return cls(store)
+
+    def __repr__(self) -> str:
+        with self._reading() as session:
+            return f"Ledger({summary.line(self.path, session.history)})"
+
+    def _repr_html_(self) -> Html:
+        with self._reading() as session:
+            return summary.html(self.path, session.history)
 
     @property
     def total(self) -> Budget:

@@ -1,0 +1,108 @@
+"""What a prompt and a notebook show: a line that fits, a page that does nothing, and nothing private."""
+
+from dataclasses import replace
+
+import pytest
+
+import hushrec as hr
+from hushrec.data.split import holdout
+from hushrec.data.synthetic import netflix_like
+from hushrec.models.covariance_svd import CovarianceSVD
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.published.mcsherry_mironov import McSherrySVD
+from support.pages import checked
+
+BUDGET = Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
+LOCAL = Budget(epsilon=40.0, delta=0.0, unit="user", adjacency="replace")
+WIDTH = 110
+EVIL = "<script>alert('1')</script>"
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """One of each, by name."""
+    folder = tmp_path_factory.mktemp("shown")
+    ratings = netflix_like(200, 40, 3000, 5)
+    train, test = holdout(ratings, 0.1, seed=0)
+    ledger = hr.Ledger.create(folder / "ledger.db", BUDGET)
+    release = hr.fit(train, CovarianceSVD(rank=3), BUDGET, ledger=ledger)
+    data = hr.release_data(ratings, hr.RandomizedResponse(), LOCAL, ledger=hr.Ledger.ephemeral(LOCAL))
+    return {
+        "domain": ratings.domain,
+        "budget": BUDGET,
+        "plan": hr.plan(CovarianceSVD(), ratings.domain, BUDGET),
+        "published plan": hr.plan(McSherrySVD(), ratings.domain, BUDGET),
+        "ledger": ledger,
+        "release": release,
+        "baseline": hr.fit(train, CovarianceSVD(rank=3)),
+        "statement": release.statement,
+        "client": hr.Client(release),
+        "evaluation": hr.evaluate(release, train=train, test=test),
+        "data": data,
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("domain", "Domain(40 items, scale 1 to 5 by 1, cap 500, at most"),
+        ("budget", "epsilon=1.0"),
+        ("plan", "Plan(CovarianceSVD, 6 measurements, true ε = 1 at δ = 1e-06 per user, add-remove)"),
+        ("published plan", "published analysis, true ε = "),
+        ("ledger", "Ledger(ledger.db: ε = 1"),
+        ("release", " taste dimensions, ε = 1 at δ = 1e-06 per user, add-remove"),
+        ("baseline", "NOT PRIVATE"),
+        ("statement", "Statement(ε = 1 at δ = 1e-06 per user, add-remove)"),
+        ("client", "Client(Release(CovarianceSVD, 40 items, "),
+        ("evaluation", "; NOT PRIVATE)"),
+        ("data", "ReleasedData(RandomizedResponse, 200 people, 40 items, "),
+    ],
+)
+def test_a_repr_fits_a_line_and_says_what_it_is(shown, name, told):
+    line = repr(shown[name])
+    assert len(line) <= WIDTH
+    assert line.isprintable()
+    assert told in line
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("domain", ["40 items"]),
+        ("plan", ["item sums", "true ε = 1"]),
+        ("ledger", ["ledger.db", "CovarianceSVD"]),
+        ("release", ["Release of CovarianceSVD", "tastes", "item sums", "Charged to ledger.db"]),
+        ("baseline", ["NOT PRIVATE"]),
+        ("statement", ["Privacy statement", "Anyone who reads this file", "<summary>Assumed</summary>"]),
+        ("evaluation", ["NOT PRIVATE, not for publication", "rmse"]),
+        ("data", ["Data set by RandomizedResponse", "one cell"]),
+    ],
+)
+def test_a_page_is_whole_and_says_what_text_says(shown, name, told):
+    page = checked(shown[name]._repr_html_())
+    for part in told:
+        assert part in page
+
+
+@pytest.mark.parametrize("caveat", ["NOT PRIVATE", "CONDITIONAL ON CONVERGENCE", "AUTHOR'S CLAIM"])
+def test_a_caveat_comes_first(shown, caveat):
+    release = shown["release"]
+    release = replace(
+        release, statement=replace(release.statement, caveat=f"{caveat}: {EVIL} " + "word " * 40)
+    )
+    assert f", {caveat}" in repr(release)
+    assert len(repr(release)) <= WIDTH
+    page = checked(release._repr_html_())
+    assert "word word" in page
+    assert EVIL not in page
+
+
+def test_hostile_names_do_nothing(shown):
+    release = shown["release"]
+    measured = replace(release.statement.measurements[0], name=EVIL)
+    statement = replace(release.statement, measurements=(measured,), assumes=(EVIL, f"{EVIL}  {EVIL}"))
+    page = checked(replace(release, model=EVIL, statement=statement)._repr_html_())
+    assert EVIL not in page
+    assert page.count("&lt;script&gt;") >= 4
+    domain = hr.Domain(["a"], scale=(1, 5, 1), max_users=9, privacy_classes={EVIL: 1.0})
+    assert EVIL not in checked(domain._repr_html_())

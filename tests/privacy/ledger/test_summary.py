@@ -1,0 +1,48 @@
+"""What a prompt and a notebook show of a ledger."""
+
+from pathlib import Path
+
+from hushrec.data.synthetic import netflix_like
+from hushrec.models.global_effects import GlobalEffects
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.ledger.ledger import Ledger
+from support.hostile import HOSTILE, harmless
+from support.ledgers import finish
+from support.pages import checked
+
+TOTAL = Budget(epsilon=2.0, delta=1e-6, unit="user", adjacency="add-remove")
+
+
+def charged(ledger, epsilon=0.5):
+    domain = netflix_like(20, 5, 60, 1).domain
+    return ledger.charge(GlobalEffects().plan(domain, TOTAL.model_copy(update={"epsilon": epsilon})))
+
+
+def test_a_line_says_what_is_left_and_how_many_releases_there_were(tmp_path):
+    ledger = Ledger.create(tmp_path / "ours.db", TOTAL, 3)
+    assert (
+        repr(ledger)
+        == "Ledger(ours.db: ε = 2 at δ = 1e-06 per user, add-remove; ε = 2 left, 0 of 3 releases)"
+    )
+    finish(ledger, charged(ledger))
+    assert repr(ledger).endswith(f"; ε = {ledger.remaining:g} left, 1 of 3 releases)")
+    assert str(tmp_path) not in repr(ledger)
+    assert repr(Ledger.ephemeral(TOTAL)).startswith("Ledger(in memory: ")
+
+
+def test_the_page_lists_every_release(tmp_path):
+    ledger = Ledger.create(tmp_path / "ours.db", TOTAL, 3)
+    assert "<table" in checked(ledger._repr_html_())
+    assert "GlobalEffects" not in ledger._repr_html_()
+    finish(ledger, charged(ledger))
+    page = checked(ledger._repr_html_())
+    assert page.count("GlobalEffects") == 1
+    assert ">0.5<" in page
+    assert ledger.holds.split(".")[0] in page
+
+
+def test_a_hostile_file_name_does_nothing(tmp_path):
+    name = "<script>" + HOSTILE.replace("/", "") + ".db"
+    ledger = Ledger.create(Path(tmp_path) / name, TOTAL)
+    assert harmless(repr(ledger), lines=False)
+    assert "<script" not in checked(ledger._repr_html_())
