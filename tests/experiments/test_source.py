@@ -51,7 +51,7 @@ def test_a_named_set_brings_its_frame_and_is_looked_for_when_it_is_read(tmp_path
     data = Data.model_validate({"name": "ml-1m"}, context=Place(tmp_path, tmp_path / "sets"))
     domain = data.domain_of()
     assert (domain.n_items, tuple(domain.scale), domain.max_users) == (3952, (1, 5, 1), 10_000)
-    with pytest.raises(ConfigError, match="the data set ml-1m is not in .*sets; run hushrec data get ml-1m"):
+    with pytest.raises(ConfigError, match=r"the data set ml-1m is not in .*sets; run hushrec data get ml-1m"):
         data.digest()
     (tmp_path / "sets" / "ml-1m").mkdir(parents=True)
     (tmp_path / "sets" / "ml-1m" / "ratings.dat").write_text("7::3952::4::978300760\n8::1::5::978300761\n")

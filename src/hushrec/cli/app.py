@@ -24,6 +24,7 @@ from hushrec.cli.models import models
 from hushrec.cli.plan import plan
 from hushrec.cli.recommend import recommend
 from hushrec.cli.release_data import release_data
+from hushrec.cli.reproduce import reproduce
 from hushrec.cli.show import show
 from hushrec.cli.similar import similar
 from hushrec.errors import HushrecError, LedgerWarning
@@ -47,6 +48,7 @@ COMMANDS = (
     "similar",
     "evaluate",
     "experiment",
+    "reproduce",
     "audit",
     "ledger",
     "doctor",
@@ -114,6 +116,7 @@ app.command()(recommend)
 app.command()(similar)
 app.command()(evaluate)
 app.command()(experiment)
+app.command()(reproduce)
 app.command()(audit)
 app.add_typer(ledger.app, name="ledger")
 app.command()(doctor)

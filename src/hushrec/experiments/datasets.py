@@ -1,6 +1,6 @@
 """Public data sets by name: which file holds one, and what everybody knows about it.
 
-Privacy: public.
+Privacy: what is known of a data set is public, its ratings are private.
 """
 
 from collections.abc import Mapping
@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 from platformdirs import user_cache_dir
 
+from hushrec.data.domain import Domain
 from hushrec.data.download import SETS, get
+from hushrec.data.load import load
 from hushrec.errors import ConfigError
 
 
@@ -73,6 +76,18 @@ def find(name: str, folder: Path | None = None) -> Path:
     raise ConfigError(
         f"the data set {name} is not {where}; {fetch}give --data FOLDER with {NAMED[name].suffixes} in it"
     )
+
+
+def table(name: str, folder: Path | None = None) -> pl.DataFrame:
+    """The ratings of a data set as ``user, item, rating``, ids as text. Privacy: private."""
+    path, frame = find(name, folder), dict(NAMED[name].frame)
+    if path.suffix == ".parquet":
+        found = pl.read_parquet(path)
+    else:
+        first, last = frame.pop("items")
+        domain = Domain([str(item) for item in range(first, last + 1)], cap=last, **frame)
+        found = load(path, domain).to_polars().rename({"user_id": "user", "item_id": "item"})
+    return found.select(pl.col("user", "item").cast(pl.String), pl.col("rating").cast(pl.Float64))
 
 
 def fetch(name: str, folder: Path | None = None) -> Path:

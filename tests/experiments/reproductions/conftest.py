@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from hushrec.experiments.grid import Grid
-from hushrec.experiments.reproductions.command import GRIDS
+from hushrec.experiments.reproductions.reproduction import GRIDS
 from hushrec.experiments.results import SCHEMA
 
 

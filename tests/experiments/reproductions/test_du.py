@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
+from hushrec.errors import ConfigError
 from hushrec.experiments.reproductions import du, du_likelihood, du_linkage, du_releases
 
 HIDDEN = 500
@@ -83,7 +84,7 @@ def folder(tmp_path_factory):
     likelihood = listed(du_likelihood.work(), {"true": 1.5, "proven": 1.25})
     likelihood.write_parquet(folder / "du-likelihood.parquet")
     (folder / "million.txt").write_text("\n1,000,000 users\n")
-    du.main([str(folder), str(folder / "pages")])
+    du.page(folder, folder / "pages")
     return folder
 
 
@@ -140,6 +141,6 @@ def test_a_recommender_is_shown_at_its_best_k_over_the_seeds_that_all_releases_h
 
 def test_missing_runs_are_named_before_any_is_read(tmp_path):
     for name in ("du-releases", "du-linkage", "du-likelihood"):
-        with pytest.raises(SystemExit, match=rf"{name}\.parquet is not there; give --ratings"):
-            du.main([str(tmp_path), str(tmp_path)])
+        with pytest.raises(ConfigError, match=rf"{name}\.parquet is not there; leave out --no-runs"):
+            du.page(tmp_path, tmp_path)
         (tmp_path / f"{name}.parquet").touch()

@@ -1,12 +1,13 @@
 import polars as pl
 import pytest
 
+from hushrec.errors import ConfigError
 from hushrec.experiments.reproductions import friedman
 
 
 def test_page_figures_and_csv_from_finished_runs(made_up):
     folder = made_up(*friedman.NAMES)
-    friedman.main([str(folder), str(folder / "pages")])
+    friedman.page(folder, folder / "pages")
     names = {path.name for path in (folder / "pages").iterdir()}
     drawn = {f"fbk-{f}-{a}.svg" for f in ("published", "corrected") for a in friedman.BOUND}
     assert names == {"friedman.md", "friedman.csv"} | drawn
@@ -21,5 +22,16 @@ def test_page_figures_and_csv_from_finished_runs(made_up):
 
 
 def test_missing_runs_are_named(tmp_path):
-    with pytest.raises(SystemExit, match=r"ml-100k\.parquet is not there; give --ratings"):
-        friedman.main([str(tmp_path), str(tmp_path)])
+    with pytest.raises(ConfigError, match=r"ml-100k\.parquet is not there; leave out --no-runs"):
+        friedman.page(tmp_path, tmp_path)
+
+
+def test_every_crossing_of_the_papers_tables_is_beside_ours(made_up):
+    folder = made_up("ml-1m")
+    lines = friedman.lines({"ml-1m": pl.read_parquet(folder / "ml-1m.parquet")})
+    assert len(lines) == 2 * 4 * 2
+    (line,) = (li for li in lines if li.what.startswith("PSGD falls below global effects at ε =, unb"))
+    assert line.paper == "7"
+    assert {line.paper for line in lines if line.what.startswith("GE falls below global effects")} == {
+        "never"
+    }

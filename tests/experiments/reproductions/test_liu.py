@@ -9,7 +9,7 @@ rank  order    D1 misses  LL misses   lines a rating: D1     LL
 def test_page_figures_and_csv_from_finished_runs(made_up):
     folder = made_up(*liu.NAMES)
     (folder / "cache.txt").write_text(CACHE)
-    liu.main([str(folder), str(folder / "pages")])
+    liu.page(folder, folder / "pages")
     names = {path.name for path in (folder / "pages").iterdir()}
     assert names == {"liu.md", "liu.csv", "liu-fig5.svg", "liu-personal.svg"}
     page = (folder / "pages" / "liu.md").read_text("utf-8")

@@ -6,7 +6,7 @@ import polars as pl
 
 from hushrec.experiments.grid import Grid
 from hushrec.experiments.reproductions import movielens
-from hushrec.experiments.reproductions.command import GRIDS
+from hushrec.experiments.reproductions.reproduction import GRIDS
 
 STORED = Path(__file__).parents[3] / "docs" / "results"
 CASE = ["model", "cleaning", "unit", "adjacency", "analysis", "noise", "epsilon", "split"]
@@ -14,7 +14,7 @@ CASE = ["model", "cleaning", "unit", "adjacency", "analysis", "noise", "epsilon"
 
 def test_the_stored_page_is_made_of_the_stored_csv(tmp_path):
     shutil.copy(STORED / "movielens-1m.csv", tmp_path)
-    movielens.main([str(tmp_path / "none"), str(tmp_path)])
+    movielens.page(tmp_path / "none", tmp_path)
     assert (tmp_path / "movielens-1m.md").read_text("utf-8") == (STORED / "movielens-1m.md").read_text(
         "utf-8"
     )

@@ -1,9 +1,9 @@
+import math
+
 import polars as pl
 import pytest
 
-from hushrec.errors import ConfigError
-from hushrec.experiments.reproductions import command
-from hushrec.experiments.reproductions.trials import Trial, Trials
+from hushrec.experiments.reproductions.trials import Trial, Trials, mean
 from hushrec.experiments.runner import Experiment
 
 
@@ -47,10 +47,8 @@ def test_a_key_changes_with_the_settings_and_not_with_the_name():
     assert Trial("other", {"x": 4}).key({}) in keys
 
 
-def test_runs_that_fail_leave_the_page_as_it_is(tmp_path):
-    work = {"some": Trials(TRIALS, Doubles(mended=False), TYPES)}
-    asked = [str(tmp_path), str(tmp_path), "--ratings", str(tmp_path)]
-    with pytest.raises(SystemExit, match="1 runs of some failed; start again"):
-        command.reproduce(lambda _: work, lambda *_: pytest.fail("a page was written"), "About.", asked)
-    with pytest.raises(ConfigError, match="give --ratings"):
-        command.read(tmp_path, "other")
+def test_a_mean_has_students_interval_over_seeds():
+    assert mean([1.0, 2.0, 3.0]) == pytest.approx((2.0, 4.303 / math.sqrt(3)), rel=1e-3)
+    centre, half = mean([5.0])
+    assert centre == 5
+    assert math.isnan(half)

@@ -6,7 +6,7 @@ Privacy: private, as the runs; the page shows averages over seeds.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +14,14 @@ import polars as pl
 
 from hushrec.experiments.plots import COLOURS, REFERENCE, canvas, errorbars, svg
 from hushrec.experiments.reproductions import du_likelihood, du_linkage, du_releases, render
-from hushrec.experiments.reproductions.command import read, reproduce
 from hushrec.experiments.reproductions.du_releases import FULL
+from hushrec.experiments.reproductions.reproduction import Line, Reproduction, read
+from hushrec.experiments.reproductions.trials import Trials, mean
 from hushrec.experiments.tables import markdown
 
 ML = "MovieLens 1M"
 SETS = (ML, "FilmTrust", "Anime")
 PAPER = {0.8: 49.1, 0.9: 14.6, 0.95: 5.06, 0.97: 1.66}
-STUDENT = {2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
-"""Two-sided 95 % points of Student's t, by degrees of freedom."""
 RESPONSE, DISTANCE_BASED = "randomized response", "distance-based"
 WHO = {
     "means": "unbiased means",
@@ -33,6 +32,10 @@ WHO = {
 }
 KEYS = ["data", "release", "analysis", "epsilon", "keep", "group", "share", "distance", "groups", "slot"]
 KEYS += ["cap", "by", "by_distance", "k", "query"]
+WHY = {
+    "rows": "distance-based: what is asked with, K and λ are not all printed; the pages show each reading",
+    "response": "randomized response: the paper draws a cell's answer as if of two, and there are six",
+}
 Points = list[tuple[float, float, float]]
 
 
@@ -43,7 +46,7 @@ def page(results: Path, folder: Path) -> None:
     rows = data["du-releases"].with_columns(rmse=loss.sqrt(), loss=loss * 1000)
     few = rows.filter(pl.col("seed") < du_releases.FEW)  # those that every release has
     curves = {name: _curves(few, name) for name in SETS}
-    million = (results / "million.txt").read_text(encoding="utf-8").strip("\n")
+    million = _million(results / "million.txt")
     parts = {
         "epsilon": render.picture(
             _by_epsilon(few, curves), "du-epsilon", "RMSE against the true ε of a person", folder
@@ -74,18 +77,23 @@ def page(results: Path, folder: Path) -> None:
     best.sort(same).write_csv(folder / "du.csv", float_precision=5)
 
 
-def main(asked: list[str] | None = None) -> None:
-    """Run the reproduction."""
-    reproduce(
-        lambda ratings: {
-            "du-releases": du_releases.work(ratings),
-            "du-linkage": du_linkage.work(ratings),
-            "du-likelihood": du_likelihood.work(),
-        },
-        page,
-        __doc__ or "",
-        asked,
+def lines(data: Mapping[str, pl.DataFrame]) -> list[Line]:
+    """The paper's table, and what randomized response is worth."""
+    rows = data["du-releases"].with_columns(rmse=(pl.col("loss") / pl.col("n")).sqrt())
+    usual = _among(rows, data=ML, by="users", by_distance="squared", query="released", k=30)
+    base, found = _among(usual, release="raw"), []
+    for p, paper in PAPER.items():
+        ours = _shown(_increases(base, _alter_ego(usual, p)))
+        what = f"increase in loss of distance-based rows at p = p* = {p:g}, %"
+        found.append(Line(what, f"{paper:g}", ours, "none: no ε covers a rating", WHY["rows"]))
+    mine = _among(rows, data=ML, release=RESPONSE, epsilon=2000.0, cap=None)
+    both = {a: _among(mine, analysis=a) for a in ("published", "corrected")}
+    published, corrected = (
+        f"{mean(_best(made, 'rmse')['rmse'])[0]:.4f} (true ε {mean(made['user_epsilon'])[0]:,.0f})"
+        for made in both.values()
     )
+    what = "RMSE of rows by randomized response at a claimed ε = 2,000"
+    return [*found, Line(what, "not printed", published, corrected, WHY["response"])]
 
 
 def _among(rows: pl.DataFrame, **values: Any) -> pl.DataFrame:
@@ -99,17 +107,9 @@ def _alter_ego(rows: pl.DataFrame, p: float, **others: Any) -> pl.DataFrame:
     return _among(rows, **given)
 
 
-def _mean(values: Iterable[float]) -> tuple[float, float]:
-    """Mean and half the width of its 95 % interval over seeds."""
-    values = list(values)
-    n, centre = len(values), sum(values) / len(values)
-    spread = math.sqrt(sum((v - centre) ** 2 for v in values) / (n - 1)) if n > 1 else math.nan
-    return centre, STUDENT.get(n - 1, math.nan) * spread / math.sqrt(n)
-
-
 def _shown(values: Iterable[float], digits: int = 1) -> str:
-    centre, half = _mean(values)
-    return f"{centre:.{digits}f} ± {half:.{digits}f}"
+    centre, half = mean(values)
+    return f"{centre:.{digits}f}" if math.isnan(half) else f"{centre:.{digits}f} ± {half:.{digits}f}"
 
 
 def _increases(base: pl.DataFrame, rows: pl.DataFrame) -> list[float]:
@@ -159,7 +159,7 @@ def _by_k(rows: pl.DataFrame) -> str:
     for by, distance in [("users", d) for d in ("squared", "cosine", "pearson")] + [("items", "pearson")]:
         mine = _among(rows, data=ML, by=by, by_distance=distance, query="own")
         for label, made in (("raw", _among(mine, release="raw")), ("p = p* = 0.8", _alter_ego(mine, 0.8))):
-            losses = (f"{_mean(_among(made, k=k)['loss'])[0]:.0f}" for k in ks)
+            losses = (f"{mean(_among(made, k=k)['loss'])[0]:.0f}" for k in ks)
             body.append([f"{WHO[by]}, {distance}", label, *losses])
     return markdown(["loss", "", *(f"K = {k}" if k < 1000 else "all" for k in ks)], body)
 
@@ -242,8 +242,8 @@ def _curves(rows: pl.DataFrame, data: str) -> dict[str, Points]:
         points = []
         for value in made[setting].unique().to_list():
             best = _best(_among(made, **{setting: value}), "rmse").join(_raw(rows, data), on="seed")
-            half = _mean(best["rmse"] - best["raw"])[1]  # of the difference: what is hidden is the same
-            points.append((_mean(best["user_epsilon"])[0], _mean(best["rmse"])[0], half))
+            half = mean(best["rmse"] - best["raw"])[1]  # of the difference: what is hidden is the same
+            points.append((mean(best["user_epsilon"])[0], mean(best["rmse"])[0], half))
         found[label] = sorted(points)
     return found
 
@@ -286,23 +286,57 @@ def _by_claim(rows: pl.DataFrame) -> str:
         for analysis, colour in (("corrected", COLOURS[0]), ("published", COLOURS[4])):
             made = _among(mine, release=RESPONSE, analysis=analysis, cap=None)
             claims = sorted(made["epsilon"].unique().to_list())
-            points = [(e, *_mean(_among(made, epsilon=e)["loss"])) for e in claims]
+            points = [(e, *mean(_among(made, epsilon=e)["loss"])) for e in claims]
             errorbars(left, points, colour, analysis)
         left.set_xscale("log")
         left.set_xlabel("ε claimed, of a person")
         left.set_title("randomized response", fontsize=9)
         for query, colour in (("own", COLOURS[0]), ("released", COLOURS[5])):
             asked = _among(usual, query=query)
-            points = [(p, *_mean(_alter_ego(asked, p)["loss"])) for p in PAPER]
+            points = [(p, *mean(_alter_ego(asked, p)["loss"])) for p in PAPER]
             errorbars(right, points, colour, f"asking with one's {query} row")
         right.set_xlabel("p = p*")
         right.set_title("distance-based", fontsize=9)
         for axes in (left, right):
-            axes.axhline(_mean(_among(mine, release="raw")["loss"])[0], zorder=0, **REFERENCE)
+            axes.axhline(mean(_among(mine, release="raw")["loss"])[0], zorder=0, **REFERENCE)
             axes.set_ylabel("loss, of 1,000 users")
             axes.legend(frameon=False)
         return svg(drawing, "the paper's two figures")
 
 
-if __name__ == "__main__":
-    main()
+def _million(path: Path) -> str:
+    """What benchmarks/randomized_response.py printed."""
+    if not path.exists():
+        return f"not measured: python benchmarks/randomized_response.py > {path.name}"
+    return path.read_text(encoding="utf-8").strip("\n")
+
+
+def _works(folder: Path | None) -> dict[str, Trials]:
+    return {
+        "du-releases": du_releases.work(folder),
+        "du-linkage": du_linkage.work(folder),
+        "du-likelihood": du_likelihood.work(),
+    }
+
+
+def _quick(folder: Path | None) -> dict[str, Trials]:
+    """The paper's table on MovieLens 1M from one seed, and responses at one ε."""
+    return {"du-releases": du_releases.work(folder, seeds=1, wanted=_few)}
+
+
+def _few(run: Mapping[str, Any]) -> bool:
+    usual = run == {"data": ML, "seed": 0, **du_releases.alter_ego(run.get("keep", 0), run.get("keep", 0))}
+    response = run["release"] == RESPONSE and run["epsilon"] == 2000 and "cap" not in run
+    return run["data"] == ML and (usual or response or run["release"] == "raw")
+
+
+REPRODUCTION = Reproduction(
+    paper="Du, Leighton & Patel 2019",
+    makes="its table and two figures, linkage",
+    sets=("ml-1m", "filmtrust", "anime"),
+    minutes=240,
+    works=_works,
+    quick=_quick,
+    page=page,
+    lines=lines,
+)

@@ -16,6 +16,7 @@ import polars as pl
 
 import hushrec as hr
 from hushrec.audit.rehearsal import simulate_attack
+from hushrec.experiments import datasets
 from hushrec.experiments.reproductions.du_releases import RANDOMIZED
 from hushrec.experiments.reproductions.trials import Trial, Trials
 from hushrec.experiments.tables import markdown
@@ -33,16 +34,15 @@ class Attack:
     """Where releases are attacked.
 
     Attributes:
-        path: the ratings.
+        folder: of the data sets.
     """
 
-    path: Path
+    folder: Path | None
 
     @cached_property
     def ratings(self) -> hr.Ratings:
         """All of it, under a domain that names its items. Privacy: private."""
-        texts, stars = pl.col("user", "item").cast(pl.String), pl.col("rating").cast(pl.Float64)
-        table = pl.read_parquet(self.path).select(texts, stars)
+        table = datasets.table("ml-1m", self.folder)
         domain = hr.Domain(sorted(table["item"].unique()), scale=(1, 5, 1), max_users=10_000)
         return hr.Ratings.of(hr.load(table, domain), by="the reproduction")
 
@@ -80,7 +80,7 @@ class Attack:
         return method, budget, f"{method.plan(self.ratings.domain, budget).epsilon:,.0f}"
 
 
-def work(ratings: Path) -> Trials:
+def work(folder: Path | None) -> Trials:
     """Every release that is attacked."""
     listed = [Trial("raw", {}), *(Trial(f"distance-based, p = p* = {p:g}", {"kept": p}) for p in KEPT)]
     for analysis, epsilons in RESPONSES.items():
@@ -88,7 +88,7 @@ def work(ratings: Path) -> Trials:
             name = f"randomized response, {analysis}, ε = {epsilon:,}"
             listed.append(Trial(name, {"analysis": analysis, "claimed": epsilon}))
     types = {**TYPES, "attacker": pl.String, **dict.fromkeys(SHARES, pl.Float64)}
-    return Trials(listed, Attack(ratings / "ml-1m.parquet"), types)
+    return Trials(listed, Attack(folder), types)
 
 
 def table(rows: pl.DataFrame) -> str:

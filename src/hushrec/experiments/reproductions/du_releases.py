@@ -10,7 +10,7 @@ Privacy: private. All noise is seeded, and losses are measured on real ratings.
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +25,7 @@ from hushrec.arrays import Floats, Floats32, Ints, Ints32
 from hushrec.curator.release_data import reported
 from hushrec.data.synthetic import netflix_like
 from hushrec.evaluation.protocol import predictions
+from hushrec.experiments import datasets
 from hushrec.experiments.reproductions.trials import Trial, Trials
 from hushrec.kernels.neighbours.knn import item_knn, user_knn
 from hushrec.local.groups import quantile_threshold
@@ -34,10 +35,11 @@ from hushrec.privacy.noise.entropy import Seeded
 
 SIDE = 1000
 FILES = {
-    "MovieLens 1M": ("ml-1m.parquet", (1, 5, 1)),
-    "FilmTrust": ("filmtrust.parquet", (0.5, 4, 0.5)),
-    "Anime": ("anime-5k-users.parquet", (1, 10, 1)),
+    "MovieLens 1M": "ml-1m",
+    "FilmTrust": "filmtrust",
+    "Anime": "anime",
 }
+"""What the page calls a data set → its name."""
 FULL = "generated, nearly full"
 KS = np.array([1, 3, 5, 10, 20, 30, 50, 100, 200, 1000])
 DISTANCES: tuple[Literal["squared", "cosine", "pearson"], ...] = "squared", "cosine", "pearson"
@@ -67,10 +69,12 @@ Found = tuple[dict[str, Any], Floats]
 """A recommender, and what it predicts of the hidden ratings."""
 
 
-def work(ratings: Path, seeds: int = 10) -> Trials:
-    """Every release of every data set."""
-    listed = [Trial(run["release"], run) for run in runs(seeds)]
-    return Trials(listed, Recommenders(ratings), TYPES)
+def work(
+    folder: Path | None, seeds: int = 10, wanted: Callable[[Mapping[str, Any]], bool] = lambda run: True
+) -> Trials:
+    """Every release of every data set, or those that are wanted."""
+    listed = [Trial(run["release"], run) for run in runs(seeds) if wanted(run)]
+    return Trials(listed, Recommenders(folder), TYPES)
 
 
 def runs(seeds: int) -> Iterator[dict[str, Any]]:
@@ -118,10 +122,10 @@ class Recommenders:
     """Where recommenders learn from released rows.
 
     Attributes:
-        folder: of the rating files.
+        folder: of the data sets.
     """
 
-    folder: Path
+    folder: Path | None
 
     @cached_property
     def _blocks(self) -> dict[str, hr.Ratings]:
@@ -162,16 +166,13 @@ def predicted(
     return cost, found
 
 
-def block(folder: Path, name: str) -> hr.Ratings:
+def block(folder: Path | None, name: str) -> hr.Ratings:
     """The densest SIDE × SIDE of a data set, under its domain."""
     if name == FULL:
         made = netflix_like(SIDE, SIDE, SIDE * SIDE * 99 // 100, seed=5)
         frame = hr.Domain(made.domain.items, scale=made.domain.scale, cap=SIDE, max_users=SIDE)
         return hr.Ratings.of(hr.load(made.to_polars(), frame), by="the reproduction")
-    file, scale = FILES[name]
-    table = pl.read_parquet(folder / file).select(
-        pl.col("user").cast(pl.String), pl.col("item").cast(pl.String), pl.col("rating").cast(pl.Float64)
-    )
+    table, scale = datasets.table(FILES[name], folder), datasets.NAMED[FILES[name]].frame["scale"]
     for side in ("item", "user"):
         counts = table.group_by(side).len().sort(["len", side], descending=[True, False])
         table = table.filter(pl.col(side).is_in(counts[side].head(SIDE).implode()))

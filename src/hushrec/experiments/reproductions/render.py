@@ -3,12 +3,15 @@
 Privacy: private, as what is written.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 
-from hushrec.experiments.reading import Curve, summary
+from hushrec.experiments.plots import COLOURS, figure
+from hushrec.experiments.reading import Curve, labels, references, summary
+from hushrec.experiments.reproductions.reproduction import Line, Reproduction
+from hushrec.experiments.tables import markdown
 
 _TEMPLATES = Path(__file__).parent / "pages"
 
@@ -41,3 +44,28 @@ def curves(data: Mapping[str, pl.DataFrame], path: Path) -> None:
     columns = ["grid", *Curve._fields, "epsilon", "splits", "runs", "rmse", "low", "high", "mae"]
     columns += ["true_epsilon", "claimed_epsilon", "fit_seconds"]
     pl.concat(lines, how="diagonal_relaxed").select(columns).write_csv(path, float_precision=5)
+
+
+def comparison(lines: Sequence[Line]) -> str:
+    """A paper's figures beside ours, as a table."""
+    header = ["", "paper", "published, ours", "corrected, ours", "why they differ"]
+    return markdown(header, [list(line) for line in lines])
+
+
+def small(
+    name: str, made: Reproduction, lines: Sequence[Line], data: Mapping[str, pl.DataFrame], folder: Path
+) -> None:
+    """Write the page of a small part: the comparison, the corrected curves, and the runs as CSV."""
+    text = [
+        f"# {made.paper}: a small part\n",
+        "**Not the results of the reproduction**: few splits, few ε, made by `--quick` to see that it runs. "
+        "Noise is seeded, and what is measured on held-out ratings is not private.\n",
+        comparison(lines),
+    ]
+    for table, rows in data.items():
+        rows.select(pl.exclude("key")).write_csv(folder / f"{name}-quick-{table}.csv", float_precision=5)
+        if "rmse" in rows.columns and "analysis" in rows.columns:
+            named = {label: curve for label, curve in labels(rows).items() if curve.analysis == "corrected"}
+            drawn = figure(rows, dict(list(named.items())[: len(COLOURS)]), references(rows))
+            text.append(picture(drawn, f"{name}-quick-{table}", f"RMSE against ε, {table}", folder))
+    (folder / f"{name}-quick.md").write_text("\n".join(text), encoding="utf-8")
