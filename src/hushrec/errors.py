@@ -6,6 +6,7 @@
     ├── DomainError            the public declaration is wrong
     ├── ConfigError            a model's settings are wrong
     ├── DataError              a file cannot be read as ratings (file, row, fix; never a cell)
+    │   └── RecordsDropped     too much was dropped or changed to spend a budget on the rest
     ├── DownloadError          a data set could not be fetched, or is not the requested one
     ├── BudgetError
     │   ├── BudgetExceeded     the ledger has less left than the plan costs
@@ -44,6 +45,10 @@ class ConfigError(HushrecError, ValueError):
 
 class DataError(HushrecError, ValueError):
     """A file or table cannot be read as ratings. Names file, row and fix, never a cell's value."""
+
+
+class RecordsDropped(DataError):
+    """Loading dropped or changed more than a tenth of the records, or left nobody; nothing is charged."""
 
 
 class DownloadError(HushrecError, OSError):

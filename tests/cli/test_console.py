@@ -43,7 +43,9 @@ def test_what_was_dropped_is_told_on_standard_error_alone(capsys):
     shown = capsys.readouterr()
     assert shown.out == ""
     assert shown.err.startswith("Confidential")
-    assert "own\\x1b.csv: records dropped or changed" in shown.err
+    assert "own\\x1b.csv: 2 records, dropped or changed:" in shown.err
+    assert "1 (50.0 %) dropped: the item is not in the catalogue" in shown.err
+    assert "the user id" not in shown.err  # only reasons that occurred
     assert harmless(shown.err)
 
 

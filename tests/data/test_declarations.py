@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Dropped
 from hushrec.data.load import load
+from hushrec.data.losses.dropped import Dropped
 from hushrec.data.readers.columns import by_name
 from hushrec.data.split import holdout, kfold
 from hushrec.errors import DataError, DomainError
@@ -95,7 +95,7 @@ def test_nobody_is_used_at_an_epsilon_that_he_has_not_asked_for(domain, cell, it
         assert asked(ratings) == {"x": 0, "z": 3}
         assert ratings.n_ratings == 2
         # Counted whatever else is wrong with them: it may be a slip of the pen that leaves people out.
-        assert ratings.dropped == Dropped(epsilon=2)
+        assert ratings.dropped == Dropped(epsilon=2, records=4)
 
 
 def test_the_least_of_several_counts_whatever_the_order_and_the_tables(domain, tmp_path):
@@ -107,7 +107,7 @@ def test_the_least_of_several_counts_whatever_the_order_and_the_tables(domain, t
         ratings = load(frame(*rows), domain)
         # The two records that are dropped for their item and their rating are heard.
         assert asked(ratings) == {"x": 2, "y": 0.1}
-        assert ratings.dropped == Dropped(item_id=1, rating=1, duplicate=1)
+        assert ratings.dropped == Dropped(item_id=1, rating=1, duplicate=1, records=7)
 
 
 @pytest.mark.parametrize(

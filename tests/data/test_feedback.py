@@ -6,7 +6,6 @@ import pytest
 
 import hushrec as hr
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Dropped
 from hushrec.data.interactions import Interactions
 from hushrec.data.load import load
 from hushrec.data.ratings import Ratings
@@ -105,10 +104,6 @@ def test_arrays_that_do_not_fit_are_refused(indptr, items):
     domain = Domain(["a", "b", "007"], max_users=3)
     with pytest.raises(DataError, match="not compressed rows"):
         Interactions(domain, pl.Series(["x"]), np.array(indptr), np.array(items))
-
-
-def test_what_was_dropped_adds_up():
-    assert Dropped(1, 2, 3) + Dropped(rating=4, rounded=1) == Dropped(1, 2, 7, rounded=1)
 
 
 def test_models_of_ratings_refuse_interactions_before_anything_is_charged(whole, tmp_path):

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Dropped
 from hushrec.data.load import load
+from hushrec.data.losses.dropped import Dropped
 from hushrec.errors import DataError
 
 COLUMNS = ["user_id", "item_id", "rating", "timestamp"]
@@ -159,13 +159,13 @@ def test_what_was_dropped_or_changed_is_counted_confidentially():
     table = frame(("x", "a", "2", "0"), ("x", "a", "7.4", "0"), ("x", "b", "0", "0"), ("x", "b", "?", "0"))
     counted = load(table.rename({"rating": "count"}), INTERACTIONS["counted"])
     assert rows(counted) == [("x", "a", 6, 0)]
-    assert counted.dropped == Dropped(rating=2, clamped=2)  # a record and a total
-    assert load(table, INTERACTIONS["given"]).dropped == Dropped(duplicate=2)
+    assert counted.dropped == Dropped(rating=2, clamped=2, records=4)  # a record and a total
+    assert load(table, INTERACTIONS["given"]).dropped == Dropped(duplicate=2, records=4)
     liked = load(
         frame(("x", "a", "2", "1"), ("x", "a", "5", "0"), ("y", "a", "3.6", "0")), INTERACTIONS["likes"]
     )
     assert rows(liked) == [("y", "a", 0)]
-    assert liked.dropped == Dropped(duplicate=1, rounded=1)  # what is not liked is not counted
+    assert liked.dropped == Dropped(duplicate=1, rounded=1, records=3)  # what is not liked is not counted
 
 
 @settings(derandomize=True, max_examples=50, deadline=None)

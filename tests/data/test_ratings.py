@@ -9,7 +9,6 @@ from numpy.random import default_rng
 from scipy.stats import chi2
 
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Dropped
 from hushrec.data.load import load
 from hushrec.data.ratings import Ratings
 from hushrec.errors import DataError, DomainError
@@ -64,13 +63,6 @@ def test_a_callers_array_stays_writeable(domain):
 
 def test_repr_tells_the_domain_alone(ratings, domain):
     assert repr(ratings) == f"Ratings({domain!r}, private)" == str(ratings)
-
-
-def test_dropped_says_that_it_is_confidential():
-    dropped = Dropped(user_id=41, rating=42)
-    assert "confidential, not for publication" in str(dropped)
-    assert "41" in str(dropped)
-    assert repr(dropped) == "Dropped(confidential)"
 
 
 def test_polars_and_back(ratings, domain):

@@ -121,12 +121,17 @@ def print_ledger(ledger: "Ledger") -> None:
 
 def print_confidential(name: str, loaded: "Feedback | Blocks") -> None:
     """Print what loading dropped or changed, to standard error, for the curator only."""
-    from dataclasses import asdict
+    from hushrec.data.losses.dropped import share
 
-    console, name = err(), escaped(name)
+    console, name, dropped = err(), escaped(name), loaded.dropped
     console.print("Confidential, for the curator only: do not publish, do not log", style="bold")
-    counts = ", ".join(f"{reason} {count}" for reason, count in asdict(loaded.dropped).items())
-    console.print(f"  {name}: records dropped or changed, by reason: {counts}")
+    losses = dropped.losses(loaded.domain)
+    what = "dropped or changed:" if losses else "none dropped or changed"
+    console.print(f"  {name}: {dropped.records:,} records, {what}", soft_wrap=True)
+    for loss in losses:
+        console.print(
+            f"    {loss.count:,} ({share(loss.count, dropped.records)}) {loss.text}", soft_wrap=True
+        )
     if loaded.exceeds_declared_users:
         console.print(
             f"  {name}: more users than the domain declares; the guarantee's δ is chosen for at most that "

@@ -54,6 +54,7 @@ def fit(
             "private as the ratings, and deleted at the end."
         ),
     ] = None,
+    accept_dropped: options.AcceptDropped = False,
     model: options.ModelOption = "covariance-svd",
     noise: options.Noise = None,
     settings: options.Settings = None,
@@ -69,7 +70,7 @@ def fit(
     if recognised(ratings):
         paid = (epsilon, delta, unit, adjacency)
         given = (domain, *paid, ledger, release_index, checkpoint, noise, column, format, separator)
-        if any(value is not None for value in given) or new_ledger:
+        if any(value is not None for value in given) or new_ledger or accept_dropped:
             raise ConfigError(
                 f"{ratings} is a released data set: models of it cost nothing and take no options but "
                 "--model, --set and -o"
@@ -82,6 +83,7 @@ def fit(
             "private ratings need --domain, --epsilon, --delta, --unit, --adjacency and --ledger; a released "
             f"data set needs none of them, but {ratings.name} is not one, or is damaged: try hushrec show"
         )
+    from hushrec.curator.acceptance import require_accepted
     from hushrec.curator.fit import fit
     from hushrec.curator.memory import require_memory
     from hushrec.data.domain import Domain
@@ -96,11 +98,18 @@ def fit(
         private = options.packed_or_loaded(ratings, declared, column, format, separator, decimal)
     console.print_confidential(ratings.name, private)
     if new_ledger:  # before the ledger exists: it would remain, without a charge, if the fit were refused
+        require_accepted(private, accepted=accept_dropped)
         require_memory(planned.model, config.footprint(declared, budget), private)
     charged = account.opened(ledger, planned, new_ledger)
     with console.working("measuring under noise"):
         release = fit(
-            private, config, budget, ledger=charged, release_index=release_index, checkpoint=checkpoint
+            private,
+            config,
+            budget,
+            ledger=charged,
+            release_index=release_index,
+            checkpoint=checkpoint,
+            accept_dropped=accept_dropped,
         )
     _save(release, out)
     console.print_statement(release.statement)

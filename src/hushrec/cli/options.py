@@ -96,6 +96,13 @@ Columns = Annotated[
 Format = Annotated[str | None, typer.Option(help="File format, if the name does not tell: csv, dat, …")]
 Separator = Annotated[str | None, typer.Option(help="Separator of csv and tsv, one character.")]
 Decimal = Annotated[str, typer.Option(help="Decimal sign of csv and tsv, . or ,")]
+AcceptDropped = Annotated[
+    bool,
+    typer.Option(
+        "--accept-dropped",
+        help="Go on although more than a tenth of the records were dropped or changed (hushrec check).",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object in place of text.")]
 
 

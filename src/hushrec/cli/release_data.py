@@ -63,6 +63,7 @@ def release_data(
             help="Release index. An index that was released before gives the same data, free of charge."
         ),
     ] = None,
+    accept_dropped: options.AcceptDropped = False,
     plan: Annotated[bool, typer.Option("--plan", help="Show the cost, and read no ratings.")] = False,
     column: options.Columns = None,
     format: options.Format = None,
@@ -70,8 +71,9 @@ def release_data(
     decimal: options.Decimal = ".",
 ) -> None:
     """Release a randomized data set, charged to a ledger."""
+    from hushrec.curator.acceptance import require_accepted
     from hushrec.curator.memory import require_memory
-    from hushrec.curator.release_data import release_data
+    from hushrec.curator.release_data import on_device, release_data
     from hushrec.data.domain import Domain
     from hushrec.data.ratings import Ratings
     from hushrec.local.dataset_files import require_lines
@@ -104,10 +106,19 @@ def release_data(
     private = Ratings.of(loaded, by="release-data")
     console.print_confidential(ratings.name, private)
     if new_ledger:  # before the ledger exists: it would remain, without a charge, if the release were refused
+        if not on_device(declared):
+            require_accepted(private, accepted=accept_dropped)
         require_memory(planned.model, config.footprint(planned, declared), private)
     charged = account.opened(ledger, planned, new_ledger)
     with console.working("randomizing rows"):
-        data = release_data(private, config, budget, ledger=charged, release_index=release_index)
+        data = release_data(
+            private,
+            config,
+            budget,
+            ledger=charged,
+            release_index=release_index,
+            accept_dropped=accept_dropped,
+        )
     _save(data, out)
     console.print_statement(data.statement)
     console.print_ledger(charged)

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hushrec import registry
+from hushrec.curator.acceptance import require_accepted
 from hushrec.curator.accounts import account_of, spending
 from hushrec.curator.authors import signed
 from hushrec.curator.memory import require_memory
@@ -53,6 +54,7 @@ def fit(
     release_index: int | None = None,
     entropy: Entropy | None = None,
     checkpoint: str | Path | None = None,
+    accept_dropped: bool = False,
 ) -> Release:
     """Charge the ledger, measure under noise, and make a release.
 
@@ -73,6 +75,8 @@ def fit(
             whose releases are not private.
         checkpoint: a separate folder on a local disk, from which this fit resumes if it is stopped. It is as
             private as the ratings, and is deleted when the release is made. Without one nothing is kept.
+        accept_dropped: charge although loading dropped or changed more than a tenth of the records. Only
+            charges to a ledger on disk ask for it.
 
     Returns:
         The release.
@@ -82,6 +86,8 @@ def fit(
         MemoryExceeded: This machine has too little memory for the fit; ``plan`` says what it needs. Nothing
             is charged, unless a note on the error says what is.
         LedgerError: The ledger does not exist, cannot be trusted, or would be a second one of the same users.
+        RecordsDropped: More than a tenth of the records were dropped or changed, and ``accept_dropped`` is
+            not set; or nobody is left. Nothing is charged; ``hushrec.check`` shows why.
         CheckpointError: The checkpoint is in use, damaged, or belongs to other ratings, settings or another
             ledger; or ``entropy`` is given too; or ``entropy`` is a checkpoint.
         BudgetUnsupported: The model does not support the budget or per-user ε; or a budget is given for a
@@ -127,6 +133,9 @@ def fit(
             return from_data(release, published) if published else not_private(release, config)
     planned = plan(config, ratings.domain, budget)
     account = account_of(ledger, planned, entropy)
+    paid = release_index is not None and account.stored(planned, release_index) is not None
+    if account.path and not paid:
+        require_accepted(ratings, accepted=accept_dropped)  # before a checkpoint exists
     place = _ANY if release_index is None else release_index
     with _going_on(checkpoint, ratings, planned.key(account.id, place), account.id) as kept:
         if (stored := account.stored(planned, release_index, kept)) is not None:

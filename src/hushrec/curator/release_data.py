@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from hushrec.arrays import Ints
+from hushrec.curator.acceptance import require_accepted
 from hushrec.curator.accounts import account_of, spending
 from hushrec.curator.authors import signed
 from hushrec.curator.memory import require_memory
@@ -35,6 +36,7 @@ def release_data(
     ledger: Ledger | str | Path | None = None,
     release_index: int | None = None,
     entropy: Entropy | None = None,
+    accept_dropped: bool = False,
 ) -> ReleasedData:
     """Charge the ledger, randomize every user's row by itself, and release the rows.
 
@@ -50,6 +52,8 @@ def release_data(
         ledger: the population's ledger, or its path, as for ``fit``.
         release_index: release index, as for ``fit``.
         entropy: as for ``fit``.
+        accept_dropped: as for ``fit``. A device, whose roster is its one user, never asks for it: whether it
+            reports must not depend on what its user rated.
 
     Returns:
         The data set with its statement.
@@ -58,6 +62,7 @@ def release_data(
         BudgetExceeded: The ledger has less left than the plan costs.
         MemoryExceeded: As for ``fit``.
         LedgerError: As for ``fit``.
+        RecordsDropped: As for ``fit``.
         BudgetUnsupported: The method does not support the budget.
         DataError: The ratings carry per-user ε, which no method supports; or they are not in memory.
         CheckpointError: ``entropy`` is a checkpoint.
@@ -83,6 +88,8 @@ def release_data(
         data = ReleasedData.from_bytes(stored)
         account.handed_out(planned, release_index)
         return data
+    if account.path and not on_device(ratings.domain):
+        require_accepted(ratings, accepted=accept_dropped)
     require_memory(planned.model, method.footprint(planned, ratings.domain), ratings)
     randomizer = method.randomizer(
         planned, method.cap_contributions(ratings)
@@ -93,6 +100,14 @@ def release_data(
         account.sampled(grant, data.for_ledger())
     account.published(grant)
     return data
+
+
+def on_device(domain: Domain) -> bool:
+    """Whether a domain's roster is one user: their device reports, and others see whether it does.
+
+    Privacy: public.
+    """
+    return domain.n_users == 1
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

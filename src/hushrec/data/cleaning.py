@@ -15,8 +15,8 @@ import polars as pl
 from hushrec.arrays import Bools, Bytes, Floats, Ints, Ints32
 from hushrec.data.declarations import MAX_ID_BYTES, Scale
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Dropped
 from hushrec.data.interactions import Interactions
+from hushrec.data.losses.dropped import Dropped
 from hushrec.data.ratings import Ratings
 from hushrec.data.readers.columns import COUNTED, RATED, UNRATED, Roles
 from hushrec.data.readers.quiet import GIVEN_UP, quiet
@@ -58,7 +58,7 @@ class Cleaner:
 
     Attributes:
         roles: the columns that are read, whether or not a table must have them.
-        dropped: what has been dropped or changed so far.
+        dropped: how many records were read so far, and what was dropped or changed.
 
     Privacy: private.
     """
@@ -130,6 +130,7 @@ class Cleaner:
             epsilon=before.epsilon + int((person & ~stated).sum()),
             clamped=before.clamped + int((~inside).sum()),
             rounded=before.rounded + int((inside & off).sum()),
+            records=before.records + table.height,
         )
         least = None
         if asked is not None:

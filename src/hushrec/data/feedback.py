@@ -7,7 +7,7 @@ has at least one.
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -17,49 +17,13 @@ from numpy.typing import NDArray
 from hushrec.arrays import Bools, Floats, Ints, Ints32
 from hushrec.data.capping import chosen
 from hushrec.data.domain import Domain, FeedbackKind
+from hushrec.data.losses.dropped import Dropped
 from hushrec.errors import DataError
 from hushrec.kernels.csr import ascends
 
 _CHUNK = 1 << 20  # users hashed at once by ``digest``
 
 __all__ = ["Dropped", "Feedback"]
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Dropped:
-    """How many records of a source were dropped or changed, for the curator only.
-
-    Attributes:
-        user_id: dropped, user id is empty, too long, contains NUL, or is not on the domain's roster.
-        item_id: dropped, item is not in the catalogue.
-        rating: dropped, rating or count is missing, unparsable or not finite, or the count is below 1.
-        epsilon: dropped, record lacks a valid requested ε although the source has a column for it; the user's
-            other records, if any, stay and request ε = 0.
-        duplicate: dropped, the same user gave the item again; of counts, which add up, none is dropped.
-        clamped: kept, rating moved to the nearer end of the scale, or count to the largest that counts.
-        rounded: kept, rating moved to the nearest step, or count to the nearest whole number.
-
-    Privacy: private. ``repr`` shows no counts; ``str`` shows all of them and says that they are confidential.
-    """
-
-    user_id: int = 0
-    item_id: int = 0
-    rating: int = 0
-    epsilon: int = 0
-    duplicate: int = 0
-    clamped: int = 0
-    rounded: int = 0
-
-    def __add__(self, other: Self) -> Self:
-        both = (getattr(self, field.name) + getattr(other, field.name) for field in fields(self))
-        return type(self)(*both)
-
-    def __repr__(self) -> str:
-        return "Dropped(confidential)"
-
-    def __str__(self) -> str:
-        counts = ", ".join(f"{field.name} {getattr(self, field.name)}" for field in fields(self))
-        return f"confidential, not for publication: {counts}"
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -72,7 +36,7 @@ class Feedback(ABC):
         indptr: int64, shape (n_users + 1,).
         items: int32 index into ``domain.items``, ascending inside a user, shape (n_entries,).
         timestamps: int64 Unix seconds in [0, 2^40], shape (n_entries,), or None.
-        dropped: what the loader dropped or changed.
+        dropped: how many records the loader read, and what it dropped or changed.
         asked: float64, the ε that each user requests, finite and not negative, shape (n_users,): the smallest
             of all their records. None if the source has no column for it, whether or not there are users. A
             user who requests 0 must not have any influence.

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Dropped
 from hushrec.data.load import load
+from hushrec.data.losses.dropped import Dropped
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.synthetic import netflix_like
 from hushrec.errors import DataError
@@ -26,7 +26,7 @@ def ratings():
         made,
         timestamps=rng.integers(0, 1 << 40, 3000),
         asked=rng.uniform(0, 3, 200),
-        dropped=Dropped(1, 2, 3, 4, 5, 6),
+        dropped=Dropped(1, 2, 3, 4, 5, 6, 7, 3028),
     )
 
 
@@ -95,7 +95,7 @@ def test_several_ratings_of_disjoint_people(ratings, tmp_path):
     blocks = Blocks.write(iter(parts), tmp_path / "p", ratings_per_block=10_000)
     assert [block.n_users for block in blocks.blocks()] == [100, 100]
     assert rows(blocks.blocks()).sort("user_id", "item_id").equals(ratings.to_polars())
-    assert blocks.dropped == Dropped(3, 6, 9, 12, 15, 18)
+    assert blocks.dropped == Dropped(3, 6, 9, 12, 15, 18, 21, 9084)
 
 
 def test_ratings_that_do_not_go_together_are_refused(ratings, tmp_path):
@@ -249,7 +249,8 @@ def test_a_missing_block_is_refused(blocks):
     "change",
     [
         lambda m: m.clear(),
-        lambda m: m.update(format="hushrec blocks 2"),
+        lambda m: m.update(format="hushrec blocks 1"),
+        lambda m: m.update(format="hushrec blocks 3"),
         lambda m: m.update(blocks=7),
         lambda m: m["blocks"][1].pop("users"),
         lambda m: m["blocks"][1].update(ratings="many"),
@@ -262,6 +263,7 @@ def test_a_missing_block_is_refused(blocks):
         lambda m: m.update(optional=["users"], blocks=[]),
         lambda m: m["blocks"][1]["sha256"].update({"../../x": "0"}),
         lambda m: m["dropped"].pop("epsilon"),
+        lambda m: m["dropped"].pop("records"),
     ],
 )
 def test_a_manifest_that_is_none_is_refused(ratings, blocks, change):

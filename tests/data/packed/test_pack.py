@@ -12,9 +12,9 @@ import pytest
 
 from hushrec.data import cleaning
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Dropped
 from hushrec.data.interactions import Interactions
 from hushrec.data.load import load
+from hushrec.data.losses.dropped import Dropped
 from hushrec.data.packed import pack
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.packed.pack import load_blocks

@@ -13,10 +13,11 @@ import numpy as np
 import polars as pl
 
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Dropped, Feedback
+from hushrec.data.feedback import Feedback
+from hushrec.data.losses.dropped import Dropped
 from hushrec.errors import DataError
 
-FORMAT = "hushrec blocks 1"
+FORMAT = "hushrec blocks 2"
 MANIFEST = "manifest.json"
 RATINGS_PER_BLOCK = 1 << 22
 TYPES = {

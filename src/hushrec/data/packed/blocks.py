@@ -28,8 +28,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Dropped, Feedback
+from hushrec.data.feedback import Feedback
 from hushrec.data.interactions import Interactions
+from hushrec.data.losses.dropped import Dropped
 from hushrec.data.packed.block_files import (
     FORMAT,
     MANIFEST,
@@ -56,7 +57,7 @@ class Blocks:
     Attributes:
         domain: the public domain.
         folder: the folder of the files.
-        dropped: what the loader dropped or changed.
+        dropped: how many records the loader read, and what it dropped or changed.
 
     Privacy: private. ``repr`` shows folder and domain, no counts.
     """
@@ -118,15 +119,15 @@ class Blocks:
         known: Any = None
         with suppress(OSError, ValueError):
             known = json.loads(path.read_bytes())
+        if isinstance(known, dict) and known.get("format", FORMAT) != FORMAT:
+            raise DataError(f"{path} is of another version of hushrec; pack the ratings again")
         try:
-            told, digest = known["format"], known["domain"]
+            _, digest = known["format"], known["domain"]
             dropped = Dropped(**{field.name: int(known["dropped"][field.name]) for field in fields(Dropped)})
             optional = _optional(known["optional"])
             parts = tuple(_described(one) for one in known["blocks"])
         except (LookupError, TypeError, ValueError):
             raise DataError(f"{path} describes no blocks or is damaged; pack the ratings again") from None
-        if told != FORMAT:
-            raise DataError(f"{path} is of another version; pack the ratings again")
         if digest != domain.digest:
             raise DataError(f"{folder} was packed for another domain; open it with that one, or pack again")
         files = {"users", "indptr", "items"} | _values(domain) | optional

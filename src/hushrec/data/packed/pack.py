@@ -6,9 +6,9 @@ from typing import Any
 
 from hushrec.data.cleaning import Cleaner, assemble
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Dropped
 from hushrec.data.interactions import Interactions
 from hushrec.data.load import MAX_BYTES, tables
+from hushrec.data.losses.dropped import Dropped
 from hushrec.data.packed.blocks import RATINGS_PER_BLOCK, Blocks
 from hushrec.data.packed.partitions import Partitions
 from hushrec.data.ratings import Ratings

@@ -1,0 +1,1 @@
+"""What cleaning dropped or changed, for the curator alone."""

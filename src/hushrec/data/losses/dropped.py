@@ -1,0 +1,124 @@
+"""How many records of a source were read, dropped or changed, in numbers and in words."""
+
+from dataclasses import dataclass, fields
+from typing import Self
+
+from hushrec.data.declarations import MAX_ID_BYTES
+from hushrec.data.domain import Domain
+
+_MOST = 10  # more than one record in so many is too much
+
+__all__ = ["Dropped", "Loss", "share"]
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Why records were dropped or changed, and how many.
+
+    Attributes:
+        reason: name of the field of ``Dropped``.
+        count: number of records.
+        text: what was wrong and what became of them, in words.
+
+    Privacy: private.
+    """
+
+    reason: str
+    count: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Dropped:
+    """How many records of a source were dropped or changed, for the curator only.
+
+    Attributes:
+        user_id: dropped, user id is empty, too long, contains NUL, or is not on the domain's roster.
+        item_id: dropped, item is not in the catalogue.
+        rating: dropped, rating or count is missing, unparsable or not finite, or the count is below 1.
+        epsilon: dropped, record lacks a valid requested ε although the source has a column for it; the user's
+            other records, if any, stay and request ε = 0.
+        duplicate: dropped, the same user gave the item again; of counts, which add up, none is dropped.
+        clamped: kept, rating moved to the nearer end of the scale, or count to the largest that counts.
+        rounded: kept, rating moved to the nearest step, or count to the nearest whole number.
+        records: all that were read, 0 if the rows come from no source.
+
+    Privacy: private. ``repr`` shows no counts; ``str`` shows all of them and says that they are confidential.
+    """
+
+    user_id: int = 0
+    item_id: int = 0
+    rating: int = 0
+    epsilon: int = 0
+    duplicate: int = 0
+    clamped: int = 0
+    rounded: int = 0
+    records: int = 0
+
+    def __add__(self, other: Self) -> Self:
+        both = (getattr(self, field.name) + getattr(other, field.name) for field in fields(self))
+        return type(self)(*both)
+
+    def lost(self, domain: Domain) -> int:
+        """How many records were dropped or changed against what the domain declares.
+
+        Neither a repeated item counts, nor a count above the largest that the domain lets count: a log of
+        events has many of both.
+
+        Privacy: private.
+        """
+        clamped = 0 if domain.counts else self.clamped
+        return self.user_id + self.item_id + self.rating + self.epsilon + clamped + self.rounded
+
+    def too_many(self, domain: Domain) -> bool:
+        """Whether more than a tenth of the records were dropped or changed.
+
+        Privacy: private.
+        """
+        return _MOST * self.lost(domain) > self.records
+
+    def losses(self, domain: Domain) -> list[Loss]:
+        """The reasons that occurred, with counts and words.
+
+        Privacy: private.
+        """
+        found = [Loss(reason, getattr(self, reason), text) for reason, text in _texts(domain).items()]
+        return [loss for loss in found if loss.count]
+
+    def __repr__(self) -> str:
+        return "Dropped(confidential)"
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{field.name} {getattr(self, field.name)}" for field in fields(self))
+        return f"confidential, not for publication: {counts}"
+
+
+def share(count: int, records: int) -> str:
+    """A count as a share of all records, in words.
+
+    Privacy: private in, private out.
+    """
+    part = count / records if records else 0.0
+    return "less than 0.1 %" if 0 < part < 0.001 else f"{100 * part:.1f} %"
+
+
+def _texts(domain: Domain) -> dict[str, str]:
+    """What was wrong with records, and what became of them, by reason."""
+    wrong = f"the user id is empty, over {MAX_ID_BYTES} bytes or holds NUL"
+    texts = {
+        "user_id": f"dropped: {wrong}" + (", or is not on the roster" if domain.users else ""),
+        "item_id": "dropped: the item is not in the catalogue",
+        "rating": "dropped: the rating is missing or not a number",
+        "epsilon": "dropped: the requested ε is neither a number from 0 on nor a class of the domain",
+        "duplicate": "merged: the user gave the item again; the last rating counts",
+        "clamped": f"changed: the rating is outside the scale {domain.rating_scale}; its nearer end counts",
+        "rounded": f"changed: the rating is not on the scale {domain.rating_scale}; its nearest value counts",
+    }
+    if domain.rating_scale is None:
+        texts |= {
+            "rating": "dropped: the count is missing, not a number, or below 1",
+            "duplicate": "merged: the user gave the item again; an item counts once",
+            "clamped": f"changed: the count is above {domain.counts}, the largest that counts",
+            "rounded": "changed: the count is not a whole number; the nearest counts",
+        }
+    return texts

@@ -1,0 +1,149 @@
+"""A budget is not spent on a file whose columns or scale are wrong."""
+
+import logging
+
+import polars as pl
+import pytest
+
+import hushrec as hr
+from hushrec.curator.acceptance import require_accepted
+from hushrec.errors import RecordsDropped
+from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.testing import Seeded
+
+BUDGET = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
+ROWS = hr.Budget(epsilon=30.0, delta=0.0, unit="user", adjacency="replace")
+MODEL = hr.GlobalEffects()
+TENTH = "more than a tenth of the records were dropped or changed"
+
+
+def table(bad, records=100):
+    """Records of 20 users, the first ``bad`` of them above the scale."""
+    return pl.DataFrame(
+        {
+            "user_id": [f"secret-{k % 20}" for k in range(records)],
+            "item_id": [str(k // 20) for k in range(records)],
+            "rating": [77.0 if k < bad else 3.0 for k in range(records)],
+        }
+    )
+
+
+@pytest.fixture
+def domain():
+    return hr.Domain(range(5), scale=(1, 5, 1), max_users=100)
+
+
+@pytest.fixture
+def few(domain):
+    return hr.load(table(10), domain)
+
+
+@pytest.fixture
+def many(domain):
+    return hr.load(table(11), domain)
+
+
+@pytest.fixture
+def nobody(domain):
+    return hr.load(table(0).with_columns(item_id=pl.lit("nosuch")), domain)
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return Ledger.create(tmp_path / "ledger.db", BUDGET)
+
+
+def same(tmp_path):
+    """The bytes of everything in a folder."""
+    return {path.name: path.read_bytes() for path in sorted(tmp_path.iterdir()) if path.is_file()}
+
+
+def test_more_than_a_tenth_is_not_charged_and_nothing_is_left(many, ledger, tmp_path):
+    before = same(tmp_path)
+    with pytest.raises(RecordsDropped, match=TENTH) as error:
+        hr.fit(many, MODEL, BUDGET, ledger=ledger.path, checkpoint=tmp_path / "fit.checkpoint")
+    assert same(tmp_path) == before  # the ledger byte for byte
+    assert not (tmp_path / "fit.checkpoint").exists()
+    assert not ledger.entries()
+    assert "hushrec check" in str(error.value)
+    assert "accept_dropped=True, or --accept-dropped" in str(error.value)
+
+
+def test_a_tenth_is_charged(few, ledger):
+    assert hr.fit(few, MODEL, BUDGET, ledger=ledger).statement.private
+
+
+def test_what_is_accepted_is_charged(many, ledger):
+    assert hr.fit(many, MODEL, BUDGET, ledger=ledger, accept_dropped=True).statement.private
+
+
+def test_what_is_paid_for_is_handed_out(many, ledger):
+    made = hr.fit(many, MODEL, BUDGET, ledger=ledger, accept_dropped=True)
+    assert hr.fit(many, MODEL, BUDGET, ledger=ledger, release_index=0).to_bytes() == made.to_bytes()
+
+
+def test_nobody_is_never_charged_accepted_or_not(nobody, domain, ledger, tmp_path):
+    before = same(tmp_path)
+    empty = hr.load(table(0).clear(), domain)
+    for none in (nobody, empty):
+        for accepted in (False, True):
+            with pytest.raises(RecordsDropped, match="nobody has an item left"):
+                hr.fit(none, MODEL, BUDGET, ledger=ledger, accept_dropped=accepted)
+    assert same(tmp_path) == before
+
+
+def test_blocks_are_refused_like_ratings(domain, ledger, tmp_path):
+    for bad, name in ((11, "many"), (10, "few")):
+        blocks = hr.load_blocks(table(bad), domain, tmp_path / name, ratings_per_block=20)
+        assert blocks.dropped.records == 100
+        if bad == 11:
+            with pytest.raises(RecordsDropped, match=TENTH):
+                hr.fit(hr.Blocks.open(tmp_path / name, domain), MODEL, BUDGET, ledger=ledger)
+    assert not ledger.entries()
+    assert hr.fit(blocks, MODEL, BUDGET, ledger=ledger).statement.private
+
+
+def test_parts_of_ratings_are_refused_like_the_whole(many):
+    with pytest.raises(RecordsDropped):
+        require_accepted(many.capped(2).slice(0, 3), accepted=False)
+
+
+def test_experiments_and_baselines_charge_nothing_and_go_on(many, nobody):
+    for ratings in (many, nobody):
+        assert not hr.fit(ratings, MODEL, BUDGET, entropy=Seeded(0)).statement.private
+        assert not hr.fit(ratings, MODEL).statement.private
+        in_memory = Ledger.ephemeral(BUDGET)
+        assert not hr.fit(ratings, MODEL, BUDGET, ledger=in_memory).statement.private
+
+
+def test_a_data_set_is_refused_too(many, nobody, tmp_path):
+    ledger = Ledger.create(tmp_path / "ledger.db", ROWS)
+    method, before = hr.RandomizedResponse(), same(tmp_path)
+    for ratings, accepted in ((many, False), (nobody, False), (nobody, True)):
+        with pytest.raises(RecordsDropped):
+            hr.release_data(ratings, method, ROWS, ledger=ledger, accept_dropped=accepted)
+    assert same(tmp_path) == before
+    assert not hr.release_data(many, method, ROWS, entropy=Seeded(0)).statement.private
+    assert hr.release_data(many, method, ROWS, ledger=ledger, accept_dropped=True).statement.private
+
+
+@pytest.mark.parametrize("bad", [0, 5])
+@pytest.mark.parametrize("item", ["0", "nosuch"])
+def test_whether_a_device_reports_does_not_depend_on_what_its_user_rated(tmp_path, bad, item):
+    device = hr.Domain(range(5), scale=(1, 5, 1), max_users=100, users=["secret-0"])
+    own = hr.load(table(bad, 5).with_columns(user_id=pl.lit("secret-0"), item_id=pl.lit(item)), device)
+    ledger = Ledger.create(tmp_path / "ledger.db", ROWS)
+    assert hr.release_data(own, hr.RandomizedResponse(), ROWS, ledger=ledger).n_people == 1
+
+
+def test_no_number_and_no_value_reaches_the_error_or_a_log(domain, ledger, caplog):
+    told = set()
+    with caplog.at_level(logging.DEBUG):
+        for bad in (11, 83):
+            with pytest.raises(RecordsDropped) as error:
+                hr.fit(hr.load(table(bad), domain), MODEL, BUDGET, ledger=ledger)
+            told.add(str(error.value))
+    (message,) = told  # the same, however much was dropped
+    assert not any(character.isdigit() for character in message)
+    assert "secret" not in message
+    assert not caplog.records
