@@ -11,6 +11,8 @@ from .curator.fit import plan as plan
 from .curator.recommend_all import recommend_all as recommend_all
 from .curator.release_data import release_data as release_data
 from .data import synthetic as synthetic
+from .data.checks.checkup import Check as Check
+from .data.checks.checkup import check as check
 from .data.domain import Domain as Domain
 from .data.interactions import Interactions as Interactions
 from .data.load import load as load

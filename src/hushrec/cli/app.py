@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 import hushrec
 from hushrec.cli import data, ledger
 from hushrec.cli.audit import audit
+from hushrec.cli.check import check
 from hushrec.cli.collect import collect
 from hushrec.cli.demo import demo
 from hushrec.cli.doctor import doctor
@@ -39,6 +40,7 @@ COMMANDS = (
     "data",
     "domain",
     "models",
+    "check",
     "plan",
     "fit",
     "release-data",
@@ -107,6 +109,7 @@ app.command()(demo)
 app.add_typer(data.app, name="data")
 app.command()(domain)
 app.command()(models)
+app.command()(check)
 app.command()(plan)
 app.command()(fit)
 app.command("release-data")(release_data)

@@ -34,7 +34,8 @@ def load(
 
     *Structure* that cannot be read is an error: a damaged container, a missing column, a line with too few
     fields. *Content* never is: each record is repaired or dropped by a rule that looks at its own user alone,
-    silently, and counted in ``dropped``, which is confidential. The rules:
+    silently, and counted in ``dropped``, which is confidential. Of what is dropped, ``fit`` accepts a tenth.
+    The rules:
 
     * Ids are text, never numbers: "007", "NA" and 2^53 + 1 are unchanged. User ids are normalised to
       Unicode NFC; empty ids, ids over 256 bytes and ids with NUL are dropped. So are items that are
@@ -51,8 +52,8 @@ def load(
     * If a column states the ε that each user requests, the smallest of all their records counts, dropped ones
       included. A record whose ε is missing, negative, infinite, or neither a number nor a class of the
       domain is dropped and requests 0, because data are never used at an ε that their user did not request.
-    * An empty file is valid, and so is one with more users than the domain declares: see
-      ``exceeds_declared_users``.
+    * An empty file is valid, though ``fit`` charges nothing for it. So is one with more users than the domain
+      declares: see ``exceeds_declared_users``.
 
     Args:
         source: a path, or a table of polars, pandas, pyarrow or any other eager frame that narwhals supports.

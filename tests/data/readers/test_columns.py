@@ -38,7 +38,9 @@ def test_a_first_line_that_may_be_somebodys_rating_is_not_shown(tmp_path):
     (tmp_path / "r.csv").write_text("SECRET,Alien,NA\nSECRET,Heat,5\n")
     assert "are not shown" in refused(tmp_path / "r.csv")
     (tmp_path / "r.csv").write_text("userId;movieId;stars\nSECRET;Heat;5\n")
-    assert "it has userId;movieId;stars" in refused(tmp_path / "r.csv")
+    message = refused(tmp_path / "r.csv")
+    assert 'divided by semicolons: give separator=";"' in message
+    assert "stars" not in message  # which may be data
 
 
 @pytest.mark.parametrize(
@@ -112,9 +114,7 @@ def test_interactions_need_no_rating():
         DataError, match=r'too few for user_id and item_id; .*\{"user_id": 0, "item_id": 1\}$'
     ):
         by_position(None, 1, "r.txt", UNRATED)
-    with pytest.raises(
-        DataError, match=r'no column for item_id; .*\{"user_id": \.\.\., "item_id": \.\.\.\}$'
-    ):
+    with pytest.raises(DataError, match=r'no column for item_id; .*\{"user_id": \.\.\., "item_id": \.\.\.\}'):
         by_name(None, ["user", "what"], "the table", UNRATED)
     for roles in (UNRATED, COUNTED):
         with pytest.raises(

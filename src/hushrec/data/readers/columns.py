@@ -5,6 +5,7 @@ Privacy: column names are treated as public; cells are never read here.
 
 from collections.abc import Mapping, Sequence
 
+from hushrec.data.readers import advice
 from hushrec.errors import DataError
 
 Roles = tuple[str, ...]
@@ -26,7 +27,17 @@ _KNOWN = {
     "privacy": "epsilon",
 }
 
-__all__ = ["COUNTED", "RATED", "UNRATED", "Columns", "Roles", "by_name", "by_position", "headerless"]
+__all__ = [
+    "COUNTED",
+    "RATED",
+    "UNRATED",
+    "Columns",
+    "Roles",
+    "by_name",
+    "by_position",
+    "headerless",
+    "role_of",
+]
 
 Columns = Mapping[str, str | int]
 
@@ -48,7 +59,9 @@ def headerless(columns: Columns | None, roles: Roles = RATED) -> bool:
     return True in numbers
 
 
-def by_position(columns: Columns | None, width: int, source: str, roles: Roles = RATED) -> dict[str, int]:
+def by_position(
+    columns: Columns | None, width: int, source: str, roles: Roles = RATED, *, line: str = ""
+) -> dict[str, int]:
     """Position of each role in a file without a header: as mapped, or user, item, rating, timestamp.
 
     The positions of a count and of the requested ε are never guessed.
@@ -58,6 +71,7 @@ def by_position(columns: Columns | None, width: int, source: str, roles: Roles =
         width: number of fields in a line.
         source: the file, for errors.
         roles: the roles that are read.
+        line: the line, if it is one field: the error names the separator that it holds instead.
 
     Raises:
         DataError: a required field is missing.
@@ -70,7 +84,8 @@ def by_position(columns: Columns | None, width: int, source: str, roles: Roles =
     if missing or not all(0 <= position < width for position in found.values()):
         raise DataError(
             f"{source}: a line has {width} field(s), which is too few for {', '.join(others)} and {last}; "
-            f"check format= and separator=, or give positions: {_positions(required)}"
+            f"{advice.divided(line) or 'check format= and separator='}, or give positions: "
+            f"{advice.positions(required)}"
         )
     return found
 
@@ -102,13 +117,23 @@ def by_name(
             place for place, name in enumerate(names) if name == (wanted if wanted is not None else role)
         ]
         if wanted is None and (not matches or role == "epsilon"):  # of two ε columns, neither may be ignored
-            matches = [place for place, name in enumerate(names) if _KNOWN.get(_folded(name)) == role]
+            matches = [place for place, name in enumerate(names) if role_of(name) == role]
         if len(matches) == 1:
             found[role] = matches[0]
         elif matches or wanted is not None or role not in _OPTIONAL:
             what = "more than one column for" if matches else "no column for"
-            raise DataError(f"{source}: {what} {role}; {_advice(names, _required(roles))}")
+            usual = {role_of(name) for name in names} | set(columns or {})
+            required = _required(roles)
+            missing = [role for role in required if role not in usual]
+            # Many titles contain "count", and a title is not a header.
+            fix = advice.named(names, required, missing, set(_KNOWN) - {"count"})
+            raise DataError(f"{source}: {what} {role}; {fix}")
     return found
+
+
+def role_of(name: str) -> str | None:
+    """The role that a column of this name usually has, None if it is not a usual name."""
+    return _KNOWN.get(_folded(name))
 
 
 def _folded(name: str) -> str:
@@ -117,22 +142,3 @@ def _folded(name: str) -> str:
 
 def _required(roles: Roles) -> Roles:
     return tuple(role for role in roles if role not in _OPTIONAL)
-
-
-def _positions(required: Roles) -> str:
-    """An example of a mapping to positions."""
-    return "columns={" + ", ".join(f'"{role}": {place}' for place, role in enumerate(required)) + "}"
-
-
-def _advice(names: Sequence[str], required: Roles) -> str:
-    # The first line of a file without a header holds someone's record, which must not be printed.
-    if any(name[:1] in "+-.,0123456789" for name in names):
-        return (
-            "the first line looks like data, not like a header; if there is no header, give positions: "
-            + _positions(required)
-        )
-    which = "say which is which: columns={" + ", ".join(f'"{role}": ...' for role in required) + "}"
-    words = set(_KNOWN) - {"count"}  # which many titles contain, and a title is not a header
-    if not any(word in _folded(name) for name in names for word in words):
-        return f"no column has a usual name, and the names are not shown, since they may be private; {which}"
-    return f"it has {', '.join(names)}; {which}"

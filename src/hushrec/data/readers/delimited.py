@@ -75,7 +75,8 @@ def read(
                 found = by_name(columns, names, str(path), roles)
                 block = Block(block.row + 1, rest)
             else:
-                found = by_position(columns, width, str(path), roles)
+                line = names[0] if width == 1 else ""
+                found = by_position(columns, width, str(path), roles, line=line)
         table = cells(path, block, dialect, width).select(
             pl.nth(position).alias(role) for role, position in found.items()
         )

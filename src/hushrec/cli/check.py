@@ -1,0 +1,50 @@
+"""``hushrec check``: what a file looks like, before a budget is spent on it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hushrec.cli import console, options
+
+
+def check(
+    ratings: Annotated[
+        Path, typer.Argument(help="The private ratings or interactions, or a packed folder, as for fit.")
+    ],
+    domain: options.DomainFile,
+    column: options.Columns = None,
+    format: options.Format = None,
+    separator: options.Separator = None,
+    decimal: options.Decimal = ".",
+    json: options.Json = False,
+) -> None:
+    """Check a file before a fit is charged. CONFIDENTIAL.
+
+    Prints what was read, dropped or changed, why, and hints. Charges nothing. The exit code is 2 if a fit
+    would be refused.
+    """
+    from hushrec.data.checks.checkup import check
+    from hushrec.data.domain import Domain
+    from hushrec.data.packed.blocks import MANIFEST
+
+    declared = Domain.open(domain)
+    with console.working("reading ratings"):
+        if (ratings / MANIFEST).is_file():
+            packed = options.packed_or_loaded(ratings, declared, column, format, separator, decimal)
+            found = check(packed, declared)
+        else:
+            found = check(
+                ratings,
+                declared,
+                columns=options.named_columns(column),
+                format=format,
+                separator=separator,
+                decimal=decimal,
+            )
+    if json:
+        console.print_json(found.facts())
+    else:
+        console.out().print(str(found), soft_wrap=True)
+    if found.refused:
+        raise typer.Exit(2)

@@ -1,0 +1,1 @@
+"""What a source looks like, for the curator alone, before anything is charged."""

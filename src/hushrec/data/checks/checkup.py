@@ -1,0 +1,147 @@
+"""Check a source before a budget is spent on it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from hushrec.data.checks.hints import hints
+from hushrec.data.checks.witness import Witness
+from hushrec.data.cleaning import Batch, Cleaner, assemble
+from hushrec.data.domain import Domain
+from hushrec.data.feedback import Feedback
+from hushrec.data.load import MAX_BYTES, tables
+from hushrec.data.losses.dropped import Dropped, share
+from hushrec.data.packed.blocks import Blocks
+from hushrec.data.readers.columns import Columns
+
+CONFIDENTIAL = "Confidential, for the curator only: do not publish, do not log"
+
+__all__ = ["CONFIDENTIAL", "Check", "check"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Check:
+    """What loading made of a source. Print it to read it.
+
+    Attributes:
+        domain: the public domain.
+        n_users: users with at least one item left.
+        n_entries: ratings or interactions left, one for each user and item.
+        n_items: items of the catalogue that occur.
+        dropped: how many records were read, and what was dropped or changed.
+        hints: what is probably wrong with the source, and the fix.
+
+    Privacy: private, for the curator alone. ``repr`` shows nothing of it.
+    """
+
+    domain: Domain
+    n_users: int
+    n_entries: int
+    n_items: int
+    dropped: Dropped
+    hints: tuple[str, ...] = ()
+
+    @property
+    def refused(self) -> Literal["nobody", "dropped"] | None:
+        """Why ``fit`` would refuse to charge for it: nobody is left, or too much was dropped or changed."""
+        if not self.n_users:
+            return "nobody"
+        return "dropped" if self.dropped.too_many(self.domain) else None
+
+    def facts(self) -> Mapping[str, Any]:
+        """The same facts as one object for JSON."""
+        records = self.dropped.records
+        return {
+            "confidential": CONFIDENTIAL,
+            "records": records,
+            "users": self.n_users,
+            "declared_users": self.domain.max_users,
+            "items": self.n_items,
+            "catalogue": self.domain.n_items,
+            self.domain.feedback: self.n_entries,
+            "dropped": [
+                {
+                    "reason": loss.reason,
+                    "records": loss.count,
+                    "share": loss.count / records if records else None,
+                    "text": loss.text,
+                }
+                for loss in self.dropped.losses(self.domain)
+            ],
+            "hints": list(self.hints),
+            "refused": self.refused,
+        }
+
+    def __str__(self) -> str:
+        records, losses = self.dropped.records, self.dropped.losses(self.domain)
+        lines = [
+            CONFIDENTIAL,
+            f"records  {records:,}",
+            f"users    {self.n_users:,}; the domain declares at most {self.domain.max_users:,}",
+            f"items    {self.n_items:,} of the {self.domain.n_items:,} of the catalogue",
+            f"kept     {self.n_entries:,} {self.domain.feedback}, one for each user and item",
+            "Dropped or changed:" if losses else "None were dropped or changed.",
+            *(f"  {loss.count:,} ({share(loss.count, records)}) {loss.text}" for loss in losses),
+        ]
+        if self.hints:
+            lines += ["Hints:", *(f"  · {hint}" for hint in self.hints)]
+        first = "; read the hints first" if self.hints else ""
+        verdict = {
+            None: f"A fit goes on with these records{first}.",
+            "nobody": "A fit is refused before its charge: nobody has an item left.",
+            "dropped": "A fit is refused before its charge: more than a tenth of the records were dropped or "
+            "changed. If this is right, accept it: --accept-dropped, accept_dropped=True.",
+        }
+        return "\n".join([*lines, verdict[self.refused]])
+
+    def __repr__(self) -> str:
+        return "Check(confidential)"
+
+
+def check(
+    source: Any,
+    domain: Domain,
+    *,
+    columns: Columns | None = None,
+    format: str | None = None,
+    separator: str | None = None,
+    decimal: str = ".",
+    max_bytes: int = MAX_BYTES,
+) -> Check:
+    """Load a source as ``load`` does, and say what it looks like: what was dropped or changed, and why.
+
+    Args:
+        source: as for ``load``; or ``Ratings``, ``Interactions`` or ``Blocks``, of which only counts are
+            known, so there are no hints.
+        domain: the public domain.
+        columns, format, separator, decimal, max_bytes: as for ``load``.
+
+    Returns:
+        What loading made of the source, for the curator alone.
+
+    Raises:
+        DataError: the structure cannot be read.
+
+    Privacy: private; charges nothing.
+    """
+    if isinstance(source, Feedback | Blocks):
+        return _summed(source)
+    intake, seen = Cleaner(domain), Witness()
+    batches: list[Batch] = []
+    for table, name in tables(source, intake.roles, columns, format, separator, decimal, max_bytes):
+        seen.see(table)
+        batches += intake.batches(table, name)
+    loaded = assemble(batches, domain, intake.dropped, asks=intake.asks, timed=intake.timed)
+    return _summed(loaded, seen)
+
+
+def _summed(loaded: Feedback | Blocks, seen: Witness | None = None) -> Check:
+    domain, n_entries = loaded.domain, 0
+    occurs = np.zeros(domain.n_items, dtype=np.bool_)
+    for block in loaded.blocks():
+        occurs[block.items] = True
+        n_entries += len(block.items)
+    found = () if seen is None else tuple(hints(seen, domain, loaded.dropped, loaded.n_users))
+    return Check(domain, loaded.n_users, n_entries, int(occurs.sum()), loaded.dropped, found)

@@ -1,0 +1,203 @@
+"""From what the cells of a source look like to what is probably wrong with it, and the fix.
+
+A hint may show ratings, because a scale cannot be mended without them. It never shows an id: where columns
+are exchanged, a user's id stands where an item's is expected. Of ids it shows the shape alone, such as "a9".
+
+Privacy: private; hints are for the curator alone.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+
+from hushrec.arrays import Floats, Ints
+from hushrec.data.checks.witness import Witness
+from hushrec.data.declarations import MAX_VALUES, Scale
+from hushrec.data.domain import Domain
+from hushrec.data.losses.dropped import Dropped, share
+
+_FORMS = {
+    "blanks around them": (pl.col("text").str.strip_chars(), "strip the ids in the file and the catalogue"),
+    "upper and lower case": (pl.col("text").str.to_lowercase(), "write the ids in the same case in both"),
+    "a trailing .0": (
+        pl.col("text").str.replace(r"\.0+$", ""),
+        "a column of numbers with empty cells adds it; export the ids as text or as integers",
+    ),
+    "leading zeros": (
+        pl.col("text").str.replace(r"^0+(.)", "${1}"),
+        "a spreadsheet or a column of numbers drops them; export the ids as text (pandas: dtype=str)",
+    ),
+    "quotes": (pl.col("text").str.strip_chars("\"'"), "write the ids without quotes in both"),
+}
+"""How an id and its item may be written differently, and what to do."""
+_STEPS = (1, 0.5, 0.25, 0.2, 0.1, 0.05, 0.01, 2, 5, 10, 20, 25)
+_COLUMNS = "--column NAME=COLUMN, columns={NAME: COLUMN}"
+
+__all__ = ["hints"]
+
+
+def hints(seen: Witness, domain: Domain, dropped: Dropped, n_users: int) -> Iterator[str]:
+    """What is probably wrong, a sentence or two each, the most basic first.
+
+    Args:
+        seen: what the cells look like.
+        domain: the public domain.
+        dropped: what cleaning made of the records.
+        n_users: number of users with an item left.
+
+    Privacy: private.
+    """
+    if seen.headed:
+        yield (
+            "The first record holds names of columns and was read as a record: name the columns "
+            f"({_COLUMNS}) in place of positions, or give a format with a header (csv, tsv)."
+        )
+    catalogue = pl.DataFrame({"text": pl.Series(domain.items, dtype=pl.String)})
+    yield from _items(seen, catalogue, dropped.records)
+    if domain.users is not None:
+        roster = pl.DataFrame({"text": pl.Series(domain.users, dtype=pl.String)})
+        yield from _written(seen.ids["user_id"], roster, "people on the roster", dropped.records)
+    if domain.rating_scale is not None:
+        yield from _ratings(seen, domain.rating_scale, dropped)
+    elif domain.counts is not None and 10 * dropped.rating > dropped.records:
+        yield f"Many counts are not numbers from 1 on: is count the right column? Name it ({_COLUMNS})."
+    if 10 * dropped.epsilon > dropped.records:
+        yield (
+            "The column epsilon (or privacy) often holds neither a number nor a class of the domain: "
+            "declare the classes (hushrec domain --privacy-class), or leave the column out if it means "
+            "something else."
+        )
+    if domain.rating_scale is not None and 2 * dropped.duplicate > dropped.records:
+        yield (
+            f"Most records repeat a user and an item, and there are {n_users:,} users: is user_id the column "
+            f"of users, and item_id that of items? Name them ({_COLUMNS})."
+        )
+    if 10 * seen.milliseconds > dropped.records > 0:
+        yield "Timestamps seem to be milliseconds, and are all clamped to the same time: divide them by 1000."
+    if n_users > domain.max_users:
+        yield (
+            f"There are {n_users:,} users, and the domain declares at most {domain.max_users:,}, for whom δ "
+            "is chosen: is user_id the column of users? If so, declare a larger bound from public knowledge."
+        )
+
+
+def _items(seen: Witness, catalogue: pl.DataFrame, records: int) -> Iterator[str]:
+    items, users = seen.ids["item_id"], seen.ids["user_id"]
+    known, elsewhere = _known(items, catalogue), _known(users, catalogue)
+    here, there = _records(known), _records(elsewhere)
+    told = list(_written(items, catalogue, "items of the catalogue", records))
+    yield from told
+    if told:
+        return
+    # Ids that are small numbers are in every catalogue of small numbers: then the number of ids decides.
+    covered = elsewhere.height > 0.9 * catalogue.height and there > 0.95 * records
+    if (there > 1.25 * here and 2 * there > records) or (covered and known.height < 0.75 * elsewhere.height):
+        yield (
+            f"The columns user_id and item_id may be exchanged: {share(there, records)} of the records have "
+            f"a user id that is an item of the catalogue ({elsewhere.height:,} different ones), and "
+            f"{share(here, records)} an item id that is one ({known.height:,} different ones). If they are, "
+            f"say which is which ({_COLUMNS})."
+        )
+    if 2 * here < records:
+        yield (
+            f"Only {share(here, records)} of the records are of items of the catalogue. Their ids mostly "
+            f"look like {_shape(items)}, those of the catalogue like {_shape(catalogue)} (a: letters, 9: "
+            f"digits). Is item_id the right column ({_COLUMNS}), and is the catalogue of the same source?"
+        )
+
+
+def _written(ids: pl.DataFrame, known: pl.DataFrame, what: str, records: int) -> Iterator[str]:
+    """Ids that are known but for the way in which they are written."""
+    strange = ids.join(known, on="text", how="anti")
+    for difference, (form, fix) in _FORMS.items():
+        found = _records(strange.with_columns(form).join(known.with_columns(form), on="text", how="semi"))
+        if found and 10 * found >= _records(strange):
+            yield f"{found:,} records ({share(found, records)}) name {what} but for {difference}: {fix}."
+
+
+def _ratings(seen: Witness, scale: Scale, dropped: Dropped) -> Iterator[str]:
+    if seen.values is None:
+        if dropped.records:
+            yield f"Ratings have thousands of different values: is rating the right column ({_COLUMNS})?"
+        return
+    number = pl.col("text").str.strip_chars(" \t").cast(pl.Float64, strict=False)
+    table = seen.values.with_columns(value=number)
+    broken = table.filter(pl.col("value").is_null())
+    comma = broken.filter(pl.col("text").str.contains(r"^[-+]?\d+,\d+$"))
+    if comma.height:
+        yield f'{_records(comma):,} ratings hold a decimal comma: give decimal="," (--decimal ,).'
+    elif 10 * dropped.rating > dropped.records:
+        yield f"Many ratings are missing or not numbers: is rating the right column ({_COLUMNS})?"
+    table = table.filter(pl.col("value").is_finite()).group_by("value").agg(pl.col("records").sum())
+    table = table.sort("value")
+    values, times = table["value"].to_numpy(), table["records"].to_numpy()
+    if not len(values):
+        return
+    if len(values) == 1 and times[0] > 1:
+        yield (
+            f"All ratings are {values[0]:g}: if the records are clicks or likes, declare interactions "
+            "(hushrec domain --interactions)."
+        )
+    elif 100 * (dropped.clamped + dropped.rounded) >= times.sum():
+        yield _another_scale(values, times, scale)
+    elif 2 * (values[-1] - values[0]) < scale.span:
+        yield (
+            f"All ratings are from {values[0]:g} to {values[-1]:g}, less than half of the scale {scale}. "
+            f"Noise is for the whole width of the scale. {_PUBLIC}"
+        )
+
+
+_PUBLIC = (
+    "Declare another scale only if it is known publicly, such as from the form on which people rate, never "
+    "because the ratings show it."
+)
+
+
+def _another_scale(values: Floats, times: Ints, scale: Scale) -> str:
+    """What ratings look like that are not on the scale."""
+    inside = (values >= scale.lo) & (values <= scale.hi)
+    off = int(times[~inside].sum())
+    told = f"{share(off, int(times.sum()))} of the ratings are written outside the scale {scale}"
+    if not off:
+        told = f"Many ratings are between the values of the scale {scale}"
+    if len(values) > MAX_VALUES:
+        return (
+            f"{told}, and there are {len(values):,} different ones: is rating the right column ({_COLUMNS})? "
+            f"A scale has at most {MAX_VALUES} values."
+        )
+    strange = values[~inside]
+    stand_in = ""
+    if len(strange) <= 3 and 2 * off < times.sum() and all(map(scale.holds, values[inside])):
+        which = " or ".join(f"{value:g}" for value in strange)
+        stand_in = f" If {which} stands for «not rated», leave out those records."
+    fits = _fitting(values)
+    held = "no usual scale holds them all" if fits is None else f"the scale {fits} holds them all"
+    return f"{told}; {held}.{stand_in} {_PUBLIC}"
+
+
+def _fitting(values: Floats) -> Scale | None:
+    """The coarsest usual scale that holds all values."""
+    lo, hi = float(values[0]), float(values[-1])
+    for step in sorted(_STEPS, reverse=True):
+        steps = (values - lo) / step
+        fits = Scale(lo, hi, step)
+        if (np.abs(steps - np.round(steps)) < 1e-6).all() and fits.n_values <= MAX_VALUES:
+            return fits
+    return None
+
+
+def _known(ids: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
+    return ids.join(known, on="text", how="semi")
+
+
+def _records(ids: pl.DataFrame) -> int:
+    return int(ids["records"].sum())
+
+
+def _shape(ids: pl.DataFrame) -> str:
+    """The most frequent shape of ids: "tt0111161" is "a9"."""
+    shape = pl.col("text").str.replace_all(r"\p{L}+", "a").str.replace_all(r"\p{N}+", "9").str.slice(0, 40)
+    weight = pl.col("records").sum() if "records" in ids.columns else pl.len()
+    found = ids.group_by(shape).agg(weight.alias("weight")).sort("weight", "text", descending=True)
+    return f"«{found['text'][0]}»" if found.height else "nothing"

@@ -1,0 +1,69 @@
+"""What to do about columns that are not found: another separator, one row per record, names or positions.
+
+Privacy: column names are treated as public, unless the first line looks like somebody's record. Cells are
+never shown: of a line that may be a record, only the separator is named.
+"""
+
+from collections.abc import Sequence
+
+_MARKS = {
+    "\t": 'tabs: give format="tsv"',
+    ";": 'semicolons: give separator=";"',
+    "::": '"::" and has no header: give format="dat"',
+    "|": '"|": give separator="|"',
+    ",": 'commas: give format="csv"',
+}
+"""Separators, and what to do where a line is divided by them; the first that occurs counts."""
+_WIDE = 8  # columns; a table of records has fewer
+_SHOWN = 12  # names
+
+__all__ = ["divided", "named", "positions"]
+
+
+def divided(line: str) -> str:
+    """What to do if a line that was read as one field holds another separator; empty if it holds none."""
+    for mark, fix in _MARKS.items():
+        if mark in line:
+            return f"its lines are one field, and seem to be divided by {fix}"
+    return ""
+
+
+def positions(required: Sequence[str]) -> str:
+    """An example of a mapping to positions."""
+    return "columns={" + ", ".join(f'"{role}": {place}' for place, role in enumerate(required)) + "}"
+
+
+def named(names: Sequence[str], required: Sequence[str], missing: Sequence[str], words: set[str]) -> str:
+    """What to do about a table in which a column is not found.
+
+    Args:
+        names: its columns.
+        required: the roles that a table must have.
+        missing: those of them that no column has by its name.
+        words: usual names of columns, in lower case and without underscores.
+    """
+    if len(names) == 1 and (fix := divided(names[0])):
+        return f"{fix}; --format and --separator on the command line"
+    wide = _unpivoted(required) if len(names) >= _WIDE and set(required) - {"user_id"} <= set(missing) else ""
+    if wide and "user_id" not in missing:
+        return wide
+    # The first line of a file without a header holds someone's record, which must not be printed.
+    if any(name[:1] in "+-.,0123456789" for name in names):
+        which = "the first line looks like data, not like a header; if there is no header, give positions: "
+        return "; or, ".join(filter(None, [which + positions(required), wide]))
+    which = "say which is which: columns={" + ", ".join(f'"{role}": ...' for role in required) + "}"
+    if not any(word in name.replace("_", "").lower() for name in names for word in words):
+        unshown = "no column has a usual name, and the names are not shown, since they may be private; "
+        headless = f"if there is no header, give positions: {positions(required)}"
+        return "; or, ".join(filter(None, [unshown + which, headless, wide]))
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return "; or, ".join(filter(None, [f"it has {', '.join(names[:_SHOWN])}{more}; {which}", wide]))
+
+
+def _unpivoted(required: Sequence[str]) -> str:
+    """How to turn a sheet with a column for each item into one row per record."""
+    value, given = ("rating", "") if "rating" in required else ("given", '.filter(pl.col("given") > 0)')
+    return (
+        "if it is a wide sheet with one column per item, make one row per record of it first, with polars: "
+        f'table.unpivot(index="USER", variable_name="item_id", value_name="{value}").drop_nulls(){given}'
+    )

@@ -1,0 +1,177 @@
+"""A fault of a source is named with its fix; a source without fault has no hint; no id is ever shown."""
+
+import polars as pl
+import pytest
+
+import hushrec as hr
+
+RECORDS = 400
+ITEMS = [str(k) for k in range(100, 140)]
+
+
+def records(**changed):
+    """Records of 50 users, without fault but for the changed columns."""
+    made = {
+        "user_id": [f"SECRET{k % 50}" for k in range(RECORDS)],
+        "item_id": [ITEMS[k // 50 + 8 * (k % 5)] for k in range(RECORDS)],
+        "rating": [str(1 + k % 5) for k in range(RECORDS)],
+        "timestamp": ["1700000000"] * RECORDS,
+    }
+    return pl.DataFrame(made | changed)
+
+
+def domain(items=ITEMS, **declared):
+    return hr.Domain(items, **{"scale": (1, 5, 1), "max_users": 60} | declared)
+
+
+def hints(table, declared=None, **options):
+    found = hr.check(table, declared or domain(), **options)
+    assert "SECRET" not in str(found)
+    return found.hints
+
+
+def only(table, declared=None, **options):
+    """The hint, if it is the only one."""
+    (hint,) = hints(table, declared, **options)
+    return hint
+
+
+def ids(table, form):
+    return table.with_columns(item_id=form(pl.col("item_id")))
+
+
+def test_what_is_right_has_no_hint():
+    assert hints(records()) == ()
+    assert hints(records(), domain(scale=None)) == ()
+    assert hints(records(), domain(likes=4)) == ()
+    assert hints(records().clear()) == ()
+    assert hints(records(), domain(users=[f"SECRET{k}" for k in range(50)])) == ()
+
+
+@pytest.mark.parametrize(
+    ("table", "declared", "hint"),
+    [
+        (ids(records(), lambda i: pl.concat_str(i, pl.lit(".0"))), None, "but for a trailing .0: "),
+        (records(), [f"{item}.0" for item in ITEMS], "but for a trailing .0: "),
+        (ids(records(), lambda i: pl.concat_str(pl.lit(" "), i)), None, "but for blanks around them: "),
+        (records(), [f"00{item}" for item in ITEMS], "but for leading zeros: "),
+        (ids(records(), lambda i: i.str.zfill(9)), None, "but for leading zeros: "),
+        (
+            ids(records(), lambda i: pl.concat_str(pl.lit("tt"), i)),
+            [f"TT{i}" for i in ITEMS],
+            "lower case: ",
+        ),
+        (ids(records(), lambda i: pl.concat_str(pl.lit("'"), i, pl.lit("'"))), None, "but for quotes: "),
+    ],
+    ids=["the file's .0", "the catalogue's .0", "blanks", "zeros lost", "zeros added", "case", "quotes"],
+)
+def test_ids_that_are_written_differently(table, declared, hint):
+    told = only(table, None if declared is None else domain(declared))
+    assert told.startswith("400 records (100.0 %) name items of the catalogue but for")
+    assert hint in told
+
+
+def test_one_slip_among_many_strange_ids_is_not_the_fault():
+    table = ids(records(), lambda i: pl.concat_str(pl.lit("x"), i))
+    table[0, "item_id"] = " 100"
+    assert "mostly look like «a9», those of the catalogue like «9»" in only(table)
+
+
+def test_people_who_are_written_differently():
+    listed = domain(users=[f"secret{k}" for k in range(50)])
+    assert "name people on the roster but for upper and lower case" in only(records(), listed)
+
+
+def test_columns_that_are_exchanged():
+    swapped = records().rename({"user_id": "item_id", "item_id": "user_id"})
+    told = hints(swapped)
+    assert told[0].startswith("The columns user_id and item_id may be exchanged: 100.0 % ")
+    assert "Only 0.0 % of the records are of items" in told[1]
+
+
+def test_columns_that_are_exchanged_where_all_ids_are_small_numbers():
+    small = domain([str(k) for k in range(40)])
+    right = records(
+        user_id=[str(k % 20) for k in range(RECORDS)], item_id=[str(k % 40) for k in range(RECORDS)]
+    ).unique(["user_id", "item_id"])
+    assert hints(right, small) == ()
+    told = only(right.rename({"user_id": "item_id", "item_id": "user_id"}), small)
+    assert "may be exchanged" in told
+    assert "(40 different ones), and 100.0 % an item id that is one (20 different ones)" in told
+
+
+@pytest.mark.parametrize(
+    ("rating", "hint"),
+    [
+        (
+            lambda k: 2 * (1 + k % 5),
+            "60.0 % of the ratings are written outside the scale 1 to 5 by 1; the scale 2 to 10",
+        ),
+        (
+            lambda k: (1 + k % 5) / 2,
+            "20.0 % of the ratings are written outside the scale 1 to 5 by 1; the scale 0.5 to",
+        ),
+        (
+            lambda k: 1 + k % 5 / 2,
+            "between the values of the scale 1 to 5 by 1; the scale 1 to 3 by 0.5",
+        ),
+        (lambda k: 99 if k % 8 == 0 else 1 + k % 5, "If 99 stands for «not rated», leave out those records"),
+        (lambda k: 1.7e9 + k, "and there are 400 different ones: is rating the right column"),
+        (lambda k: 0.1 + k % 7 / 9, "no usual scale holds them all"),
+        (lambda k: 4, "All ratings are 4: if the records are clicks"),
+        (lambda k: f"{k % 5},5", '400 ratings hold a decimal comma: give decimal=","'),
+        (lambda k: "good", "Many ratings are missing or not numbers: is rating the right column"),
+    ],
+)
+def test_ratings_that_are_not_on_the_scale(rating, hint):
+    assert hint in only(records(rating=[str(rating(k)) for k in range(RECORDS)]))
+
+
+def test_the_fix_of_a_scale_is_public_knowledge():
+    for declared in (domain(scale=(1, 3, 1)), domain(scale=(0, 100, 1))):
+        told = only(records(), declared)
+        assert "only if it is known publicly" in told
+    assert "less than half of the scale 0 to 100 by 1" in told
+
+
+def test_ratings_that_are_thousands_of_numbers():
+    many = pl.DataFrame(
+        {"user_id": range(20_000), "item_id": ["100"] * 20_000, "rating": [float(k) for k in range(20_000)]}
+    )
+    assert "thousands of different values" in only(many, domain(max_users=20_000))
+
+
+def test_a_single_rating_off_the_scale_is_no_hint():
+    assert hints(records(rating=["77", *(str(1 + k % 5) for k in range(RECORDS - 1))])) == ()
+
+
+def test_a_header_that_is_read_as_a_record(tmp_path):
+    records().write_csv(tmp_path / "r.csv")
+    positions = {"user_id": 0, "item_id": 1, "rating": 2}
+    assert "The first record holds names of columns" in only(tmp_path / "r.csv", columns=positions)
+
+
+def test_a_column_of_users_that_is_another():
+    told = only(records(user_id=["SECRET", "SECRETS"] * 200))
+    assert "there are 2 users: is user_id the column of users" in told
+    assert hints(records(user_id=["SECRET"] * 400), domain(scale=None)) == ()  # a log of clicks repeats
+
+
+def test_more_users_than_declared():
+    assert "There are 50 users, and the domain declares at most 49" in only(records(), domain(max_users=49))
+
+
+def test_timestamps_in_milliseconds():
+    assert "divide them by 1000" in only(records(timestamp=["1700000000000"] * RECORDS))
+
+
+def test_a_column_privacy_that_means_something_else():
+    table = records(privacy=["yes"] * RECORDS).with_columns(pl.col("rating").cast(pl.Float64))
+    assert any("neither a number nor a class" in hint for hint in hints(table))
+
+
+def test_counts_that_are_not_counts():
+    counted = domain(scale=None, counts=9)
+    table = records().rename({"rating": "count"})
+    assert hints(table, counted) == ()
+    assert "is count the right column" in only(table.with_columns(count=pl.lit("often")), counted)
