@@ -38,7 +38,11 @@ def read_or_refused(path):
         ("r.csv", b"user,item,rating\rSECRET7,10,1\r", "CR alone"),
         ("r.csv", b"SECRET7,10,1\nSECRET7,20,1\n", "looks like data, not like a header"),
         ("r.csv", b"user,item\nSECRET7,10\n", "no column for rating; it has user, item; say which is which"),
-        ("r.csv", b"user;item;rating\nSECRET7;10;1\n", "no column for user_id; it has user;item;rating"),
+        (
+            "r.csv",
+            b"user;item;rating\nSECRET7;10;1\n",
+            "no column for user_id; its lines are one field, and seem to be divided by",
+        ),
         ("r.csv", b"user,item,rating,rating\nSECRET7,10,1,2\n", "more than one column for rating"),
         ("r.tsv", b"user\titem\trating\nSECRET7\t10\n", "row 2: 2 field(s)"),
         ("u.data", b"1\t10\t1\t0\nSECRET7\t10\t1\n", "row 2: 3 field(s) where the first line has 4"),

@@ -22,7 +22,7 @@ class Witness:
             Unicode NFC.
         values: a table ``text, records`` of the distinct ratings or counts as written; None if there are too
             many, or no such column.
-        milliseconds: records whose timestamp is no Unix second of this millennium, but may be milliseconds.
+        milliseconds: records whose timestamp is too large for Unix seconds, and may be milliseconds.
         headed: whether the first record holds names of columns.
 
     Privacy: private.
