@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import hushrec as hr
+from hushrec.experiments import results
 from hushrec.experiments.grid import Grid
 from hushrec.experiments.runner import Experiment
 
@@ -71,6 +72,30 @@ def test_it_runs_tells_and_draws(grid, hushrec):
     assert Path("curve.svg").read_text().startswith("<svg ")
     again = hushrec("experiment grid.toml --out grid.parquet").out
     assert f"{RUNS} runs, 0 of them now, 0 failed" in again
+
+
+def test_files_are_what_their_names_say(grid, hushrec, refused):
+    pytest.importorskip("matplotlib")
+    Path("clicks.toml").write_text(CLICKS)
+    begins = {
+        "t.csv": b"name,key,",
+        "t.parquet": b"PAR1",
+        "f.svg": b"<svg ",
+        "f.pdf": b"%PDF-",
+        "f.png": b"\x89PNG",
+    }
+    for out, figure in (("t.csv", "f.svg"), ("t.parquet", "f.pdf"), ("t.csv", "f.png")):
+        hushrec(f"experiment clicks.toml --out {out} --figure {figure} --latex t.tex")
+    for name, begin in begins.items():
+        assert Path(name).read_bytes().startswith(begin), name
+    assert "2,500 made-up interactions by 200 users of 30 items" in Path("t.tex").read_text()
+    assert "6 runs, 0 of them now" in hushrec("experiment clicks.toml --out t.csv").out
+    assert results.read("t.csv").drop(TIMING).equals(pl.read_parquet("t.parquet").drop(TIMING))
+    before = sorted(Path().iterdir())
+    for asked in ("--out t.xlsx", "--out t", "--figure f.jpg", "--latex t.md", "--figure f"):
+        told = refused(f"experiment grid.toml {asked}")
+        assert "its ending says the format, which is ." in told
+    assert sorted(Path().iterdir()) == before, "nothing ran"
 
 
 def test_what_failed_is_listed_and_tried_again(grid, hushrec):

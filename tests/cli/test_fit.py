@@ -52,6 +52,8 @@ def test_nothing_is_charged_for_what_could_not_be_written(release, refused, budg
     before = hr.Ledger.open("ledger.db").head
     assert "exists; choose another file" in refused(fit(budget))
     assert "is not a writable folder" in refused(fit(budget, out="no/films.safetensors"))
+    for name in ("films.csv", "films"):
+        assert f"name it {name}.safetensors" in refused(fit(budget, out=name))
     assert hr.Ledger.open("ledger.db").head == before
 
 

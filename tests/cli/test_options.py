@@ -94,11 +94,14 @@ def test_a_method_takes_one_source_of_groups(tmp_path):
 
 
 def test_what_is_there_or_could_not_be_written_is_refused(tmp_path):
-    options.require_writable(tmp_path / "new.csv")
+    options.require_writable(tmp_path / "new.csv", ".parquet", ".csv")
+    for name in ("new.xlsx", "new", "new.csv.gz"):
+        with pytest.raises(ReleaseError, match=rf"-o .*; name it {name}\.parquet or {name}\.csv"):
+            options.require_writable(tmp_path / name, ".parquet", ".csv")
     (tmp_path / "old.csv").touch()
     for out in (tmp_path / "old.csv", tmp_path / "nosuch" / "new.csv", tmp_path / "old.csv" / "new.csv"):
         with pytest.raises(ReleaseError, match="choose another file with -o"):
-            options.require_writable(out)
+            options.require_writable(out, ".csv")
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
@@ -106,4 +109,4 @@ def test_a_folder_without_leave_is_refused(tmp_path):
     closed = Path(tmp_path / "closed")
     closed.mkdir(mode=0o500)
     with pytest.raises(ReleaseError, match="can be written to"):
-        options.require_writable(closed / "new.csv")
+        options.require_writable(closed / "new.csv", ".csv")

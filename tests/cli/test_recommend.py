@@ -178,8 +178,11 @@ def test_lists_leave_out_what_was_not_liked(ranking, hushrec):
         ("--all train.csv -o lists.csv", "--all needs --domain"),
         ("--all train.csv --domain domain.json -o lists.csv --rating i00001=5", "not both"),
         ("--all train.csv --domain domain.json -o lists.csv --user secret-u00001", "not both"),
-        ("--all train.csv --domain domain.json -o films.safetensors", "exists; choose another file"),
-        ("--all train.csv --domain domain.json -o lists.json", "one of these formats"),
+        ("--all train.csv --domain domain.json -o train.csv", "exists; choose another file"),
+        (
+            "--all train.csv --domain domain.json -o lists.json",
+            "name it lists.json.parquet or lists.json.csv",
+        ),
         ("--domain domain.json", "need --all"),
         ("-o lists.csv", "need --all"),
         ("--all train.csv --domain domain.json -o lists.csv --why", "takes no"),

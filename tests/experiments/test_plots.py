@@ -1,4 +1,6 @@
 import itertools
+import math
+import re
 import xml.etree.ElementTree as ElementTree
 
 import polars as pl
@@ -49,6 +51,71 @@ def test_figure_names_its_curves_and_references(grid):
         assert label in shown
     assert "0.11" not in shown  # its number would touch that of 0.1
     assert drawn == plots.figure(grid, reading.labels(grid), ["item average"], title="Effects")
+
+
+def test_a_figure_says_what_it_is_about(grid):
+    shown = words(plots.figure(grid, reading.labels(grid), data="1,500 made-up ratings")).replace("  ", " ")
+    for fact in (
+        "1,500 made-up ratings",
+        "unit rating",
+        "adjacency add-remove",
+        "δ = 1e-06",
+        "effects: McSherryEffects",
+        "effects: GlobalEffects",
+        "95 % over 2 splits",
+    ):
+        assert fact in shown
+    once = grid.filter(split=0)
+    assert "one split, so no intervals" in words(plots.figure(once, reading.labels(once)))
+
+
+def test_a_line_without_noise_is_told_from_a_reference(grid):
+    exact = grid.filter(epsilon=10.0, model="GlobalEffects").with_columns(
+        epsilon=math.inf, unit=pl.lit(None, pl.String), adjacency=pl.lit(None, pl.String)
+    )
+    rows = pl.concat([grid, exact])
+    levels = ["item average", *reading.exact(rows)]
+    assert levels == ["item average", "effects"]
+    shown = words(plots.figure(rows, reading.labels(rows), levels))
+    assert f"effects without noise {exact['rmse'].mean():.4f}" in shown
+    assert "item average without noise" not in shown
+    assert reading.exact(grid) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "start"), [("a.svg", b"<svg "), ("a.pdf", b"%PDF-"), ("a.png", b"\x89PNG\r\n")]
+)
+def test_a_file_is_what_its_name_says(grid, tmp_path, name, start):
+    for _ in range(2):
+        plots.write(tmp_path / name, grid, reading.labels(grid), data="made-up")
+        written = (tmp_path / name).read_bytes()
+        assert written.startswith(start)
+        (tmp_path / name).rename(tmp_path / f"first {name}")
+    assert written == (tmp_path / f"first {name}").read_bytes()
+
+
+def luminance(colour):
+    parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(one, other):
+    """WCAG 2.2: 4.5 for letters, 3 for lines."""
+    low, high = sorted(map(luminance, (one, other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_a_picture_is_legible_in_the_dark(grid):
+    drawn = plots.figure(grid, reading.labels(grid), ["item average"])
+    assert "@media (prefers-color-scheme: dark)" in drawn
+    dark = plots._DARK
+    used = set(re.findall(r"(?:fill|stroke): (#\w{6})", drawn.partition("</style>")[2]))
+    for colour in used - {"#ffffff"}:
+        letters = colour in ("#000000", plots.GREY)
+        assert contrast(dark.get(colour, colour), dark["#ffffff"]) >= (4.5 if letters else 3)
+    assert used & set(dark)
+    assert contrast("#000000", dark["#ffffff"]) < 3  # what is not changed would be noticed
 
 
 def test_figure_is_cut_off_where_told(grid):

@@ -1,17 +1,19 @@
+import math
+
 import polars as pl
 import pytest
 
 from hushrec.errors import ConfigError
-from hushrec.experiments.results import SCHEMA, Results, columns_of
+from hushrec.experiments.results import SCHEMA, Results, columns_of, read
 
 
 def row(key, rmse=1.0, **more):
     return {**dict.fromkeys(SCHEMA), "key": key, "rmse": rmse, **more}
 
 
-@pytest.fixture
-def results(tmp_path):
-    return Results(tmp_path / "deep" / "table.parquet")
+@pytest.fixture(params=[".parquet", ".csv"])
+def results(tmp_path, request):
+    return Results(tmp_path / "deep" / f"table{request.param}")
 
 
 def seen(results):
@@ -24,9 +26,29 @@ def test_runs_are_merged_in_the_grids_order_under_its_names(results):
         results.add([row(key)])
     table = results.merge({"c": "curve", "a": "curve", "b": "other", "d": "other"})
     assert table.select("name", "key").rows() == [("curve", "c"), ("curve", "a"), ("other", "b")]
-    assert pl.read_parquet(results.out).equals(table)
+    assert read(results.out).equals(table)
     assert not results.folder.exists()
     assert results.merge({"c": "renamed"})["name"].to_list() == ["renamed"]
+
+
+def test_a_table_of_text_keeps_every_bit(tmp_path):
+    whole = {"epsilon": math.inf, "rmse": 0.1 + 0.2, "fold_in": True, "split": 3}
+    rows = [
+        row("a", **{**whole, "error": 'it said "no",\nand ended', "unit": "", "recall@5": 0.5}),
+        row("b", 1e-300, epsilon=0.1),
+    ]
+    schema = {**SCHEMA, "recall@5": pl.Float64}
+    tables = []
+    for name in ("text.csv", "table.parquet"):
+        results = Results(tmp_path / name, schema)
+        for given in rows:
+            results.add([given])
+        results.merge({"a": "Erika's, «one»", "b": "two"})
+        tables.append((results.rows(), read(results.out)))
+    assert tables[0][0].equals(tables[1][0])
+    assert tables[0][1].equals(tables[1][1])
+    assert tables[0][1].schema == tables[1][1].schema
+    assert (tmp_path / "text.csv").read_bytes().startswith(b"name,key,")
 
 
 def test_runs_of_another_grid_are_kept_beside_the_table(results):
@@ -75,7 +97,8 @@ def test_a_file_that_is_written_in_place_would_be_noticed(results):
 
 def test_other_tables_are_refused_and_untouched(results):
     results.out.parent.mkdir()
-    pl.DataFrame({"user_id": ["u"]}).write_parquet(results.out)
+    other = pl.DataFrame({"user_id": ["u"]})
+    (other.write_csv if results.out.suffix == ".csv" else other.write_parquet)(results.out)
     before = results.out.read_bytes()
     with pytest.raises(ConfigError, match="not a table of results; choose another file with --out"):
         results.merge({})

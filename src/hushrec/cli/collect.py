@@ -18,7 +18,7 @@ def collect(
     """Combine the data sets of many devices into one. Charges nothing."""
     from hushrec.local.released import ReleasedData
 
-    options.require_writable(out)
+    options.require_writable(out, ".parquet", ".csv")
     with console.working("reading reports"):
         together = ReleasedData.collect(ReleasedData.open(path) for path in reports)
     try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hushrec.cli import console
+from hushrec.cli import console, options
 from hushrec.errors import ConfigError
 from hushrec.escapes import escaped
 
@@ -19,14 +19,18 @@ if TYPE_CHECKING:
 def experiment(
     grid: Annotated[Path, typer.Argument(help="The grid, TOML.")],
     out: Annotated[
-        Path | None, typer.Option(help="The table to write, Parquet; by default it takes the grid's name.")
+        Path | None,
+        typer.Option(help="The table to write, .parquet or .csv; by default the grid's name and .parquet."),
     ] = None,
     workers: Annotated[int, typer.Option(min=1, help="How many runs at once, each in its own process.")] = 1,
     data: Annotated[
         Path | None,
         typer.Option(help="Folder of named data sets; by default, where hushrec data get keeps them."),
     ] = None,
-    figure: Annotated[Path | None, typer.Option(help="Also draw the curves, SVG.")] = None,
+    figure: Annotated[Path | None, typer.Option(help="Also draw the curves: .svg, .pdf or .png.")] = None,
+    latex: Annotated[
+        Path | None, typer.Option(help="Also write the means and intervals as tables for a paper, .tex.")
+    ] = None,
 ) -> None:
     """Run a grid of models, budgets and splits. NOT private.
 
@@ -36,11 +40,17 @@ def experiment(
     from hushrec.experiments.grid import Grid
     from hushrec.experiments.runner import Experiment
 
-    if figure and not find_spec("matplotlib"):
-        raise ConfigError("--figure needs matplotlib; pip install 'hushrec[report]'")
     table = out or Path(grid.name).with_suffix(".parquet")
+    options.require_suffix(table, "--out", ".parquet", ".csv")
+    if figure:
+        options.require_suffix(figure, "--figure", ".svg", ".pdf", ".png")
+        if not find_spec("matplotlib"):
+            raise ConfigError("--figure needs matplotlib; pip install 'hushrec[report]'")
+    if latex:
+        options.require_suffix(latex, "--latex", ".tex")
     with console.working("reading the grid"):
-        described = Experiment(Grid.open(grid, data), table)
+        asked = Grid.open(grid, data)
+        described = Experiment(asked, table)
         missing = len(described.missing())
     failed = 0
     with _progress() as progress:
@@ -61,8 +71,11 @@ def experiment(
     _print_values(rows)
     _print_crossings(rows)
     if figure:
-        _draw(rows, figure)
+        _draw(rows, figure, asked.data.title)
         screen.print(f"Wrote {figure}", soft_wrap=True)
+    if latex:
+        _write_latex(rows, latex, asked.data.title)
+        screen.print(f"Wrote {latex}", soft_wrap=True)
     screen.print(f"Wrote {table}: {total:,} runs, {missing:,} of them now, {failed:,} failed", soft_wrap=True)
     if failed:
         screen.print("Run the same command to retry the failed runs.")
@@ -124,12 +137,20 @@ def _named(metric: str) -> str:
     return metric if "@" in metric else metric.upper()
 
 
-def _draw(rows: "pl.DataFrame", path: Path) -> None:
+def _draw(rows: "pl.DataFrame", path: Path, data: str) -> None:
     from hushrec.experiments import plots
-    from hushrec.experiments.reading import labels, references
+    from hushrec.experiments.reading import exact, labels, references
 
-    drawn = plots.figure(rows, labels(rows), references(rows))
     try:
-        path.write_text(drawn, encoding="utf-8")
+        plots.write(path, rows, labels(rows), [*references(rows), *exact(rows)], data=data)
     except OSError as error:
         raise ConfigError(f"{path} cannot be written: {error.strerror}; choose another --figure") from None
+
+
+def _write_latex(rows: "pl.DataFrame", path: Path, data: str) -> None:
+    from hushrec.experiments import latex
+
+    try:
+        path.write_text(latex.tables(rows, data), encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror}; choose another --latex") from None

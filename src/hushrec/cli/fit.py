@@ -92,7 +92,7 @@ def fit(
     declared = Domain.open(domain)
     planned = config.plan(declared, budget)
     assert isinstance(config, PrivateModel)  # others have no plan
-    options.require_writable(out)
+    options.require_writable(out, ".safetensors")
     account.require(ledger, planned, new_ledger)
     with console.working("reading ratings"):
         private = options.packed_or_loaded(ratings, declared, column, format, separator, decimal)
@@ -122,7 +122,7 @@ def _train(source: Path, config: "Model", out: Path) -> None:
     from hushrec.curator.fit import fit
     from hushrec.local.released import ReleasedData
 
-    options.require_writable(out)
+    options.require_writable(out, ".safetensors")
     with console.working("reading the data set"):
         data = ReleasedData.open(source)
     with console.working("fitting the model"):

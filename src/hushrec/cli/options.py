@@ -173,12 +173,28 @@ def budget(
     return Budget(**named)  # type: ignore[arg-type]
 
 
-def require_writable(out: Path) -> None:
+def require_suffix(out: Path, option: str, *suffixes: str) -> None:
+    """Refuse an output file, before anything is done, whose name does not say one of its formats.
+
+    Raises:
+        ConfigError: The name has another ending.
+    """
+    if out.suffix not in suffixes:
+        raise ConfigError(
+            f"{option} {out}: its ending says the format, which is {' or '.join(suffixes)} here; name it "
+            f"{out.with_suffix(suffixes[0]).name}"
+        )
+
+
+def require_writable(out: Path, *suffixes: str) -> None:
     """Refuse an output file before the charge, if writing it would fail afterwards.
 
     Raises:
-        ReleaseError: The file exists, or its folder cannot be written to.
+        ReleaseError: The name has another ending, the file exists, or its folder cannot be written to.
     """
+    if out.suffix not in suffixes:
+        named = " or ".join(f"{out.name}{suffix}" for suffix in suffixes)
+        raise ReleaseError(f"-o {out}: its ending says the format; name it {named}")
     if out.exists():
         raise ReleaseError(f"{out} exists; choose another file with -o")
     if not (out.parent.is_dir() and os.access(out.parent, os.W_OK)):

@@ -164,7 +164,7 @@ def _recommend_all(
     ids = None if allowed is None else read_ids(allowed)
     if ids is not None and (unknown := set(ids) - set(opened.items)):
         console.err().print(f"Ignored, not in this release's catalogue: {len(unknown):,} ids of {allowed}")
-    options.require_writable(out)
+    options.require_writable(out, ".parquet", ".csv")
     with console.working("reading ratings"):
         known = options.packed_or_loaded(table, _rated(declared, table), *form)
     console.print_confidential(table.name, known)

@@ -94,11 +94,7 @@ def release_data(
         raise ConfigError(
             "a release needs RATINGS, --ledger and -o; to see only the cost, give --plan instead"
         )
-    if out.suffix not in (".parquet", ".csv"):
-        raise ReleaseError(
-            f"name it {out.name}.parquet or {out.name}.csv: a data set has one of these formats"
-        )
-    options.require_writable(out)
+    options.require_writable(out, ".parquet", ".csv")
     require_lines(out, declared.items)
     account.require(ledger, planned, new_ledger)
     with console.working("reading ratings"):

@@ -1,4 +1,7 @@
-"""Figures as SVG text without prolog: to be put into a page, or into a file as it is."""
+"""Figures: as SVG text without prolog, to be put into a page or a file, or as a file of PDF or PNG.
+
+SVG has its own background, and follows the reader's choice of light or dark.
+"""
 
 import io
 import math
@@ -6,11 +9,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from html import escape
+from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from hushrec.errors import ConfigError
 from hushrec.escapes import escaped
-from hushrec.experiments.reading import Curve, metrics, summary
+from hushrec.experiments.reading import Curve, conditions, curves, metrics, summary
 from hushrec.figures import above
 
 if TYPE_CHECKING:
@@ -22,6 +27,13 @@ GREY = "#444444"
 REFERENCE: Any = {"color": GREY, "linestyle": "--", "linewidth": 1}
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")  # Okabe & Ito 2008
 MARKS = ("o", "s", "^", "D", "v", "P")
+SHADES = ("#9ECAE1", "#6BAED6", "#3182BD", "#08519C", "#08306B")  # light to dark: by lightness, not by hue
+FORMS = (".svg", ".pdf", ".png")
+_DARK = {"#ffffff": "#16181c", "#000000": "#e4e4e4", GREY: "#b4b4b4"} | {
+    light.lower(): dark
+    for light, dark in zip(SHADES, ("#3182bd", "#6baed6", "#9ecae1", "#c6dbef", "#f7fbff"), strict=True)
+}
+"""Colour of the picture → its colour for readers who prefer dark pages; others are seen on either."""
 
 
 def figure(
@@ -29,15 +41,19 @@ def figure(
     named: Mapping[str, Curve],
     levels: Sequence[str] = (),
     *,
+    data: str = "",
     title: str | None = None,
     limits: tuple[float, float] | None = None,
 ) -> str:
     """The rows' first metric against ε, on a logarithmic axis with bands of 95 %; references as dashed lines.
 
+    Below it stands what it is about: data, unit, adjacency, δ, models and what the bands are.
+
     Args:
         rows: of one grid.
         named: curves by the label that stands beside their ends; at most six look different.
         levels: names of references, or of curves of which the baseline without noise is meant.
+        data: how the data set is called.
         title: read aloud in place of the picture; by default it names the metric.
         limits: lowest and highest value that is drawn; what lies outside is cut off.
 
@@ -50,11 +66,47 @@ def figure(
     Privacy: private, as the rows.
     """
     metric = metrics(rows)[0]
-    error = metric == "rmse"
+    with _drawn(rows, named, levels, data, limits) as drawing:
+        return svg(drawing, title or f"{'Prediction error' if metric == 'rmse' else metric} against epsilon")
+
+
+def write(
+    path: Path, rows: "pl.DataFrame", named: Mapping[str, Curve], levels: Sequence[str] = (), *, data: str
+) -> None:
+    """Write ``figure`` to a file of SVG, PDF or PNG, as its name says.
+
+    Args:
+        path: ends in one of ``FORMS``.
+        rows, named, levels, data: as of ``figure``.
+
+    Raises:
+        ConfigError: As ``figure``.
+        OSError: The file cannot be written.
+
+    Privacy: private, as the rows.
+    """
+    if path.suffix == ".svg":
+        path.write_text(figure(rows, named, levels, data=data), encoding="utf-8")
+        return
+    undated: dict[str, None] = {"CreationDate": None} if path.suffix == ".pdf" else {}
+    with _drawn(rows, named, levels, data, None) as drawing, path.open("wb") as file:
+        drawing.savefig(file, format=path.suffix[1:], dpi=200, metadata=undated)
+
+
+@contextmanager
+def _drawn(
+    rows: "pl.DataFrame",
+    named: Mapping[str, Curve],
+    levels: Sequence[str],
+    data: str,
+    limits: tuple[float, float] | None,
+) -> Iterator["Figure"]:
+    metric = metrics(rows)[0]
     lines = list(summary(rows).iter_rows(named=True))
-    with canvas(4.0, width=7.2) as (drawing, (axes,)):
+    with canvas(4.4, width=7.2) as (drawing, (axes,)):
         axes.set_xscale("log")
         ends: list[tuple[str, float, float, dict[str, Any]]] = []  # label, where its line ends, how it looks
+        own: dict[str, str] = {}  # name of a curve → its first colour
         for place, (label, curve) in enumerate(named.items()):
             colour, mark = COLOURS[place % len(COLOURS)], MARKS[place % len(MARKS)]
             mine = [p for p in lines if Curve(*(p[f] for f in Curve._fields)) == curve]
@@ -66,23 +118,35 @@ def figure(
             axes.fill_between(at, low, high, color=colour, alpha=0.2, linewidth=0)
             axes.plot(at, errors, **look)
             ends.append((label, at[-1], errors[-1], look))
+            own.setdefault(curve.name, colour)
         ticks = _apart(sorted({p["epsilon"] for p in lines if math.isfinite(p["epsilon"])}))
         axes.set_xticks(ticks, [above(e) for e in ticks])
         axes.minorticks_off()
-        right = axes.get_xlim()[1]
+        right, exact = axes.get_xlim()[1], {curve.name for curve in curves(rows)}
         for name in levels:
             found = [p[metric] for p in lines if p["name"] == name and math.isinf(p["epsilon"])]
             if len(found) != 1:
                 raise ConfigError(f"{name!r} is {len(found)} references or curves without noise, not one")
-            level = found[0]
-            axes.axhline(level, zorder=0, **REFERENCE)
-            ends.append((f"{name} {level:.4f}", right, level, REFERENCE))
+            shown = f"{name} without noise" if name in exact else name
+            look = REFERENCE | (
+                {"color": own[name], "linestyle": ":", "linewidth": 1.5} if name in own else {}
+            )
+            axes.axhline(found[0], zorder=0, **look)
+            ends.append((f"{shown} {found[0]:.4f}", right, found[0], look))
         axes.set_xlim(right=right)
         axes.set_ylim(limits)
         _name(axes, ends)
         axes.set_xlabel("ε (logarithmic)")
-        axes.set_ylabel("RMSE, stars" if error else metric)
-        return svg(drawing, title or f"{'Prediction error' if error else metric} against epsilon")
+        axes.set_ylabel("RMSE, stars" if metric == "rmse" else metric)
+        caption(drawing, *filter(None, [data]), *conditions(rows, list(named.values())))
+        yield drawing
+
+
+def caption(drawing: "Figure", *facts: str) -> None:
+    """What a figure is about, below it: as many lines as its width needs, broken between facts."""
+    letters, whole = int(drawing.get_figwidth() * 16), (escaped(fact).replace(" ", "\xa0") for fact in facts)
+    text = fill(" · ".join(whole), letters, break_on_hyphens=False).replace("\xa0", " ")
+    drawing.supxlabel(text, x=0.01, ha="left", fontsize=8, color=GREY, parse_math=False)
 
 
 def _name(axes: "Axes", ends: Sequence[tuple[str, float, float, dict[str, Any]]]) -> None:
@@ -133,7 +197,8 @@ def _spread(wanted: Sequence[float]) -> list[float]:
 def errorbars(axes: "Axes", points: Sequence[tuple[float, float, float]], colour: str, label: str) -> None:
     """A line through points, each with half the width of its interval."""
     places, values, halves = zip(*points, strict=True)
-    look: dict[str, Any] = {"fmt": "o-", "markersize": 4, "capsize": 2}
+    mark = MARKS[COLOURS.index(colour)]
+    look: dict[str, Any] = {"fmt": f"{mark}-", "markersize": 4, "capsize": 2}
     axes.errorbar(places, values, yerr=halves, color=colour, label=label, **look)
 
 
@@ -156,6 +221,7 @@ def canvas(
         "font.size": letters,
         "axes.spines.top": False,
         "axes.spines.right": False,
+        "pdf.fonttype": 42,  # as journals ask
         "svg.fonttype": "none",  # letters stay letters: small, searchable, read aloud
         "svg.hashsalt": "hushrec",  # the same figure gives the same bytes
     }
@@ -170,4 +236,13 @@ def svg(figure: "Figure", title: str) -> str:
     figure.savefig(buffer, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     text = buffer.getvalue()
     text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
-    return text.replace("<svg ", f'<svg role="img" aria-label="{escape(title)}" ', 1)
+    text = text.replace("<svg ", f'<svg class="hushrec" role="img" aria-label="{escape(title)}" ', 1)
+    return text.replace(">", f">\n <style>{_in_the_dark()}</style>", 1)
+
+
+def _in_the_dark() -> str:
+    """Rules of style for readers who prefer dark; programs that do not know them show the light picture."""
+    rules = [f"svg.hushrec text {{fill: {_DARK['#000000']}}}"]
+    for light, dark in _DARK.items():  # marks are copies, which selectors that name an ancestor do not reach
+        rules += (f'[style*="{what}: {light}"] {{{what}: {dark} !important}}' for what in ("fill", "stroke"))
+    return f"@media (prefers-color-scheme: dark) {{{' '.join(rules)}}}"

@@ -8,6 +8,7 @@ Privacy: private, as the rows.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -111,6 +112,35 @@ def references(rows: pl.DataFrame, metric: str | None = None) -> list[str]:
     """Names of the references, in the order of the rows."""
     exact = _measured(rows, metric).filter(pl.col("settings").is_null())
     return exact["name"].unique(maintain_order=True).to_list()
+
+
+def exact(rows: pl.DataFrame, metric: str | None = None) -> list[str]:
+    """Names of the curves whose model was also run without noise, under one analysis alone."""
+    alone = _measured(rows, metric).filter(pl.col("epsilon").is_infinite(), pl.col("settings").is_not_null())
+    found = alone.select("name", "analysis").unique(maintain_order=True)["name"].to_list()
+    there = {curve.name for curve in curves(rows, metric)}
+    return [name for name in found if found.count(name) == 1 and name in there]
+
+
+def conditions(rows: pl.DataFrame, shown: Sequence[Curve], metric: str | None = None) -> list[str]:
+    """What a figure or a table of the curves must say beside their numbers, one fact each.
+
+    Unit, adjacency and δ where all have the same; the model of each; what intervals are of.
+    """
+    wanted = pl.struct(Curve._fields).is_in([curve._asdict() for curve in shown])
+    mine = _measured(rows, metric).filter(wanted, pl.col("epsilon").is_finite())
+    units, adjacencies, deltas = (mine[name].unique().sort() for name in ("unit", "adjacency", "delta"))
+    pairs = mine.select("name", "model").unique(maintain_order=True).iter_rows()
+    models = [model if model == name else f"{name}: {model}" for name, model in pairs]
+    splits = rows["split"].n_unique()
+    many = f"bands and intervals: 95 % over {splits} splits" if splits > 1 else "one split, so no intervals"
+    return [
+        *(f"unit {unit}" for unit in units if len(units) == 1),
+        *(f"adjacency {adjacency}" for adjacency in adjacencies if len(adjacencies) == 1),
+        f"δ = {' and '.join(f'{delta:g}' for delta in deltas)}",
+        *models,
+        many,
+    ]
 
 
 def summary(rows: pl.DataFrame, against: str | None = None, metric: str | None = None) -> pl.DataFrame:

@@ -70,11 +70,35 @@ def columns_of(errors: bool, ranked: Sequence[str]) -> dict[str, Any]:
     return found
 
 
+def read(path: str | Path) -> pl.DataFrame:
+    """A table of results, ``.parquet`` or ``.csv``, with the types of its columns.
+
+    Privacy: private.
+    """
+    source = Path(path)
+    if source.suffix != ".csv":
+        return pl.read_parquet(source)
+    names = pl.read_csv(source, n_rows=0).columns
+    return _read(source, {name: _kind(name) for name in names})
+
+
+def _kind(name: str) -> Any:
+    return SCHEMA.get(name, pl.Float64 if "@" in name else pl.String)
+
+
+def _read(source: Path, schema: dict[str, Any]) -> pl.DataFrame:
+    """The columns of a schema."""
+    if source.suffix != ".csv":
+        return pl.read_parquet(source, columns=list(schema))
+    return pl.read_csv(source, columns=list(schema), schema_overrides=schema).select(*schema)
+
+
 class Results:
     """The table of an experiment's results, and the files of runs that are not in it yet.
 
     Args:
-        out: the table, Parquet. The files lie in a folder beside it, its name followed by ``.parts``.
+        out: the table, ``.parquet`` or ``.csv``. The files lie in a folder beside it, its name followed by
+            ``.parts``.
         schema: its columns; ``RUN`` among them.
 
     Privacy: private.
@@ -131,7 +155,7 @@ class Results:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with part.open("wb") as file:
-                table.write_parquet(file)
+                (table.write_csv if path.suffix == ".csv" else table.write_parquet)(file)
                 file.flush()
                 os.fsync(file.fileno())
             part.replace(path)
@@ -147,7 +171,7 @@ class Results:
         """The table's runs, then the others, then the files', of which the last counts."""
         sources = [self.out] * self.out.exists() + parts
         try:
-            tables = [pl.read_parquet(source, columns=list(self.schema)) for source in sources]
+            tables = [_read(source, self.schema) for source in sources]
         except (OSError, pl.exceptions.PolarsError):
             raise ConfigError(
                 f"{self.out}, or the folder {self.folder.name} beside it, is not a table of results; choose "

@@ -137,6 +137,14 @@ class Data(Frozen):
             raise ValueError("asked: the shares of people add to 1")
         return self
 
+    @property
+    def title(self) -> str:
+        """How figures and tables call the data."""
+        if self.generated is None:
+            return self.name or self.path().name
+        users, items, given, _ = dict(self.generated).values()
+        return f"{given:,} made-up {self.feedback} by {users:,} users of {items:,} items"
+
     def digest(self) -> str:
         """SHA-256, in hex, of the file, or of how the ratings are made up. Privacy: private."""
         if self.generated:
