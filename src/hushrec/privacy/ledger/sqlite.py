@@ -224,7 +224,9 @@ class Store:
 
 def _connect(where: str) -> sqlite3.Connection:
     uri = where.startswith("file:")
-    database = sqlite3.connect(where, _PATIENCE, isolation_level=None, check_same_thread=False, uri=uri)
+    database = sqlite3.connect(
+        where, timeout=_PATIENCE, isolation_level=None, check_same_thread=False, uri=uri
+    )
     database.text_factory = bytes  # damaged text must fail verification, not decoding
     try:
         for setting in (
