@@ -1,15 +1,27 @@
-"""Sphinx reads this: Markdown pages, and the docstrings of what is public."""
+"""Sphinx reads this: Markdown pages, notebooks, and the docstrings of what is public."""
 
+import os
+import sys
 from importlib import metadata
 from inspect import cleandoc
+from pathlib import Path
 
 project = "hushrec"
 author = "The hushrec authors"
 release = metadata.version("hushrec")
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 html_theme = "furo"
 html_title = f"hushrec {release}"
 html_show_sphinx = False
+html_static_path = ["custom.css"]
+html_css_files = ["custom.css"]
+nb_execution_mode = "force"  # a notebook is run at every build: its outputs are those of this version
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
+nb_merge_streams = True
+suppress_warnings = ["misc.highlighting_failure"]  # of a command that goes on in the next line
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # for !hushrec
 myst_heading_anchors = 3
 napoleon_use_ivar = True
 napoleon_use_rtype = False
