@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hushrec.cli.app import app
-from hushrec.escapes import escaped
+from hushrec.escapes import LARGEST_LINE, escaped, one_line
 from support.hostile import ACTS, HOSTILE, harmless
 from support.releases import _release  # noqa: F401  (a fixture)
 
@@ -63,3 +63,20 @@ def test_shown_files_and_refusals_do_not_act(hostile, tmp_path):
         assert harmless(result.output)
         assert ("\\x1b" in result.output) == (name[0] != "z")
         assert (code == 0) or len(result.output.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("  Alien\t(1979)\n", "Alien (1979)"),
+        ("Ame\u0301lie", "Amélie"),
+        ("a\x1b[31mb\u202e", "a\\x1b[31mb\\u202e"),
+        ("é" * 300, "é" * 254 + "…"),
+        ("نیم\u200cفاصله\u2028", "نیم\u200cفاصله"),
+        ("", ""),
+    ],
+)
+def test_a_title_is_one_safe_line_and_stays_it(text, line):
+    assert one_line(text) == line
+    assert one_line(line) == line
+    assert len(line.encode()) <= LARGEST_LINE

@@ -1,6 +1,6 @@
 """Safe display of text from other people's files: it cannot control a terminal or imitate other lines.
 
-Ids themselves do not change, only how they are printed.
+Ids themselves do not change, only how they are printed. Titles are kept as they are printed.
 
 Privacy: public in, public out.
 """
@@ -10,7 +10,10 @@ import unicodedata
 _ACTING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _JOINERS = "\u200c\u200d"  # scripts and emoji need them inside words
 
-__all__ = ["escaped"]
+LARGEST_LINE = 512
+"""Bytes in a title or in another public text about an item."""
+
+__all__ = ["LARGEST_LINE", "escaped", "one_line"]
 
 
 def escaped(text: str) -> str:
@@ -23,6 +26,18 @@ def escaped(text: str) -> str:
         One line without escape sequences and without characters that change the text direction.
     """
     return text if text.isprintable() else "".join(map(_sign, text))
+
+
+def one_line(text: str) -> str:
+    """A text in Unicode NFC as one escaped line, with single blanks, cut to ``LARGEST_LINE`` bytes.
+
+    Args:
+        text: any text, such as a title from a public list.
+    """
+    line = escaped(" ".join(unicodedata.normalize("NFC", text).split()))
+    if len(line.encode()) <= LARGEST_LINE:
+        return line
+    return line.encode()[: LARGEST_LINE - 3].decode(errors="ignore").rstrip() + "…"
 
 
 def _sign(sign: str) -> str:

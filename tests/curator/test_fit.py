@@ -157,3 +157,28 @@ def test_people_who_ask_are_refused_where_nobody_is_weighed(small, budget):
     short = hr.PosteriorMF(rank=2, rounds=2)
     assert hr.fit(asking, short, user, entropy=hr.testing.Seeded(1)).statement.personal
     assert hr.fit(asking, short).kind == "factors"
+
+
+@pytest.mark.parametrize("noise", [True, False])
+def test_a_release_carries_the_domains_titles_and_is_else_the_same(small, budget, noise):
+    titles = [f"Film {item}" for item in small.domain.items]
+    domain = hr.Domain(
+        small.domain.items,
+        scale=small.domain.scale,
+        cap=small.domain.cap,
+        max_users=small.domain.max_users,
+        titles=titles,
+        features={"genres": ["War"] * len(titles)},
+    )
+    assert domain == small.domain
+    titled = dataclasses.replace(small, domain=domain)
+    given = (budget(),) if noise else ()
+    made, plain = (
+        hr.fit(given_ratings, GlobalEffects(), *given, entropy=hr.testing.Seeded(0))
+        for given_ratings in (titled, small)
+    )
+    assert made.titles == tuple(titles)
+    assert made.features == {"genres": ("War",) * len(titles)}
+    assert plain.titles == ()
+    assert dataclasses.replace(made, titles=(), features={}).to_bytes() == plain.to_bytes()
+    assert titled.digest() == small.digest()

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from hushrec.data.declarations import features_of, texts_of
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from hushrec.data.losses.dropped import Dropped
@@ -256,3 +257,52 @@ def test_the_digest_sees_every_part(domain):
     assert len(digests) == len(others) - 1  # two of them are alike
     assert ratings.digest() not in digests
     assert list(ratings.blocks()) == [ratings]
+
+
+ITEMS = ("1", "007", "3")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {1: "Alien", "007": " Bond ", "9": "elsewhere"},
+        ["Alien", "Bond", ""],
+        iter(["Alien", "Bond", None]),
+    ],
+)
+def test_texts_are_one_for_each_item(given):
+    assert texts_of(given, ITEMS, "titles") == ("Alien", "Bond", "")
+
+
+def test_texts_that_are_all_missing_are_none():
+    assert texts_of(["", "", " "], ITEMS, "titles") is None
+    assert texts_of({}, ITEMS, "titles") is None
+    assert features_of({"genres": {}}, ITEMS) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("abc", "by id"),
+        (["a", "b"], "2 titles are given for 3 items"),
+        ({"9": "a"}, "no id of the titles is in the catalogue"),
+        ([1, 2, 3], "must be text"),
+    ],
+)
+def test_texts_that_do_not_fit_are_refused(given, message):
+    with pytest.raises(ValueError, match=message):
+        texts_of(given, ITEMS, "titles")
+
+
+def test_texts_are_limited_together(monkeypatch):
+    monkeypatch.setattr("hushrec.data.declarations.MAX_TEXT_BYTES", 7)
+    with pytest.raises(ValueError, match="longer than"):
+        texts_of(["abc", "def", "gh"], ITEMS, "titles")
+
+
+@pytest.mark.parametrize("name", ["", 3, "two\nlines", "a\x1b"])
+def test_names_of_features_are_lines(name):
+    with pytest.raises(ValueError, match="name of a feature"):
+        features_of({name: ["a", "b", "c"]}, ITEMS)
+    with pytest.raises(ValueError, match="by name"):
+        features_of(["a"], ITEMS)

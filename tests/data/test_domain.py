@@ -282,3 +282,38 @@ def test_repr_counts_the_roster_and_names_nobody():
     assert repr(domain) == (
         "Domain(1 items, scale 1 to 5 by 1, cap 500, at most 7000 users, roster of 6,040 people)"
     )
+
+
+def titled(**changes):
+    facts = {"scale": (1, 5, 1), "max_users": 10, "titles": ["Alien (1979)", ""]}
+    return Domain(["7", "8"], **(facts | changes))
+
+
+def test_titles_describe_items_and_are_not_the_population():
+    plain = Domain(["7", "8"], scale=(1, 5, 1), max_users=10)
+    both = titled(features={"genres": {"7": "Horror|Sci-Fi"}})
+    assert both.digest == titled().digest == titled(titles={"8": "Aliens"}).digest == plain.digest
+    assert both == plain
+    assert hash(both) == hash(plain)
+    assert both != Domain(["7", "8"], scale=(1, 5, 1), max_users=11)
+    assert both != "Domain"
+    assert both.features == {"genres": ("Horror|Sci-Fi", "")}
+    assert "2 items with titles, " in repr(both)
+    assert "titles" not in repr(plain)
+
+
+def test_titles_are_saved_and_opened(tmp_path):
+    both = titled(features={"genres": {"7": "Horror|Sci-Fi"}})
+    both.save(tmp_path / "domain.json")
+    opened = Domain.open(tmp_path / "domain.json")
+    assert opened.titles == ("Alien (1979)", "")
+    assert opened.features == both.features
+    assert titled(titles=None).titles is None
+
+
+@pytest.mark.parametrize("change", [{"titles": ["one"]}, {"titles": "ab"}, {"features": {"genres": ["x"]}}])
+def test_titles_that_do_not_fit_are_refused(change):
+    with pytest.raises(DomainError, match=r"wrong domain: (titles|features)"):
+        titled(**change)
+    with pytest.raises(DomainError, match="items"):
+        Domain([], scale=(1, 5, 1), max_users=10, titles=["a"])

@@ -13,6 +13,7 @@ from hushrec.errors import ReleaseError
 from hushrec.release import artefact
 from hushrec.release.artefact import Release
 from hushrec.release.client import Client
+from support.releases import closed, opened
 
 
 def same(one, other):
@@ -224,3 +225,52 @@ def test_the_dimensions_of_taste_are_counted_and_said(release):
     none = release(rank=0)
     assert (none.dimensions, none.personal) == (0, False)
     assert none.taste == "Lists are the same for everybody: no taste survived the noise at ε = 1.25."
+
+
+TITLES = ("Alien (1979)", "", "Amélie", "Zoë\u200c")
+
+
+def test_titles_and_features_are_carried_and_change_nothing_else(release):
+    made = release(titles=TITLES, features={"genres": ("Horror|Sci-Fi", "", "", "War")})
+    again = Release.from_bytes(made.to_bytes())
+    assert again.titles == TITLES
+    assert again.features == made.features
+    plain = Release.from_bytes(release().to_bytes())
+    assert plain.titles == ()
+    assert plain.features == {}
+
+
+def test_titles_from_a_file_cannot_act(release):
+    facts, tensors = opened(release(titles=TITLES).to_bytes())
+    facts["titles"] = "a\x1b[31mb\n\u202ec\n  d \n" + "é" * 600
+    assert Release.from_bytes(closed(facts, tensors)).titles == (
+        "a\\x1b[31mb",
+        "\\u202ec",
+        "d",
+        "é" * 254 + "…",
+    )
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"titles": "one\ntwo"},
+        {"titles": ["a", "b", "c", "d"]},
+        {"titles": 7},
+        {"features": {"genres": "one"}},
+        {"features": {"": "a\nb\nc\nd"}},
+        {"features": {"two\nlines": "a\nb\nc\nd"}},
+        {"features": ["a\nb\nc\nd"]},
+        {"features": {"genres": None}},
+    ],
+)
+def test_texts_that_are_not_one_for_each_item_are_refused(release, wrong):
+    facts, tensors = opened(release().to_bytes())
+    with pytest.raises(ReleaseError):
+        Release.from_bytes(closed(facts | wrong, tensors))
+
+
+def test_texts_are_checked_when_a_release_is_made(release):
+    for wrong in ({"titles": ("a",)}, {"titles": ("a", "b\nc", "d", "e")}, {"features": {"x": ("a",)}}):
+        with pytest.raises(ReleaseError, match="one line of text for each item"):
+            release(**wrong)

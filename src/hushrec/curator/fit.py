@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from hushrec import registry
@@ -129,7 +130,7 @@ def fit(
         terms = config.baseline
         population = ratings.capped(ratings.domain.cap) if terms.unit == "user" else ratings
         with _going_on(checkpoint, ratings, _named(config), "") as kept:
-            release = config.release(population, ExactRun(terms, kept))
+            release = _described(config.release(population, ExactRun(terms, kept)), ratings.domain)
             return from_data(release, published) if published else not_private(release, config)
     planned = plan(config, ratings.domain, budget)
     account = account_of(ledger, planned, entropy)
@@ -180,10 +181,15 @@ def _charged(
     population = ratings.capped(domain.cap) if budget.unit == "user" else ratings
     with spending(account, grant, planned):
         made = config.release(population, ChargedRun(planned, queries, grant))
-        release = describe(made, queries, planned, grant, domain, personal=ratings.asks)
+        release = describe(_described(made, domain), queries, planned, grant, domain, personal=ratings.asks)
         account.sampled(grant, release.to_bytes())
     account.published(grant)
     return release
+
+
+def _described(release: Release, domain: Domain) -> Release:
+    """The release with what the domain says about its items."""
+    return replace(release, titles=domain.titles or (), features=domain.features or {})
 
 
 def _require_personal(config: Model, budget: Budget | None, *, asks: bool) -> None:

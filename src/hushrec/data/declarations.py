@@ -1,4 +1,4 @@
-"""What a domain declares and how it is checked: ids, a rating scale, and privacy classes.
+"""What a domain declares and how it is checked: ids, a rating scale, privacy classes, texts about items.
 
 Privacy: public.
 """
@@ -6,17 +6,36 @@ Privacy: public.
 import math
 import operator
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from hushrec.arrays import Bytes, Floats
+from hushrec.escapes import one_line
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 MAX_ID_BYTES = 256
 MAX_VALUES = 256
+MAX_TEXT_BYTES = 1 << 25
+"""In all titles, or in all values of one feature."""
 
-__all__ = ["MAX_ID_BYTES", "MAX_VALUES", "Scale", "classes", "ids_of"]
+__all__ = [
+    "MAX_ID_BYTES",
+    "MAX_TEXT_BYTES",
+    "MAX_VALUES",
+    "Scale",
+    "catalogue_of",
+    "classes",
+    "explain",
+    "features_of",
+    "ids_of",
+    "roster_of",
+    "texts_of",
+]
 
 
 class Scale(NamedTuple):
@@ -111,6 +130,88 @@ def ids_of(given: Any) -> tuple[str, ...]:
     return tuple(_id(one, position) for position, one in enumerate(given))
 
 
+def catalogue_of(given: Any) -> tuple[str, ...]:
+    """Ids of a catalogue, as ``ids_of`` has them.
+
+    Raises:
+        ValueError: there are none, or one occurs twice.
+    """
+    ids = ids_of(given)
+    if not ids:
+        raise ValueError("the catalogue is empty; a domain needs at least one item")
+    if len(set(ids)) != len(ids):
+        (twice, _), *_ = Counter(ids).most_common(1)
+        raise ValueError(f"id {twice!r} occurs more than once; list every item once")
+    return ids
+
+
+def roster_of(given: Any, most: int | None) -> tuple[str, ...]:
+    """Ids of people in ascending order of their UTF-8 bytes.
+
+    Args:
+        given: the ids.
+        most: the declared bound on their number; None if it is wrong, which is told already.
+
+    Raises:
+        ValueError: there are none or too many, or one occurs twice. Messages never name a person: a list that
+            was taken from the ratings by mistake is private.
+    """
+    ids = ids_of(given)
+    if not ids:
+        raise ValueError("the list of people is empty; leave it out if it is not public")
+    if len(set(ids)) != len(ids):
+        raise ValueError("an id occurs more than once; list every person once, without ratings")
+    if most is not None and len(ids) > most:
+        raise ValueError(f"{len(ids):,} people are listed, more than max_users; declare a larger bound")
+    return tuple(sorted(ids))  # Python compares text by code points, which matches UTF-8 byte order
+
+
+def texts_of(given: Any, items: tuple[str, ...], what: str) -> tuple[str, ...] | None:
+    """One printable line for each item, "" where there is none; None if there are none at all.
+
+    Args:
+        given: texts by id, of which those of other items are left out; or in the order of ``items``.
+        items: the catalogue.
+        what: what they are, for errors.
+
+    Raises:
+        ValueError: something is not text, there is another number of texts than of items, or too much text.
+    """
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise ValueError(f"give {what} by id, {{id: text}}, or one for each item in the catalogue's order")
+    if isinstance(given, Mapping):
+        by_id = dict(zip(ids_of(given), given.values(), strict=True))
+        if by_id and by_id.keys().isdisjoint(items):
+            raise ValueError(f"no id of the {what} is in the catalogue; give them by the same ids")
+        given = [by_id.get(item, "") for item in items]
+    texts = tuple("" if text is None else text for text in given)
+    if len(texts) != len(items):
+        raise ValueError(f"{len(texts):,} {what} are given for {len(items):,} items; give one each, or by id")
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError(f"{what} must be text")
+    texts = tuple(map(one_line, texts))
+    if sum(map(len, map(str.encode, texts))) > MAX_TEXT_BYTES:
+        raise ValueError(f"the {what} are longer than {MAX_TEXT_BYTES >> 20} MiB together; shorten them")
+    return texts if any(texts) else None
+
+
+def features_of(given: Any, items: tuple[str, ...]) -> dict[str, tuple[str, ...]] | None:
+    """Texts about each item by name, as ``texts_of`` has them; None if there are none.
+
+    Raises:
+        ValueError: as ``texts_of``; or a name is not a line of printable text.
+    """
+    if not isinstance(given, Mapping):
+        raise ValueError("give features by name, each by id: {'genres': {'7': 'Drama|War'}}")
+    found = {}
+    for name, texts in given.items():
+        if not isinstance(name, str) or not name or one_line(name) != name:
+            raise ValueError("the name of a feature must be one line of printable text")
+        if (lines := texts_of(texts, items, name)) is not None:
+            found[name] = lines
+    return found or None
+
+
 def classes(given: Any) -> dict[str, float]:
     """Map names, normalised to Unicode NFC, to ε.
 
@@ -127,6 +228,15 @@ def classes(given: Any) -> dict[str, float]:
     if len(found) != len(given):
         raise ValueError("two names are the same text; give every class a name of its own")
     return found
+
+
+def explain(error: "ValidationError") -> str:
+    """What is wrong with each field of a domain, in our words instead of pydantic's."""
+    lines = []
+    for detail in error.errors(include_url=False):
+        field = ".".join(map(str, detail["loc"]))
+        lines.append(f"{field}: {detail['msg'].removeprefix('Value error, ')}")
+    return "wrong domain: " + "; ".join(lines)
 
 
 def _id(given: Any, position: int) -> str:

@@ -7,7 +7,6 @@ of its items.
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from hushrec import markup
-from hushrec.data.declarations import Scale, classes, ids_of
+from hushrec.data.declarations import Scale, catalogue_of, classes, explain, features_of, roster_of, texts_of
 from hushrec.errors import DataError, DomainError
 from hushrec.figures import above
 
@@ -25,7 +24,8 @@ __all__ = ["Domain", "FeedbackKind", "Scale"]
 FeedbackKind = Literal["ratings", "interactions"]
 """What people give: ratings on a scale, or interactions without one, such as clicks, purchases or likes."""
 _NEEDED = {"items", "cap", "max_users"}
-_OPTIONAL = {"scale", "likes", "counts", "users", "privacy_classes"}
+_DESCRIBING = {"titles", "features"}
+_OPTIONAL = {"scale", "likes", "counts", "users", "privacy_classes", *_DESCRIBING}
 
 
 class Domain(BaseModel):
@@ -47,12 +47,16 @@ class Domain(BaseModel):
             a vector per person need it. Only ratings of people on the roster are read.
         privacy_classes: privacy classes that people choose from, name to ε ≥ 0, such as
             ``{"strict": 0.5, "default": 2.0}``; ratings may then name a class in place of an ε.
+        titles: public titles of the items, by id or in the order of ``items``, "" if there is none. Each is
+            kept as one printable line of at most 512 bytes. Releases carry them to people's devices.
+        features: other public texts about the items by name, as titles: ``{"genres": {"7": "Drama|War"}}``.
 
     Raises:
         DomainError: a field is missing or wrong.
 
     Privacy: public. Every field must come from public knowledge, never from the ratings: a roster is a list
-    of accounts, not a list of people who have rated.
+    of accounts, not a list of people who have rated. Titles and features only describe items: a domain with
+    corrected ones is the same population, has the same digest, and is equal.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -65,6 +69,8 @@ class Domain(BaseModel):
     max_users: int = Field(ge=1)
     users: tuple[str, ...] | None = None
     privacy_classes: Mapping[str, float] | None = None
+    titles: tuple[str, ...] | None = None
+    features: Mapping[str, tuple[str, ...]] | None = None
 
     def __init__(
         self,
@@ -77,6 +83,8 @@ class Domain(BaseModel):
         cap: int = 500,
         users: Iterable[str | int] | None = None,
         privacy_classes: Mapping[str, float] | None = None,
+        titles: Mapping[Any, str] | Iterable[str] | None = None,
+        features: Mapping[str, Mapping[Any, str] | Iterable[str]] | None = None,
     ) -> None:
         try:
             super().__init__(
@@ -88,40 +96,38 @@ class Domain(BaseModel):
                 max_users=max_users,
                 users=users,
                 privacy_classes=privacy_classes,
+                titles=titles,
+                features=features,
             )
         except ValidationError as error:
-            raise DomainError(_explain(error)) from None
+            raise DomainError(explain(error)) from None
 
     @field_validator("items", mode="before")
     @classmethod
     def _unique_items(cls, items: Any) -> tuple[str, ...]:
-        ids = ids_of(items)
-        if not ids:
-            raise ValueError("the catalogue is empty; a domain needs at least one item")
-        if len(set(ids)) != len(ids):
-            (twice, _), *_ = Counter(ids).most_common(1)
-            raise ValueError(f"id {twice!r} occurs more than once; list every item once")
-        return ids
+        return catalogue_of(items)
 
     @field_validator("users", mode="before")
     @classmethod
     def _roster(cls, users: Any, info: ValidationInfo) -> tuple[str, ...] | None:
-        # Messages never name a person: a list taken from the ratings by mistake is private.
-        if users is None:
-            return None
-        ids = ids_of(users)
-        if not ids:
-            raise ValueError("the list of people is empty; leave it out if it is not public")
-        if len(set(ids)) != len(ids):
-            raise ValueError("an id occurs more than once; list every person once, without ratings")
-        if len(ids) > info.data.get("max_users", len(ids)):
-            raise ValueError(f"{len(ids):,} people are listed, more than max_users; declare a larger bound")
-        return tuple(sorted(ids))  # Python compares text by code points, which matches UTF-8 byte order
+        return None if users is None else roster_of(users, info.data.get("max_users"))
 
     @field_validator("privacy_classes", mode="before")
     @classmethod
     def _classes(cls, privacy_classes: Any) -> dict[str, float] | None:
         return None if privacy_classes is None else classes(privacy_classes)
+
+    @field_validator("titles", mode="before")
+    @classmethod
+    def _one_title_each(cls, titles: Any, info: ValidationInfo) -> tuple[str, ...] | None:
+        known = info.data.get("items")  # missing if the catalogue is wrong, which is told already
+        return None if titles is None or known is None else texts_of(titles, known, "titles")
+
+    @field_validator("features", mode="before")
+    @classmethod
+    def _one_feature_each(cls, features: Any, info: ValidationInfo) -> dict[str, tuple[str, ...]] | None:
+        known = info.data.get("items")
+        return None if features is None or known is None else features_of(features, known)
 
     @field_validator("rating_scale")
     @classmethod
@@ -225,8 +231,12 @@ class Domain(BaseModel):
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256, in hex, of the canonical JSON: sorted keys, no spaces, UTF-8, without None fields."""
-        text = json.dumps(self._fields(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        """SHA-256, in hex, of the canonical JSON: sorted keys, no spaces, UTF-8, without None fields.
+
+        Titles and features are left out, so that ledgers take a domain with corrected ones for the same.
+        """
+        frame = {name: value for name, value in self._fields().items() if name not in _DESCRIBING}
+        text = json.dumps(frame, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def save(self, path: str | Path) -> None:
@@ -267,6 +277,8 @@ class Domain(BaseModel):
         users: str | Path | None = None,
         user_column: str | None = None,
         privacy_classes: Mapping[str, float] | None = None,
+        titles: str | None = None,
+        features: Sequence[str] | None = None,
     ) -> Self:
         """A domain whose items, and optionally users, come from public files.
 
@@ -278,19 +290,21 @@ class Domain(BaseModel):
             users: a public list of accounts, a file of the same kinds, such as MovieLens ``users.dat`` or
                 ``u.user``; none by default.
             user_column: the column of the ids in that file.
+            titles: the column of the titles; by default ``title`` or ``name``, if there is one.
+            features: columns of public texts to take along; by default ``genres`` and ``year``, if there.
 
         Raises:
             DomainError: a file cannot be read as a list of ids.
         """
         # Importing polars takes 0.15 s, which few plans need.
-        from hushrec.data.readers.catalogue import read_ids
+        from hushrec.data.readers.catalogue import read_catalogue, read_ids
 
         if users is None and user_column is not None:
             raise DomainError("user_column= names a column of the file users=, which is missing; give users=")
         roster = None if users is None else read_ids(Path(users), user_column)
-        items = read_ids(Path(path), column)
+        found = read_catalogue(Path(path), column, titles, features)
         return cls(
-            items,
+            found.ids,
             scale=scale,
             likes=likes,
             counts=counts,
@@ -298,10 +312,15 @@ class Domain(BaseModel):
             cap=cap,
             users=roster,
             privacy_classes=privacy_classes,
+            titles=found.titles,
+            features=found.features,
         )
 
     def _fields(self) -> dict[str, Any]:
         return self.model_dump(mode="json", exclude_none=True, by_alias=True)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Domain) and self.digest == other.digest
 
     def __hash__(self) -> int:
         return hash(self.digest)
@@ -320,7 +339,7 @@ class Domain(BaseModel):
         )
         asked = f", classes {listed}" if listed else ""
         return (
-            f"Domain({self.n_items} items, {given}, cap {self.cap}, "
+            f"Domain({self.n_items} items{' with titles' * bool(self.titles)}, {given}, cap {self.cap}, "
             f"at most {self.max_users} users{roster}{asked})"
         )
 
@@ -329,12 +348,3 @@ class Domain(BaseModel):
     def _repr_html_(self) -> markup.Html:
         inner = repr(self)[len("Domain(") : -1]
         return markup.block("Domain, public", markup.prose(inner))
-
-
-def _explain(error: ValidationError) -> str:
-    """One line per field, in our words instead of pydantic's."""
-    lines = []
-    for detail in error.errors(include_url=False):
-        field = ".".join(map(str, detail["loc"]))
-        lines.append(f"{field}: {detail['msg'].removeprefix('Value error, ')}")
-    return "wrong domain: " + "; ".join(lines)

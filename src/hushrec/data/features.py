@@ -15,15 +15,9 @@ from scipy import sparse
 
 from hushrec.arrays import Floats
 from hushrec.data.domain import Domain
-from hushrec.data.readers.catalogue import read_ids
+from hushrec.data.readers.catalogue import GENRES, read_ids
 from hushrec.errors import DomainError
 
-_GENRES = (
-    *("unknown", "Action", "Adventure", "Animation", "Children's", "Comedy", "Crime", "Documentary"),
-    *("Drama", "Fantasy", "Film-Noir", "Horror", "Musical", "Mystery", "Romance", "Sci-Fi", "Thriller"),
-    *("War", "Western"),
-)
-"""Genres of MovieLens' ``u.item``, in the order of its last fields."""
 _NOTHING = ("", "(no genres listed)")
 _TITLE = "title"
 
@@ -123,11 +117,11 @@ def _listed(path: Path) -> _Part:
     try:
         if path.suffix == ".dat":
             return _indicators([line.rsplit(b"::", 1)[-1].decode() for line in lines], "")
-        flags = [line.split(b"|")[-len(_GENRES) :] for line in lines]
-        matrix = np.array(flags, dtype=np.float64).reshape(len(lines), len(_GENRES))
+        flags = [line.split(b"|")[-len(GENRES) :] for line in lines]
+        matrix = np.array(flags, dtype=np.float64).reshape(len(lines), len(GENRES))
     except (UnicodeError, ValueError):
         raise DomainError(f"{path}: lines do not end in genres, as MovieLens' movies.dat or u.item") from None
-    return sparse.csr_array(matrix), list(_GENRES)
+    return sparse.csr_array(matrix), list(GENRES)
 
 
 def _columns(path: Path, column: str | None, features: Sequence[str] | None) -> list[_Part]:

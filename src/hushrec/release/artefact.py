@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from hushrec import markup
 from hushrec.errors import ReleaseError
+from hushrec.escapes import one_line
 from hushrec.release import untrusted_json as facts_of
 from hushrec.release.contents import dimensions as tastes
 from hushrec.release.contents.kinds import CONSTANTS, DTYPES, KINDS, POSITIVE, RANKERS
@@ -43,6 +44,8 @@ class Release:
             empty for kinds that list nobody.
         likes: the lowest rating that is a like, if interactions are likes.
         counts: the largest number of times that an item counts, if interactions are counted.
+        titles: public titles of the items, "" where there is none; empty if the domain declares none.
+        features: other public texts about each item, by name, such as genres.
 
     Raises:
         ReleaseError: The parts do not match or are not finite.
@@ -61,6 +64,8 @@ class Release:
     users: tuple[str, ...] = ()
     likes: float | None = None
     counts: int | None = None
+    titles: tuple[str, ...] = ()
+    features: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         expected = KINDS.get(self.kind)
@@ -102,6 +107,11 @@ class Release:
             raise ReleaseError("the constant distance is not a whole number")
         if not self.model.isprintable() or not all(map(_is_id, (*self.items, *self.users))):
             raise ReleaseError("the model's name or an id is not printable text, or an id is too long")
+        texts = [*([self.titles] if self.titles else []), *self.features.values()]
+        if not all(name and one_line(name) == name for name in self.features) or not all(
+            len(lines) == n and all("\n" not in line for line in lines) for lines in texts
+        ):
+            raise ReleaseError("there is not one line of text for each item among the titles or features")
         if (
             len(set(self.items)) != n
             or len(set(self.users)) != len(self.users)
@@ -161,7 +171,11 @@ class Release:
         }
         given = {"users": self.users, "scale": self.scale}
         facts |= {name: list(value) for name, value in given.items() if value}
-        told = {"likes": self.likes, "counts": self.counts}
+        told: dict[str, Any] = {"likes": self.likes, "counts": self.counts}
+        if self.titles:
+            told["titles"] = "\n".join(self.titles)
+        if self.features:
+            told["features"] = {name: "\n".join(lines) for name, lines in self.features.items()}
         facts |= {name: value for name, value in told.items() if value is not None}
         facts["sha256"] = _digest(facts, self.tensors)
         text = json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
@@ -218,6 +232,8 @@ class Release:
                 users=tuple(map(str, facts.get("users", ()))),
                 likes=float(facts["likes"]) if "likes" in facts else None,
                 counts=int(facts["counts"]) if "counts" in facts else None,
+                titles=_lines(facts["titles"]) if "titles" in facts else (),
+                features={name: _lines(text) for name, text in facts.get("features", {}).items()},
             )
             intact = facts.pop("sha256") == _digest(facts, tensors)
         except ReleaseError:
@@ -269,6 +285,11 @@ class Release:
 
 def _scale(given: Any) -> tuple[float, float, float]:
     return float(given[0]), float(given[1]), float(given[2])
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    """Texts about items, one a line, made safe to print."""
+    return tuple(map(one_line, text.split("\n")))
 
 
 def _facts(header: bytes) -> Any:

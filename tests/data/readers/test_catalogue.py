@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 
 from hushrec.data.domain import Domain
-from hushrec.data.readers.catalogue import read_ids
+from hushrec.data.readers.catalogue import GENRES, read_catalogue, read_ids
 from hushrec.errors import DomainError
 
 
@@ -94,3 +94,55 @@ def test_a_catalogue_that_was_taken_from_ratings_is_not_read_out(tmp_path):
             read_ids(tmp_path / name)
         assert "SECRET" not in str(caught.value)
         assert caught.value.__context__ is None
+
+
+FLAGS = "|".join("1" if genre in ("Comedy", "War") else "0" for genre in GENRES)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "features"),
+    [
+        (
+            "movies.csv",
+            'movieId,title,genres\n1,"Good, Bad",x|y\n2,Café,\n'.encode(),
+            {"genres": ["x|y", ""]},
+        ),
+        ("items.tsv", "id\tYear\tName\n1\t1999\tGood, Bad\n2\t\tCafé\n".encode(), {"Year": ["1999", ""]}),
+        ("movies.dat", b"1::Good, Bad::x|y\n2::Caf\xe9::\n", {"genres": ["x|y", ""]}),
+        (
+            "u.item",
+            f"1|Good, Bad|01-Jan-1995||http://x|{FLAGS}\n2|Café||||{'0|' * 18}0\n".encode("latin-1"),
+            {"genres": ["Comedy|War", ""]},
+        ),
+        ("movie_titles.txt", b"1,2003,Good, Bad\r\n2,NULL,Caf\xe9\r\n", {"year": ["2003", ""]}),
+    ],
+)
+def test_titles_and_features_of_published_lists(tmp_path, name, content, features):
+    (tmp_path / name).write_bytes(content)
+    assert read_catalogue(tmp_path / name) == (["1", "2"], ["Good, Bad", "Café"], features)
+    domain = Domain.from_catalogue(tmp_path / name, scale=(1, 5, 1), max_users=10)
+    assert domain.titles == ("Good, Bad", "Café")
+    assert domain.features == {key: tuple(values) for key, values in features.items()}
+
+
+def test_columns_may_be_named_and_lists_without_titles_have_none(tmp_path):
+    path = tmp_path / "items.parquet"
+    pl.DataFrame({"id": [1, 2], "title": ["a", "b"], "plot": ["p", None], "rank": [0.5, 2]}).write_parquet(
+        path
+    )
+    found = read_catalogue(path, titles="plot", features=["rank"])
+    assert found == (["1", "2"], ["p", ""], {"rank": ["0.5", "2.0"]})
+    assert read_catalogue(path).titles == ["a", "b"]
+    assert read_catalogue(path, "title").titles is None
+    (tmp_path / "ids.txt").write_text("7\n8\n")
+    (tmp_path / "odd.dat").write_text("1\n2::b\n")
+    assert read_catalogue(tmp_path / "ids.txt") == (["7", "8"], None, {})
+    assert read_catalogue(tmp_path / "odd.dat") == (["1", "2"], None, {})
+    for more in ({"titles": "no"}, {"features": ["no"]}):
+        with pytest.raises(DomainError, match="has no column 'no'"):
+            read_catalogue(path, **more)
+        with pytest.raises(DomainError, match="no header"):
+            read_catalogue(tmp_path / "ids.txt", **more)
+    pl.DataFrame({"id": [1], "title": [[1, 2]]}).write_parquet(path)
+    with pytest.raises(DomainError, match="are text"):
+        read_catalogue(path)
