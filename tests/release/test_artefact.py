@@ -81,8 +81,8 @@ def test_the_format_is_what_it_was(release, opened):
         "item_factors": np.array([[0.25, -0.5], [1.0, 2.0]], np.float32),
     }
     facts, _ = opened(release(items=("a", "b"), tensors=exact).to_bytes())
-    assert artefact.FORMAT == 3
-    assert facts["sha256"] == "07082319025a10a6b3c1c7b74d1d47588658cd3037ea738b51199506e0ddfde7"
+    assert artefact.FORMAT == 4
+    assert facts["sha256"] == "6c90483f5e7f34705d0d425ae089a8fd95f66c4fe558248113fcb4127158bb9a"
 
 
 def test_a_release_without_people_holds_no_word_of_them(release, opened):

@@ -4,12 +4,15 @@ Privacy: public.
 """
 
 import dataclasses
-from collections.abc import Iterable
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from hushrec.data.domain import Domain
 from hushrec.local.method import Method
 from hushrec.models.base import Model
-from hushrec.privacy.accounting.plan import Measurement, Plan
+from hushrec.privacy.accounting.plan import Measurement, Plan, version
 from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger.caveats import CLAIMED
 from hushrec.privacy.query import AnyQuery
@@ -84,7 +87,8 @@ def not_private(release: Release, config: Model) -> Release:
         delta=0.0,
         analysis="corrected",
     )
-    return dataclasses.replace(release, statement=statement)
+    made = _made(statement, type(config).__name__, config.settings())
+    return dataclasses.replace(release, statement=made)
 
 
 def from_data(release: Release, statement: Statement) -> Release:
@@ -106,7 +110,7 @@ def from_data(release: Release, statement: Statement) -> Release:
 
 def _charged(plan: Plan, grant: Grant) -> Statement:
     """The part of a statement that does not depend on what was measured."""
-    return Statement(
+    statement = Statement(
         caveat=_caveat(grant.caveat),
         unit=plan.budget.unit,
         adjacency=plan.budget.adjacency,
@@ -116,6 +120,14 @@ def _charged(plan: Plan, grant: Grant) -> Statement:
         claimed_epsilon=plan.claimed_epsilon,
         ledger=grant.ledger if grant.ledger.get("file") else {},  # nobody can look up a ledger in memory
     )
+    return _made(statement, plan.model, plan.config)
+
+
+def _made(statement: Statement, model: str, settings: Mapping[str, Any]) -> Statement:
+    """The statement with the name and the digest of what was charged, and the version of hushrec."""
+    text = json.dumps(settings, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return dataclasses.replace(statement, model=model, settings=digest, hushrec=version())
 
 
 def _caveat(text: str) -> str:

@@ -28,7 +28,9 @@ from hushrec.data.readers.quiet import quiet
 from hushrec.errors import ReleaseError
 from hushrec.release.untrusted_json import LARGEST, parse
 
-FORMAT = 2
+FORMAT = 3
+READ = (2, 3)
+"""The formats that are read."""
 KIND = "data set"
 SUFFIXES = (".parquet", ".csv")
 _KEY = "hushrec"

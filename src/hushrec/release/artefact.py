@@ -20,7 +20,9 @@ from hushrec.release.contents import dimensions as tastes
 from hushrec.release.contents.kinds import CONSTANTS, DTYPES, KINDS, POSITIVE, RANKERS
 from hushrec.release.statement import Statement
 
-FORMAT = 3
+FORMAT = 4
+READ = (3, 4)
+"""The formats that are read."""
 LARGEST_FILE = 4 * 2**30
 LARGEST_RANK = 2048
 LARGEST_ID = 256
@@ -214,10 +216,10 @@ class Release:
         try:
             size = int.from_bytes(data[:8], "little")
             facts = _facts(data[8 : 8 + size] if size <= facts_of.LARGEST else b"")
-            if facts["format"] != FORMAT:
+            if facts["format"] not in READ:
                 raise ReleaseError(
-                    f"this release has format {facts['format']!r}, this hushrec reads {FORMAT}; "
-                    "use the version that wrote it"
+                    f"this release has format {facts['format']!r}, this hushrec reads "
+                    f"{' and '.join(map(str, READ))}; use the version that wrote it"
                 )
             tensors = safetensors.numpy.load(data)
             release = cls(

@@ -2,19 +2,37 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
 from typing import Any, Self
 
 from hushrec import markup
 from hushrec.errors import ReleaseError
 from hushrec.figures import above
 from hushrec.release import sentence, statement_text
-from hushrec.release.statement_lines import RANDOMIZERS, Local, Measured, Promised, finite
+from hushrec.release.odds import Odds
+from hushrec.release.statement_lines import (
+    RANDOMIZERS,
+    Local,
+    Measured,
+    Promised,
+    finite,
+    finite_or_none,
+    or_infinite,
+)
 
 __all__ = ["Local", "Measured", "Promised", "Statement"]
 
-_OPTIONAL = frozenset({"beside", "diagnostics", "promises", "local", "personal", "interactions"})
+VERSION = 1
+"""Version of the statement as JSON; ``statement-v1.schema.json`` describes it."""
+SCHEMA = Path(__file__).with_name(f"statement-v{VERSION}.schema.json")
+"""JSON Schema (draft 2020-12) of the statement as JSON."""
+_OPTIONAL = frozenset(
+    {"beside", "diagnostics", "promises", "local", "personal", "interactions", "model", "settings", "hushrec"}
+)
 """Fields that files omit when empty."""
+_DERIVED = frozenset({"sentence", "reading"})
+"""Fields that follow from others: written for readers, and never read back."""
 _UNPROTECTED, _CONDITIONAL = "NOT PRIVATE:", "CONDITIONAL ON CONVERGENCE:"
 _UNCOVERED, _CLAIMED = "GROUPS NOT COVERED:", "AUTHOR'S CLAIM:"
 """The first words of caveats."""
@@ -42,7 +60,9 @@ class Statement:
         claimed_epsilon: what the paper claims for the same noise; None for the corrected analysis.
         measurements: everything that was measured.
         assumes: what the promise rests on.
-        ledger: id, file, entry number and head of the ledger that was charged.
+        ledger: of the ledger that was charged: id, file, entry number, head, number of this release and of
+            all that are planned, domain; its total ε and what is spent of it with this release; population,
+            controller and contact as its owner declared them; and the day (UTC) of the charge.
         diagnostics: of the Markov chains, such as R̂ and effective sample size, by name; numbers are finite.
         promises: what each class of users is promised.
         personal: whether users asked for their own ε.
@@ -50,6 +70,9 @@ class Statement:
         beside: the release that groups of items were made from, which this one reveals; empty if there is
             none. The statement covers what this release reveals beyond that one.
         interactions: whether people gave interactions in place of ratings, which unit ``rating`` then means.
+        model: name of the model or method that was charged.
+        settings: SHA-256 of its settings, hex.
+        hushrec: version of hushrec that charged it.
 
     Privacy: public.
     """
@@ -70,6 +93,9 @@ class Statement:
     local: Local | None = None
     beside: str = ""
     interactions: bool = False
+    model: str = ""
+    settings: str = ""
+    hushrec: str = ""
 
     @property
     def private(self) -> bool:
@@ -96,34 +122,58 @@ class Statement:
         """Mean privacy loss of all answers of one user that may differ; None if there are none."""
         return None if self.local is None else self.local.expected_together
 
+    @property
+    def reading(self) -> Odds:
+        """Odds, μ and the best attack, by which to read ε."""
+        return Odds.of(self.epsilon, self.delta, self.measurements)
+
+    @property
+    def sentence(self) -> str:
+        """What is promised to a person, in plain words, or why nothing is, or on what condition."""
+        if self.caveat.startswith(_UNPROTECTED):
+            return f"Nothing is promised. {self.caveat}."
+        if math.isinf(self.epsilon) or (self.unit, self.adjacency) not in sentence.ADJACENCIES:
+            return "Nothing is promised."
+        if self.caveat:
+            return f"What is promised holds only on a condition. {self.caveat}."
+        said = sentence.promise(self.unit, self.adjacency, self.epsilon, self.delta)
+        return said.replace("rating", "interaction") if self.interactions else said
+
     def to_json(self) -> dict[str, Any]:
-        """As JSON values; infinite numbers become null."""
-        values = asdict(self)
+        """As JSON values, by version 1 of the schema; infinite numbers become null."""
+        values = {"version": VERSION, **asdict(self)}
+        values |= {"sentence": self.sentence, "reading": self.reading.to_json()}
         values["ledger"] = dict(self.ledger)
-        values["epsilon"] = _finite(self.epsilon)
+        values["epsilon"] = finite_or_none(self.epsilon)
         values["diagnostics"] = dict(self.diagnostics)
-        for line in values["measurements"]:
-            line |= {name: _finite(line[name]) for name in ("sensitivity", "cost")}
-            if line["rate"] == 1:
-                del line["rate"]
+        values["measurements"] = [line.to_json() for line in self.measurements]
         return {name: value for name, value in values.items() if name not in _OPTIONAL or value}
 
     @classmethod
     def from_json(cls, values: Any) -> Self:
-        """The statement that ``to_json`` described.
+        """The statement that ``to_json`` described, in version 1 or as it was before there were versions.
 
         Raises:
-            ReleaseError: The values are not a statement.
+            ReleaseError: The values are not a statement, or of a later version.
         """
         try:
             known = {entry.name for entry in fields(cls)}
+            values = dict(values)
+            if "version" in values:
+                if (version := values.pop("version")) != VERSION:
+                    raise ReleaseError(
+                        f"the statement of privacy has version {version!r}, this hushrec reads {VERSION}; "
+                        "upgrade hushrec"
+                    )
+                if not values.keys() >= _DERIVED:
+                    raise ReleaseError("the statement of privacy has missing fields")
+                values = {name: value for name, value in values.items() if name not in _DERIVED}
             if not known - _OPTIONAL <= set(values) <= known:
                 raise ReleaseError("the statement of privacy has missing or unknown fields")
-            values = dict(values)
-            values["measurements"] = tuple(map(_measured, values["measurements"]))
+            values["measurements"] = tuple(map(Measured.from_json, values["measurements"]))
             values["assumes"] = tuple(map(str, values["assumes"]))
             values["promises"] = tuple(Promised(**promise) for promise in values.get("promises", ()))
-            values["epsilon"] = float(_or_infinite(values["epsilon"]))
+            values["epsilon"] = float(or_infinite(values["epsilon"]))
             if values.get("local") is not None:
                 values["local"] = Local(**values["local"])
             statement = cls(**values)
@@ -155,7 +205,8 @@ class Statement:
             and not (math.isfinite(self.epsilon) and any(m.cost == math.inf for m in self.measurements))
             and isinstance(self.ledger, Mapping)
             and all(
-                0 <= self.ledger.get(name, 0) < _LARGEST for name in ("seq", "release_index", "max_releases")
+                0 <= self.ledger.get(name, 0) < _LARGEST
+                for name in ("seq", "release_index", "max_releases", "total_epsilon", "spent_epsilon")
             )
             and isinstance(self.diagnostics, Mapping)
             and all(isinstance(v, str) or math.isfinite(v) for v in self.diagnostics.values())
@@ -207,8 +258,7 @@ class Statement:
         return self.personal or bool(self.promises) or any(m.rate < 1 for m in self.measurements)
 
     def _texts(self) -> Iterator[str]:
-        yield self.caveat
-        yield self.beside
+        yield from (self.caveat, self.beside, self.model, self.settings, self.hushrec)
         yield from self.assumes
         yield from map(str, self.ledger.values())
         for name, value in self.diagnostics.items():
@@ -259,8 +309,7 @@ class Statement:
         if self.beside:
             lines += [statement_text.beyond(self.beside), ""]
         if self.private:
-            promise = sentence.promise(self.unit, self.adjacency, self.epsilon, self.delta)
-            lines += [promise.replace("rating", "interaction") if self.interactions else promise, ""]
+            lines += [self.sentence, str(self.reading), ""]
         if self.local:
             lines += statement_text.local(self.local, self.epsilon, self.claimed_epsilon)
         if self.personal:
@@ -275,21 +324,8 @@ class Statement:
         return "\n".join(lines)
 
 
-def _measured(values: Mapping[str, Any]) -> Measured:
-    line = Measured(**values)
-    return replace(line, sensitivity=_or_infinite(line.sensitivity), cost=_or_infinite(line.cost))
-
-
 def _shown(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:.4g}"
-
-
-def _finite(value: float) -> float | None:
-    return None if math.isinf(value) else value
-
-
-def _or_infinite(value: Any) -> Any:
-    return math.inf if value is None else value
 
 
 def placeholder_statement(diagnostics: Mapping[str, float | str] | None = None) -> Statement:

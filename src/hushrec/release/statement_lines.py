@@ -3,7 +3,9 @@ one randomized answer reveals."""
 
 import math
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Self
 
 from hushrec.figures import above, noise_and_cost, promise
 
@@ -19,6 +21,8 @@ SYMBOLS = {
 """The mechanisms that a statement may name, and the symbols of their noise and cost, as on their events."""
 RANDOMIZERS = {"cell": "randomized response", "slot": "item substitution"}
 """What one answer covers → the mechanism that gives the answer."""
+_ENDLESS = "sensitivity", "cost"
+"""Fields that may be infinite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,16 @@ class Measured:
         noise, cost = noise_and_cost(SYMBOLS[self.mechanism], self.noise, self.cost, self.rate, digits=4)
         sensitivity, share = above(self.sensitivity, 4), f"{self.share:.3f}"
         return self.name, self.mechanism, sensitivity, noise, entries, share, cost
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values; infinite numbers become null."""
+        values = asdict(self) | {name: finite_or_none(getattr(self, name)) for name in _ENDLESS}
+        return values if self.rate < 1 else {name: values[name] for name in values if name != "rate"}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """The measurement that ``to_json`` described."""
+        return cls(**{**values, **{name: or_infinite(values[name]) for name in _ENDLESS}})
 
     @property
     def is_valid(self) -> bool:
@@ -170,6 +184,22 @@ class Local:
         total = self.count * self.epsilon
         error = 1e-9 * (1 + total)
         return epsilon <= total + error and (delta > 0 or epsilon >= total - error)
+
+
+def finite_or_none(value: float) -> float | None:
+    """A number as JSON has it: None if it is infinite.
+
+    Privacy: public.
+    """
+    return None if math.isinf(value) else value
+
+
+def or_infinite(value: Any) -> Any:
+    """A number that JSON may have as null, which means infinite.
+
+    Privacy: public.
+    """
+    return math.inf if value is None else value
 
 
 def finite(value: object) -> bool:

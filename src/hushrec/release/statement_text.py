@@ -29,6 +29,8 @@ def uncovered(answer: Local | None) -> str:
     )
 
 
+DECLARED = "population", "controller", "contact"
+"""What the owner of a ledger declares about it."""
 _CHANGED = {
     "cell": "An answered cell differs from the truth with probability {chance}.",
     "slot": "A slot's item is drawn at random with probability {chance}; the draw may return the same item.",
@@ -113,9 +115,16 @@ def measurements(listed: Sequence[Measured]) -> list[str]:
 def charged(ledger: Mapping[str, Any]) -> list[str]:
     """Which ledger was charged, and which of its releases this is."""
     file = ledger.get("file") or "a ledger in memory"
-    return [
-        f"Charged to {file}: release {ledger.get('release_index', 0) + 1} of at most "
-        f"{ledger.get('max_releases', 1)}, entry {ledger.get('seq')}",
-        f"  ledger {ledger.get('id')}",
-        f"  head   {ledger.get('head')}",
+    day = f" on {ledger['date']}" if ledger.get("date") else ""
+    lines = [
+        f"Charged to {file}{day}: release {ledger.get('release_index', 0) + 1} of at most "
+        f"{ledger.get('max_releases', 1)}, entry {ledger.get('seq')}"
     ]
+    if "total_epsilon" in ledger:
+        lines.append(
+            f"  spent with this release: ε = {above(ledger.get('spent_epsilon'))} of a total of "
+            f"{below(ledger['total_epsilon'])}"
+        )
+    named = [("ledger", "id"), ("head", "head"), *((name, name) for name in DECLARED)]
+    lines += [f"  {word:<11}{ledger[name]}" for word, name in named if ledger.get(name)]
+    return lines

@@ -1,0 +1,121 @@
+"""How to read ε: the odds, the μ of Gaussian differential privacy, and the best attack, all rounded up.
+
+Privacy: public.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hushrec.figures import above, times
+from hushrec.release.statement_lines import Measured
+
+FALSE_POSITIVES = 0.01
+"""The share of people wrongly named at which the best attack is given, as in Carlini et al. 2022, §IV."""
+_MARGIN = 1 + 1e-12
+"""Covers the rounding of the arithmetic here."""
+_LARGEST = 700.0
+"""ε from which e^ε is not computed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Odds:
+    """What an ε at δ means for the best possible attack.
+
+    Attributes:
+        epsilon: true ε.
+        mu: adjacent data sets are as hard to tell apart as N(0, 1) and N(μ, 1), or harder (Dong, Roth & Su
+            2022); None where no μ is known, as for samples of people.
+        best_attack: the largest share of true positives of an attack that tells two adjacent data sets apart
+            with ``FALSE_POSITIVES`` false positives.
+
+    Privacy: public.
+    """
+
+    epsilon: float
+    mu: float | None
+    best_attack: float
+
+    @property
+    def factor(self) -> float:
+        """e^ε, by which the odds of any conclusion change at most; infinite beyond floats."""
+        return math.exp(self.epsilon) * _MARGIN if self.epsilon < _LARGEST else math.inf
+
+    @classmethod
+    def of(cls, epsilon: float, delta: float, measured: Iterable[Measured] = ()) -> "Odds":
+        """What follows from the total and from the measurements; the smaller bound is taken.
+
+        μ² = Σ 2ρ over Gaussian noise plus Σ μ(ε)² over noise with a pure ε, by the composition of Gaussian
+        differential privacy (Dong, Roth & Su 2022, Corollary 3.3).
+
+        Args:
+            epsilon: true ε at ``delta``; may be infinite.
+            delta: δ.
+            measured: everything that was measured.
+        """
+        mu = _mu(measured)
+        best = _best(epsilon, delta)
+        if mu is not None:
+            best = min(best, _normal(mu - _upper(FALSE_POSITIVES)) * _MARGIN)
+        return cls(epsilon, mu, best)
+
+    def to_json(self) -> dict[str, float | None]:
+        """As JSON values of six digits, rounded up; an infinite factor becomes null."""
+        figures = {"odds": self.factor, "mu": self.mu, "best_attack": self.best_attack}
+        return {name: _six(figure) for name, figure in figures.items()}
+
+    def __str__(self) -> str:
+        mu = "" if self.mu is None else f"; μ ≤ {above(self.mu, 3)} (Gaussian differential privacy)"
+        best, wrong = above(100 * self.best_attack, 3), f"{100 * FALSE_POSITIVES:g}"
+        return (
+            f"How to read ε: odds change at most {times(self.epsilon)}{mu}; the best attack finds at most "
+            f"{best} % of those it looks for, with {wrong} % false positives."
+        )
+
+
+def gaussian(epsilon: float) -> float:
+    """The smallest μ such that every ε-differentially private release is μ-Gaussian differentially private.
+
+    μ = 2 Φ⁻¹(e^ε/(1 + e^ε)): the two trade-off curves meet on the diagonal, and the Gaussian one is convex.
+
+    Args:
+        epsilon: a pure ε, at least 0.
+    """
+    if epsilon > 600:  # Mills: 1 − Φ(x) ≤ e^(−x²/2)/2
+        return 2 * math.sqrt(2 * epsilon)
+    return 2 * _upper(1 / (1 + math.exp(epsilon))) * _MARGIN
+
+
+def _six(figure: float | None) -> float | None:
+    return None if figure is None or math.isinf(figure) else float(above(figure))
+
+
+def _mu(measured: Iterable[Measured]) -> float | None:
+    noisy = [line for line in measured if line.mechanism != "exact"]
+    if not noisy or any(line.rate < 1 or math.isinf(line.cost) for line in noisy):
+        return None
+    squares = (2 * m.cost if m.mechanism == "gaussian" else gaussian(m.cost) ** 2 for m in noisy)
+    return math.sqrt(math.fsum(squares)) * _MARGIN
+
+
+def _best(epsilon: float, delta: float) -> float:
+    """The largest share of true positives that (ε, δ) allows (Kairouz, Oh & Viswanath 2015, Theorem 2.4)."""
+    if epsilon >= _LARGEST:
+        return 1.0
+    one = math.exp(epsilon) * FALSE_POSITIVES + delta
+    other = 1 - math.exp(-epsilon) * (1 - delta - FALSE_POSITIVES)
+    return min(1.0, max(min(one, other) * _MARGIN, FALSE_POSITIVES))
+
+
+def _normal(x: float) -> float:
+    """Φ."""
+    return math.erfc(-x / math.sqrt(2)) / 2
+
+
+def _upper(chance: float) -> float:
+    """The x with 1 − Φ(x) = ``chance`` ≤ 1/2, from above, to the last digits."""
+    low, high = 0.0, 40.0
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _normal(-middle) > chance else (low, middle)
+    return high
