@@ -1,75 +1,79 @@
 # Every target installs what it needs into .venv; all it takes is make and Python 3.11 or newer.
-# Another Python: make PYTHON=/path/to/python3.12 demo
+# Another Python, in an environment of its own: make PYTHON=/path/to/python3.13 VENV=.venv-3.13 test
 
 PYTHON ?= python3
+VENV ?= .venv
 SECONDS ?= 60
-BIN := .venv/bin
+BIN := $(VENV)/bin
 # BLAS threads only wait for one another where matrices are small or other processes share the cores.
 # Tests start many processes: bytecode is kept, even where the environment says not to.
 ONE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check --editable
 
-.PHONY: demo test lint test-full mutants audits fuzz oracles bench bench-als bench-sgd bench-top-n tables docs clean
+.PHONY: demo test lint test-full mutants audits fuzz wheel oracles bench bench-als bench-sgd bench-top-n tables docs clean
 
-demo: .venv/.report       ## private recommenders on generated clicks and ratings, offline
+demo: $(VENV)/.report       ## private recommenders on generated clicks and ratings, offline
 	@$(ONE) $(BIN)/hushrec demo
 
-test: .venv/.dev          ## the fast tests
+test: $(VENV)/.dev          ## the fast tests
 	@$(ONE) $(BIN)/python -m pytest -m "not full" -n 2
 
-lint: .venv/.dev          ## style, types, layers, documentation
+lint: $(VENV)/.dev          ## style, types, layers, documentation
 	@$(BIN)/ruff check --quiet --output-format concise .
-	@$(BIN)/ruff format --check --quiet . || { echo "run .venv/bin/ruff format"; exit 1; }
+	@$(BIN)/ruff format --check --quiet . || { echo "run $(BIN)/ruff format"; exit 1; }
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python -m pytest tests/test_docs.py
 
-test-full: .venv/.dev     ## all tests, with the statistical ones, the audits of all models, and the oracles
+test-full: $(VENV)/.dev     ## all tests, with the statistical ones, the audits of all models, and the oracles
 	@$(ONE) $(BIN)/python -m pytest -n 2
-	@$(MAKE) --no-print-directory mutants oracles
+	@$(MAKE) --no-print-directory mutants oracles wheel
 
-mutants: .venv/.dev       ## faults planted one at a time: the fast tests must catch each
+mutants: $(VENV)/.dev       ## faults planted one at a time: the fast tests must catch each
 	@$(BIN)/python tests/mutants/run.py
 
-audits: .venv/.dev        ## audits of every model and every planted fault, written into docs/audit.md
+audits: $(VENV)/.dev        ## audits of every model and every planted fault, written into docs/audit.md
 	@$(BIN)/python docs/audits.py
 
-fuzz: .venv/.dev          ## hostile files against both readers, SECONDS= each
+fuzz: $(VENV)/.dev          ## hostile files against both readers, SECONDS= each
 	@$(BIN)/python tests/fuzz/fuzz.py ratings $(SECONDS)
 	@$(BIN)/python tests/fuzz/fuzz.py releases $(SECONDS)
+
+wheel: $(VENV)/.dev         ## the wheel, built, installed into an empty environment, and tried there
+	@$(ONE) $(BIN)/python tests/wheel/run.py
 
 oracles: .venv-oracles/.oracles  ## our accountant against dp-accounting and autodp, our metrics against ranx
 	@.venv-oracles/bin/python -m pytest tests/oracles
 
-bench: .venv/.bench       ## speed beside others', each pair in one run
+bench: $(VENV)/.bench       ## speed beside others', each pair in one run
 	@set -e; for script in $(filter-out %/top_n_peers.py %/top_n_models.py %/top_n_tables.py,$(wildcard benchmarks/*.py)); do \
 		echo "== $$script"; $(BIN)/python $$script; done
 
-bench-als: .venv/.bench .venv/.peers  ## alternating least squares beside lenskit, which brings torch along
+bench-als: $(VENV)/.bench $(VENV)/.peers  ## alternating least squares beside lenskit, which brings torch along
 	@$(BIN)/python benchmarks/als.py
 
-bench-top-n: .venv/.bench  ## our rankers and those beside which they are judged, on MovieLens 1M
+bench-top-n: $(VENV)/.bench  ## our rankers and those beside which they are judged, on MovieLens 1M
 	@$(BIN)/python benchmarks/top_n_models.py
 	@$(BIN)/python benchmarks/top_n_peers.py
 
-bench-sgd: .venv/.bench .venv/.sgd-peers  ## gradient descent beside LIBMF, cornac and Surprise
+bench-sgd: $(VENV)/.bench $(VENV)/.sgd-peers  ## gradient descent beside LIBMF, cornac and Surprise
 	@$(BIN)/python benchmarks/sgd.py
 
-tables: .venv/.dev        ## the tables of models in README and docs, from the registry and the pages
+tables: $(VENV)/.dev        ## the tables of models in README and docs, from the registry and the pages
 	@$(BIN)/python docs/tables.py
 
-docs: .venv/.docs         ## the documentation as pages, in site/
+docs: $(VENV)/.docs         ## the documentation as pages, in site/
 	@$(BIN)/python -m sphinx -W --keep-going -q docs site
 	@echo "site/index.html"
 
 clean:                    ## away with everything that make made
-	rm -rf .venv .venv-oracles site build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) .venv-oracles site build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
 
-.venv/.sgd-peers: export CFLAGS = -O3 -march=native -DUSEAVX  # LIBMF is built without vectors otherwise
+$(VENV)/.sgd-peers: export CFLAGS = -O3 -march=native -DUSEAVX  # LIBMF is built without vectors otherwise
 
 # One stamp an extra: pip runs when pyproject.toml changed, and not otherwise.
-.venv/.%: pyproject.toml | .venv/bin/python
-	@echo "Installing hushrec[$*] into .venv, once"
+$(VENV)/.%: pyproject.toml | $(VENV)/bin/python
+	@echo "Installing hushrec[$*] into $(VENV), once"
 	@$(BIN)/python $(PIP_INSTALL) '.[$*]'
 	@touch $@
 
@@ -79,7 +83,7 @@ clean:                    ## away with everything that make made
 	@.venv-oracles/bin/python $(PIP_INSTALL) '.[$*]'
 	@touch $@
 
-.venv/bin/python .venv-oracles/bin/python:
+$(VENV)/bin/python .venv-oracles/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "hushrec needs Python 3.11 or newer; say which: make PYTHON=python3.12 ..."; exit 1; }
 	@$(PYTHON) -m venv $(@D:/bin=)
