@@ -68,9 +68,9 @@ def hints(seen: Witness, domain: Domain, dropped: Dropped, n_users: int) -> Iter
             "declare the classes (hushrec domain --privacy-class), or leave the column out if it means "
             "something else."
         )
-    if domain.rating_scale is not None and 2 * dropped.duplicate > dropped.records:
+    if domain.rating_scale is not None and 10 * dropped.duplicate > dropped.records:
         yield (
-            f"Most records repeat a user and an item, and there are {n_users:,} users: is user_id the column "
+            f"Many records repeat a user and an item, and there are {n_users:,} users: is user_id the column "
             f"of users, and item_id that of items? Name them ({_COLUMNS})."
         )
     if 10 * seen.milliseconds > dropped.records > 0:

@@ -62,13 +62,15 @@ class Dropped:
     def lost(self, domain: Domain) -> int:
         """How many records were dropped or changed against what the domain declares.
 
-        Neither a repeated item counts, nor a count above the largest that the domain lets count: a log of
-        events has many of both.
+        Of interactions, neither a repeated item counts, nor a count above the largest that the domain lets
+        count: a log of events has many of both. Of ratings, which people rarely give twice, repeats do.
 
         Privacy: private.
         """
-        clamped = 0 if domain.counts else self.clamped
-        return self.user_id + self.item_id + self.rating + self.epsilon + clamped + self.rounded
+        lost = self.user_id + self.item_id + self.rating + self.epsilon + self.rounded
+        if domain.rating_scale is not None:
+            lost += self.duplicate
+        return lost if domain.counts else lost + self.clamped
 
     def too_many(self, domain: Domain) -> bool:
         """Whether more than a tenth of the records were dropped or changed.
