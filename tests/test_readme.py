@@ -38,7 +38,7 @@ def shop(tmp_path, monkeypatch):
         for item in rng.choice(len(items), 12, replace=False)
     ]
     (tmp_path / "ratings.csv").write_text("\n".join(["user_id,item_id,rating", *rows]) + "\n", "utf-8")
-    clicks = [row.rpartition(",")[0] for row in rows]
+    clicks = [row.rpartition(",")[0] for row in rows if row.split(",")[1] in items[:3]]
     (tmp_path / "clicks.csv").write_text("\n".join(["user_id,item_id", *clicks]) + "\n", "utf-8")
     return tmp_path
 
