@@ -39,6 +39,8 @@ def shown(tmp_path_factory):
         "client": hr.Client(release),
         "evaluation": hr.evaluate(release, train=train, test=test),
         "data": data,
+        "ratings": ratings,
+        "blocks": hr.Blocks.write(ratings, folder / "packed"),
     }
 
 
@@ -55,6 +57,8 @@ def shown(tmp_path_factory):
         ("statement", "Statement(ε = 1 at δ = 1e-06 per user, add-remove)"),
         ("client", "Client(Release(CovarianceSVD, 40 items, "),
         ("evaluation", "; NOT PRIVATE)"),
+        ("ratings", "Ratings(Domain(40 items"),
+        ("blocks", "Blocks('packed', Domain(40 items"),
         ("data", "ReleasedData(RandomizedResponse, 200 people, 40 items, "),
     ],
 )
@@ -76,6 +80,8 @@ def test_a_repr_fits_a_line_and_says_what_it_is(shown, name, told):
         ("statement", ["Privacy statement", "Anyone who reads this file", "<summary>Assumed</summary>"]),
         ("evaluation", ["NOT PRIVATE, not for publication", "rmse"]),
         ("data", ["Data set by RandomizedResponse", "one cell"]),
+        ("ratings", ["Ratings, private", "40 items"]),
+        ("blocks", ["Blocks, private", "folder packed"]),
     ],
 )
 def test_a_page_is_whole_and_says_what_text_says(shown, name, told):
@@ -95,6 +101,14 @@ def test_a_caveat_comes_first(shown, caveat):
     page = checked(release._repr_html_())
     assert "word word" in page
     assert EVIL not in page
+
+
+def test_nothing_is_told_of_private_rows(shown):
+    """The same line and page for any rows of a domain."""
+    whole = shown["ratings"]
+    part = whole.slice(0, 10)
+    assert repr(part) == repr(whole)
+    assert part._repr_html_() == whole._repr_html_()
 
 
 def test_hostile_names_do_nothing(shown):

@@ -20,6 +20,7 @@ from hushrec.data.domain import Domain, FeedbackKind
 from hushrec.data.losses.dropped import Dropped
 from hushrec.errors import DataError
 from hushrec.kernels.csr import ascends
+from hushrec.markup import Html, block, prose
 
 _CHUNK = 1 << 20  # users hashed at once by ``digest``
 
@@ -312,3 +313,6 @@ class Feedback(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.domain!r}, private)"
+
+    def _repr_html_(self) -> Html:
+        return block(f"{type(self).__name__}, private", prose(repr(self.domain)))

@@ -44,6 +44,7 @@ from hushrec.data.packed.block_files import (
 from hushrec.data.packed.draft import draft
 from hushrec.data.ratings import Ratings
 from hushrec.errors import DataError
+from hushrec.markup import Html, block, prose
 
 __all__ = ["MANIFEST", "RATINGS_PER_BLOCK", "Blocks"]
 
@@ -273,7 +274,10 @@ class Blocks:
         return array
 
     def __repr__(self) -> str:
-        return f"Blocks({str(self.folder)!r}, {self.domain!r}, private)"
+        return f"Blocks({self.folder.name!r}, {self.domain!r}, private)"
+
+    def _repr_html_(self) -> Html:
+        return block("Blocks, private", prose(f"folder {self.folder.name}\n{self.domain!r}"))
 
 
 def _damaged(path: Path) -> DataError:
