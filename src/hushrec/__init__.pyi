@@ -10,6 +10,7 @@ from .curator.fit import fit as fit
 from .curator.fit import plan as plan
 from .curator.recommend_all import recommend_all as recommend_all
 from .curator.release_data import release_data as release_data
+from .curator.shares import share as share
 from .data import synthetic as synthetic
 from .data.checks.checkup import Check as Check
 from .data.checks.checkup import check as check

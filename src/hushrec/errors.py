@@ -10,6 +10,7 @@
     ├── DownloadError          a data set could not be fetched, or is not the requested one
     ├── BudgetError
     │   ├── BudgetExceeded     the ledger has less left than the plan costs
+    │   ├── ShareExceeded      the plan leaves less than equal shares for the releases that are still planned
     │   └── BudgetUnsupported  the model offers no guarantee for that unit, adjacency or noise
     ├── LedgerError
     │   ├── LedgerMissing      the ledger does not exist, or was lost
@@ -82,6 +83,14 @@ class BudgetExceeded(BudgetError):
         alone += "analysis, create a ledger that covers its true cost: hushrec ledger create)"
         super().__init__(total if started else alone)
         self.requested, self.remaining, self.unit = requested, remaining, unit
+
+
+class ShareExceeded(BudgetError):
+    """A charge would leave less than equal shares for the releases that are still planned."""
+
+    def naming(self, share: float) -> "ShareExceeded":
+        """The same refusal, with the ε that is an equal share."""
+        return ShareExceeded(f"{self}. An equal share is ε = {below(share)}: --epsilon auto takes it")
 
 
 class BudgetUnsupported(BudgetError):

@@ -5,12 +5,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from hushrec import registry
 from hushrec.curator.acceptance import require_accepted
 from hushrec.curator.accounts import account_of, spending
 from hushrec.curator.authors import signed
 from hushrec.curator.memory import require_memory
+from hushrec.curator.shares import naming_share, next_share
 from hushrec.curator.statements import describe, from_data, not_private
 from hushrec.data.domain import Domain
 from hushrec.data.feedback import Feedback
@@ -49,13 +51,14 @@ def plan(config: Model, domain: Domain, budget: Budget) -> Plan:
 def fit(
     ratings: Ratings | Interactions | Blocks | ReleasedData,
     config: Model,
-    budget: Budget | None = None,
+    budget: Budget | Literal["auto"] | None = None,
     *,
     ledger: Ledger | str | Path | None = None,
     release_index: int | None = None,
     entropy: Entropy | None = None,
     checkpoint: str | Path | None = None,
     accept_dropped: bool = False,
+    beyond_share: bool = False,
 ) -> Release:
     """Charge the ledger, measure under noise, and make a release.
 
@@ -67,23 +70,28 @@ def fit(
         ratings: private ratings, in memory or in block files; or a released data set, which is paid for
             already: leave out budget and ledger then; the release carries the data set's statement.
         config: a model's settings.
-        budget: what may be spent; None gives the non-private baseline, whose statement says so.
+        budget: what may be spent; ``"auto"`` takes an equal share of what the ledger has left for the
+            releases that are still planned, with its δ, unit and adjacency; None gives the non-private
+            baseline, whose statement says so.
         ledger: the population's ledger, or the path of one that ``Ledger.create`` made. Only seeded
             experiments and baselines do not need one.
         release_index: number of the release in its ledger, from 0. None charges for the next free one; a
-            release that was made before returns the same bytes and charges nothing.
+            release that was made before returns the same bytes and charges nothing, as its ``repeated`` says.
         entropy: the operating system's by default; ``hushrec.testing.Seeded`` for experiments and tests,
             whose releases are not private.
         checkpoint: a separate folder on a local disk, from which this fit resumes if it is stopped. It is as
             private as the ratings, and is deleted when the release is made. Without one nothing is kept.
         accept_dropped: charge although loading dropped or changed more than a tenth of the records. Only
             charges to a ledger on disk ask for it.
+        beyond_share: whether to leave less than equal shares for the releases that the ledger's owner still
+            plans; otherwise such a charge is refused.
 
     Returns:
         The release.
 
     Raises:
         BudgetExceeded: The ledger has less left than the plan costs.
+        ShareExceeded: The plan costs more than its equal share; nothing is charged.
         MemoryExceeded: This machine has too little memory for the fit; ``plan`` says what it needs. Nothing
             is charged, unless a note on the error says what is.
         LedgerError: The ledger does not exist, cannot be trusted, or would be a second one of the same users.
@@ -118,6 +126,9 @@ def fit(
             )
         published, ratings = ratings.statement, ratings.ratings
     ratings.domain.require(config.feedback, by=type(config).__name__)
+    if isinstance(budget, str):
+        _require_auto(budget)
+        budget = next_share(ledger, config, ratings.domain, release_index, checkpoint)
     _require_personal(config, budget, asks=ratings.asks)
     if ratings.domain.privacy_classes and not ratings.asks:
         raise DataError(
@@ -142,8 +153,9 @@ def fit(
         if (stored := account.stored(planned, release_index, kept)) is not None:
             release = Release.from_bytes(stored)
             account.handed_out(planned, release_index, kept)
-            return release
-        return _charged(ratings, config, planned, account, release_index, kept or entropy)
+            return replace(release, repeated=True)
+        with naming_share(account, release_index, lambda less: config.plan(ratings.domain, less)):
+            return _charged(ratings, config, planned, account, release_index, kept or entropy, beyond_share)
 
 
 @contextmanager
@@ -172,12 +184,13 @@ def _charged(
     account: Ledger,
     release_index: int | None,
     entropy: Entropy | None,
+    beyond_share: bool,
 ) -> Release:
     assert isinstance(config, PrivateModel)  # others have no plan
     budget, domain = planned.budget, ratings.domain
     require_memory(planned.model, config.footprint(domain, budget), ratings)
     queries = config.queries(domain, budget)
-    grant = account.charge(planned, release_index, entropy)
+    grant = account.charge(planned, release_index, entropy, beyond_share=beyond_share)
     population = ratings.capped(domain.cap) if budget.unit == "user" else ratings
     with spending(account, grant, planned):
         made = config.release(population, ChargedRun(planned, queries, grant))
@@ -190,6 +203,11 @@ def _charged(
 def _described(release: Release, domain: Domain) -> Release:
     """The release with what the domain says about its items."""
     return replace(release, titles=domain.titles or (), features=domain.features or {})
+
+
+def _require_auto(budget: str) -> None:
+    if budget != "auto":
+        raise ConfigError('budget is a Budget, or "auto" for an equal share of what the ledger has left')
 
 
 def _require_personal(config: Model, budget: Budget | None, *, asks: bool) -> None:

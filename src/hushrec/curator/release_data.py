@@ -1,6 +1,6 @@
 """The verb for owners who publish data: charge the ledger, randomize every row, release the table."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +10,7 @@ from hushrec.curator.acceptance import require_accepted
 from hushrec.curator.accounts import account_of, spending
 from hushrec.curator.authors import signed
 from hushrec.curator.memory import require_memory
+from hushrec.curator.shares import naming_share
 from hushrec.curator.statements import describe_data
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
@@ -37,6 +38,7 @@ def release_data(
     release_index: int | None = None,
     entropy: Entropy | None = None,
     accept_dropped: bool = False,
+    beyond_share: bool = False,
 ) -> ReleasedData:
     """Charge the ledger, randomize every user's row by itself, and release the rows.
 
@@ -54,12 +56,14 @@ def release_data(
         entropy: as for ``fit``.
         accept_dropped: as for ``fit``. A device, whose roster is its one user, never asks for it: whether it
             reports must not depend on what its user rated.
+        beyond_share: as for ``fit``.
 
     Returns:
         The data set with its statement.
 
     Raises:
         BudgetExceeded: The ledger has less left than the plan costs.
+        ShareExceeded: As for ``fit``.
         MemoryExceeded: As for ``fit``.
         LedgerError: As for ``fit``.
         RecordsDropped: As for ``fit``.
@@ -87,14 +91,15 @@ def release_data(
     if release_index is not None and (stored := account.stored(planned, release_index)) is not None:
         data = ReleasedData.from_bytes(stored)
         account.handed_out(planned, release_index)
-        return data
+        return replace(data, repeated=True)
     if account.path and not on_device(ratings.domain):
         require_accepted(ratings, accepted=accept_dropped)
     require_memory(planned.model, method.footprint(planned, ratings.domain), ratings)
     randomizer = method.randomizer(
         planned, method.cap_contributions(ratings)
     )  # which may also run out of memory
-    grant = account.charge(planned, release_index, entropy)
+    with naming_share(account, release_index, lambda less: method.plan(ratings.domain, less)):
+        grant = account.charge(planned, release_index, entropy, beyond_share=beyond_share)
     with spending(account, grant, planned):
         data = reported(ratings, method, planned, grant, randomizer).data
         account.sampled(grant, data.for_ledger())

@@ -40,6 +40,8 @@ class ReleasedData:
             empty are absent. The domain has no roster and caps nothing.
         n_people: number of users, including those with an empty row.
         statement: the statement of privacy.
+        repeated: whether ``release_data`` took it from the ledger, where it had been stored before, and
+            charged nothing. The file does not hold this.
 
     Raises:
         ReleaseError: The parts do not match.
@@ -52,6 +54,7 @@ class ReleasedData:
     ratings: Ratings
     n_people: int
     statement: Statement
+    repeated: bool = False
 
     def __post_init__(self) -> None:
         given = self.ratings

@@ -48,6 +48,8 @@ class Release:
         counts: the largest number of times that an item counts, if interactions are counted.
         titles: public titles of the items, "" where there is none; empty if the domain declares none.
         features: other public texts about each item, by name, such as genres.
+        repeated: whether ``fit`` took it from the ledger, where an earlier fit had stored it, and charged
+            nothing. The file does not hold this.
 
     Raises:
         ReleaseError: The parts do not match or are not finite.
@@ -68,6 +70,7 @@ class Release:
     counts: int | None = None
     titles: tuple[str, ...] = ()
     features: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    repeated: bool = False
 
     def __post_init__(self) -> None:
         expected = KINDS.get(self.kind)

@@ -141,7 +141,7 @@ def test_a_seeded_key_is_repeatable() -> None:
 
 
 def test_a_condition_excuses_no_inexact_noise(path: Path) -> None:
-    ledger = Ledger.create(path, BUDGET, max_releases=5)
+    ledger = Ledger.create(path, BUDGET, max_releases=2)
     ledger.charge(plan(SAMPLE))
     for events in (
         (Spherical("rows", 1.0, 9.0, 2**-20, 4),),

@@ -17,7 +17,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from hushrec.errors import BudgetError, BudgetExceeded, GrantError, HushrecError, LedgerStale
+from hushrec.errors import BudgetError, BudgetExceeded, GrantError, HushrecError, LedgerStale, ShareExceeded
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.events import Laplace
@@ -27,6 +27,7 @@ from hushrec.privacy.ledger import charging
 from hushrec.privacy.ledger import history as ledger_history
 from hushrec.privacy.ledger import ledger as ledger_module
 from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.ledger.remainder import Remainder
 
 HORIZON, TOTAL = 4, 10
 BUDGET = Budget(epsilon=float(TOTAL), delta=0.0, unit="user", adjacency="add-remove")
@@ -44,7 +45,7 @@ class Reference:
         self.spent, self.total, self.max_releases = 0, TOTAL, HORIZON
         self.slots: dict[int, list] = {}
 
-    def charge(self, cost: int, release_index: int | None) -> list | type[Exception]:
+    def charge(self, cost: int, release_index: int | None, beyond_share: bool) -> list | type[Exception]:
         if release_index is None:
             release_index = next(n for n in range(99) if n not in self.slots)
         elif release_index in self.slots and self.slots[release_index][1] != "charged":
@@ -53,6 +54,9 @@ class Reference:
             return BudgetExceeded
         if release_index >= self.max_releases:
             return BudgetError
+        releases = self.max_releases - len(self.slots.keys() - {release_index})
+        if not beyond_share and self.spent + releases * cost > self.total:
+            return ShareExceeded
         if release_index in self.slots:
             self.slots[release_index][1] = "forfeited"
         self.spent += cost
@@ -73,13 +77,18 @@ class LedgerMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         shutil.rmtree(self.folder)
 
-    @rule(target=grants, cost=st.integers(1, 4), release_index=st.none() | st.integers(0, HORIZON))
-    def charge(self, cost: int, release_index: int | None) -> tuple[Grant, list] | None:
-        expected = self.reference.charge(cost, release_index)
+    @rule(
+        target=grants,
+        cost=st.integers(1, 4),
+        release_index=st.none() | st.integers(0, HORIZON),
+        beyond=st.booleans(),
+    )
+    def charge(self, cost: int, release_index: int | None, beyond: bool) -> tuple[Grant, list] | None:
+        expected = self.reference.charge(cost, release_index, beyond)
         if isinstance(expected, list):
-            return self.ledger.charge(plan_of(cost), release_index), expected
+            return self.ledger.charge(plan_of(cost), release_index, beyond_share=beyond), expected
         with pytest.raises(expected) as refusal:
-            self.ledger.charge(plan_of(cost), release_index)
+            self.ledger.charge(plan_of(cost), release_index, beyond_share=beyond)
         assert refusal.type is expected
         return None
 
@@ -183,6 +192,7 @@ def forgets_burnt(history: ledger_history.History) -> int:
             lambda ledger, grant, session, *states: session.history.charges[grant.charge],
         ),
         (ledger_history.History, "free_index", forgets_burnt),
+        (Remainder, "covers", lambda remainder, cost: True),
         (ledger_history.History, "holds", lambda history, head: True),
     ],
 )

@@ -94,6 +94,18 @@ class Checkpoint:
         """
         return self._bound().hex()
 
+    @property
+    def resumed(self) -> str:
+        """The commitment of the fit that an earlier run bound this folder to; empty for a new folder.
+
+        Privacy: public.
+        """
+        with self._folder.translated():
+            if _COMMITMENT not in self._folder.files():
+                return ""
+            kept = (self._folder.path / _COMMITMENT).read_bytes()
+        return self._mac("commitment", kept).hex()
+
     def bind(self, facts: Mapping[str, str], ledger: str = "") -> None:
         """Bind the checkpoint to its fit: to everything that must be the same when it resumes.
 

@@ -4,9 +4,11 @@ from typing import Any
 
 from hushrec.errors import BudgetError, BudgetExceeded, CheckpointError, GrantError
 from hushrec.privacy.accounting import fixed_point
+from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 from hushrec.privacy.ledger.history import Charge, History, booking
+from hushrec.privacy.ledger.remainder import Remainder
 from hushrec.privacy.ledger.routes import chosen, counted
 from hushrec.privacy.ledger.sqlite import Session
 from hushrec.privacy.noise.entropy import Entropy
@@ -41,6 +43,23 @@ def finished(history: History, plan: Plan, release_index: int | None, checkpoint
     charge = history.under(checkpoint) if release_index is None else history.latest(release_index)
     answers = charge and charge.finished and charge.key == plan.key(history.id, charge.release_index)
     return charge if answers else None
+
+
+def planned_budget(history: History, release_index: int | None, checkpoint: str) -> Budget | None:
+    """The budget under which a fit is repeated, or resumes; None if it is a fit of its own.
+
+    Args:
+        history: history of the ledger.
+        release_index: the release index; None for any.
+        checkpoint: the commitment; empty for none.
+
+    Privacy: public.
+    """
+    charge = history.under(checkpoint)
+    if charge is None and release_index is not None:
+        latest = history.latest(release_index)
+        charge = latest if latest and latest.finished else None
+    return None if charge is None else charge.budget
 
 
 def resume(session: Session, plan: Plan, release_index: int | None, checkpoint: str) -> Charge | None:
@@ -79,7 +98,14 @@ def resume(session: Session, plan: Plan, release_index: int | None, checkpoint: 
 
 
 def book(
-    session: Session, plan: Plan, release_index: int | None, caveat: str, checkpoint: str, *, bounded: bool
+    session: Session,
+    plan: Plan,
+    release_index: int | None,
+    caveat: str,
+    checkpoint: str,
+    *,
+    bounded: bool,
+    beyond_share: bool,
 ) -> Charge:
     """Book every measurement of a plan as an entry of its own.
 
@@ -91,9 +117,12 @@ def book(
         checkpoint: commitment of the checkpoint that may resume under this charge; empty for none.
         bounded: whether the total ignores losses without a known bound. Only a ledger in memory does, because
             its releases claim nothing.
+        beyond_share: whether the plan may leave less than equal shares for the releases that are still
+            planned.
 
     Raises:
         BudgetExceeded: The ledger has less left than the plan costs.
+        ShareExceeded: The plan leaves less than equal shares for the releases that are still planned.
         BudgetError: The release index is not below ``max_releases``.
         GrantError: The release index holds a finished release.
 
@@ -116,8 +145,18 @@ def book(
             f"release index {release_index} is not below this ledger's {history.max_releases} releases; name "
             "an unfinished one to charge it again, or let the ledger's owner raise max_releases"
         )
+    if not beyond_share:
+        Remainder.of(history).require_share(plan)
     number, key = history.head.seq + 1, plan.key(history.id, release_index)
-    charge = Charge(number, release_index, key, plan.model, plan.domain_digest, checkpoint=checkpoint)
+    charge = Charge(
+        number,
+        release_index,
+        key,
+        plan.model,
+        plan.domain_digest,
+        checkpoint=checkpoint,
+        budget=plan.budget,
+    )
     for event in plan.events:
         first = {} if history.charges else {"route": route}
         session.append(**booking(charge, caveat, event), **first)

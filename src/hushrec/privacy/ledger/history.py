@@ -55,6 +55,7 @@ class Charge:
         sha256: digest of the stored artefact, hex; empty before it is sampled.
         domain: digest of its public domain.
         checkpoint: commitment of the checkpoint that may resume under it, hex; empty without one.
+        budget: the budget that it was planned for; None if its record has none.
 
     Privacy: public.
     """
@@ -67,6 +68,7 @@ class Charge:
     state: State = "charged"
     sha256: str = ""
     checkpoint: str = ""
+    budget: Budget | None = None
 
     @property
     def finished(self) -> bool:
@@ -136,6 +138,8 @@ def booking(charge: Charge, caveat: str, event: Event) -> dict[str, Any]:
         facts["curve"] = list(loss.curve)
     if charge.checkpoint:
         facts["checkpoint"] = charge.checkpoint
+    if charge.budget:
+        facts["budget"] = charge.budget.model_dump()
     return facts | {"unbounded": loss.unbounded} if loss.unbounded else facts
 
 
@@ -157,13 +161,29 @@ def opening(total: Budget, max_releases: int) -> dict[str, Any]:
     }
 
 
+def extension(history: "History", total: Budget, max_releases: int | None) -> dict[str, Any]:
+    """Build the record of the owner's decision to raise the total or ``max_releases``.
+
+    Raises:
+        BudgetError: Unit, adjacency or δ differs, or the total or ``max_releases`` would shrink.
+
+    Privacy: public.
+    """
+    max_releases = history.max_releases if max_releases is None else max_releases
+    if _kind(total) != _kind(history.total):
+        raise BudgetError("a ledger keeps unit, adjacency and δ; only ε and max_releases may grow")
+    if total.epsilon_units < history.total.epsilon_units or max_releases < history.max_releases:
+        raise BudgetError("a ledger's ε and max_releases may grow, not shrink")
+    return {"kind": "extended", "total": total.model_dump(), "max_releases": max_releases}
+
+
 class History:
     """A chain of records. Each is replayed when it is appended or loaded.
 
     Attributes:
         id: the population's identifier; empty before the first record.
         total: the owner's budget.
-        max_releases: number of release indexs.
+        max_releases: number of release indexes.
         spent: sum of all charges.
         route: how the total is counted, fixed by the first charge; empty before it.
         charges: every charge by number.
@@ -223,9 +243,14 @@ class History:
         ]
         return live[-1] if live else None
 
+    @property
+    def taken(self) -> set[int]:
+        """The release indexes that a charge holds; a forfeited one holds none."""
+        return {charge.release_index for charge in self.charges.values() if charge.state != "forfeited"}
+
     def free_index(self) -> int:
         """The first release index that no charge holds."""
-        taken = {charge.release_index for charge in self.charges.values() if charge.state != "forfeited"}
+        taken = self.taken
         return next(release_index for release_index in range(len(taken) + 1) if release_index not in taken)
 
     def entries(self) -> Iterator[Entry]:
@@ -279,7 +304,10 @@ class History:
                 self.route = _route(facts)
             if number == seq:
                 about = facts["release_index"], facts["key"], facts["model"], facts["domain"]
-                self.charges[number] = Charge(number, *about, checkpoint=facts.get("checkpoint", ""))
+                budget = Budget(**facts["budget"]) if "budget" in facts else None
+                self.charges[number] = Charge(
+                    number, *about, checkpoint=facts.get("checkpoint", ""), budget=budget
+                )
             self.spent += _spent(facts)
             self._measurements.append((seq, facts))
         else:
@@ -289,6 +317,10 @@ class History:
             self.charges[charge.number] = replace(
                 charge, state=kind, sha256=facts.get("sha256", charge.sha256)
             )
+
+
+def _kind(budget: Budget) -> tuple[object, ...]:
+    return budget.unit, budget.adjacency, budget.delta
 
 
 def _route(facts: dict[str, Any]) -> str:

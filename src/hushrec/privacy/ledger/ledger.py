@@ -12,41 +12,28 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hushrec.errors import BudgetError, GrantError, LedgerStale, LedgerWarning
-from hushrec.markup import Html
-from hushrec.privacy.accounting.accountant import Spent
+from hushrec.errors import GrantError, LedgerWarning
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan, require_releasable, require_same_population
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 from hushrec.privacy.failpoints import failpoint
 from hushrec.privacy.grant import SEAL, Grant, sampler
-from hushrec.privacy.ledger import summary, surroundings, witnesses
+from hushrec.privacy.ledger import surroundings, witnesses
+from hushrec.privacy.ledger.balance import Balance
 from hushrec.privacy.ledger.caveats import conditional, inherited
 from hushrec.privacy.ledger.charging import book, commitment, finished, ledger_reference, resume
-from hushrec.privacy.ledger.history import Charge, Entry, Head, History, opening
-from hushrec.privacy.ledger.routes import spelled
+from hushrec.privacy.ledger.history import Charge, extension, opening
 from hushrec.privacy.ledger.sqlite import Session, Store
 from hushrec.privacy.noise.entropy import Entropy, OperatingSystem
 
 
-class Ledger:
+class Ledger(Balance):
     """An append-only, durable account of one population's privacy budget.
 
     Call ``create`` once, and ``open`` from then on. Several threads and processes may use it at once.
 
-    Attributes:
-        path: its file; None for one in memory.
-        id: the population's identifier.
-
     Privacy: public.
     """
-
-    def __init__(self, store: Store) -> None:
-        self.path, self._store = store.path, store
-        self._seen: Head | None = None
-        self.id = ""
-        with self._reading() as session:
-            self.id = session.history.id
 
     @classmethod
     def create(
@@ -104,70 +91,6 @@ class Ledger:
         store.fill(opening(total, max_releases))
         return cls(store)
 
-    def __repr__(self) -> str:
-        with self._reading() as session:
-            return f"Ledger({summary.line(self.path, session.history)})"
-
-    def _repr_html_(self) -> Html:
-        with self._reading() as session:
-            return summary.html(self.path, session.history)
-
-    @property
-    def total(self) -> Budget:
-        """What the population may lose."""
-        with self._reading() as session:
-            return session.history.total
-
-    @property
-    def max_releases(self) -> int:
-        """Number of release indexs."""
-        with self._reading() as session:
-            return session.history.max_releases
-
-    @property
-    def spent(self) -> Spent:
-        """What it has lost so far. ``holds`` names the bound that the ledger counts."""
-        with self._reading() as session:
-            return session.history.spent
-
-    @property
-    def remaining(self) -> float:
-        """Unspent ε of the total, at the ledger's δ and by its bound, rounded down."""
-        with self._reading() as session:
-            return session.history.remaining
-
-    @property
-    def holds(self) -> str:
-        """The releases for which the total holds, in words; empty if nothing was charged."""
-        with self._reading() as session:
-            return spelled(session.history.spent, session.history.route)
-
-    @property
-    def head(self) -> Head:
-        """Number and hash of the last record."""
-        with self._reading() as session:
-            return session.history.head
-
-    def entries(self) -> tuple[Entry, ...]:
-        """Every booked measurement, in order."""
-        with self._reading() as session:
-            return tuple(session.history.entries())
-
-    def stored(self, plan: Plan, release_index: int | None, entropy: Entropy | None = None) -> bytes | None:
-        """The stored artefact of this plan under this release index, byte for byte; None if there is none.
-
-        Args:
-            plan: what was measured.
-            release_index: the release index; None for that of the checkpoint's charge.
-            entropy: the checkpoint, if the noise came from one.
-
-        Raises:
-            LedgerDamaged: The bytes differ from those that were stored.
-        """
-        with self._reading() as session:
-            charge = finished(session.history, plan, release_index, commitment(entropy, self.id))
-            return None if charge is None else session.artefact(charge)
-
     def handed_out(self, plan: Plan, release_index: int | None, entropy: Entropy | None = None) -> None:
         """Record that the artefact that ``stored`` returned was published, unless this is recorded already.
 
@@ -191,7 +114,14 @@ class Ledger:
             if charge is not None and charge.state == "sampled":
                 session.append(kind="published", charge=charge.number)
 
-    def charge(self, plan: Plan, release_index: int | None = None, entropy: Entropy | None = None) -> Grant:
+    def charge(
+        self,
+        plan: Plan,
+        release_index: int | None = None,
+        entropy: Entropy | None = None,
+        *,
+        beyond_share: bool = False,
+    ) -> Grant:
         """Charge a plan durably, and return the right to make its measurements.
 
         If an index holds an unfinished charge, for example after a crash, that is forfeited and the index is
@@ -203,12 +133,15 @@ class Ledger:
             release_index: from 0 to below ``max_releases``; None for the next free one, or the checkpoint's.
             entropy: source of the noise; by default the operating system. A checkpoint must already be bound
                 to its fit and to this ledger.
+            beyond_share: whether to leave less than equal shares for the releases that are still planned.
+                Nobody is asked where releases claim nothing: for seeded noise, or in memory.
 
         Returns:
             The grant, once the charge is on disk.
 
         Raises:
             BudgetExceeded: The ledger has less left than the plan costs; nothing was charged.
+            ShareExceeded: The plan costs more than its equal share; nothing was charged.
             BudgetError: Unit, adjacency, δ or release index does not fit this ledger, or the plan is only for
                 seeded experiments; nothing was charged.
             GrantError: The release index holds a finished release; nothing was charged.
@@ -224,6 +157,7 @@ class Ledger:
         entropy = entropy or OperatingSystem()
         mark = commitment(entropy, self.id)
         caveat = self._caveat(entropy)
+        beyond_share = beyond_share or bool(caveat)
         sampler()
         failpoint("before-charge")
         with self._writing() as session:
@@ -235,7 +169,13 @@ class Ledger:
                 surroundings.require_alone(self.path, plan.domain_digest, history.total)
             caveat = conditional(caveat, plan, [*history.entries()])
             charge = resume(session, plan, release_index, mark) or book(
-                session, plan, release_index, caveat, mark, bounded=not self.path
+                session,
+                plan,
+                release_index,
+                caveat,
+                mark,
+                bounded=not self.path,
+                beyond_share=beyond_share,
             )
             about = ledger_reference(session, charge, self.path.name if self.path else None, len(plan.events))
             failpoint("inside-charge")
@@ -296,13 +236,7 @@ class Ledger:
             LedgerError: The ledger could not be written.
         """
         with self._writing() as session:
-            history = session.history
-            max_releases = history.max_releases if max_releases is None else max_releases
-            if _kind(total) != _kind(history.total):
-                raise BudgetError("a ledger keeps unit, adjacency and δ; only ε and max_releases may grow")
-            if total.epsilon_units < history.total.epsilon_units or max_releases < history.max_releases:
-                raise BudgetError("a ledger's ε and max_releases may grow, not shrink")
-            session.append(kind="extended", total=total.model_dump(), max_releases=max_releases)
+            session.append(**extension(session.history, total, max_releases))
 
     def _of(self, grant: Grant, session: Session, *states: str) -> Charge:
         charge = session.history.charges.get(grant.charge)
@@ -318,33 +252,9 @@ class Ledger:
         return "" if self.path else "not private: the ledger was not kept"
 
     @contextmanager
-    def _reading(self) -> Iterator[Session]:
-        beside = self._witnesses()
-        with self._store.reading() as session:
-            self._compare(session.history, beside)
-            yield session
-        self._seen = session.history.head
-
-    @contextmanager
     def _writing(self) -> Iterator[Session]:
         beside = self._witnesses()
         with self._store.writing() as session:
             self._compare(session.history, beside)
             yield session
         self._seen = session.history.head
-
-    def _witnesses(self) -> list[witnesses.Witness]:
-        # Read before the history: a release that appears in between names a record that will be there.
-        return witnesses.beside(self.path) if self.path else []
-
-    def _compare(self, history: History, beside: list[witnesses.Witness]) -> None:
-        """Refuse a history that lacks a record that a release, or this process, has seen."""
-        witnesses.require_known(beside, self.path, history)
-        if self._seen and not history.holds(self._seen):
-            raise LedgerStale(
-                "the ledger was restored to an earlier state while it was open; put the latest copy back"
-            )
-
-
-def _kind(budget: Budget) -> tuple[object, ...]:
-    return budget.unit, budget.adjacency, budget.delta

@@ -1,0 +1,102 @@
+"""Equal shares of a total over several releases: what each may cost."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from hushrec.data.domain import Domain
+from hushrec.errors import BudgetError, LedgerError, ShareExceeded
+from hushrec.models.base import Model
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.plan import Plan
+from hushrec.privacy.checkpoint.checkpoint import Checkpoint
+from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.ledger.remainder import Remainder
+
+
+def share(config: Model, domain: Domain, total: Budget, releases: int) -> Budget:
+    """The largest budget that each of several equal releases may have, so that together they fit a total.
+
+    ε is rounded down to four significant digits, so it is at most 0.1 % below the largest. A ledger that is
+    created with this total and this number of releases covers exactly these charges, and
+    ``fit(ratings, config, "auto", ledger=...)`` takes them one by one.
+
+    Args:
+        config: a model's settings.
+        domain: the public domain.
+        total: what the population may lose over all releases.
+        releases: how many releases there will be.
+
+    Returns:
+        The budget of one release, with the total's δ, unit and adjacency.
+
+    Raises:
+        BudgetError: The total is too little for so many releases of this model, or there are none.
+        BudgetUnsupported: The model does not support the total's unit, adjacency or δ.
+
+    Privacy: public.
+    """
+    if releases < 1:
+        raise BudgetError("a total is shared by one release or more; raise releases")
+    return Remainder(total, releases).share(lambda budget: config.plan(domain, budget))
+
+
+def next_share(
+    ledger: Ledger | str | Path | None,
+    config: Model,
+    domain: Domain,
+    release_index: int | None = None,
+    checkpoint: str | Path | None = None,
+) -> Budget:
+    """The budget that a fit with ``"auto"`` takes: an equal share of what the ledger has left.
+
+    A release that was made before, or whose checkpoint resumes, keeps the budget that it was charged for.
+
+    Args:
+        ledger: the population's ledger, or its path.
+        config: a model's settings.
+        domain: the public domain.
+        release_index: as for ``fit``.
+        checkpoint: as for ``fit``.
+
+    Raises:
+        LedgerError: There is no ledger, or it cannot be trusted.
+        BudgetError: The ledger has no release left, or too little for this model.
+        BudgetUnsupported: The model does not support the ledger's unit, adjacency or δ.
+
+    Privacy: public.
+    """
+    if ledger is None:
+        raise LedgerError('"auto" takes a share of a ledger: pass ledger="ledger.db", or a Budget')
+    account = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
+    mark = ""
+    if checkpoint is not None and Path(checkpoint).exists():
+        with Checkpoint(checkpoint) as kept:
+            mark = kept.resumed
+    return account.share(lambda budget: config.plan(domain, budget), release_index, mark)
+
+
+@contextmanager
+def naming_share(
+    account: Ledger, release_index: int | None, plan: Callable[[Budget], Plan]
+) -> Iterator[None]:
+    """Context of a charge. If it is refused because it exceeds its share, the error names the share.
+
+    Args:
+        account: the ledger.
+        release_index: the release index of the charge.
+        plan: the plan of the release under a budget.
+
+    Raises:
+        ShareExceeded: The charge exceeds its share.
+
+    Privacy: public.
+    """
+    try:
+        yield
+    except ShareExceeded as error:
+        try:
+            equal = account.share(plan, release_index)
+        except BudgetError:  # settings decide the cost, or nothing smaller can be planned
+            raise error from None
+        raise error.naming(equal.epsilon) from None

@@ -1,0 +1,149 @@
+"""The balance of a ledger: its total, what is spent and left, its entries and stored artefacts.
+
+Privacy: public.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from hushrec.errors import LedgerStale
+from hushrec.markup import Html
+from hushrec.privacy.accounting.accountant import Spent
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.plan import Plan
+from hushrec.privacy.ledger import summary, witnesses
+from hushrec.privacy.ledger.charging import commitment, finished, planned_budget
+from hushrec.privacy.ledger.history import Entry, Head, History
+from hushrec.privacy.ledger.remainder import Remainder
+from hushrec.privacy.ledger.routes import spelled
+from hushrec.privacy.ledger.sqlite import Session, Store
+from hushrec.privacy.noise.entropy import Entropy
+
+
+class Balance:
+    """What a ledger says, read from its file each time that it is asked.
+
+    Attributes:
+        path: its file; None for one in memory.
+        id: the population's identifier.
+
+    Privacy: public.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.path, self._store = store.path, store
+        self._seen: Head | None = None
+        self.id = ""
+        with self._reading() as session:
+            self.id = session.history.id
+
+    def __repr__(self) -> str:
+        with self._reading() as session:
+            return f"{type(self).__name__}({summary.line(self.path, session.history)})"
+
+    def _repr_html_(self) -> Html:
+        with self._reading() as session:
+            return summary.html(self.path, session.history)
+
+    @property
+    def total(self) -> Budget:
+        """What the population may lose."""
+        with self._reading() as session:
+            return session.history.total
+
+    @property
+    def max_releases(self) -> int:
+        """Number of release indexes."""
+        with self._reading() as session:
+            return session.history.max_releases
+
+    @property
+    def spent(self) -> Spent:
+        """What it has lost so far. ``holds`` names the bound that the ledger counts."""
+        with self._reading() as session:
+            return session.history.spent
+
+    @property
+    def remaining(self) -> float:
+        """Unspent ε of the total, at the ledger's δ and by its bound, rounded down."""
+        with self._reading() as session:
+            return session.history.remaining
+
+    @property
+    def holds(self) -> str:
+        """The releases for which the total holds, in words; empty if nothing was charged."""
+        with self._reading() as session:
+            return spelled(session.history.spent, session.history.route)
+
+    @property
+    def releases_left(self) -> int:
+        """How many of its releases are not made, and hold no unfinished charge."""
+        with self._reading() as session:
+            return Remainder.of(session.history).releases
+
+    def share(
+        self, plan: Callable[[Budget], Plan], release_index: int | None = None, checkpoint: str = ""
+    ) -> Budget:
+        """The budget of the next release: an equal share of what is left, as ``Remainder.share`` finds it.
+
+        A release that was made before, or whose checkpoint resumes, keeps the budget that it was charged for.
+
+        Args:
+            plan: the plan of the release under a budget.
+            release_index: the release index; None for the next free one, or the checkpoint's.
+            checkpoint: commitment of a checkpoint; empty for none.
+
+        Raises:
+            BudgetError: As ``Remainder.share``.
+        """
+        with self._reading() as session:
+            history = session.history
+        return planned_budget(history, release_index, checkpoint) or Remainder.of(
+            history, release_index
+        ).share(plan)
+
+    @property
+    def head(self) -> Head:
+        """Number and hash of the last record."""
+        with self._reading() as session:
+            return session.history.head
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Every booked measurement, in order."""
+        with self._reading() as session:
+            return tuple(session.history.entries())
+
+    def stored(self, plan: Plan, release_index: int | None, entropy: Entropy | None = None) -> bytes | None:
+        """The stored artefact of this plan under this release index, byte for byte; None if there is none.
+
+        Args:
+            plan: what was measured.
+            release_index: the release index; None for that of the checkpoint's charge.
+            entropy: the checkpoint, if the noise came from one.
+
+        Raises:
+            LedgerDamaged: The bytes differ from those that were stored.
+        """
+        with self._reading() as session:
+            charge = finished(session.history, plan, release_index, commitment(entropy, self.id))
+            return None if charge is None else session.artefact(charge)
+
+    @contextmanager
+    def _reading(self) -> Iterator[Session]:
+        beside = self._witnesses()
+        with self._store.reading() as session:
+            self._compare(session.history, beside)
+            yield session
+        self._seen = session.history.head
+
+    def _witnesses(self) -> list[witnesses.Witness]:
+        # Read before the history: a release that appears in between names a record that will be there.
+        return witnesses.beside(self.path) if self.path else []
+
+    def _compare(self, history: History, beside: list[witnesses.Witness]) -> None:
+        """Refuse a history that lacks a record that a release, or this process, has seen."""
+        witnesses.require_known(beside, self.path, history)
+        if self._seen and not history.holds(self._seen):
+            raise LedgerStale(
+                "the ledger was restored to an earlier state while it was open; put the latest copy back"
+            )
