@@ -1,13 +1,19 @@
 """The ledger that a command charges: an existing one, or a new one with ``--new-ledger``."""
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from hushrec.cli import console
+from hushrec.errors import ConfigError, ShareExceeded
 
 if TYPE_CHECKING:
+    from hushrec.data.domain import Domain
+    from hushrec.models.base import Model
+    from hushrec.privacy.accounting.budget import Budget
     from hushrec.privacy.accounting.plan import Plan
     from hushrec.privacy.ledger.ledger import Ledger
 
@@ -18,6 +24,16 @@ NewLedger = Annotated[
         help="Create the ledger, with this release's budget as its total. Once per population.",
     ),
 ]
+
+
+BeyondShare = Annotated[
+    bool,
+    typer.Option(
+        "--beyond-share",
+        help="Charge more than an equal share of what the ledger has left for the releases still planned.",
+    ),
+]
+Made = TypeVar("Made")
 
 
 def require(ledger: Path, planned: "Plan", new: bool) -> None:
@@ -46,3 +62,73 @@ def opened(ledger: Path, planned: "Plan", new: bool) -> "Ledger":
     made = start(ledger, planned)
     console.out().print(f"Started {ledger}: {made.total}, for one release", soft_wrap=True)
     return made
+
+
+def share(
+    ledger: Path,
+    config: "Model",
+    domain: "Domain",
+    release_index: int | None,
+    checkpoint: Path | None,
+    given: dict[str, object],
+) -> "Budget":
+    """The budget that ``--epsilon auto`` takes from a ledger.
+
+    Raises:
+        ConfigError: A given δ, unit or adjacency is not the ledger's.
+        BudgetError: Nothing is left for the planned releases.
+    """
+    from hushrec.curator.shares import next_share
+
+    budget = next_share(ledger, config, domain, release_index, checkpoint)
+    for name, value in given.items():
+        if value not in (None, getattr(budget, name)):
+            raise ConfigError(
+                f"--{name} {value} is not the ledger's, which is {getattr(budget, name)}; leave it out, as "
+                "--epsilon auto takes δ, unit and adjacency from the ledger"
+            )
+    return budget
+
+
+def within_share(charge: Callable[[bool], Made], beyond: bool) -> Made:
+    """What a charge makes. A charge beyond its share is refused, or confirmed at the terminal.
+
+    Args:
+        charge: charges and makes a release, within its share or beyond it.
+        beyond: whether it may be beyond.
+
+    Raises:
+        ShareExceeded: The charge exceeds its share, and nobody confirmed it.
+    """
+    try:
+        return charge(beyond)
+    except ShareExceeded as error:
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise
+        console.err().print(str(error), soft_wrap=True)
+        if not typer.confirm("Charge it all the same?", err=True):
+            raise
+        return charge(True)
+
+
+def print_charge(
+    ledger: "Ledger", budget: "Budget", release_index: int, *, repeated: bool, auto: bool
+) -> None:
+    """Say which share was taken, or that nothing was charged because the release was made before."""
+    from hushrec.figures import above
+
+    if repeated:
+        line = (
+            f"Release index {release_index} was made before: its stored bytes were returned, and nothing was "
+            "charged"
+        )
+    elif auto:
+        left = ledger.releases_left + 1
+        line = (
+            f"Charged ε = {above(budget.epsilon)} per {budget.unit}: an equal share of what the ledger had "
+            f"left for {left:,} {'releases' if left > 1 else 'release'}"
+        )
+    else:
+        return
+    console.out().print(line, soft_wrap=True)
+    console.out().print()

@@ -109,7 +109,8 @@ def print_ledger(ledger: "Ledger") -> None:
     name = escaped(ledger.path.name) if ledger.path else "in memory"
     console = out()
     console.print(f"Ledger {name}: {total}; releases charged {made}, at most {ledger.max_releases}")
-    console.print(f"Left: ε = {left(ledger.remaining)}")
+    planned = f", for {ledger.releases_left:,} more releases" if ledger.max_releases > 1 else ""
+    console.print(f"Left: ε = {left(ledger.remaining)}{planned}")
     if ledger.holds:
         console.print(ledger.holds, soft_wrap=True)
     mode = ledger.path.stat().st_mode & 0o777 if ledger.path and os.name == "posix" else 0

@@ -24,7 +24,14 @@ def fit(
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The release to write.")],
     domain: Annotated[Path | None, typer.Option(help="The domain, as hushrec domain writes it.")] = None,
-    epsilon: Annotated[float | None, typer.Option(help="ε, the largest privacy loss.")] = None,
+    epsilon: Annotated[
+        str | None,
+        typer.Option(
+            metavar="E|auto",
+            help="ε, the largest privacy loss; auto takes an equal share of what the ledger has left, with "
+            "the ledger's δ, unit and adjacency.",
+        ),
+    ] = None,
     delta: Annotated[
         float | None, typer.Option(help="δ, below 1/(10 · users); 0 with Laplace noise.")
     ] = None,
@@ -41,6 +48,7 @@ def fit(
         typer.Option(help="The population's ledger."),
     ] = None,
     new_ledger: account.NewLedger = False,
+    beyond_share: account.BeyondShare = False,
     release_index: Annotated[
         int | None,
         typer.Option(
@@ -70,15 +78,16 @@ def fit(
     if recognised(ratings):
         paid = (epsilon, delta, unit, adjacency)
         given = (domain, *paid, ledger, release_index, checkpoint, noise, column, format, separator)
-        if any(value is not None for value in given) or new_ledger or accept_dropped:
+        if any(value is not None for value in given) or new_ledger or accept_dropped or beyond_share:
             raise ConfigError(
                 f"{ratings} is a released data set: models of it cost nothing and take no options but "
                 "--model, --set and -o"
             )
         _train(ratings, config, out)
         return
-    budget = options.budget(epsilon, delta, unit, adjacency)
-    if domain is None or budget is None or ledger is None:
+    auto = epsilon == "auto"
+    budget = None if auto else options.budget(options.number(epsilon, "--epsilon"), delta, unit, adjacency)
+    if domain is None or ledger is None or not (budget or auto):
         raise ConfigError(
             "private ratings need --domain, --epsilon, --delta, --unit, --adjacency and --ledger; a released "
             f"data set needs none of them, but {ratings.name} is not one, or is damaged: try hushrec show"
@@ -90,6 +99,14 @@ def fit(
     from hushrec.models.private import PrivateModel
 
     declared = Domain.open(domain)
+    if budget is None:
+        if new_ledger:
+            raise ConfigError(
+                "--epsilon auto takes a share of a ledger that is there: create it with its total and the "
+                "number of releases (hushrec ledger create --max-releases), and leave out --new-ledger"
+            )
+        given = {"delta": delta, "unit": unit, "adjacency": adjacency}
+        budget = account.share(ledger, config, declared, release_index, checkpoint, given)
     planned = config.plan(declared, budget)
     assert isinstance(config, PrivateModel)  # others have no plan
     options.require_writable(out, ".safetensors")
@@ -101,17 +118,24 @@ def fit(
         require_accepted(private, accepted=accept_dropped)
         require_memory(planned.model, config.footprint(declared, budget), private)
     charged = account.opened(ledger, planned, new_ledger)
-    with console.working("measuring under noise"):
-        release = fit(
-            private,
-            config,
-            budget,
-            ledger=charged,
-            release_index=release_index,
-            checkpoint=checkpoint,
-            accept_dropped=accept_dropped,
-        )
+
+    def charge(beyond: bool) -> "Release":
+        with console.working("measuring under noise"):
+            return fit(
+                private,
+                config,
+                budget,
+                ledger=charged,
+                release_index=release_index,
+                checkpoint=checkpoint,
+                accept_dropped=accept_dropped,
+                beyond_share=beyond,
+            )
+
+    release = account.within_share(charge, beyond_share)
     _save(release, out)
+    made = release.statement.ledger["release_index"]
+    account.print_charge(charged, budget, made, repeated=release.repeated, auto=auto)
     console.print_statement(release.statement)
     console.print_ledger(charged)
     _print_next(release, out)

@@ -173,6 +173,18 @@ def budget(
     return Budget(**named)  # type: ignore[arg-type]
 
 
+def number(text: str | None, option: str) -> float | None:
+    """The number that an option gives in place of a word.
+
+    Raises:
+        ConfigError: It is neither.
+    """
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        raise ConfigError(f"{option} {text}: give a number, or auto") from None
+
+
 def require_suffix(out: Path, option: str, *suffixes: str) -> None:
     """Refuse an output file, before anything is done, whose name does not say one of its formats.
 

@@ -23,6 +23,7 @@ def release_data(
     ] = None,
     ledger: Annotated[Path | None, typer.Option(help="The population's ledger.")] = None,
     new_ledger: account.NewLedger = False,
+    beyond_share: account.BeyondShare = False,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The data set to write, .parquet or .csv.")
     ] = None,
@@ -106,16 +107,23 @@ def release_data(
             require_accepted(private, accepted=accept_dropped)
         require_memory(planned.model, config.footprint(planned, declared), private)
     charged = account.opened(ledger, planned, new_ledger)
-    with console.working("randomizing rows"):
-        data = release_data(
-            private,
-            config,
-            budget,
-            ledger=charged,
-            release_index=release_index,
-            accept_dropped=accept_dropped,
-        )
+
+    def charge(beyond: bool) -> "ReleasedData":
+        with console.working("randomizing rows"):
+            return release_data(
+                private,
+                config,
+                budget,
+                ledger=charged,
+                release_index=release_index,
+                accept_dropped=accept_dropped,
+                beyond_share=beyond,
+            )
+
+    data = account.within_share(charge, beyond_share)
     _save(data, out)
+    made = data.statement.ledger["release_index"]
+    account.print_charge(charged, planned.budget, made, repeated=data.repeated, auto=False)
     console.print_statement(data.statement)
     console.print_ledger(charged)
     console.out().print(
