@@ -1,22 +1,37 @@
 """``hushrec plan``: what a fit will measure and cost, before any rating is read."""
 
 import math
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from hushrec.cli import console, options
+from hushrec.errors import ConfigError
+
+if TYPE_CHECKING:
+    from hushrec.privacy.accounting.budget import Budget
+    from hushrec.privacy.accounting.plan import Plan
 
 
 def plan(
     domain: options.DomainFile,
-    epsilon: options.Epsilon,
     delta: options.Delta,
     unit: options.Unit,
     adjacency: options.Adjacency,
+    epsilon: Annotated[float | None, typer.Option(help="ε, the largest privacy loss of one release.")] = None,
+    releases: Annotated[
+        int | None, typer.Option(min=1, help="How many equal releases share --total, in place of --epsilon.")
+    ] = None,
+    total: Annotated[
+        float | None, typer.Option(help="ε, the largest privacy loss over all releases.")
+    ] = None,
     model: options.ModelOption = "covariance-svd",
     noise: options.Noise = None,
     settings: options.Settings = None,
 ) -> None:
     """Show the noise and the cost of a fit. Reads no ratings."""
     from hushrec.curator.authors import signed
+    from hushrec.curator.shares import share
     from hushrec.curator.statements import measured
     from hushrec.data.domain import Domain
     from hushrec.figures import above
@@ -24,11 +39,17 @@ def plan(
     from hushrec.privacy.accounting.budget import Budget
 
     config = options.model(model, noise, settings)
-    budget = Budget(epsilon=epsilon, delta=delta, unit=unit, adjacency=adjacency)
+    largest = epsilon if total is None else total
+    if largest is None or None not in (epsilon, total) or (releases is None) != (total is None):
+        raise ConfigError("give --epsilon for one release, or --releases and --total for several")
+    whole = Budget(epsilon=largest, delta=delta, unit=unit, adjacency=adjacency)
     declared = Domain.open(domain)
+    budget = share(config, declared, whole, releases) if releases else whole
     planned = signed(config.plan(declared, budget), config, declared)
     assert isinstance(config, PrivateModel)  # others have no plan
     screen = console.out()
+    if releases:
+        _print_shares(planned, whole, releases)
     screen.print(f"{planned.model}, {planned.analysis} analysis, within {budget}")
     screen.print()
     screen.print(console.measurements(measured(config.queries(declared, budget), planned)))
@@ -56,3 +77,31 @@ def plan(
             charged = "No finite ε is known for its noise, so no ledger accepts it: seeded experiments only."
         claim = f"The published analysis claims ε = {above(planned.claimed_epsilon)}: not a valid guarantee."
         screen.print(f"{claim} {charged}", soft_wrap=True)
+
+
+def _print_shares(planned: "Plan", total: "Budget", releases: int) -> None:
+    """What each of several releases may cost, and what is spent after so many of them."""
+    from hushrec.figures import above
+    from hushrec.privacy.accounting import fixed_point
+    from hushrec.privacy.ledger.remainder import Remainder
+
+    remainder, screen = Remainder(total, releases), console.out()
+    each = f"each of {releases:,} releases may cost ε = {above(planned.budget.epsilon)}"
+    screen.print(f"Within {total} over all of them, {each}", soft_wrap=True)
+    screen.print()
+    listed = console.table("releases", "spent", left=0)
+    marks = {1, 2, 4, releases // 4, releases // 2, releases}
+    for made in sorted(mark for mark in marks if 0 < mark <= releases):
+        spent = fixed_point.shown(remainder.after(planned.spent, made))
+        listed.add_row(f"{made:,}", f"ε = {above(spent, 4)}")
+    screen.print(listed)
+    screen.print()
+    kind = f"--unit {total.unit} --adjacency {total.adjacency} --max-releases {releases}"
+    screen.print(
+        f"Create the ledger: hushrec ledger create LEDGER --epsilon {above(total.epsilon, 15)} --delta "
+        f"{above(total.delta, 15)} {kind}. Then hushrec fit --epsilon auto takes one share each time.",
+        soft_wrap=True,
+    )
+    screen.print()
+    screen.print("One release:")
+    screen.print()
