@@ -1,8 +1,13 @@
 """The ledger that a command charges: started when asked for, in one line, and never by a typing error."""
 
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 import hushrec as hr
+from hushrec.cli import account
+from hushrec.errors import ShareExceeded
 from support.commands import fit
 
 
@@ -62,3 +67,96 @@ def test_a_budget_that_cannot_pay_starts_no_ledger(here, refused, budget):
     more = "--model published/mcsherry-effects --noise laplace --delta 0"
     assert "hushrec ledger create" in refused(fit(budget, more=more))
     assert not Path("ledger.db").exists()
+
+
+# -- shares -----------------------------------------------------------------------------------------------
+
+AUTO = "fit train.csv --domain domain.json --model global-effects --epsilon auto --ledger ledger.db"
+
+
+@pytest.fixture
+def year(here, hushrec, budget):
+    hushrec(f"ledger create ledger.db {budget} --max-releases 52 --domain domain.json")
+
+
+def test_auto_takes_one_share_after_the_other_and_says_so(year, hushrec):
+    first = hushrec(f"{AUTO} -o one.safetensors").out
+    assert first.startswith(
+        "Charged ε = 0.1206 per user: an equal share of what the ledger had left for 52 releases\n"
+    )
+    assert "for 51 more releases" in first
+    assert "left for 51 releases" in hushrec(f"{AUTO} -o two.safetensors").out
+    ledger = hr.Ledger.open("ledger.db")
+    assert ledger.releases_left == 50
+    assert hr.share(hr.GlobalEffects(), hr.Domain.open("domain.json"), ledger.total, 52).epsilon == 0.1206
+
+
+def test_the_same_command_with_its_index_returns_the_stored_bytes_and_says_so(year, hushrec):
+    for out in ("one", "two"):
+        hushrec(f"{AUTO} -o {out}.safetensors")
+    before = Path("ledger.db").read_bytes()
+    again = hushrec(f"{AUTO} -o again.safetensors --release-index 0").out
+    assert again.startswith(
+        "Release index 0 was made before: its stored bytes were returned, and nothing was charged\n"
+    )
+    assert Path("again.safetensors").read_bytes() == Path("one.safetensors").read_bytes()
+    assert Path("ledger.db").read_bytes() == before
+    assert "was made before" not in hushrec(f"{AUTO} -o three.safetensors --release-index 9").out
+
+
+def test_a_charge_beyond_its_share_asks(year, hushrec, refused, budget):
+    """The fault that was seen: a ledger for 52 releases lets the first take all of it."""
+    line = AUTO.replace("--epsilon auto", budget)
+    text = refused(f"{line} -o one.safetensors")
+    assert "more than an equal share of what the ledger has left for 52 releases" in text
+    assert "--beyond-share" in text
+    assert "An equal share is ε = 0.1206: --epsilon auto takes it" in text
+    assert hr.Ledger.open("ledger.db").entries() == ()
+    assert "Left: ε = 0, for 51 more releases" in hushrec(f"{line} -o one.safetensors --beyond-share").out
+    assert "too little for 51 more releases" in refused(f"{AUTO} -o two.safetensors")
+
+
+@pytest.mark.parametrize(("answer", "made"), [("y\n", True), ("n\n", False), ("", False)])
+def test_somebody_at_the_terminal_is_asked(monkeypatch, answer, made):
+    """Standard input that is no terminal, such as a scheduler's, answers nothing."""
+    charged = []
+
+    def charge(beyond):
+        if not beyond:
+            raise ShareExceeded("more than an equal share")
+        charged.append(beyond)
+
+    terminal, file = (SimpleNamespace(isatty=lambda known=known: known) for known in (True, False))
+    monkeypatch.setattr(account, "sys", SimpleNamespace(stdin=terminal, stderr=terminal))
+    monkeypatch.setattr(account.typer, "confirm", lambda text, err: answer == "y\n")
+    if made:
+        account.within_share(charge, False)
+    else:
+        with pytest.raises(ShareExceeded):
+            account.within_share(charge, False)
+    assert charged == [True] * made
+    monkeypatch.setattr(account, "sys", SimpleNamespace(stdin=terminal, stderr=file))
+    with pytest.raises(ShareExceeded):
+        account.within_share(charge, False)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--delta 1e-7", "--delta 1e-07 is not the ledger's, which is 1e-06; leave it out"),
+        ("--unit rating", "--unit rating is not the ledger's, which is user"),
+        ("--new-ledger", "create it with its total and the number of releases"),
+    ],
+)
+def test_auto_takes_the_rest_of_the_budget_from_the_ledger(year, hushrec, refused, options, message):
+    assert message in refused(f"{AUTO} -o one.safetensors {options}")
+    hushrec(f"{AUTO} -o one.safetensors --delta 1e-6 --unit user --adjacency add-remove")
+
+
+def test_an_epsilon_is_a_number_or_auto(year, refused):
+    assert "--epsilon most: give a number, or auto" in refused(
+        f"{AUTO.replace('auto', 'most')} -o one.safetensors"
+    )
+    assert "there is no ledger leger.db" in refused(
+        f"{AUTO.replace('ledger.db', 'leger.db')} -o one.safetensors"
+    )

@@ -3,11 +3,11 @@ import hushrec as hr
 
 def test_create_show_extend(here, hushrec, refused, budget):
     shown = hushrec(f"ledger create owner.db {budget} --max-releases 4").out
-    assert "Left: ε = 1\n" in shown
+    assert "Left: ε = 1, for 4 more releases\n" in shown
     assert "at most 4" in shown
     assert hushrec("ledger show owner.db").out == shown
     assert "there is a ledger already" in refused(f"ledger create owner.db {budget}")
-    assert "Left: ε = 2.5\n" in hushrec("ledger extend owner.db --epsilon 2.5").out
+    assert "Left: ε = 2.5, for 4 more releases\n" in hushrec("ledger extend owner.db --epsilon 2.5").out
     assert "at most 9" in hushrec("ledger extend owner.db --max-releases 9").out
     ledger = hr.Ledger.open("owner.db")
     assert (ledger.total.epsilon, ledger.max_releases) == (2.5, 9)

@@ -75,3 +75,28 @@ def test_a_published_form_without_finite_epsilon_says_so(here, hushrec):
     shown = hushrec(f"plan --domain roster.json {wanted}").out
     assert "true ε = ∞" in shown
     assert "No finite ε is known for its noise, so no ledger accepts it" in shown
+
+
+def test_shares_of_a_total_are_planned(here, hushrec):
+    kind = "--delta 1e-6 --unit user --adjacency add-remove --model global-effects"
+    shown = hushrec(f"plan --domain domain.json --releases 52 --total 4 {kind}").out
+    assert shown.startswith(
+        "Within ε = 4 at δ = 1e-06 per user, add-remove over all of them, "
+        "each of 52 releases may cost ε = 0.4659\n"
+    )
+    rows = dict(re.findall(r"^ *(\d+) +ε = ([\d.]+)$", shown, re.MULTILINE))
+    assert [*rows] == ["1", "2", "4", "13", "26", "52"]
+    assert float(rows["1"]) == 0.4659
+    assert 3.99 < float(rows["52"]) <= 4
+    assert "--epsilon 4 --delta 1e-06 --unit user --adjacency add-remove --max-releases 52" in shown
+    alone = hushrec(f"plan --domain domain.json --epsilon 0.4659 {kind}").out
+    assert shown.endswith(alone)
+    few = hushrec(f"plan --domain domain.json --releases 3 --total 4 {kind}").out
+    assert re.findall(r"^ *(\d+) +ε = ", few, re.MULTILINE) == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize("given", ["", "--epsilon 1 --total 4", "--total 4", "--epsilon 1 --releases 3"])
+def test_a_plan_is_of_one_release_or_of_several(here, refused, given):
+    kind = "--delta 1e-6 --unit user --adjacency add-remove"
+    text = refused(f"plan --domain domain.json {given} {kind}")
+    assert "give --epsilon for one release, or --releases and --total for several" in text

@@ -107,7 +107,7 @@ def spend_until_refused(path: Path, crash) -> int:
 
 
 def test_a_full_disk_grants_nothing(path: Path, crash, monkeypatch: pytest.MonkeyPatch) -> None:
-    Ledger.create(path, crash.total.model_copy(update={"epsilon": 1000.0}), max_releases=10**6)
+    Ledger.create(path, crash.total.model_copy(update={"epsilon": 1000.0}), max_releases=1000)
     connect = sqlite._connect
 
     def cramped(where: str) -> sqlite3.Connection:
@@ -126,7 +126,7 @@ def test_a_full_disk_grants_nothing(path: Path, crash, monkeypatch: pytest.Monke
 
 
 def test_a_file_that_may_not_grow_grants_nothing(path: Path, crash) -> None:
-    Ledger.create(path, crash.total.model_copy(update={"epsilon": 1000.0}), max_releases=10**6)
+    Ledger.create(path, crash.total.model_copy(update={"epsilon": 1000.0}), max_releases=1000)
 
     def work() -> None:
         soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -150,7 +150,7 @@ def test_a_really_full_disk_grants_nothing(tmp_path: Path, crash) -> None:
         pytest.skip("mounting is not permitted here")
     try:
         path = disk / "ledger.db"
-        Ledger.create(path, crash.total.model_copy(update={"epsilon": 1000.0}), max_releases=10**6)
+        Ledger.create(path, crash.total.model_copy(update={"epsilon": 1000.0}), max_releases=1000)
         grants = spend_until_refused(path, crash)
         copy = tmp_path / "copy"
         subprocess.run(["cp", "-r", disk, copy], check=True)

@@ -1,7 +1,7 @@
 """The ledger that a command charges: an existing one, or a new one with ``--new-ledger``."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -70,7 +70,7 @@ def share(
     domain: "Domain",
     release_index: int | None,
     checkpoint: Path | None,
-    given: dict[str, object],
+    named: Mapping[str, object],
 ) -> "Budget":
     """The budget that ``--epsilon auto`` takes from a ledger.
 
@@ -81,7 +81,7 @@ def share(
     from hushrec.curator.shares import next_share
 
     budget = next_share(ledger, config, domain, release_index, checkpoint)
-    for name, value in given.items():
+    for name, value in named.items():
         if value not in (None, getattr(budget, name)):
             raise ConfigError(
                 f"--{name} {value} is not the ledger's, which is {getattr(budget, name)}; leave it out, as "

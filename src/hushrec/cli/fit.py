@@ -105,8 +105,8 @@ def fit(
                 "--epsilon auto takes a share of a ledger that is there: create it with its total and the "
                 "number of releases (hushrec ledger create --max-releases), and leave out --new-ledger"
             )
-        given = {"delta": delta, "unit": unit, "adjacency": adjacency}
-        budget = account.share(ledger, config, declared, release_index, checkpoint, given)
+        named = {"delta": delta, "unit": unit, "adjacency": adjacency}
+        budget = account.share(ledger, config, declared, release_index, checkpoint, named)
     planned = config.plan(declared, budget)
     assert isinstance(config, PrivateModel)  # others have no plan
     options.require_writable(out, ".safetensors")

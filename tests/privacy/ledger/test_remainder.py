@@ -104,7 +104,7 @@ def test_a_charge_beyond_its_share_is_refused_and_changes_nothing(path: Path, ma
     assert ledger.head == head
     assert ledger.charge(make_plan(4.0), beyond_share=True).private
     assert ledger.remaining == pytest.approx(0.0, abs=1e-9)
-    with pytest.raises(BudgetError, match="nothing left for 51 more releases"):
+    with pytest.raises(BudgetError, match="too little for 51 more releases"):
         ledger.share(lambda budget: make_plan(budget.epsilon))
 
 

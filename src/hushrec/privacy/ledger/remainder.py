@@ -113,13 +113,16 @@ class Remainder:
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if fits(middle) else (low, middle)
-        budget = self._budget(low)
-        if not self.covers(plan(budget).spent):
-            raise BudgetError(
-                f"the ledger has nothing left for {self.releases:,} more releases; let its owner raise the "
-                "total (hushrec ledger extend)"
-            )
-        return budget
+        budget, why = self._budget(low), ""
+        try:
+            if self.covers(plan(budget).spent):
+                return budget
+        except BudgetError as error:
+            why = f" ({error})"
+        raise BudgetError(
+            f"what is left of the total is too little for {self.releases:,} more releases of this model{why}"
+            "; plan fewer, or let the ledger's owner raise the total (hushrec ledger extend)"
+        )
 
     def _budget(self, place: int) -> Budget:
         return self.total.model_copy(update={"epsilon": _epsilon(place)})
