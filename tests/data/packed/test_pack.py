@@ -5,6 +5,7 @@ import itertools
 import json
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import polars as pl
@@ -13,7 +14,7 @@ import pytest
 from hushrec.data import cleaning
 from hushrec.data.domain import Domain
 from hushrec.data.interactions import Interactions
-from hushrec.data.load import load
+from hushrec.data.load import found, load
 from hushrec.data.losses.dropped import Dropped
 from hushrec.data.packed import pack
 from hushrec.data.packed.blocks import Blocks
@@ -175,10 +176,14 @@ def test_a_person_in_two_parts_would_be_noticed(table, domain, tmp_path, monkeyp
 def test_parts_are_smaller_than_blocks(tmp_path):
     (tmp_path / "r.csv").write_bytes(b"0" * 8000)
     (tmp_path / "r.csv.gz").write_bytes(b"0" * 8000)
-    assert pack._parts([tmp_path / "r.csv"], 100) == 11
-    assert pack._parts([tmp_path / "r.csv", tmp_path / "r.csv.gz"], 1000) == 6
+    with zipfile.ZipFile(tmp_path / "r.zip", "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("r.csv", b"0" * 8000)
+    assert pack._parts(found(tmp_path / "r.csv"), 100) == 11
+    assert pack._parts(found(tmp_path / "r.zip"), 100) == 11
+    assert pack._parts(found([tmp_path / "r.csv", tmp_path / "r.csv.gz"]), 1000) == 6
     assert pack._parts([pl.DataFrame({"x": range(50)})], 10) == 6
-    assert pack._parts([tmp_path], 1) == 512
+    assert pack._parts([pl.LazyFrame({"x": range(50)})], 1 << 22) == 257
+    assert pack._parts(found(tmp_path / "r.csv*"), 1) == 512
 
 
 @pytest.mark.full

@@ -7,17 +7,20 @@ from typing import Any
 from hushrec.data.cleaning import Cleaner, assemble
 from hushrec.data.domain import Domain
 from hushrec.data.interactions import Interactions
-from hushrec.data.load import MAX_BYTES, tables
+from hushrec.data.load import MAX_BYTES, found, tables
 from hushrec.data.losses.dropped import Dropped
 from hushrec.data.packed.blocks import RATINGS_PER_BLOCK, Blocks
 from hushrec.data.packed.partitions import Partitions
 from hushrec.data.ratings import Ratings
 from hushrec.data.readers.columns import Columns
+from hushrec.data.readers.formats import BINARY
+from hushrec.data.readers.sources import Part
 from hushrec.errors import DataError
 
 _MAX_PARTS = 512
 # Smallest size of a record in a source, in bytes: as text, and packed.
 _TEXT, _PACKED = 8, 2
+_UNKNOWN = 1 << 30  # records of a table that does not tell
 
 __all__ = ["load_blocks"]
 
@@ -41,7 +44,7 @@ def load_blocks(
     Memory is bounded by the size of a block.
 
     Args:
-        source: as for ``load``, or a list of several sources.
+        source: as for ``load``.
         domain: the public domain.
         folder: a new folder for the blocks.
         columns, format, separator, decimal: as for ``load``.
@@ -57,21 +60,18 @@ def load_blocks(
     Privacy: private.
     """
     folder = Path(folder)
-    sources = source if isinstance(source, list | tuple) else [source]
-    if not sources:
-        raise DataError("there is no file to read; name one or more")
     if folder.exists() or not folder.parent.is_dir():
         raise DataError(f"{folder} exists, or its parent folder does not; choose another one")
+    sources = found(source, format, max_bytes)
     intake = Cleaner(domain)
     with Partitions(folder.parent, _parts(sources, ratings_per_block)) as spool:
-        for one in sources:
-            for table, name in tables(one, intake.roles, columns, format, separator, decimal, max_bytes):
-                for batch in intake.batches(table, name):
-                    try:
-                        spool.add(batch)
-                    except OSError as error:
-                        reason = f"{folder.parent} cannot be written to: {error.strerror}"
-                        raise DataError(f"{reason}; make room, or choose another folder") from None
+        for table, name in tables(source, intake.roles, columns, format, separator, decimal, max_bytes):
+            for batch in intake.batches(table, name):
+                try:
+                    spool.add(batch)
+                except OSError as error:
+                    reason = f"{folder.parent} cannot be written to: {error.strerror}"
+                    raise DataError(f"{reason}; make room, or choose another folder") from None
         packed = _assembled(spool, intake, domain, ratings_per_block)
         return Blocks.write(packed, folder, ratings_per_block=ratings_per_block)
 
@@ -94,12 +94,9 @@ def _parts(sources: Sequence[Any], ratings_per_block: int) -> int:
     """Enough partitions that each is smaller than a block, estimated from the sizes of the files."""
     records = 0
     for source in sources:
-        if isinstance(source, str | Path):
-            path = Path(source)
-            files = path.iterdir() if path.is_dir() else [path] if path.exists() else []
-            for file in files:
-                packed = file.suffix in (".gz", ".parquet", ".pq", ".arrow", ".ipc", ".feather")
-                records += file.stat().st_size // (_PACKED if packed else _TEXT)
+        if isinstance(source, Part):
+            packed = source.format in BINARY or source.file.suffix == ".gz"
+            records += source.size // (_PACKED if packed else _TEXT)
         else:
-            records += len(source)
+            records += len(source) if hasattr(source, "__len__") else _UNKNOWN
     return min(records // max(ratings_per_block, 1) + 1, _MAX_PARTS)
