@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from hushrec.data.readers.arrow import ipc_size
 from hushrec.data.readers.columns import RATED, Columns, Roles, by_name, of_folders
+from hushrec.data.readers.containers.arrow import ipc_size
 from hushrec.data.readers.quiet import GIVEN_UP, quiet
 from hushrec.data.readers.text import refuse_bomb
 from hushrec.errors import DataError

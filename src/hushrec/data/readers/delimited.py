@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from hushrec.data.readers.archives import File
 from hushrec.data.readers.columns import (
     RATED,
     Columns,
@@ -24,6 +23,7 @@ from hushrec.data.readers.columns import (
     headerless,
     of_folders,
 )
+from hushrec.data.readers.containers.archives import File
 from hushrec.data.readers.quiet import GIVEN_UP, quiet
 from hushrec.data.readers.text import Block, blocks
 from hushrec.errors import DataError

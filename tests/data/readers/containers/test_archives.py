@@ -7,7 +7,8 @@ import zipfile
 import pytest
 
 from hushrec.data.load import load
-from hushrec.data.readers import archives, text
+from hushrec.data.readers import text
+from hushrec.data.readers.containers import archives
 from support.refusals import DOMAIN, refused
 
 HEAD = b"user,item,rating\n"
