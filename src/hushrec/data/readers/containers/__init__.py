@@ -1,1 +1,1 @@
-"""What wraps a table's bytes: zip archives and Arrow's buffers, whose sizes are known before they are unpacked."""
+"""What wraps a table: zip archives and Arrow buffers, whose sizes are known before they are unpacked."""
