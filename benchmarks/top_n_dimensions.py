@@ -55,7 +55,9 @@ def shared(release: hr.Release, table: pl.DataFrame) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--sets", nargs="+", default=[*SETS], choices=[*SETS])
     parser.add_argument("--epsilon", nargs="+", type=float, default=EPSILONS)

@@ -1,6 +1,7 @@
 """Read ratings or interactions that exceed memory into blocks."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from hushrec.data.interactions import Interactions
 from hushrec.data.load import MAX_BYTES, found, tables
 from hushrec.data.losses.dropped import Dropped
 from hushrec.data.packed.blocks import RATINGS_PER_BLOCK, Blocks
+from hushrec.data.packed.draft import Temporary
 from hushrec.data.packed.partitions import Partitions
 from hushrec.data.ratings import Ratings
 from hushrec.data.readers.columns import Columns
@@ -20,15 +22,17 @@ from hushrec.errors import DataError
 _MAX_PARTS = 512
 # Smallest size of a record in a source, in bytes: as text, and packed.
 _TEXT, _PACKED = 8, 2
+_LOADED = 32
+"""Bytes of memory that loading takes for each record of the smallest size. Usual ones are thrice as large."""
 _UNKNOWN = 1 << 30  # records of a table that does not tell
 
-__all__ = ["load_blocks"]
+__all__ = ["load_blocks", "too_large"]
 
 
 def load_blocks(
     source: Any,
     domain: Domain,
-    folder: str | Path,
+    folder: str | Path | None = None,
     *,
     columns: Columns | None = None,
     format: str | None = None,
@@ -46,7 +50,9 @@ def load_blocks(
     Args:
         source: as for ``load``.
         domain: the public domain.
-        folder: a new folder for the blocks.
+        folder: a new folder for the blocks. None for a temporary one, where the system keeps temporary files
+            (TMPDIR): it is deleted at the end of a ``with`` statement, when the blocks are no longer in use,
+            or with the program.
         columns, format, separator, decimal: as for ``load``.
         max_bytes: refuse a file that unpacks to more.
         ratings_per_block: the most entries in a block; a user with more gets a block of their own.
@@ -59,7 +65,8 @@ def load_blocks(
 
     Privacy: private.
     """
-    folder = Path(folder)
+    temporary = Temporary() if folder is None else None
+    folder = temporary.folder / "blocks" if temporary else Path(folder or "")
     if folder.exists() or not folder.parent.is_dir():
         raise DataError(f"{folder} exists, or its parent folder does not; choose another one")
     sources = found(source, format, max_bytes)
@@ -73,7 +80,8 @@ def load_blocks(
                     reason = f"{folder.parent} cannot be written to: {error.strerror}"
                     raise DataError(f"{reason}; make room, or choose another folder") from None
         packed = _assembled(spool, intake, domain, ratings_per_block)
-        return Blocks.write(packed, folder, ratings_per_block=ratings_per_block)
+        blocks = Blocks.write(packed, folder, ratings_per_block=ratings_per_block)
+    return replace(blocks, _temporary=temporary)
 
 
 def _assembled(
@@ -92,11 +100,28 @@ def _assembled(
 
 def _parts(sources: Sequence[Any], ratings_per_block: int) -> int:
     """Enough partitions that each is smaller than a block, estimated from the sizes of the files."""
-    records = 0
-    for source in sources:
-        if isinstance(source, Part):
-            packed = source.format in BINARY or source.file.suffix == ".gz"
-            records += source.size // (_PACKED if packed else _TEXT)
-        else:
-            records += len(source) if hasattr(source, "__len__") else _UNKNOWN
+    records = sum(map(_most_records, sources))
     return min(records // max(ratings_per_block, 1) + 1, _MAX_PARTS)
+
+
+def _most_records(source: Any) -> int:
+    if not isinstance(source, Part):
+        return len(source) if hasattr(source, "__len__") else _UNKNOWN
+    packed = source.format in BINARY or source.file.suffix == ".gz"
+    return source.size // (_PACKED if packed else _TEXT)
+
+
+def too_large(source: Any, format: str | None, memory: int) -> bool:
+    """Whether files are so large that loading them may need more than this memory, judged by their sizes.
+
+    Args:
+        source, format: as for ``load``.
+        memory: bytes.
+
+    Raises:
+        DataError: as for ``load``, if a file does not exist.
+
+    Privacy: private; only where rows are kept depends on it, not what is measured.
+    """
+    files = [part for part in found(source, format) if isinstance(part, Part)]
+    return sum(map(_most_records, files)) * _LOADED > memory
