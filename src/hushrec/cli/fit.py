@@ -93,7 +93,7 @@ def fit(
     if domain is None or ledger is None or not (budget or auto):
         raise ConfigError(
             "private ratings need --domain, --epsilon, --delta, --unit, --adjacency and --ledger; a released "
-            f"data set needs none of them, but {options.names(ratings)} is not one, or is damaged: try "
+            f"data set needs none of them, but {console.names(ratings)} is not one, or is damaged: try "
             "hushrec show"
         )
     from hushrec.curator.acceptance import require_accepted
@@ -121,7 +121,7 @@ def fit(
         private = options.packed_or_loaded(
             ratings, declared, column, format, separator, decimal, blocks=blocks
         )
-    console.print_confidential(options.names(ratings), private)
+    console.print_confidential(console.names(ratings), private)
     if new_ledger:  # before the ledger exists: it would remain, without a charge, if the fit were refused
         require_accepted(private, accepted=accept_dropped)
         require_memory(planned.model, config.footprint(declared, budget), private)

@@ -260,12 +260,6 @@ def load(
     )
 
 
-def names(sources: list[Path]) -> str:
-    """What several sources are called in one line: the first, and how many others there are."""
-    first, *others = (source.name for source in sources)
-    return f"{first} and {len(others)} more" if others else first
-
-
 def named_columns(given: list[str] | None) -> dict[str, str | int] | None:
     """The column of each part of a record, by name or position.
 

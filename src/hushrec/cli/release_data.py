@@ -105,7 +105,7 @@ def release_data(
     with console.working("reading ratings"):
         loaded = options.load(ratings, declared, column, format, separator, decimal)
     private = Ratings.of(loaded, by="release-data")
-    console.print_confidential(options.names(ratings), private)
+    console.print_confidential(console.names(ratings), private)
     if new_ledger:  # before the ledger exists: it would remain, without a charge, if the release were refused
         if not on_device(declared):
             require_accepted(private, accepted=accept_dropped)
