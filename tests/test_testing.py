@@ -1,6 +1,12 @@
 """The tests' tools: a seed repeats its noise, and whatever is drawn with it is called not private."""
 
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
 import numpy as np
+import polars as pl
 
 import hushrec as hr
 from hushrec import testing
@@ -24,4 +30,39 @@ def test_a_seed_repeats_its_noise_which_is_called_not_private():
     assert one == same != other
     assert said.startswith("not private: seeded")
     assert hr.testing is testing
-    assert testing.__all__ == ["Seeded"]
+    assert testing.__all__ == ["Seeded", "search_neighbours"]
+
+
+def example():
+    """The code of the page for authors of models."""
+    page = (Path(__file__).parents[1] / "docs" / "audit.md").read_text("utf-8")
+    section = page.partition("## Your own model")[2].partition("\n## ")[0]
+    return re.search(r"```python\n(.*?)```", section, re.DOTALL)[1]
+
+
+def test_the_search_finds_the_false_sensitivity_of_the_pages_example(monkeypatch):
+    """Half of the true Δ is declared, so the search finds 2; of the right model it finds no more than 1."""
+    budget = hr.Budget(epsilon=1.0, delta=1e-6, unit="rating", adjacency="add-remove")
+    module = ModuleType("mine")
+    monkeypatch.setitem(sys.modules, "mine", module)
+    exec(example().partition("budget =")[0], module.__dict__)
+    found = testing.search_neighbours(module.MyPopularity(), budget)
+    assert found == {"item counts": 2.0}
+    assert testing.search_neighbours(hr.Popularity(), budget) == {"item counts": 1.0}
+
+
+def test_what_its_author_alone_vouches_for_is_named_in_plan_and_statement(monkeypatch, tmp_path):
+    budget = hr.Budget(epsilon=1.0, delta=1e-6, unit="rating", adjacency="add-remove")
+    module = ModuleType("mine")
+    monkeypatch.setitem(sys.modules, "mine", module)
+    exec(example().partition("budget =")[0], module.__dict__)
+    domain = hr.Domain(range(6), max_users=10)
+    clicks = hr.load(pl.DataFrame({"user_id": ["a", "b"], "item_id": ["1", "2"]}), domain)
+    assert "mine.MyPopularity is not part of hushrec" in str(hr.plan(module.MyPopularity(), domain, budget))
+    ledger = hr.Ledger.create(tmp_path / "ledger.db", budget)
+    release = hr.fit(clicks, module.MyPopularity(), budget, ledger=ledger)
+    said = release.statement
+    assert not said.private
+    assert str(said).startswith("AUTHOR'S CLAIM: mine.MyPopularity is not part of hushrec")
+    assert said.sentence.startswith("What is promised holds only on a condition. AUTHOR'S CLAIM")
+    assert said.assumes[0].startswith("each Δ is what mine.MyPopularity declares")

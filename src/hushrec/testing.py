@@ -1,5 +1,44 @@
-"""Repeatable noise for tests and experiments. Releases made with it state that they are not private."""
+"""Tools for authors of models and for experiments: repeatable noise, and the search for neighbours.
+
+Releases made with ``Seeded`` state that they are not private.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from hushrec.privacy.noise.entropy import Seeded
 
-__all__ = ["Seeded"]
+if TYPE_CHECKING:
+    from hushrec.data.domain import Domain
+    from hushrec.models.base import Model
+    from hushrec.privacy.accounting.budget import Budget
+
+__all__ = ["Seeded", "search_neighbours"]
+
+
+def search_neighbours(
+    config: "Model", budget: "Budget", *, domain: "Domain | None" = None, seed: int = 0
+) -> Mapping[str, float]:
+    """How far apart neighbouring made-up ratings move each measurement, over the Δ that the model declares.
+
+    A value above 1 refutes that Δ for certain. Values up to 1 prove nothing: ``hushrec.audit.fits.audit``
+    says how small a fault a search would have noticed.
+
+    Args:
+        config: a model, of hushrec or of your own.
+        budget: what may be spent; its unit and adjacency say who is a neighbour.
+        domain: its scale, cap and first items are those of the made-up ratings; by default made up too.
+        seed: of the search.
+
+    Returns:
+        By name of measurement, the largest distance that was found over its declared Δ.
+
+    Raises:
+        Leak: Neighbours are not measured in the same way, or a fit fails.
+
+    Privacy: public; no private rating is read.
+    """
+    from hushrec.audit.search import search
+    from hushrec.audit.worlds import World
+
+    return search(config, budget, World.of(domain, config.feedback), seed=seed).ratios

@@ -1,3 +1,5 @@
+import json
+
 import hushrec as package
 from hushrec.errors import SamplerError
 
@@ -31,3 +33,9 @@ def test_an_old_sqlite_is_told_and_exits_with_1(hushrec, monkeypatch):
 def test_a_missing_extra_is_told_with_the_command_that_adds_it(hushrec, monkeypatch):
     monkeypatch.setattr("hushrec.cli.doctor._EXTRAS", {"report": ("no_such_module",)})
     assert "missing no_such_module: pip install 'hushrec[report]'" in hushrec("doctor").out
+
+
+def test_the_facts_of_an_installation_are_one_object(hushrec):
+    facts = json.loads(hushrec("doctor --json").out)
+    assert facts["noise sampler"].startswith("passed")
+    assert {"hushrec", "parts", "SQLite", "memory"} <= set(facts)

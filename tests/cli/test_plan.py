@@ -1,3 +1,4 @@
+import json
 import re
 
 import pytest
@@ -100,3 +101,37 @@ def test_a_plan_is_of_one_release_or_of_several(here, refused, given):
     kind = "--delta 1e-6 --unit user --adjacency add-remove"
     text = refused(f"plan --domain domain.json {given} {kind}")
     assert "give --epsilon for one release, or --releases and --total for several" in text
+
+
+def test_the_facts_of_a_plan_are_one_object(here, hushrec, budget):
+    facts = json.loads(hushrec(f"plan --domain domain.json {budget} --set rank=3 --json").out)
+    allowed = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
+    plan = hr.plan(hr.CovarianceSVD(rank=3), hr.Domain.open("domain.json"), allowed)
+    assert facts["epsilon"] == plan.epsilon
+    assert facts["settings"] == plan.config
+    assert {line["name"] for line in facts["measurements"]} >= {event.name for event in plan.events}
+    assert facts["reading"]["odds"] >= 2.71
+    assert facts["foreign"] == []
+
+
+MINE = """
+import hushrec as hr
+
+class Mine(hr.GlobalEffects):
+    pass
+"""
+
+
+def test_a_model_of_ones_own_is_named_first_and_before_the_charge(
+    here, hushrec, refused, budget, monkeypatch
+):
+    (here / "plan_mine.py").write_text(MINE)
+    monkeypatch.syspath_prepend(here)
+    shown = hushrec(f"plan --domain domain.json {budget} --model plan_mine:Mine").out
+    assert shown.startswith("AUTHOR'S CLAIM: plan_mine.Mine is not part of hushrec")
+    assert shown.count("not part of hushrec") == 1
+    made = f"{budget} --model plan_mine:Mine --ledger mine.db --new-ledger -o mine.safetensors"
+    assert (
+        "AUTHOR'S CLAIM: plan_mine.Mine is not part"
+        in hushrec(f"fit train.csv --domain domain.json {made}").err
+    )

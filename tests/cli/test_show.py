@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 import hushrec as hr
@@ -51,3 +53,16 @@ def test_what_is_left_of_tastes_is_said_below_the_first_line(release, ranking, h
     assert (
         "Lists are the same for everybody: Planted learns no tastes." in hushrec("show plain.safetensors").out
     )
+
+
+def test_the_facts_of_a_release_are_one_object(release, hushrec):
+    facts = json.loads(hushrec("show films.safetensors --json").out)
+    opened = hr.Release.open("films.safetensors")
+    assert facts["model"] == opened.model == facts["statement"]["model"]
+    assert facts["n_items"] == 30
+    assert facts["statement"] == json.loads(json.dumps(opened.statement.to_json()))
+    assert facts["statement"]["version"] == 1
+
+
+def test_symbols_are_explained_where_the_last_line_says(release, hushrec):
+    assert "docs/glossary.md#symbols" in hushrec("show films.safetensors").out.splitlines()[-1]

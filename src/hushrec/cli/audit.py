@@ -1,5 +1,7 @@
 """``hushrec audit``: attack a model's fits on made-up ratings, and compare what is found with the claim."""
 
+import math
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -30,6 +32,7 @@ def audit(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the made-up ratings and of the noise.")] = 0,
     noise: options.Noise = None,
     settings: options.Settings = None,
+    json: options.Json = False,
 ) -> None:
     """Attack a model's fits on made-up ratings. Exits with 1 if a claim does not hold."""
     from hushrec.audit.findings import COLUMNS
@@ -48,6 +51,12 @@ def audit(
             progress.update(task, completed=done, total=total, refresh=True)
 
         found = audit(config, budget, domain=declared, runs=runs, seed=seed, progress=step)
+    if json:
+        findings = [asdict(finding) for finding in found.findings]
+        claimed = None if math.isinf(found.epsilon) else found.epsilon
+        facts = {"subject": found.subject, "epsilon": claimed, "holds": found.holds}
+        console.print_json({**facts, "findings": findings})
+        raise typer.Exit(0 if found.holds else 1)
     screen = console.out()
     screen.print(f"{found.subject}: claimed ε = {above(found.epsilon)}", soft_wrap=True)
     screen.print()

@@ -81,6 +81,11 @@ def print_json(facts: "Mapping[str, Any]") -> None:
     print(json.dumps(facts, indent=2, allow_nan=False))
 
 
+def print_symbols() -> None:
+    """Say where the symbols of a statement or plan are explained."""
+    out().print("Symbols: docs/glossary.md#symbols. How to read ε: docs/reading-epsilon.md.")
+
+
 def measurements(listed: "tuple[Measured, ...]") -> "Table":
     """The measurements with their noise and cost."""
     made = table("measurement", "mechanism", "Δ", "noise", "entries", "share", "cost", left=2)

@@ -14,10 +14,17 @@ app = typer.Typer(
 
 
 @app.command("list")
-def list_() -> None:
+def list_(json: options.Json = False) -> None:
     """List the data sets that can be fetched."""
     from hushrec.data.download import SETS
 
+    if json:
+        facts = {
+            name: {"scale": list(known.scale), "max_users": known.max_users, "urls": list(known.urls)}
+            for name, known in SETS.items()
+        }
+        console.print_json(facts)
+        return
     listed = console.table("name", "scale", "users", "from", left=2)
     listed.columns[3].justify = "left"
     for name, known in SETS.items():

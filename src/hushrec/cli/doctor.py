@@ -11,37 +11,43 @@ from pathlib import Path
 import typer
 
 import hushrec
-from hushrec.cli import console
+from hushrec.cli import console, options
 from hushrec.errors import SamplerError
 
 _PARTS = ("numpy", "scipy", "numba", "polars", "pydantic", "safetensors")
 _EXTRAS = {"report": ("matplotlib", "jinja2")}
 
 
-def doctor() -> None:
+def doctor(json: options.Json = False) -> None:
     """Check this installation.
 
     Versions, noise sampler, processors, memory, cache, SQLite, extras. Exits with 1 if a check fails.
     """
-    listed = console.table("", "", left=2)
-    listed.show_header = False
-    listed.add_row("hushrec", f"{hushrec.__version__}, Python {platform.python_version()}")
-    listed.add_row("parts", ", ".join(f"{part} {metadata.version(part)}" for part in _PARTS))
     with console.working("testing the noise sampler"):
         noise = _sampler()
-    listed.add_row("noise sampler", noise)
-    listed.add_row("processors", str(os.cpu_count()))
-    listed.add_row("memory", _memory())
-    listed.add_row("cache", _cache())
     sqlite = _sqlite()
-    listed.add_row("SQLite", sqlite)
+    found = {
+        "hushrec": f"{hushrec.__version__}, Python {platform.python_version()}",
+        "parts": ", ".join(f"{part} {metadata.version(part)}" for part in _PARTS),
+        "noise sampler": noise,
+        "processors": str(os.cpu_count()),
+        "memory": _memory(),
+        "cache": _cache(),
+        "SQLite": sqlite,
+    }
     for extra, modules in _EXTRAS.items():
         missing = [module for module in modules if util.find_spec(module) is None]
-        listed.add_row(
-            f"extra {extra}",
-            f"missing {', '.join(missing)}: pip install 'hushrec[{extra}]'" if missing else "present",
+        found[f"extra {extra}"] = (
+            f"missing {', '.join(missing)}: pip install 'hushrec[{extra}]'" if missing else "present"
         )
-    console.out().print(listed)
+    if json:
+        console.print_json(found)
+    else:
+        listed = console.table("", "", left=2)
+        listed.show_header = False
+        for row in found.items():
+            listed.add_row(*row)
+        console.out().print(listed)
     if "FAILED" in noise + sqlite:
         raise typer.Exit(1)
 

@@ -97,6 +97,7 @@ def fit(
             "hushrec show"
         )
     from hushrec.curator.acceptance import require_accepted
+    from hushrec.curator.authors import signed
     from hushrec.curator.fit import fit
     from hushrec.curator.memory import require_memory
     from hushrec.data.domain import Domain
@@ -111,9 +112,11 @@ def fit(
             )
         named = {"delta": delta, "unit": unit, "adjacency": adjacency}
         budget = account.share(ledger, config, declared, release_index, checkpoint, named)
-    planned = config.plan(declared, budget)
+    planned = signed(config.plan(declared, budget), config, declared)
     assert isinstance(config, PrivateModel)  # others have no plan
     options.require_writable(out, ".safetensors")
+    if planned.foreign:  # before the charge
+        console.err().print(f"AUTHOR'S CLAIM: {planned.claim}", soft_wrap=True)
     account.require(ledger, planned, new_ledger)
     if blocks is None and config.footprint(declared, budget).gathered:
         blocks = False

@@ -1,7 +1,7 @@
 """``hushrec plan``: what a fit will measure and cost, before any rating is read."""
 
 import math
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,8 @@ from hushrec.errors import ConfigError
 if TYPE_CHECKING:
     from hushrec.privacy.accounting.budget import Budget
     from hushrec.privacy.accounting.plan import Plan
+    from hushrec.release.odds import Odds
+    from hushrec.release.statement_lines import Measured
 
 
 def plan(
@@ -28,6 +30,7 @@ def plan(
     model: options.ModelOption = "covariance-svd",
     noise: options.Noise = None,
     settings: options.Settings = None,
+    json: options.Json = False,
 ) -> None:
     """Show the noise and the cost of a fit. Reads no ratings."""
     from hushrec.curator.authors import signed
@@ -37,6 +40,7 @@ def plan(
     from hushrec.figures import above
     from hushrec.models.private import PrivateModel
     from hushrec.privacy.accounting.budget import Budget
+    from hushrec.release.odds import Odds
 
     config = options.model(model, noise, settings)
     largest = epsilon if total is None else total
@@ -47,21 +51,27 @@ def plan(
     budget = share(config, declared, whole, releases) if releases else whole
     planned = signed(config.plan(declared, budget), config, declared)
     assert isinstance(config, PrivateModel)  # others have no plan
+    lines = measured(config.queries(declared, budget), planned)
+    reading = Odds.of(planned.epsilon, delta, lines)
+    if json:
+        console.print_json(_facts(planned, lines, reading))
+        return
     screen = console.out()
+    if planned.foreign:
+        screen.print(f"AUTHOR'S CLAIM: {planned.claim}", soft_wrap=True)
     if releases:
         _print_shares(planned, whole, releases)
     screen.print(f"{planned.model}, {planned.analysis} analysis, within {budget}")
     screen.print()
-    screen.print(console.measurements(measured(config.queries(declared, budget), planned)))
+    screen.print(console.measurements(lines))
     screen.print()
     screen.print(f"Total: true ε = {above(planned.epsilon)} at δ = {above(delta)} per {unit}, {adjacency}")
+    screen.print(str(reading), soft_wrap=True)
     screen.print(f"A fit {planned.needs}.", soft_wrap=True)
     if planned.only_seeded:
         screen.print(f"For seeded experiments only: {planned.only_seeded}.", soft_wrap=True)
-    if planned.condition:
-        screen.print(planned.condition, soft_wrap=True)
-    if planned.foreign:
-        screen.print(f"The author's claim: {planned.claim}.", soft_wrap=True)
+    if conditions := planned.event_conditions:
+        screen.print("\n".join(conditions), soft_wrap=True)
     if planned.promises:
         screen.print()
         listed = console.table("class", "asks for", "is promised", left=1)
@@ -77,6 +87,30 @@ def plan(
             charged = "No finite ε is known for its noise, so no ledger accepts it: seeded experiments only."
         claim = f"The published analysis claims ε = {above(planned.claimed_epsilon)}: not a valid guarantee."
         screen.print(f"{claim} {charged}", soft_wrap=True)
+    console.print_symbols()
+
+
+def _facts(planned: "Plan", lines: "tuple[Measured, ...]", reading: "Odds") -> dict[str, Any]:
+    """The plan as JSON values, named as in a statement."""
+    return {
+        "model": planned.model,
+        "settings": dict(planned.config),
+        **planned.budget.model_dump(exclude={"epsilon"}),
+        "epsilon": None if math.isinf(planned.epsilon) else planned.epsilon,
+        "budget_epsilon": planned.budget.epsilon,
+        "analysis": planned.analysis,
+        "claimed_epsilon": planned.claimed_epsilon,
+        "foreign": list(planned.foreign),
+        "condition": planned.condition,
+        "needs": planned.needs,
+        "only_seeded": planned.only_seeded,
+        "measurements": [line.to_json() for line in lines],
+        "reading": reading.to_json(),
+        "promises": [
+            {"name": p.name, "asked": p.asked, "weight": p.weight, "promised": p.promised}
+            for p in planned.promises
+        ],
+    }
 
 
 def _print_shares(planned: "Plan", total: "Budget", releases: int) -> None:

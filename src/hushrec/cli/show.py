@@ -1,11 +1,11 @@
 """``hushrec show``: what a release is and what it promises."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hushrec.cli import console
+from hushrec.cli import console, options
 from hushrec.escapes import escaped
 
 if TYPE_CHECKING:
@@ -13,14 +13,56 @@ if TYPE_CHECKING:
     from hushrec.release.statement import Statement
 
 
-def show(release: Annotated[Path, typer.Argument(help="A release, or a released data set.")]) -> None:
+def show(
+    release: Annotated[Path, typer.Argument(help="A release, or a released data set.")],
+    json: options.Json = False,
+) -> None:
     """Show a release's statement of privacy."""
+    if json:
+        console.print_json(_facts(release))
+        return
     about, statement, taste = _data(release) if release.suffix in (".parquet", ".csv") else _model(release)
     console.out().print(escaped(f"{release.name}: {about}"), soft_wrap=True)
     if taste:
         console.out().print(taste, soft_wrap=True)
     console.out().print()
     console.print_statement(statement)
+    console.print_symbols()
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    """What the file is, and its statement of privacy, as JSON values."""
+    if path.suffix in (".parquet", ".csv"):
+        from hushrec.local.released import ReleasedData
+
+        data = ReleasedData.open(path)
+        return {
+            "file": path.name,
+            "method": data.method,
+            "settings": dict(data.settings),
+            "n_people": data.n_people,
+            "n_cells": data.ratings.n_ratings,
+            "n_items": data.ratings.domain.n_items,
+            "scale": list(data.ratings.domain.scale),
+            "statement": data.statement.to_json(),
+        }
+    from hushrec.release.artefact import Release
+
+    release = Release.open(path)
+    return {
+        "file": path.name,
+        "model": release.model,
+        "settings": dict(release.config),
+        "kind": release.kind,
+        "feedback": release.feedback,
+        "n_items": len(release.items),
+        "n_people": len(release.users),
+        "scale": release.scale and list(release.scale),
+        "likes": release.likes,
+        "counts": release.counts,
+        "taste": release.taste,
+        "statement": release.statement.to_json(),
+    }
 
 
 def _model(path: Path) -> "tuple[str, Statement, str]":

@@ -153,9 +153,14 @@ class Plan:
         return fixed_point.shown(loss.rho or loss.epsilon_sum)
 
     @property
+    def event_conditions(self) -> tuple[str, ...]:
+        """Conditions of the measurements themselves."""
+        return tuple(dict.fromkeys(event.condition for event in self.events if event.condition))
+
+    @property
     def condition(self) -> str:
         """Conditions under which the plan's ε holds, one a line; empty without any."""
-        lines = list(dict.fromkeys(event.condition for event in self.events if event.condition))
+        lines = list(self.event_conditions)
         if self.foreign:
             lines.append(f"author's claim: {self.claim}")
         return "\n".join(lines)
