@@ -20,6 +20,7 @@ nb_execution_in_temp = True
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120
 nb_merge_streams = True
+os.environ |= {"TTY_COMPATIBLE": "0", "COLUMNS": "84"}  # commands print as to a file: no spinners, no colours
 suppress_warnings = ["misc.highlighting_failure"]  # of a command that goes on in the next line
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # for !hushrec
 myst_heading_anchors = 3
