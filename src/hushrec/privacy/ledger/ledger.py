@@ -45,9 +45,9 @@ class Ledger(Balance):
             path: a file that does not exist, on a local disk. Only its owner may read it (0600).
             total: what the population may lose over all releases.
             max_releases: largest number of releases.
-            domain: ``Domain.digest`` of what will be charged. Without it hushrec cannot tell whether ledgers
-                and releases in the same folder are of the same people. A ``LedgerWarning`` then names them,
-                and the first charge is refused if they are.
+            domain: ``Domain.digest`` of what will be charged, so that a ledger or release of the same people
+                in the same folder is refused at once. Without it, the first charge is refused. People whose
+                domain differs cannot be recognized, so a ``LedgerWarning`` names what is in the folder.
 
         Raises:
             LedgerError: It exists already, or a ledger or release in its folder is of the same people.
@@ -56,10 +56,11 @@ class Ledger(Balance):
         where = Path(path).resolve()
         first = opening(total, max_releases)
         surroundings.require_startable(where, total, domain)
-        if domain is None and (beside := surroundings.beside(where)):
+        if beside := surroundings.beside(where):
             warnings.warn(
                 f"a new ledger {where.name} is started beside {beside}. One population has one ledger: if "
-                "these are of the same people, charge their ledger and delete the new one",
+                "these are of the same people, also with a catalogue that grew, charge their ledger and "
+                "delete the new one",
                 LedgerWarning,
                 stacklevel=2,
             )

@@ -1,0 +1,114 @@
+"""The how-to pages of a ledger over time: what they tell to type does what they say."""
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import hushrec as hr
+from hushrec.cli.app import app
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+AFTER = ("new-items", "new-users", "deletion")
+"""Pages that go on with the ledger of the first one."""
+
+
+def blocks(page, language):
+    text = (DOCS / f"{page}.md").read_text("utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def lines(page):
+    """Every command of a page, in order, with what is after its #."""
+    for block in blocks(page, "sh"):
+        for line in block.replace("\\\n", "").splitlines():
+            command, _, remark = line.partition("  # ")
+            yield command, remark.strip()
+
+
+def run(page):
+    """Type the commands of a page; returns all that they printed."""
+    printed = []
+    for command, remark in lines(page):
+        if not command.startswith("hushrec "):
+            subprocess.run(command, shell=True, check=True)
+            continue
+        done = CliRunner().invoke(app, shlex.split(command)[1:])
+        assert done.exit_code == (2 if remark == "refused" else 0), f"{command}\n{done.output}"
+        printed.append(done.output)
+    return printed
+
+
+def write_clicks(path, items, n_users, rng):
+    rows = [
+        f"user{user},{items[item]}"
+        for user in range(n_users)
+        for item in rng.choice(len(items), 6, replace=False)
+    ]
+    path.write_text("\n".join(["user_id,item_id", *rows]) + "\n", "utf-8")
+
+
+@pytest.fixture
+def shop(tmp_path, monkeypatch):
+    """A folder with a catalogue, one that grew, and clicks, as the pages assume them."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    rng, items = np.random.default_rng(0), [f"item{n}" for n in range(40)]
+    (tmp_path / "items.txt").write_text("\n".join(items[:30]) + "\n", "utf-8")
+    (tmp_path / "items-june.txt").write_text("\n".join(items) + "\n", "utf-8")
+    for name in ("week-01", "week-02", "week-03", "grown", "clicks"):
+        write_clicks(tmp_path / f"{name}.csv", items[:30], 80, rng)
+    write_clicks(tmp_path / "june.csv", items, 80, rng)
+    return tmp_path
+
+
+def test_a_year_begins_as_its_page_says(shop, capsys):
+    printed = run("weekly")
+    text = "".join(printed)
+    flat = " ".join(text.split())
+    for shown in blocks("weekly", "text"):
+        for line in shown.splitlines():
+            if not line.startswith("─"):
+                assert " ".join(line.split()) in flat
+    assert "more than an equal share of what the ledger has left for 50 releases" in flat
+    assert "Release index 0 was made before: its stored bytes were returned, and nothing was charged" in flat
+    assert Path("week-01-again.safetensors").read_bytes() == Path("week-01.safetensors").read_bytes()
+    (block,) = blocks("weekly", "python")
+    exec(compile(block, "weekly.md", "exec"), {})
+    assert capsys.readouterr().out.splitlines() == ["ε = 0.4659 at δ = 1e-06 per user, add-remove", "101"]
+    page = " ".join((DOCS / "weekly.md").read_text("utf-8").split())
+    domain, total = hr.Domain.open("domain.json"), hr.Ledger.open("ledger.db").total
+    four = total.model_copy(update={"epsilon": 4.0})
+    each = [hr.share(hr.PrivateEASE(), domain, four, releases).epsilon for releases in (26, 12)]
+    assert f"each of 26 releases may cost {each[0]}, and each of 12 may cost {each[1]}." in page
+
+
+@pytest.mark.parametrize("page", AFTER)
+def test_what_comes_after_goes_on_with_its_ledger(shop, page):
+    weekly = [command for command, _ in lines("weekly")]
+    for command in (weekly[0], weekly[2], weekly[3]):  # declare, create the ledger, make one release
+        done = CliRunner().invoke(app, shlex.split(command)[1:])
+        assert done.exit_code == 0, done.output
+    flat = " ".join("".join(run(page)).split())
+    ledger = hr.Ledger.open("ledger.db")
+    domains = {Path(name).stem: hr.Domain.open(name).digest for name in map(str, shop.glob("domain*.json"))}
+    charged = [entry.charge for entry in ledger.entries()]
+    assert len(set(charged)) == 2
+    assert ledger.releases_left == 50
+    for shown in blocks(page, "text"):
+        assert " ".join(shown.split()) in flat
+    named = {release.stem: hr.Client(release) for release in shop.glob("*.safetensors")}
+    assert {"new-items": "june", "new-users": "grown", "deletion": "next"}[page] in named
+    if page == "new-users":
+        assert "δ = 1e-06 is too large for up to 100,000 users" in flat
+    if page == "deletion":
+        assert "Release index 0 was made before" in flat
+        assert "user7," not in Path("clicks-next.csv").read_text("utf-8")
+        first, again = (Path(f"{name}.safetensors").read_bytes() for name in ("week-01", "first-again"))
+        assert first == again
+    else:
+        assert len(set(domains.values())) == len(domains) > 1
