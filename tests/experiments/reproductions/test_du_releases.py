@@ -1,4 +1,5 @@
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +46,13 @@ def test_responses_say_what_they_cost(bench):
     assert {row["by"] for row in rows} >= {"means", "users", "items", "factors"}
     assert [row["cell_epsilon"] for row in rows] == pytest.approx([10.0] * len(rows))  # of 40 cells
     assert [row["user_epsilon"] for row in rows] == pytest.approx([400.0] * len(rows))
+
+
+def test_published_responses_are_measured_by_their_own_law(bench):
+    """They answer by ε_k + ln 5 in each of 40 cells, where ε_k is claimed."""
+    rows = bench.measure(trial(release="randomized response", analysis="published", epsilon=400))
+    assert {row["by"] for row in rows} >= {"means", "users", "items", "factors"}
+    assert [row["cell_epsilon"] for row in rows] == pytest.approx([10 + math.log(5)] * len(rows))
 
 
 def test_slots_of_the_median_user(bench):

@@ -43,5 +43,5 @@ def test_what_is_listed_is_there(name):
 
 
 def test_an_unknown_name_is_refused_with_those_that_are_known():
-    with pytest.raises(ConfigError, match="no reproduction 'fig-3'; there are friedman"):
+    with pytest.raises(ConfigError, match="no reproduction 'fig-3'; there are mcsherry-mironov, friedman"):
         reproduction.named("fig-3")

@@ -3,14 +3,13 @@
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from hushrec.data.readers.columns import RATED, Columns, Roles, by_name, of_folders
-from hushrec.data.readers.containers.arrow import ipc_size
+from hushrec.data.readers.arrow import ipc_size
+from hushrec.data.readers.columns import RATED, Columns, Roles, by_name
 from hushrec.data.readers.quiet import GIVEN_UP, quiet
 from hushrec.data.readers.text import refuse_bomb
 from hushrec.errors import DataError
@@ -26,11 +25,7 @@ __all__ = ["parquet_size", "read_ipc", "read_parquet"]
 
 
 def read_parquet(
-    path: Path,
-    columns: Columns | None,
-    max_bytes: int,
-    roles: Roles = RATED,
-    constants: Mapping[str, str | None] | None = None,
+    path: Path, columns: Columns | None, max_bytes: int, roles: Roles = RATED
 ) -> Iterator[pl.DataFrame]:
     """The columns of a Parquet file with these roles, such as ``user_id, item_id, rating[, timestamp]``.
 
@@ -40,16 +35,11 @@ def read_parquet(
     Privacy: private.
     """
     rows, unpacked = parquet_size(path)
-    scan = partial(pl.scan_parquet, path, glob=False, hive_partitioning=False)
-    yield from _read(path, scan, columns, roles, rows, unpacked, max_bytes, "Parquet", constants)
+    yield from _read(path, pl.scan_parquet, columns, roles, rows, unpacked, max_bytes, "Parquet")
 
 
 def read_ipc(
-    path: Path,
-    columns: Columns | None,
-    max_bytes: int,
-    roles: Roles = RATED,
-    constants: Mapping[str, str | None] | None = None,
+    path: Path, columns: Columns | None, max_bytes: int, roles: Roles = RATED
 ) -> Iterator[pl.DataFrame]:
     """The same columns of an Arrow IPC file, which is Feather version 2.
 
@@ -60,8 +50,7 @@ def read_ipc(
     """
     rows, unpacked = ipc_size(path)
     refuse_bomb(path, unpacked, max_bytes)
-    scan = partial(pl.scan_ipc, path, glob=False, hive_partitioning=False)
-    yield from _read(path, scan, columns, roles, rows, unpacked, max_bytes, "Arrow IPC", constants)
+    yield from _read(path, pl.scan_ipc, columns, roles, rows, unpacked, max_bytes, "Arrow IPC")
 
 
 def _read(
@@ -73,22 +62,17 @@ def _read(
     unpacked: int,
     max_bytes: int,
     kind: str,
-    constants: Mapping[str, str | None] | None,
 ) -> Iterator[pl.DataFrame]:
     start = 0
     while start < max(rows, 1):  # a file without rows still has columns
         table: pl.DataFrame | None = None
         with suppress(*_FAILURES), quiet():
-            lazy = scan()
+            lazy = scan(path, glob=False)
             names = lazy.collect_schema().names()
-            stated = of_folders(constants, names)
-            found = by_name(columns, [*names, *stated], str(path), roles)
+            found = by_name(columns, names, str(path), roles)
             refuse_bomb(path, max(unpacked, rows * _CELL * len(found)), max_bytes)
-            read = {role: names[place] for role, place in found.items() if place < len(names)}
-            given = {role: [*stated.values()][found[role] - len(names)] for role in found if role not in read}
-            wanted = lazy.select(pl.col(name).alias(role) for role, name in read.items())
+            wanted = lazy.select(pl.col(names[place]).alias(role) for role, place in found.items())
             table = wanted.slice(start, _ROWS).collect()
-            table = table.with_columns(pl.lit(cell, pl.String).alias(role) for role, cell in given.items())
         if table is None:
             raise DataError(f"{path} is not a valid {kind} file, or is damaged; write it again")
         yield table

@@ -28,6 +28,7 @@ from hushrec.evaluation.protocol import predictions
 from hushrec.experiments import datasets
 from hushrec.experiments.reproductions.trials import Trial, Trials
 from hushrec.kernels.neighbours.knn import item_knn, user_knn
+from hushrec.local.estimates import METHOD, estimates
 from hushrec.local.groups import quantile_threshold
 from hushrec.local.released import ReleasedData
 from hushrec.privacy.ledger.ledger import Ledger
@@ -257,7 +258,7 @@ def measured(train: hr.Ratings, test: hr.Ratings, rows: hr.Ratings, own: Ints) -
 
 def unbiased(data: ReleasedData, train: hr.Ratings, test: hr.Ratings) -> Floats:
     """Unbiased means of items, drawn to the overall one as far as they are noise, and people's own levels."""
-    found = data.estimates()
+    found = estimates(data.ratings, data.n_people, METHOD, data.settings)  # of either law of answers
     means, errors, counts = (found[name].to_numpy() for name in ("mean", "mean_error", "count"))
     lo, hi, _ = train.domain.scale
     known = np.isfinite(means) & np.isfinite(errors)
