@@ -26,6 +26,8 @@ AIMS: dict[str, dict[float, float]] = {
     "rating": {0.2: 0.945, 0.5: 0.920, 1: 0.910, 2: 0.899, 4: 0.886, 8: 0.877, 20: 0.868, math.inf: 0.863},
     "user": {0.5: 0.983, 1: 0.965, 4: 0.934, 8: 0.925},
 }
+DELTA = 1e-6
+"""Of every run of the grid."""
 TEXTS = dict.fromkeys(("model", "cleaning", "unit", "adjacency", "analysis", "noise"), pl.String)
 NUMBERS = dict.fromkeys(("epsilon", "rmse", "mae", "true_epsilon", "fit_seconds"), pl.Float64)
 WHY = "the same ε buys less noise: exact composition, tighter Δ, and cleaning that knows its noise"
@@ -40,7 +42,9 @@ def page(results: Path, folder: Path) -> None:
         pl.col("cleaning").fill_null("")
     )
     absent = pl.lit(None, pl.Float64)
-    rows = lines.with_columns(name=_label(), claimed_epsilon=absent, predict_seconds=absent)
+    rows = lines.with_columns(
+        name=_label(), delta=pl.lit(DELTA), claimed_epsilon=absent, predict_seconds=absent
+    )
 
     def table(named: dict[str, Curve], epsilons: list[float], aims: dict[float, float] | None = None) -> str:
         return errors(rows, named, epsilons, deviation=True, aims=aims)

@@ -19,7 +19,7 @@ GRIDS = Path(__file__).parent / "grids"
 Works = Callable[[Path | None], Mapping[str, Work[Any]]]
 """From the folder of data sets to every experiment, by the name of its table."""
 MODULES = {
-    "mcsherry-mironov": "mcsherry_mironov",
+    "mcsherry-mironov": "mcsherry",
     "friedman": "friedman",
     "liu": "liu",
     "du": "du",

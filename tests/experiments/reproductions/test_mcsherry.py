@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.experiments.reproductions import mcsherry_mironov, mcsherry_time
+from hushrec.experiments.reproductions import mcsherry, mcsherry_time
 from hushrec.experiments.results import SCHEMA
 
 
@@ -22,10 +22,9 @@ def table(grid, rmse):
 
 @pytest.fixture
 def tables():
-    works = mcsherry_mironov.works(None)
+    works = mcsherry.works(None)
     found = {
-        name: table(works[name], lambda label, epsilon: 0.85 + 0.1 / (1 + epsilon))
-        for name in mcsherry_mironov.GRIDS
+        name: table(works[name], lambda label, epsilon: 0.85 + 0.1 / (1 + epsilon)) for name in mcsherry.GRIDS
     }
     rows = [
         {"name": trial.name, **trial.settings, "ratings": 10 * trial.settings["day"], "users": 7}
@@ -37,11 +36,11 @@ def tables():
     return {**found, "mm-time": pl.DataFrame(rows, schema=types)}
 
 
-@pytest.mark.parametrize("label", mcsherry_mironov.PUBLISHED)
+@pytest.mark.parametrize("label", mcsherry.PUBLISHED)
 def test_noise_is_what_the_paper_says_at_theta(label):
     """σ_i = Δ_i/θ_i (§5.1) of every measurement, Δ_i as printed and θ_i its share of θ."""
     theta = 0.15
-    grid = mcsherry_mironov.grid("mm-1m", "rating", None, splits=1, thetas=(theta,), epsilons=(1,))
+    grid = mcsherry.grid("mm-1m", "rating", None, splits=1, thetas=(theta,), epsilons=(1,))
     (case,) = (case for case in grid.cases() if case.name == label and case.budget)
     config, domain, budget = case.config, grid.data.domain_of(), case.budget
     queries, shares = config.queries(domain, budget), config.default_split(budget)
@@ -56,7 +55,7 @@ def test_page_figures_and_csv_from_finished_runs(tables, tmp_path):
     for name, rows in tables.items():
         rows.write_parquet(tmp_path / f"{name}.parquet")
     (tmp_path / "pages").mkdir()
-    mcsherry_mironov.page(tmp_path, tmp_path / "pages")
+    mcsherry.page(tmp_path, tmp_path / "pages")
     names = {path.name for path in (tmp_path / "pages").iterdir()}
     drawn = {"mm-fig1-rating.svg", "mm-fig1-user.svg", "mm-fig2.svg"}
     written = {"mcsherry-mironov.md", "mcsherry-mironov.csv", "mcsherry-mironov-time.csv"}
@@ -72,19 +71,19 @@ def test_page_figures_and_csv_from_finished_runs(tables, tmp_path):
 def test_crossings_are_read_in_theta_and_in_true_epsilon(tables):
     """RMSE is 0.9 at a claimed ε of 1, but for the second split's 0.001: θ is 1/claimed(1), true ε a half."""
     rows = tables["mm-100k"].filter(pl.col("split") == 0)
-    at = mcsherry_mironov.passes(mcsherry_mironov.by_theta(rows), "SVD, cleaned").value
-    true = mcsherry_mironov.passes(mcsherry_mironov.by_truth(rows), "SVD, cleaned").value
+    at = mcsherry.passes(mcsherry.by_theta(rows), "SVD, cleaned").value
+    true = mcsherry.passes(mcsherry.by_truth(rows), "SVD, cleaned").value
     assert at == pytest.approx(1 / mcsherry_time.claimed(1), rel=0.1)
     assert true == pytest.approx(0.5, rel=0.1)
-    effects = mcsherry_mironov.passes(mcsherry_mironov.by_theta(rows), "effects alone").value
+    effects = mcsherry.passes(mcsherry.by_theta(rows), "effects alone").value
     assert effects / at == pytest.approx(mcsherry_time.claimed(1) / mcsherry_time.claimed(1, 4), rel=0.05)
 
 
 def test_lines_say_what_is_not_netflix(tables):
-    lines = mcsherry_mironov.lines(tables)
+    lines = mcsherry.lines(tables)
     assert [line.paper for line in lines].count("0.15, of Cinematch on Netflix") == 4
     assert lines[-1].published == lines[-1].corrected == "3.3 % to 0.5 %"
-    few = mcsherry_mironov.lines({name: tables[name] for name in mcsherry_mironov.quick(None)})
+    few = mcsherry.lines({name: tables[name] for name in mcsherry.quick(None)})
     assert len(few) == 3
 
 

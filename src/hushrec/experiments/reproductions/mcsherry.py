@@ -206,7 +206,6 @@ def picture(rows: pl.DataFrame, unit: str, title: str, *facts: str) -> str:
                 errors = [found["rmse"] for _, found in line]
                 axes.plot([at for at, _ in line], errors, label=label, **look)
             axes.axhline(exact, zorder=0, **REFERENCE)
-            axes.annotate(f"{GE}, no noise  {exact:.3f}", (1, exact), (0, 3), **_BESIDE)
             axes.set_xscale("log")
             axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
             axes.set_ylim(0.83, 1.45)
@@ -218,12 +217,9 @@ def picture(rows: pl.DataFrame, unit: str, title: str, *facts: str) -> str:
         drawing.legend(
             *right.get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False, fontsize=8
         )
-        caption(drawing, *facts, f"unit {unit}, add-remove, δ = 1e-6", "what is above 1.45 is cut off")
+        about = f"unit {unit}, add-remove, δ = 1e-6", f"dashed: {GE} without noise, {exact:.3f}"
+        caption(drawing, *facts, *about, "what is above 1.45 is cut off")
         return svg(drawing, title)
-
-
-_BESIDE: Any = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
-_BESIDE |= {"fontsize": 8, "ha": "right"}
 
 
 def _by_theta(rows: pl.DataFrame, unit: str) -> str:
