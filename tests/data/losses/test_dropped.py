@@ -45,7 +45,7 @@ def test_the_reasons_add_up_to_too_many():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_repeats_are_too_many_of_ratings_alone(kind):
-    """Real files of ratings have at most about 0.5 % of them; another column in place of users has over 90 %."""
+    """Real files of ratings have at most about 0.5 % of them; with a wrong column of users, over 90 %."""
     assert Dropped(duplicate=11, records=100).too_many(KINDS[kind]) == (kind in ("rated", "likes"))
     assert not Dropped(duplicate=10, records=100).too_many(KINDS[kind])
     assert not Dropped().too_many(KINDS[kind])  # an empty file, or rows that come from no source
