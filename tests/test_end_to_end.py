@@ -196,7 +196,7 @@ def test_what_is_charged_is_released(path, case):
         hr.plan(model, declared, BUDGET)
     except HushrecError:
         return
-    hr.fit(nobody, model, BUDGET, ledger=hr.Ledger.create(path, BUDGET))
+    hr.fit(nobody, model, BUDGET, ledger=hr.Ledger.create(path, BUDGET), accept_dropped=True)
 
 
 # -- a ledger that cannot be relied on --------------------------------------------------------------------
@@ -255,7 +255,7 @@ def test_no_ratings_give_a_release_like_any_other(ratings, domain, tmp_path, mod
     (tmp_path / "empty.csv").write_text("user_id,item_id,rating\n")
     nothing = hr.load(tmp_path / "empty.csv", domain)
     full, empty, other = (
-        hr.fit(data, model, BUDGET, ledger=new_ledger(tmp_path / name))
+        hr.fit(data, model, BUDGET, ledger=new_ledger(tmp_path / name), accept_dropped=True)
         for name, data in (("full", ratings), ("empty", nothing), ("other", nothing))
     )
     assert shape(empty) == shape(full)

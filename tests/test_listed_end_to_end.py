@@ -72,7 +72,8 @@ def test_no_ratings_list_everybody_all_the_same(csv, listing, tmp_path, model, s
     def released(name):
         (tmp_path / name).mkdir()
         ledger = hr.Ledger.create(tmp_path / name / "ledger.db", BUDGET)
-        return hr.fit(hr.load(tmp_path / f"{name}.csv", listing), model, BUDGET, ledger=ledger)
+        data = hr.load(tmp_path / f"{name}.csv", listing)
+        return hr.fit(data, model, BUDGET, ledger=ledger, accept_dropped=True)
 
     (tmp_path / "empty.csv").write_text("user_id,item_id,rating\n")
     full, empty = map(released, ("ratings", "empty"))
@@ -99,7 +100,7 @@ def test_more_factors_than_items_are_refused_before_they_are_charged(path, model
     nobody = hr.load(pl.DataFrame(schema=["user_id", "item_id", "rating"]), declared)
     ledger = hr.Ledger.create(path, BUDGET)
     with pytest.raises(ConfigError, match="set a smaller rank"):
-        hr.fit(nobody, model, BUDGET, ledger=path)
+        hr.fit(nobody, model, BUDGET, ledger=path, accept_dropped=True)
     assert ledger.entries() == ()
     smaller = type(model)(**model.model_dump(exclude_unset=True) | {"rank": 2})
-    assert hr.fit(nobody, smaller, BUDGET, ledger=path).statement.private
+    assert hr.fit(nobody, smaller, BUDGET, ledger=path, accept_dropped=True).statement.private

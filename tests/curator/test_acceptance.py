@@ -82,14 +82,20 @@ def test_what_is_paid_for_is_handed_out(many, ledger):
     assert hr.fit(many, MODEL, BUDGET, ledger=ledger, release_index=0).to_bytes() == made.to_bytes()
 
 
-def test_nobody_is_never_charged_accepted_or_not(nobody, domain, ledger, tmp_path):
+def test_nobody_is_never_charged_accepted_or_not(nobody, ledger, tmp_path):
     before = same(tmp_path)
-    empty = hr.load(table(0).clear(), domain)
-    for none in (nobody, empty):
-        for accepted in (False, True):
-            with pytest.raises(RecordsDropped, match="nobody has an item left"):
-                hr.fit(none, MODEL, BUDGET, ledger=ledger, accept_dropped=accepted)
+    for accepted in (False, True):
+        with pytest.raises(RecordsDropped, match="nobody has an item left"):
+            hr.fit(nobody, MODEL, BUDGET, ledger=ledger, accept_dropped=accepted)
     assert same(tmp_path) == before
+
+
+def test_an_empty_file_is_charged_only_if_that_is_accepted(domain, ledger):
+    empty = hr.load(table(0).clear(), domain)
+    with pytest.raises(RecordsDropped, match=r"there is no record.*accept_dropped=True"):
+        hr.fit(empty, MODEL, BUDGET, ledger=ledger)
+    assert not ledger.entries()
+    assert hr.fit(empty, MODEL, BUDGET, ledger=ledger, accept_dropped=True).statement.private
 
 
 def test_blocks_are_refused_like_ratings(domain, ledger, tmp_path):
@@ -108,12 +114,15 @@ def test_parts_of_ratings_are_refused_like_the_whole(many):
         require_accepted(many.capped(2).slice(0, 3), accepted=False)
 
 
-def test_experiments_and_baselines_charge_nothing_and_go_on(many, nobody):
+def test_experiments_and_baselines_go_on(many, nobody, tmp_path):
+    total = BUDGET.model_copy(update={"epsilon": 9.0})
+    on_disk = Ledger.create(tmp_path / "seeded.db", total, max_releases=2)
     for ratings in (many, nobody):
         assert not hr.fit(ratings, MODEL, BUDGET, entropy=Seeded(0)).statement.private
         assert not hr.fit(ratings, MODEL).statement.private
-        in_memory = Ledger.ephemeral(BUDGET)
-        assert not hr.fit(ratings, MODEL, BUDGET, ledger=in_memory).statement.private
+        for ledger, entropy in ((Ledger.ephemeral(BUDGET), None), (on_disk, Seeded(0))):
+            made = hr.fit(ratings, MODEL, BUDGET, ledger=ledger, entropy=entropy)
+            assert not made.statement.private
 
 
 def test_a_data_set_is_refused_too(many, nobody, tmp_path):

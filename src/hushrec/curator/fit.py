@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from hushrec import registry
-from hushrec.curator.acceptance import require_accepted
+from hushrec.curator.acceptance import pays, require_accepted
 from hushrec.curator.accounts import account_of, spending
 from hushrec.curator.authors import signed
 from hushrec.curator.memory import require_memory
@@ -81,8 +81,8 @@ def fit(
             whose releases are not private.
         checkpoint: a separate folder on a local disk, from which this fit resumes if it is stopped. It is as
             private as the ratings, and is deleted when the release is made. Without one nothing is kept.
-        accept_dropped: charge although loading dropped or changed more than a tenth of the records. Only
-            charges to a ledger on disk ask for it.
+        accept_dropped: charge although loading dropped or changed more than a tenth of the records, or found
+            none. Baselines and seeded experiments do not ask for it.
         beyond_share: whether to leave less than equal shares for the releases that the ledger's owner still
             plans; otherwise such a charge is refused.
 
@@ -95,8 +95,8 @@ def fit(
         MemoryExceeded: This machine has too little memory for the fit; ``plan`` says what it needs. Nothing
             is charged, unless a note on the error says what is.
         LedgerError: The ledger does not exist, cannot be trusted, or would be a second one of the same users.
-        RecordsDropped: More than a tenth of the records were dropped or changed, and ``accept_dropped`` is
-            not set; or nobody is left. Nothing is charged; ``hushrec.check`` shows why.
+        RecordsDropped: More than a tenth of the records were dropped or changed, or there are none, and
+            ``accept_dropped`` is not set; or nobody is left. Nothing is charged; ``hushrec.check`` shows why.
         CheckpointError: The checkpoint is in use, damaged, or belongs to other ratings, settings or another
             ledger; or ``entropy`` is given too; or ``entropy`` is a checkpoint.
         BudgetUnsupported: The model does not support the budget or per-user ε; or a budget is given for a
@@ -146,7 +146,7 @@ def fit(
     planned = plan(config, ratings.domain, budget)
     account = account_of(ledger, planned, entropy)
     paid = release_index is not None and account.stored(planned, release_index) is not None
-    if account.path and not paid:
+    if pays(account, entropy) and not paid:
         require_accepted(ratings, accepted=accept_dropped)  # before a checkpoint exists
     place = _ANY if release_index is None else release_index
     with _going_on(checkpoint, ratings, planned.key(account.id, place), account.id) as kept:

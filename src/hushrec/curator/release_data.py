@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from hushrec.arrays import Ints
-from hushrec.curator.acceptance import require_accepted
+from hushrec.curator.acceptance import pays, require_accepted
 from hushrec.curator.accounts import account_of, spending
 from hushrec.curator.authors import signed
 from hushrec.curator.memory import require_memory
@@ -92,7 +92,7 @@ def release_data(
         data = ReleasedData.from_bytes(stored)
         account.handed_out(planned, release_index)
         return replace(data, repeated=True)
-    if account.path and not on_device(ratings.domain):
+    if pays(account, entropy) and not on_device(ratings.domain):
         require_accepted(ratings, accepted=accept_dropped)
     require_memory(planned.model, method.footprint(planned, ratings.domain), ratings)
     randomizer = method.randomizer(

@@ -52,8 +52,8 @@ def load(
     * If a column states the ε that each user requests, the smallest of all their records counts, dropped ones
       included. A record whose ε is missing, negative, infinite, or neither a number nor a class of the
       domain is dropped and requests 0, because data are never used at an ε that their user did not request.
-    * An empty file is valid, though ``fit`` charges nothing for it. So is one with more users than the domain
-      declares: see ``exceeds_declared_users``.
+    * An empty file is valid, though ``fit`` asks before it charges for it. So is one with more users than
+      the domain declares: see ``exceeds_declared_users``.
 
     Args:
         source: a path, or a table of polars, pandas, pyarrow or any other eager frame that narwhals supports.

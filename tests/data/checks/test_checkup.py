@@ -84,9 +84,10 @@ def test_its_facts_are_one_object_for_json(domain):
     assert facts["refused"] == "dropped"
 
 
-def test_an_empty_source_has_nobody(domain):
+def test_an_empty_source_is_refused_unless_that_is_accepted(domain):
     found = hr.check(table().clear(), domain)
-    assert found.refused == "nobody"
+    assert found.refused == "empty"
+    assert "--accept-dropped" in str(found)
     assert "None were dropped or changed" in str(found)
 
 

@@ -44,11 +44,9 @@ class Check:
     hints: tuple[str, ...] = ()
 
     @property
-    def refused(self) -> Literal["nobody", "dropped"] | None:
-        """Why ``fit`` would refuse to charge for it: nobody is left, or too much was dropped or changed."""
-        if not self.n_users:
-            return "nobody"
-        return "dropped" if self.dropped.too_many(self.domain) else None
+    def refused(self) -> Literal["nobody", "empty", "dropped"] | None:
+        """Why ``fit`` would refuse to charge for it, if it would: see ``Dropped.refused``."""
+        return self.dropped.refused(self.domain, self.n_users)
 
     def facts(self) -> Mapping[str, Any]:
         """The same facts as one object for JSON."""
@@ -91,6 +89,8 @@ class Check:
         verdict = {
             None: f"A fit goes on with these records{first}.",
             "nobody": "A fit is refused before its charge: nobody has an item left.",
+            "empty": "A fit is refused before its charge: there is no record. If this is right, accept it: "
+            "--accept-dropped, accept_dropped=True.",
             "dropped": "A fit is refused before its charge: more than a tenth of the records were dropped or "
             "changed. If this is right, accept it: --accept-dropped, accept_dropped=True.",
         }

@@ -1,7 +1,7 @@
 """How many records of a source were read, dropped or changed, in numbers and in words."""
 
 from dataclasses import dataclass, fields
-from typing import Self
+from typing import Literal, Self
 
 from hushrec.data.declarations import MAX_ID_BYTES
 from hushrec.data.domain import Domain
@@ -78,6 +78,19 @@ class Dropped:
         Privacy: private.
         """
         return _MOST * self.lost(domain) > self.records
+
+    def refused(self, domain: Domain, n_users: int) -> Literal["nobody", "empty", "dropped"] | None:
+        """Why a charge for what is left is refused, if it is.
+
+        Returns:
+            "nobody": there were records, and no user has an item left; this cannot be accepted. "empty":
+            there was no record. "dropped": too many were dropped or changed.
+
+        Privacy: private.
+        """
+        if not n_users:
+            return "nobody" if self.records else "empty"
+        return "dropped" if self.too_many(domain) else None
 
     def losses(self, domain: Domain) -> list[Loss]:
         """The reasons that occurred, with counts and words.
