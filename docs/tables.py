@@ -125,7 +125,9 @@ def tables():
         )
     return {
         "models": markdown(["model or method", "predicts by, or releases", "paper"], in_readme),
-        "pages": "\n".join(["```{toctree}", ":maxdepth: 1", "", *map(registry.file_name, both), *OTHERS, "```\n"]),
+        "pages": "\n".join(
+            ["```{toctree}", ":maxdepth: 1", "", *map(registry.file_name, both), *OTHERS, "```\n"]
+        ),
         "predictions": markdown(
             ["model", "measures", "predicts by"], rows(registry.MODELS, "measures", "predicts by")
         ),
