@@ -60,7 +60,20 @@ def test_one_is_shown_with_settings_and_split(hushrec, monkeypatch):
 
 
 def test_an_unknown_name_is_refused(refused):
-    assert "hushrec models lists them" in refused("models nothing")
+    assert "there is no model 'nothing'; there are global-effects" in refused("models nothing")
+
+
+def test_a_model_of_ones_own_is_shown_as_its_own(hushrec, tmp_path, monkeypatch):
+    (tmp_path / "ours.py").write_text(
+        "from hushrec.models.popularity import Popularity\n\n\nclass Liked(Popularity):\n"
+        '    """Counts of ours.\n\n    Args:\n        extra: more.\n    """\n\n    extra: int = 3\n'
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    known = json.loads(hushrec("models ours:Liked --json").out)
+    assert known["class"] == "ours.Liked"
+    assert known["description"] == "Counts of ours."
+    assert {setting["setting"]: setting["meaning"] for setting in known["settings"]}["extra"] == "more."
+    assert (known["page"], known["paper"]) == ("", "")
 
 
 @pytest.mark.parametrize("name", EVERY)

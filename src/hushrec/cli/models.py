@@ -13,7 +13,7 @@ import typer
 
 from hushrec import registry
 from hushrec.cli import console, options
-from hushrec.errors import ConfigError, HushrecError
+from hushrec.errors import HushrecError
 
 _ITEMS, _USERS, _DELTA = 1000, 100_000, 1e-8
 """The public facts under which default splits are shown."""
@@ -24,7 +24,8 @@ _ARGUMENT = re.compile(r"^ {4}(\w+(?:, \w+)*): (.*(?:\n {8}.*)*)", re.MULTILINE)
 
 def models(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="A model or method, such as private-ease.")
+        str | None,
+        typer.Argument(metavar="[NAME]", help="One, as --model names it, or module:Class."),
     ] = None,
     as_json: options.Json = False,
 ) -> None:
@@ -36,10 +37,7 @@ def models(
         else:
             _print_all(groups)
         return
-    try:
-        found = facts(name)
-    except (KeyError, ImportError, AttributeError):
-        raise ConfigError(f"there is no model or method {name!r}; hushrec models lists them") from None
+    found = facts(name)
     if as_json:
         console.print_json(found)
     else:
@@ -53,7 +51,7 @@ def facts(name: str) -> dict[str, Any]:
         name: as its class, or as the command line calls it.
 
     Raises:
-        KeyError: There is none of this name.
+        ConfigError: There is none of this name.
     """
     made = registry.class_of(name)
     text = inspect.getdoc(made) or ""
