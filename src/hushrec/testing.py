@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from hushrec.privacy.noise.entropy import Seeded
+from hushrec.privacy.query import OwnNoise
 
 if TYPE_CHECKING:
     from hushrec.data.domain import Domain
     from hushrec.models.base import Model
     from hushrec.privacy.accounting.budget import Budget
 
-__all__ = ["Seeded", "search_neighbours"]
+__all__ = ["OwnNoise", "Seeded", "search_neighbours"]
 
 
 def search_neighbours(

@@ -15,6 +15,7 @@ SYMBOLS = {
     "laplace": ("b", "ε"),
     "spherical": ("s", "ε"),
     "posterior sample": ("T", "ε"),
+    "own noise": ("σ", "ε"),
     "randomized response": ("flip", "ε"),
     "item substitution": ("swap", "ε"),
 }
@@ -32,10 +33,11 @@ class Measured:
     Attributes:
         name: what was measured.
         mechanism: ``gaussian``, ``subsampled gaussian``, ``laplace``, ``spherical``, ``posterior sample``,
-            ``randomized response``, ``item substitution``, or ``exact`` where neighbouring data agree on it.
+            ``own noise`` of the model's author, ``randomized response``, ``item substitution``, or ``exact``
+            where neighbouring data agree on it.
         sensitivity: Δ in the quantity's own units: L1 for Laplace noise, L2 for other noise, of the loss for
             a posterior sample, in cells or slots for local randomizers; infinite where no bound is known
-            (spherical only).
+            (spherical and own noise only).
         noise: σ (Gaussian), b (Laplace), s (spherical), the temperature T (posterior sample), or the
             probability that a cell or a slot is not simply kept.
         entries: number of values; 0 means one for every rating.
@@ -79,7 +81,7 @@ class Measured:
     def is_valid(self) -> bool:
         """Whether such a measurement is possible."""
         numbers = [self.noise, self.entries, self.share, self.sensitivity, self.cost]
-        if self.mechanism == "spherical" and self.sensitivity == self.cost == math.inf:
+        if self.mechanism in ("spherical", "own noise") and self.sensitivity == self.cost == math.inf:
             numbers = numbers[:3]
         return (
             isinstance(self.name, str)

@@ -22,6 +22,7 @@ from hushrec.privacy.accounting.events import (
     Spherical,
 )
 from hushrec.privacy.accounting.local_events import Responses, Substitutions
+from hushrec.privacy.accounting.own_noise import Unpriced
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.accounting.weights import weight
 from hushrec.privacy.bounded import Bounded, BoundedMatrix
@@ -88,6 +89,7 @@ EVENTS: dict[str, Event] = {
     "laplace": Laplace("sums", 1.0, 4.0, 2**-8, 4),
     "spherical": Spherical("sums", 1.0, 4.0, 2**-8, 4),
     "posterior sample": PosteriorSample("sums", 1.0, 4.0, 2**-8, 4),
+    "own noise": Unpriced("sums", 1.0, 4.0, 2**-8, 4),
     "randomized response": Responses("sums", 3, 1.0, 1, 4),
     "item substitution": Substitutions("sums", 0.5, 0.5, 1, 4),
 }

@@ -17,6 +17,7 @@ from hushrec.privacy.accounting.accountant import Spent, price, spent_of
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import whole
 from hushrec.privacy.accounting.events import EVERY_RATING, Event
+from hushrec.privacy.accounting.own_noise import Unpriced
 from hushrec.privacy.accounting.weights import Promise, promises
 
 Analysis = Literal["corrected", "published"]
@@ -175,7 +176,9 @@ class Plan:
         )
 
     def _affordable(self) -> bool:
-        return self.spent.epsilon_units(self.budget.delta) <= self.budget.epsilon_units
+        own = any(isinstance(event, Unpriced) for event in self.events)
+        spent = self.spent.bounded if own else self.spent  # noise of one's own claims no ε
+        return spent.epsilon_units(self.budget.delta) <= self.budget.epsilon_units
 
     def key(self, ledger_id: str, release_index: int) -> str:
         """Idempotency key: SHA-256 of population, plan, code version and release index, in hex."""
