@@ -140,6 +140,7 @@ DRAWING = {
     "data/synthetic.py",
     "experiments/reading.py",
     "experiments/reproductions/du_releases.py",
+    "privacy/authors_noise.py",
     "solvers/initial.py",
     "solvers/mcmc/sgld.py",
 }

@@ -6,8 +6,8 @@ Releases made with ``Seeded`` state that they are not private.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from hushrec.privacy.authors_noise import OwnNoise
 from hushrec.privacy.noise.entropy import Seeded
-from hushrec.privacy.query import OwnNoise
 
 if TYPE_CHECKING:
     from hushrec.data.domain import Domain

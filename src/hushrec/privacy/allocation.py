@@ -18,7 +18,8 @@ from hushrec.privacy.accounting.calibration import (
 )
 from hushrec.privacy.accounting.events import Event
 from hushrec.privacy.accounting.own_noise import Unpriced
-from hushrec.privacy.query import AnyQuery, OwnNoise
+from hushrec.privacy.authors_noise import OwnNoise
+from hushrec.privacy.query import AnyQuery
 
 
 def calibrated(queries: Sequence[AnyQuery], shares: Mapping[str, float], budget: Budget) -> list[Event]:
