@@ -16,6 +16,7 @@ from hushrec.errors import (
 from hushrec.privacy.accounting.accountant import Spent, spent_of
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
+from hushrec.privacy.ledger import charging
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import OperatingSystem, Seeded
 from support.ledgers import finish
@@ -63,7 +64,11 @@ def test_a_charge_books_every_measurement_and_outlives_the_process(path: Path, m
         "release_index": 0,
         "max_releases": 3,
         "domain": "d" * 64,
+        "total_epsilon": 2.0,
+        "spent_epsilon": pytest.approx(1.0, abs=1e-9),
+        "date": grant.ledger["date"],
     }
+    assert grant.ledger["date"] >= "2026"
 
 
 def test_states_only_go_forward(path: Path, make_plan: MakePlan) -> None:
@@ -285,12 +290,13 @@ def test_seeded_or_unkept_releases_claim_nothing(path: Path, make_plan: MakePlan
 
 def test_no_decision_reads_a_clock(path: Path, make_plan: MakePlan, monkeypatch: pytest.MonkeyPatch) -> None:
     readers = clock_readers(Path(module.__file__).parents[1])
-    assert readers == set()
+    assert readers == {"day.py"}  # which is written down, and decides nothing
     ledger = Ledger.create(path, TOTAL, max_releases=9)
     ledger.charge(make_plan(0.1))
     for jump in (0.0, -1e9, 1e12):
         for clock in ("time", "monotonic", "perf_counter", "time_ns"):
             monkeypatch.setattr(time, clock, lambda jump=jump: jump)
+        monkeypatch.setattr(charging, "today", lambda jump=jump: f"a day like {jump}")
         ledger.charge(make_plan(0.1))
         assert Ledger.open(path).head == ledger.head
     assert ledger.spent == make_plan(0.1).spent * 4

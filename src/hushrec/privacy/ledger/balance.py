@@ -5,6 +5,7 @@ Privacy: public.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from hushrec.errors import LedgerStale
 from hushrec.markup import Html
@@ -107,6 +108,23 @@ class Balance:
         """Number and hash of the last record."""
         with self._reading() as session:
             return session.history.head
+
+    @property
+    def declared(self) -> dict[str, str]:
+        """Population, controller and contact, as the owner declared them last."""
+        with self._reading() as session:
+            return dict(session.history.declared)
+
+    def export(self) -> dict[str, Any]:
+        """The whole history as JSON values, which anybody can verify.
+
+        Each hash is SHA-256 over the hash before it (32 zero bytes at first), the number of its record as 8
+        bytes, big endian, and the record's text in UTF-8.
+        """
+        with self._reading() as session:
+            history, records = session.history, session.records()
+            head = history.head
+        return {"ledger": history.id, "seq": head.seq, "head": head.hash, "records": records}
 
     def entries(self) -> tuple[Entry, ...]:
         """Every booked measurement, in order."""

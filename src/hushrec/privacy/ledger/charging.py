@@ -7,6 +7,8 @@ from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
+from hushrec.privacy.day import today
+from hushrec.privacy.ledger.caveats import UNPROTECTED
 from hushrec.privacy.ledger.history import Charge, History, booking
 from hushrec.privacy.ledger.remainder import Remainder
 from hushrec.privacy.ledger.routes import chosen, counted
@@ -157,9 +159,11 @@ def book(
         checkpoint=checkpoint,
         budget=plan.budget,
     )
+    dated = not (bounded or caveat.startswith(UNPROTECTED))  # what is seeded is the same on every day
     for event in plan.events:
         first = {} if history.charges else {"route": route}
-        session.append(**booking(charge, caveat, event), **first)
+        day = {"date": today()} if dated and number > history.head.seq else {}
+        session.append(**booking(charge, caveat, event), **first, **day)
     return history.charges[number]
 
 
@@ -176,6 +180,7 @@ def ledger_reference(session: Session, charge: Charge, file: str | None, size: i
     """
     history = session.history
     head = history.at(charge.number + size - 1)
+    told = {"date": charge.date} if charge.date else {}
     return {
         "id": history.id,
         "file": file,
@@ -184,6 +189,10 @@ def ledger_reference(session: Session, charge: Charge, file: str | None, size: i
         "release_index": charge.release_index,
         "max_releases": history.max_releases,
         "domain": charge.domain,
+        "total_epsilon": history.total.epsilon,
+        "spent_epsilon": history.spent_at(head.seq),
+        **told,
+        **history.declared,
     }
 
 

@@ -56,6 +56,7 @@ class Charge:
         domain: digest of its public domain.
         checkpoint: commitment of the checkpoint that may resume under it, hex; empty without one.
         budget: the budget that it was planned for; None if its record has none.
+        date: the day of the charge (UTC); empty if its record has none.
 
     Privacy: public.
     """
@@ -69,6 +70,7 @@ class Charge:
     sha256: str = ""
     checkpoint: str = ""
     budget: Budget | None = None
+    date: str = ""
 
     @property
     def finished(self) -> bool:
@@ -187,6 +189,7 @@ class History:
         spent: sum of all charges.
         route: how the total is counted, fixed by the first charge; empty before it.
         charges: every charge by number.
+        declared: population, controller and contact, as the owner declared them last.
 
     Privacy: public.
     """
@@ -195,6 +198,7 @@ class History:
         self.id, self.max_releases, self.spent, self.route = "", 0, Spent(), ""
         self.total: Budget
         self.charges: dict[int, Charge] = {}
+        self.declared: dict[str, str] = {}
         self._measurements: list[tuple[int, dict[str, Any]]] = []
         self._hashes: list[bytes] = []
 
@@ -208,6 +212,11 @@ class History:
         """ε spent at the ledger's δ, in units of 1e-12, rounded up. Losses without a bound, which only a
         ledger in memory holds, are left out."""
         return counted(self.spent.bounded, self.route, self.total.delta)
+
+    def spent_at(self, seq: int) -> float:
+        """ε that was spent when this record was the last, rounded up."""
+        losses = sum((_spent(facts) for at, facts in self._measurements if at <= seq), Spent())
+        return fixed_point.shown(counted(losses.bounded, self.route, self.total.delta))
 
     @property
     def remaining(self) -> float:
@@ -295,6 +304,7 @@ class History:
 
     def _replay(self, facts: dict[str, Any]) -> None:
         kind, seq = facts["kind"], len(self._hashes)
+        self.declared |= facts.get("declared", {})
         if kind in ("opened", "extended"):
             self.id = facts.get("id", self.id)
             self.total, self.max_releases = Budget(**facts["total"]), facts["max_releases"]
@@ -305,12 +315,11 @@ class History:
             if number == seq:
                 about = facts["release_index"], facts["key"], facts["model"], facts["domain"]
                 budget = Budget(**facts["budget"]) if "budget" in facts else None
-                self.charges[number] = Charge(
-                    number, *about, checkpoint=facts.get("checkpoint", ""), budget=budget
-                )
+                given = {name: facts.get(name, "") for name in ("checkpoint", "date")}
+                self.charges[number] = Charge(number, *about, budget=budget, **given)
             self.spent += _spent(facts)
             self._measurements.append((seq, facts))
-        else:
+        elif kind != "declared":
             charge = self.charges[facts["charge"]]
             if charge.state not in _NEXT[kind]:
                 raise LedgerDamaged(f"the ledger's record {seq} makes a {charge.state} charge {kind}")

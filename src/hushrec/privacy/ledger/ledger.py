@@ -2,7 +2,7 @@
 
 Each population has one ledger. Models, metrics, tuning and retraining all charge it. A charge is on disk
 before the grant that adds the noise exists, so every published value was charged. A missing, damaged or
-restored ledger grants nothing. Nothing here reads a clock.
+restored ledger grants nothing. The day of a charge is written down; nothing is decided by a clock.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hushrec.errors import GrantError, LedgerWarning
+from hushrec.errors import GrantError, LedgerError, LedgerWarning
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan, require_releasable, require_same_population
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
@@ -26,6 +26,9 @@ from hushrec.privacy.ledger.history import Charge, extension, opening
 from hushrec.privacy.ledger.sqlite import Session, Store
 from hushrec.privacy.noise.entropy import Entropy, OperatingSystem
 
+LONGEST = 200
+"""Characters of what an owner declares."""
+
 
 class Ledger(Balance):
     """An append-only, durable account of one population's privacy budget.
@@ -37,7 +40,15 @@ class Ledger(Balance):
 
     @classmethod
     def create(
-        cls, path: str | os.PathLike[str], total: Budget, max_releases: int = 1, *, domain: str | None = None
+        cls,
+        path: str | os.PathLike[str],
+        total: Budget,
+        max_releases: int = 1,
+        *,
+        domain: str | None = None,
+        population: str = "",
+        controller: str = "",
+        contact: str = "",
     ) -> "Ledger":
         """Create a population's ledger. Do this once; nothing else creates one.
 
@@ -48,13 +59,17 @@ class Ledger(Balance):
             domain: ``Domain.digest`` of what will be charged, so that a ledger or release of the same people
                 in the same folder is refused at once. Without it, the first charge is refused. People whose
                 domain differs cannot be recognized, so a ``LedgerWarning`` names what is in the folder.
+            population: whose data they are; this and the next two stand in every statement.
+            controller: who answers for the data.
+            contact: whom to ask.
 
         Raises:
             LedgerError: It exists already, or a ledger or release in its folder is of the same people.
             LedgerMissing: A release in the folder names a ledger of this file name, which was lost.
         """
         where = Path(path).resolve()
-        first = opening(total, max_releases)
+        told = _declared(population=population, controller=controller, contact=contact)
+        first = opening(total, max_releases) | ({"declared": told} if told else {})
         surroundings.require_startable(where, total, domain)
         if beside := surroundings.beside(where):
             warnings.warn(
@@ -239,6 +254,19 @@ class Ledger(Balance):
         with self._writing() as session:
             session.append(**extension(session.history, total, max_releases))
 
+    def declare(self, *, population: str = "", controller: str = "", contact: str = "") -> None:
+        """Record what the owner declares, for later statements; what is empty stays as it was.
+
+        Raises:
+            LedgerError: Nothing is declared, a text is not printable or longer than 200 characters, or the
+                ledger could not be written.
+        """
+        told = _declared(population=population, controller=controller, contact=contact)
+        if not told:
+            raise LedgerError("nothing to declare: give population, controller or contact")
+        with self._writing() as session:
+            session.append(kind="declared", declared=told)
+
     def _of(self, grant: Grant, session: Session, *states: str) -> Charge:
         charge = session.history.charges.get(grant.charge)
         if grant.ledger.get("id") != self.id or charge is None:
@@ -259,3 +287,11 @@ class Ledger(Balance):
             self._compare(session.history, beside)
             yield session
         self._seen = session.history.head
+
+
+def _declared(**texts: str) -> dict[str, str]:
+    told = {name: text for name, text in texts.items() if text}
+    for name, text in told.items():
+        if not text.isprintable() or len(text) > LONGEST:
+            raise LedgerError(f"{name} must be one line of at most {LONGEST} printable characters")
+    return told

@@ -89,6 +89,11 @@ class Session:
         self._database.execute("INSERT INTO log VALUES (?, ?, ?)", record)
         return record[0]
 
+    def records(self) -> list[dict[str, object]]:
+        """Number, text and hash of every record, as JSON values."""
+        rows = self._database.execute("SELECT seq, body, hash FROM log ORDER BY seq")
+        return [{"seq": seq, "record": body.decode(), "hash": digest.hex()} for seq, body, digest in rows]
+
     def settle(self) -> None:
         """Update the account from the records; the database refuses what exceeds the total."""
         self._database.execute(
