@@ -59,19 +59,21 @@ def reproduce(
                     datasets.fetch(known, data)
         _run(works, folder, workers)
     _prepare(out)
-    tables = read(folder, *works)
-    lines = made.lines(tables)
+    if not quick:
+        made.page(folder, out)
+    there = quick or all((folder / f"{table}.parquet").exists() for table in works)
+    tables = read(folder, *works) if there else {}  # a page may be made from its own CSV
+    lines = made.lines(tables) if there else []
     if quick:
         render.small(name, made, lines, tables, out)
-    else:
-        made.page(folder, out)
     screen = console.out()
     screen.print(WARNING)
     screen.print()
     if quick:
         screen.print(f"A SMALL PART of {name}: few splits and few ε. Without --quick, all of it is run.")
         screen.print()
-    _print(lines)
+    if lines:
+        _print(lines)
     screen.print(f"Wrote {out / (name + ('-quick' if quick else ''))}.md", soft_wrap=True)
 
 

@@ -1,3 +1,5 @@
+import polars as pl
+
 from hushrec.experiments.reproductions import liu
 
 CACHE = """200000 ratings of 956 people for 17770 items
@@ -15,4 +17,9 @@ def test_page_figures_and_csv_from_finished_runs(made_up):
     page = (folder / "pages" / "liu.md").read_text("utf-8")
     assert "| 16 | random | 1.23% | 0.50% | 1.20 | 0.30 |" in page
     assert "| 7000 | 7000 | 3500 | 0.7 |" in page  # s, and the ε's of one sample
+    data = {name: pl.read_parquet(folder / f"{name}.parquet") for name in liu.NAMES}
+    assert len(liu.lines(data)) == 4
+    few = data["ml-1m-posterior"].filter(pl.col("epsilon").is_in([8.0, 250.0]))
+    (line,) = liu.lines({"ml-1m-posterior": few})
+    assert "certified at ε = 8" in line.what
     assert "45 %" in (folder / "pages" / "liu-personal.svg").read_text("utf-8")  # who ask for 2
