@@ -179,7 +179,7 @@ def test_a_cap_is_that_of_the_ratings(ratings, blocks):
 
 
 def test_no_count_is_shown(ratings, blocks):
-    assert str(blocks) == f"Blocks({str(blocks.folder)!r}, {ratings.domain!r}, private)"
+    assert str(blocks) == f"Blocks({blocks.folder.name!r}, {ratings.domain!r}, private)"
 
 
 def test_a_roster_is_kept_to(tmp_path):
