@@ -83,7 +83,9 @@ def test_a_device_reports_and_whoever_collects_only_post_processes(tmp_path):
     for person, cells in {"ann": [("i01", 5.0)], "bob": [("i01", 4.0), ("i07", 2.0)], "eve": []}.items():
         mine = hr.Domain(ITEMS, scale=(1, 5, 1), max_users=1, users=[person])
         own = hr.load(_table([(person, *cell) for cell in cells]), mine)
-        ledger = Ledger.create(tmp_path / f"{person}.db", budget(60.0), domain=mine.digest)
+        device = tmp_path / person
+        device.mkdir()
+        ledger = Ledger.create(device / "ledger.db", budget(60.0), domain=mine.digest)
         reports.append(hr.release_data(own, hr.RandomizedResponse(), budget(60.0), ledger=ledger))
         assert ledger.remaining < 1e-6
         assert mine.digest.encode() in ledger.path.read_bytes()

@@ -54,6 +54,7 @@ def test_public_features_are_covered_and_a_slot_costs_what_its_law_says(ratings,
         method.plan(ratings.domain, budget(5.0, adjacency="replace-items"))
 
 
+@pytest.mark.filterwarnings("ignore:a new ledger:hushrec.errors.LedgerWarning")
 def test_groups_of_a_charged_release_are_covered_and_of_a_seeded_one_are_not(ratings, tmp_path):
     away = hr.Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
     ledger = Ledger.create(tmp_path / "covariance.db", away)
