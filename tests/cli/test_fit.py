@@ -1,6 +1,8 @@
 """``hushrec fit`` with a real ledger. What leaves on standard output is public, in the strict sense."""
 
+import gc
 import re
+import tempfile
 from pathlib import Path
 
 import polars as pl
@@ -141,3 +143,36 @@ def test_what_is_left_of_tastes_is_said_and_what_helps_where_nothing_is(here, hu
     assert not hr.Release.open("films.safetensors").personal
     assert "Lists are the same for everybody: no taste survived the noise at ε = 1.\n" in shown
     assert "What helps: a larger ε, more people, or fewer releases" in shown
+
+
+def test_files_in_memory_and_on_disk_give_the_same_numbers(here, hushrec, budget, tmp_path, monkeypatch):
+    """Without noise, the sums tell; a seeded fit cannot be asked for on the command line."""
+    from hushrec.cli import options
+
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    table = pl.read_csv("train.csv", infer_schema=False)
+    for part in range(3):
+        table.gather_every(3, part).write_csv(f"part-{part}.csv")
+    domain = hr.Domain.open("domain.json")
+    parts = [Path("part-0.csv"), Path("part-[12].csv")]
+    loaded = options.packed_or_loaded(parts, domain, None, None, None, ".")
+    with options.packed_or_loaded(parts, domain, None, None, None, ".", blocks=True) as packed:
+        assert list(temporary.iterdir())
+        found = packed.gathered()
+        assert found.digest() == loaded.digest() == hr.load("train.csv", domain).digest()
+    assert list(temporary.iterdir()) == []
+    hushrec(fit(budget, source="part-0.csv part-[12].csv", more="--set rank=3 --blocks"))
+    gc.collect()
+    assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.parametrize(("memory_size", "kind"), [(1, "Blocks"), (1 << 40, "Ratings")])
+def test_the_size_of_files_and_of_memory_decides(here, memory_size, kind, monkeypatch):
+    from hushrec.cli import options
+
+    monkeypatch.setattr(memory, "machine", lambda: (memory_size, 0))
+    domain = hr.Domain.open("domain.json")
+    given = options.packed_or_loaded(Path("train.csv"), domain, None, None, None, ".", blocks=None)
+    assert type(given).__name__ == kind

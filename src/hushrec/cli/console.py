@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from hushrec.escapes import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from rich.console import Console
     from rich.progress import Progress
@@ -123,6 +124,12 @@ def print_ledger(ledger: "Ledger") -> None:
         console.print(
             f"Users other than the owner can access {name} (mode {mode:o}): chmod 600, unless intended"
         )
+
+
+def names(sources: "Sequence[Path]") -> str:
+    """What several sources are called in one line: the first, and how many others there are."""
+    first, *others = (source.name for source in sources)
+    return f"{first} and {len(others)} more" if others else first
 
 
 def print_confidential(name: str, loaded: "Feedback | Blocks") -> None:

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 def fit(
     ratings: Annotated[
-        Path,
+        list[Path],
         typer.Argument(
-            help="The private ratings: user_id, item_id, rating[, timestamp][, epsilon], or interactions: "
+            help="The private ratings, in files, patterns, folders or zip archives: user_id, item_id, "
+            "rating[, timestamp][, epsilon], or interactions: "
             "user_id, item_id[, count][, …]; or a packed folder; or a released data set, which needs no "
             "domain, budget or ledger."
         ),
@@ -66,6 +67,7 @@ def fit(
     model: options.ModelOption = "covariance-svd",
     noise: options.Noise = None,
     settings: options.Settings = None,
+    blocks: options.OnDisk = None,
     column: options.Columns = None,
     format: options.Format = None,
     separator: options.Separator = None,
@@ -75,22 +77,24 @@ def fit(
     from hushrec.local.dataset_files import recognised
 
     config = options.model(model, noise, settings)
-    if recognised(ratings):
+    if len(ratings) == 1 and recognised(ratings[0]):
         paid = (epsilon, delta, unit, adjacency)
         given = (domain, *paid, ledger, release_index, checkpoint, noise, column, format, separator)
-        if any(value is not None for value in given) or new_ledger or accept_dropped or beyond_share:
+        flags = new_ledger or accept_dropped or beyond_share or blocks is not None
+        if any(value is not None for value in given) or flags:
             raise ConfigError(
-                f"{ratings} is a released data set: models of it cost nothing and take no options but "
+                f"{ratings[0]} is a released data set: models of it cost nothing and take no options but "
                 "--model, --set and -o"
             )
-        _train(ratings, config, out)
+        _train(ratings[0], config, out)
         return
     auto = epsilon == "auto"
     budget = None if auto else options.budget(options.number(epsilon, "--epsilon"), delta, unit, adjacency)
     if domain is None or ledger is None or not (budget or auto):
         raise ConfigError(
             "private ratings need --domain, --epsilon, --delta, --unit, --adjacency and --ledger; a released "
-            f"data set needs none of them, but {ratings.name} is not one, or is damaged: try hushrec show"
+            f"data set needs none of them, but {console.names(ratings)} is not one, or is damaged: try "
+            "hushrec show"
         )
     from hushrec.curator.acceptance import require_accepted
     from hushrec.curator.authors import signed
@@ -114,9 +118,13 @@ def fit(
     if planned.foreign:  # before the charge
         console.err().print(f"AUTHOR'S CLAIM: {planned.claim}", soft_wrap=True)
     account.require(ledger, planned, new_ledger)
+    if blocks is None and config.footprint(declared, budget).gathered:
+        blocks = False
     with console.working("reading ratings"):
-        private = options.packed_or_loaded(ratings, declared, column, format, separator, decimal)
-    console.print_confidential(ratings.name, private)
+        private = options.packed_or_loaded(
+            ratings, declared, column, format, separator, decimal, blocks=blocks
+        )
+    console.print_confidential(console.names(ratings), private)
     if new_ledger:  # before the ledger exists: it would remain, without a charge, if the fit were refused
         require_accepted(private, accepted=accept_dropped)
         require_memory(planned.model, config.footprint(declared, budget), private)

@@ -103,6 +103,14 @@ AcceptDropped = Annotated[
         help="Go on although more than a tenth of the records were dropped or changed (hushrec check).",
     ),
 ]
+OnDisk = Annotated[
+    bool | None,
+    typer.Option(
+        "--blocks/--in-memory",
+        help="Keep the ratings in temporary files (in TMPDIR), deleted at the end, in place of memory. "
+        "By default only if they may exceed this machine's memory.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object in place of text.")]
 
 
@@ -228,14 +236,14 @@ def _chosen(settings: list[str] | None, **chosen: Any) -> dict[str, Any]:
 
 
 def load(
-    source: Path,
+    source: Path | list[Path],
     domain: "Domain",
     columns: list[str] | None,
     format: str | None,
     separator: str | None,
     decimal: str,
 ) -> "Ratings | Interactions":
-    """The ratings or interactions in a file.
+    """The ratings or interactions in files.
 
     Raises:
         DataError: An option is wrong, or the file cannot be read.
@@ -263,27 +271,44 @@ def named_columns(given: list[str] | None) -> dict[str, str | int] | None:
 
 
 def packed_or_loaded(
-    source: Path,
+    source: Path | list[Path],
     domain: "Domain",
     columns: list[str] | None,
     format: str | None,
     separator: str | None,
     decimal: str,
+    *,
+    blocks: bool | None = False,
 ) -> "Ratings | Interactions | Blocks":
-    """The ratings or interactions in a file, or in a folder made by hushrec data pack.
+    """The ratings or interactions in files, or in a folder made by hushrec data pack.
+
+    ``blocks`` packs files into a temporary folder, which is deleted with the program; None does so if loading
+    them may need more than this machine's memory.
 
     Raises:
         DataError: An option is wrong, or the file or folder cannot be read.
     """
     from hushrec.data.packed.blocks import MANIFEST, Blocks
 
-    if not (source / MANIFEST).is_file():
-        return load(source, domain, columns, format, separator, decimal)
+    (first, *others) = source if isinstance(source, list) else [source]
+    if others or not (first / MANIFEST).is_file():
+        if blocks is None:
+            from hushrec.curator.memory import machine
+            from hushrec.data.packed.pack import too_large
+
+            blocks = too_large(source, format, machine()[0])
+        if not blocks:
+            return load(source, domain, columns, format, separator, decimal)
+        from hushrec.data.packed.pack import load_blocks
+
+        named = named_columns(columns)
+        form: Any = {"columns": named, "format": format, "separator": separator, "decimal": decimal}
+        return load_blocks(source, domain, **form)
     if columns or format or separator or decimal != ".":
         raise DataError(
-            f"{source} holds packed records, whose format is known: leave out --column and --format"
+            f"{first} holds packed records, whose format is known: leave out --column and --format"
         )
-    return Blocks.open(source, domain)
+    return Blocks.open(first, domain)
 
 
 def privacy_classes(given: list[str] | None) -> dict[str, float] | None:

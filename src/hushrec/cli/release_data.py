@@ -19,7 +19,11 @@ def release_data(
     domain: options.DomainFile,
     method: options.MethodOption,
     ratings: Annotated[
-        Path | None, typer.Argument(help="The private ratings: user_id, item_id, rating[, timestamp].")
+        list[Path] | None,
+        typer.Argument(
+            help="The private ratings, in files, patterns, folders or zip archives: user_id, item_id, "
+            "rating[, timestamp]."
+        ),
     ] = None,
     ledger: Annotated[Path | None, typer.Option(help="The population's ledger.")] = None,
     new_ledger: account.NewLedger = False,
@@ -101,7 +105,7 @@ def release_data(
     with console.working("reading ratings"):
         loaded = options.load(ratings, declared, column, format, separator, decimal)
     private = Ratings.of(loaded, by="release-data")
-    console.print_confidential(ratings.name, private)
+    console.print_confidential(console.names(ratings), private)
     if new_ledger:  # before the ledger exists: it would remain, without a charge, if the release were refused
         if not on_device(declared):
             require_accepted(private, accepted=accept_dropped)

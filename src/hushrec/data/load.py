@@ -13,11 +13,12 @@ from hushrec.data.ratings import Ratings
 from hushrec.data.readers import formats, netflix
 from hushrec.data.readers.columns import Columns, Roles
 from hushrec.data.readers.dataframes import from_table
+from hushrec.data.readers.sources import Part, parts
 from hushrec.errors import DataError
 
 MAX_BYTES = 16 << 30
 
-__all__ = ["MAX_BYTES", "load", "load_pairs", "tables"]
+__all__ = ["MAX_BYTES", "found", "load", "load_pairs", "tables"]
 
 
 def load(
@@ -30,7 +31,7 @@ def load(
     decimal: str = ".",
     max_bytes: int = MAX_BYTES,
 ) -> Ratings | Interactions:
-    """Read what the domain declares, ratings or interactions, from a file or table, and clean it.
+    """Read what the domain declares, ratings or interactions, from files or tables, and clean it.
 
     *Structure* that cannot be read is an error: a damaged container, a missing column, a line with too few
     fields. *Content* never is: each record is repaired or dropped by a rule that looks at its own user alone,
@@ -56,8 +57,10 @@ def load(
       the domain declares: see ``exceeds_declared_users``.
 
     Args:
-        source: a path, or a table of polars, pandas, pyarrow or any other eager frame that narwhals supports.
-            Text files may be gzipped (``.gz``). Netflix Prize files may be given as their folder.
+        source: a path, a table, or a list of several of these. A path may be a pattern (``"ratings/*.csv"``),
+            a folder of files of one format, a zip archive of text files, or files in one
+            (``"all.zip/*/ratings.csv"``). Text files may be gzipped (``.gz``). A table is one of polars,
+            pandas, pyarrow, DuckDB or another library that narwhals supports, in memory, lazy, or a stream.
         domain: the public domain.
         columns: which column holds what: by name, ``{"user_id": "who"}``, or, for text without a header, by
             position from 0, ``{"user_id": 0, "item_id": 1, "rating": 2}``. Usual names, such as
@@ -66,7 +69,7 @@ def load(
         format: one of ``hushrec.data.readers.formats.FORMATS``; inferred from the file's name by default.
         separator: separator of csv and tsv, one character.
         decimal: decimal sign of csv and tsv, "." or ",".
-        max_bytes: refuse a file that unpacks to more.
+        max_bytes: refuse a file, or a zip archive in total, that unpacks to more.
 
     Returns:
         ``Ratings`` or ``Interactions``; the order of the records does not matter.
@@ -99,25 +102,50 @@ def tables(
 
     Privacy: private.
     """
-    if isinstance(source, str | Path):
-        path = Path(source)
-        if not path.exists():
-            raise DataError(f"{path} does not exist")
-        chosen = format or formats.recognise(path)
-        for table in formats.read(
-            path,
-            chosen,
-            columns=columns,
-            separator=separator,
-            decimal=decimal,
-            max_bytes=max_bytes,
-            roles=roles,
-        ):
-            yield table, str(path)
-        return
-    if format is not None or separator is not None or decimal != ".":
-        raise DataError("format=, separator= and decimal= go with a file, not with a table")
-    yield from_table(source, columns, roles), "the table"
+    for part in found(source, format, max_bytes):
+        if isinstance(part, Part):
+            for table in formats.read(
+                part.file,
+                part.format,
+                columns=columns,
+                separator=separator,
+                decimal=decimal,
+                max_bytes=max_bytes,
+                roles=roles,
+                constants=part.constants,
+            ):
+                yield table, str(part.file)
+            continue
+        if format is not None or separator is not None or decimal != ".":
+            raise DataError("format=, separator= and decimal= go with a file, not with a table")
+        for table in from_table(part, columns, roles):
+            yield table, "the table"
+
+
+def found(source: Any, format: str | None = None, max_bytes: int = MAX_BYTES) -> list[Any]:
+    """The files and tables of a source: a ``Part`` for each file, and each table as it is.
+
+    Args:
+        source, format, max_bytes: as for ``load``.
+
+    Raises:
+        DataError: there is nothing to read, a file does not exist, or one is named twice.
+
+    Privacy: public.
+    """
+    sources = source if isinstance(source, list | tuple) else [source]
+    if not sources:
+        raise DataError("there is no file to read; name one or more")
+    listed: list[Any] = []
+    for one in sources:
+        listed += parts(one, format, max_bytes) if isinstance(one, str | Path) else [one]
+    seen: set[tuple[Path, str]] = set()
+    for file in (part.file for part in listed if isinstance(part, Part)):
+        path, inside = (file, "") if isinstance(file, Path) else (file.archive, file.info.filename)
+        if (place := (path.resolve(), inside)) in seen:
+            raise DataError(f"{file} is named twice, so its records would count twice; name each file once")
+        seen.add(place)
+    return listed
 
 
 def load_pairs(path: str | Path, *, max_bytes: int = MAX_BYTES) -> pl.DataFrame:

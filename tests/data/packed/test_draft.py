@@ -1,13 +1,18 @@
 """Folders that are still being written: their owner's alone, gone in the end, and remains are removed."""
 
+import gc
 import os
 import stat
+import subprocess
+import sys
+import tempfile
 import warnings
 from pathlib import Path
 
 import pytest
 
-from hushrec.data.packed.draft import draft
+from hushrec.data.packed.draft import Temporary, draft
+from hushrec.errors import DataError
 
 
 def test_a_draft_is_its_owners_alone_and_gone_in_the_end(tmp_path):
@@ -74,3 +79,37 @@ def test_a_link_is_not_followed(tmp_path):
 def test_without_a_parent_the_system_says_so(tmp_path):
     with pytest.raises(OSError, match="No such file"), draft(tmp_path / "nowhere" / "packed"):
         pass
+
+
+def test_a_temporary_folder_is_private_and_ends_with_its_use(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for end in (lambda made: made.close(), lambda made: None):
+        made = Temporary()
+        (made.folder / "ratings").write_bytes(b"private")
+        assert stat.S_IMODE(made.folder.stat().st_mode) == 0o700
+        end(made)
+        del made
+        gc.collect()
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_a_program_that_fails_leaves_no_temporary_folder_and_a_killed_one_until_the_next(tmp_path):
+    script = """
+import os
+from hushrec.data.packed.draft import Temporary
+made = Temporary()
+(made.folder / "ratings").write_bytes(b"private")
+"""
+    run = {"env": {**os.environ, "TMPDIR": str(tmp_path)}, "capture_output": True}
+    assert subprocess.run([sys.executable, "-c", script + "raise SystemExit(3)"], **run).returncode == 3
+    assert list(tmp_path.iterdir()) == []
+    subprocess.run([sys.executable, "-c", script + "os._exit(9)"], **run)
+    assert len(list(tmp_path.iterdir())) == 1
+    subprocess.run([sys.executable, "-c", script], **run)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_place_for_temporary_files_the_fix_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nosuch"))
+    with pytest.raises(DataError, match="TMPDIR"):
+        Temporary()

@@ -1,10 +1,13 @@
 """Files become blocks of the same people with the same ratings as in memory, whatever their order."""
 
+import gc
 import gzip
 import itertools
 import json
 import subprocess
 import sys
+import tempfile
+import zipfile
 
 import numpy as np
 import polars as pl
@@ -13,11 +16,11 @@ import pytest
 from hushrec.data import cleaning
 from hushrec.data.domain import Domain
 from hushrec.data.interactions import Interactions
-from hushrec.data.load import load
+from hushrec.data.load import found, load
 from hushrec.data.losses.dropped import Dropped
 from hushrec.data.packed import pack
 from hushrec.data.packed.blocks import Blocks
-from hushrec.data.packed.pack import load_blocks
+from hushrec.data.packed.pack import load_blocks, too_large
 from hushrec.data.readers import binary, text
 from hushrec.errors import DataError
 
@@ -175,10 +178,14 @@ def test_a_person_in_two_parts_would_be_noticed(table, domain, tmp_path, monkeyp
 def test_parts_are_smaller_than_blocks(tmp_path):
     (tmp_path / "r.csv").write_bytes(b"0" * 8000)
     (tmp_path / "r.csv.gz").write_bytes(b"0" * 8000)
-    assert pack._parts([tmp_path / "r.csv"], 100) == 11
-    assert pack._parts([tmp_path / "r.csv", tmp_path / "r.csv.gz"], 1000) == 6
+    with zipfile.ZipFile(tmp_path / "r.zip", "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("r.csv", b"0" * 8000)
+    assert pack._parts(found(tmp_path / "r.csv"), 100) == 11
+    assert pack._parts(found(tmp_path / "r.zip"), 100) == 11
+    assert pack._parts(found([tmp_path / "r.csv", tmp_path / "r.csv.gz"]), 1000) == 6
     assert pack._parts([pl.DataFrame({"x": range(50)})], 10) == 6
-    assert pack._parts([tmp_path], 1) == 512
+    assert pack._parts([pl.LazyFrame({"x": range(50)})], 1 << 22) == 257
+    assert pack._parts(found(tmp_path / "r.csv*"), 1) == 512
 
 
 @pytest.mark.full
@@ -189,7 +196,7 @@ import sys
 from pathlib import Path
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
-from hushrec.data.packed.pack import load_blocks
+from hushrec.data.packed.pack import load_blocks, too_large
 folder = Path(sys.argv[1])
 domain = Domain.open(folder / "domain.json")
 def peak():
@@ -237,3 +244,30 @@ def test_interactions_are_what_load_finds(table, domain, tmp_path, kind):
     whole = load(source, domain)
     check(blocks, whole)
     assert sorted_rows(blocks.capped(5).blocks()).equals(whole.capped(5).to_polars())
+
+
+def test_without_a_folder_blocks_are_temporary(table, domain, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with load_blocks(table.lazy(), domain, ratings_per_block=200) as blocks:
+        check(blocks, load(table, domain))
+        assert len(list(tmp_path.iterdir())) == 1
+    assert list(tmp_path.iterdir()) == []
+    capped = load_blocks(table, domain).capped(1)  # which keeps the files of the others
+    gc.collect()
+    assert capped.gathered().n_users
+    del capped
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(DataError):
+        load_blocks(tmp_path / "nosuch.csv", domain)
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_too_large_is_told_by_the_sizes_of_files(tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"0" * 8000)
+    (tmp_path / "b.csv").write_bytes(b"0" * 8000)
+    needed = 2 * 1000 * 32
+    assert too_large(f"{tmp_path}/*.csv", None, needed - 1)
+    assert not too_large(f"{tmp_path}/*.csv", None, needed)
+    assert not too_large(pl.LazyFrame(), None, 0)

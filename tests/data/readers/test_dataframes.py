@@ -6,15 +6,24 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from pyarrow import dataset
 
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
+from hushrec.data.readers.dataframes import from_table
 from hushrec.errors import DataError
 from support.refusals import refused
 
 
 def rows(ratings):
     return ratings.to_polars().rows()
+
+
+def duck(data):
+    """A relation of DuckDB."""
+    duckdb = pytest.importorskip("duckdb")
+    rows = ", ".join(str(row) for row in zip(*data.values(), strict=True))
+    return duckdb.connect().sql(f"select * from (values {rows}) as t({', '.join(data)})")
 
 
 CLEAN = {"user": [2, 1, 1], "item": [7, 7, 8], "rating": [5.0, 1.0, 3.0], "timestamp": [3, 2, 1]}
@@ -35,6 +44,16 @@ CLEAN = {"user": [2, 1, 1], "item": [7, 7, 8], "rating": [5.0, 1.0, 3.0], "times
         lambda data: pd.DataFrame(data).astype({"user": "category", "rating": "float32"}),
         lambda data: pd.DataFrame(data).astype({"user": "Int64", "item": "uint64"}),
         lambda data: nw.from_native(pl.DataFrame(data)),
+        pl.LazyFrame,
+        lambda data: nw.from_native(pl.LazyFrame(data)),
+        lambda data: pl.LazyFrame(data).with_columns(pl.col("user") + 1).with_columns(pl.col("user") - 1),
+        lambda data: pa.table(data).to_batches()[0],
+        lambda data: pa.table(data).to_reader(1),
+        lambda data: dataset.dataset(pa.table(data)),
+        lambda data: pa.table(data).cast(pa.schema([(name, pa.string()) for name in data])),
+        lambda data: pa.table({**data, "item": pa.array(["7", "7", "8"]).dictionary_encode()}),
+        lambda data: duck(data),
+        lambda data: duck(data).filter("rating > 0").order("rating"),
     ],
     ids=[
         "polars",
@@ -47,6 +66,16 @@ CLEAN = {"user": [2, 1, 1], "item": [7, 7, 8], "rating": [5.0, 1.0, 3.0], "times
         "category",
         "Int64",
         "narwhals",
+        "lazy",
+        "narwhals lazy",
+        "a query",
+        "batch",
+        "stream",
+        "dataset",
+        "arrow text",
+        "arrow dictionary",
+        "DuckDB",
+        "a query of DuckDB",
     ],
 )
 def test_any_table_gives_the_same_ratings(make):
@@ -110,9 +139,9 @@ def test_a_pandas_column_of_ids_with_blanks_is_float_and_refused(domain):
         load(table, domain)
 
 
-@pytest.mark.parametrize("source", [None, 7, [1, 2], pl.DataFrame(CLEAN).lazy(), np.zeros((2, 2))], ids=str)
+@pytest.mark.parametrize("source", [None, 7, [1, 2], {"user": ["x"]}, np.zeros((2, 2))], ids=str)
 def test_what_is_no_table_is_refused(domain, source):
-    with pytest.raises(DataError, match="path or from an eager table"):
+    with pytest.raises(DataError, match="path, or from a table of"):
         load(source, domain)
 
 
@@ -123,3 +152,61 @@ def test_what_other_libraries_say_is_not_passed_on():
 
     table = pd.DataFrame({"user_id": pd.Series([Cell(1)], dtype=object), "item_id": ["10"], "rating": [1]})
     assert "column user_id cannot be read" in refused(table)
+
+
+@pytest.mark.parametrize("kind", ["polars", "stream", "dataset", "DuckDB"])
+def test_batches_are_read_one_at_a_time(kind, domain, monkeypatch):
+    """The later record of a pair counts, whichever batch it is in."""
+    monkeypatch.setattr("hushrec.data.readers.dataframes._ROWS", 7)
+    n = 50
+    data = {
+        "user_id": [f"u{row % 3}" for row in range(n)],
+        "item_id": ["a"] * n,
+        "rating": [1 + row % 5 for row in range(n)],
+        "timestamp": [row * 7 % n for row in range(n)],
+        "more": ["x"] * n,
+    }
+    made = {
+        "polars": pl.LazyFrame,
+        "stream": lambda data: pa.table(data).to_reader(9),
+        "dataset": lambda data: dataset.dataset(pa.table(data)),
+        "DuckDB": duck,
+    }[kind](data)
+    found = list(from_table(made, None))
+    assert [table.columns for table in found] == [["user_id", "item_id", "rating", "timestamp"]] * len(found)
+    assert len(found) > 1
+    if kind != "stream":  # which is used up
+        assert rows(load(made, domain)) == rows(load(pl.DataFrame(data), domain))
+
+
+@pytest.mark.parametrize("kind", ["polars", "stream", "dataset", "DuckDB"])
+def test_a_table_without_rows_has_columns(kind, domain):
+    empty = pl.DataFrame(schema={"user_id": pl.String, "item_id": pl.String, "rating": pl.Float64})
+    made = {
+        "polars": empty.lazy(),
+        "stream": empty.to_arrow().to_reader(),
+        "dataset": dataset.dataset(empty.to_arrow()),
+        "DuckDB": duck({"user_id": ["x"], "item_id": ["a"], "rating": [1]}).filter("rating > 1")
+        if kind == "DuckDB"
+        else None,
+    }[kind]
+    assert load(made, domain).n_users == 0
+    with pytest.raises(DataError, match="no column for rating"):
+        load(made.drop("rating") if kind == "polars" else pa.table({"user": ["x"], "item": ["a"]}), domain)
+
+
+def test_a_query_that_fails_says_nothing_of_its_cells():
+    cells = {"user_id": ["x"], "item_id": ["10"], "rating": ["SECRET"]}
+    lazy = pl.LazyFrame(cells)
+    assert "its query fails" in refused(lazy.with_columns(pl.col("rating").cast(pl.Float64)))
+    assert "its query fails" in refused(duck(cells).project("user_id, item_id, rating::int as rating"))
+    assert "user_id is of type Float64" in refused(lazy.with_columns(pl.lit(1.5).alias("user_id")))
+
+
+def test_a_stream_that_breaks_off_says_nothing_of_its_cells():
+    def batches():
+        yield pa.record_batch({"user_id": ["x"], "item_id": ["10"], "rating": [1]})
+        raise ValueError("SECRET")
+
+    schema = pa.record_batch({"user_id": ["x"], "item_id": ["10"], "rating": [1]}).schema
+    assert "its query fails" in refused(pa.RecordBatchReader.from_batches(schema, batches()))

@@ -111,8 +111,9 @@ def test_the_name_tells_the_format(tmp_path, name, format):
         ("ratings.dat", {"separator": ";"}, "apply to the formats csv and tsv"),
         ("ratings.txt", {"decimal": ","}, "apply to the formats csv and tsv"),
         ("mv_1.txt", {"columns": {"user_id": 0}}, "columns are known"),
-        ("folder", {}, "without combined_data"),
-        ("folder", {"format": "csv"}, "is a folder"),
+        ("folder", {}, "without files of ratings"),
+        ("folder", {"format": "netflix"}, "without combined_data"),
+        ("folder", {"format": "csv"}, "without files of ratings"),
         ("none.csv", {}, "does not exist"),
     ],
 )

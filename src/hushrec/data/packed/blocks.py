@@ -41,7 +41,7 @@ from hushrec.data.packed.block_files import (
     sha256_of,
     write_all,
 )
-from hushrec.data.packed.draft import draft
+from hushrec.data.packed.draft import Temporary, draft
 from hushrec.data.ratings import Ratings
 from hushrec.errors import DataError
 from hushrec.markup import Html, block, prose
@@ -53,7 +53,8 @@ __all__ = ["MANIFEST", "RATINGS_PER_BLOCK", "Blocks"]
 class Blocks:
     """The ratings or interactions of a population in a folder, for models that read them block by block.
 
-    Create them with ``write``, ``open`` or ``hushrec.load_blocks``.
+    Create them with ``write``, ``open`` or ``hushrec.load_blocks``. A temporary folder is deleted at the end
+    of a ``with`` statement, or when nothing uses it.
 
     Attributes:
         domain: the public domain.
@@ -69,6 +70,7 @@ class Blocks:
     _optional: frozenset[str]
     _parts: tuple[StoredBlock, ...]
     _cap: int | None = None
+    _temporary: Temporary | None = None
 
     @classmethod
     def write(
@@ -135,6 +137,13 @@ class Blocks:
         if any(set(part.sha256) != files for part in parts):
             raise DataError(f"{path} describes no blocks or is damaged; pack the ratings again")
         return cls(domain, folder, dropped, optional, parts)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._temporary is not None:
+            self._temporary.close()
 
     @property
     def n_blocks(self) -> int:

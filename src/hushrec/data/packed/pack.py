@@ -1,31 +1,38 @@
 """Read ratings or interactions that exceed memory into blocks."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hushrec.data.cleaning import Cleaner, assemble
 from hushrec.data.domain import Domain
 from hushrec.data.interactions import Interactions
-from hushrec.data.load import MAX_BYTES, tables
+from hushrec.data.load import MAX_BYTES, found, tables
 from hushrec.data.losses.dropped import Dropped
 from hushrec.data.packed.blocks import RATINGS_PER_BLOCK, Blocks
+from hushrec.data.packed.draft import Temporary
 from hushrec.data.packed.partitions import Partitions
 from hushrec.data.ratings import Ratings
 from hushrec.data.readers.columns import Columns
+from hushrec.data.readers.formats import BINARY
+from hushrec.data.readers.sources import Part
 from hushrec.errors import DataError
 
 _MAX_PARTS = 512
 # Smallest size of a record in a source, in bytes: as text, and packed.
 _TEXT, _PACKED = 8, 2
+_LOADED = 32
+"""Bytes of memory that loading takes for each record of the smallest size. Usual ones are thrice as large."""
+_UNKNOWN = 1 << 30  # records of a table that does not tell
 
-__all__ = ["load_blocks"]
+__all__ = ["load_blocks", "too_large"]
 
 
 def load_blocks(
     source: Any,
     domain: Domain,
-    folder: str | Path,
+    folder: str | Path | None = None,
     *,
     columns: Columns | None = None,
     format: str | None = None,
@@ -41,9 +48,11 @@ def load_blocks(
     Memory is bounded by the size of a block.
 
     Args:
-        source: as for ``load``, or a list of several sources.
+        source: as for ``load``.
         domain: the public domain.
-        folder: a new folder for the blocks.
+        folder: a new folder for the blocks. None for a temporary one, where the system keeps temporary files
+            (TMPDIR): it is deleted at the end of a ``with`` statement, when the blocks are no longer in use,
+            or with the program.
         columns, format, separator, decimal: as for ``load``.
         max_bytes: refuse a file that unpacks to more.
         ratings_per_block: the most entries in a block; a user with more gets a block of their own.
@@ -56,24 +65,23 @@ def load_blocks(
 
     Privacy: private.
     """
-    folder = Path(folder)
-    sources = source if isinstance(source, list | tuple) else [source]
-    if not sources:
-        raise DataError("there is no file to read; name one or more")
+    temporary = Temporary() if folder is None else None
+    folder = temporary.folder / "blocks" if temporary else Path(folder or "")
     if folder.exists() or not folder.parent.is_dir():
         raise DataError(f"{folder} exists, or its parent folder does not; choose another one")
+    sources = found(source, format, max_bytes)
     intake = Cleaner(domain)
     with Partitions(folder.parent, _parts(sources, ratings_per_block)) as spool:
-        for one in sources:
-            for table, name in tables(one, intake.roles, columns, format, separator, decimal, max_bytes):
-                for batch in intake.batches(table, name):
-                    try:
-                        spool.add(batch)
-                    except OSError as error:
-                        reason = f"{folder.parent} cannot be written to: {error.strerror}"
-                        raise DataError(f"{reason}; make room, or choose another folder") from None
+        for table, name in tables(source, intake.roles, columns, format, separator, decimal, max_bytes):
+            for batch in intake.batches(table, name):
+                try:
+                    spool.add(batch)
+                except OSError as error:
+                    reason = f"{folder.parent} cannot be written to: {error.strerror}"
+                    raise DataError(f"{reason}; make room, or choose another folder") from None
         packed = _assembled(spool, intake, domain, ratings_per_block)
-        return Blocks.write(packed, folder, ratings_per_block=ratings_per_block)
+        blocks = Blocks.write(packed, folder, ratings_per_block=ratings_per_block)
+    return replace(blocks, _temporary=temporary)
 
 
 def _assembled(
@@ -92,14 +100,28 @@ def _assembled(
 
 def _parts(sources: Sequence[Any], ratings_per_block: int) -> int:
     """Enough partitions that each is smaller than a block, estimated from the sizes of the files."""
-    records = 0
-    for source in sources:
-        if isinstance(source, str | Path):
-            path = Path(source)
-            files = path.iterdir() if path.is_dir() else [path] if path.exists() else []
-            for file in files:
-                packed = file.suffix in (".gz", ".parquet", ".pq", ".arrow", ".ipc", ".feather")
-                records += file.stat().st_size // (_PACKED if packed else _TEXT)
-        else:
-            records += len(source)
+    records = sum(map(_most_records, sources))
     return min(records // max(ratings_per_block, 1) + 1, _MAX_PARTS)
+
+
+def _most_records(source: Any) -> int:
+    if not isinstance(source, Part):
+        return len(source) if hasattr(source, "__len__") else _UNKNOWN
+    packed = source.format in BINARY or source.file.suffix == ".gz"
+    return source.size // (_PACKED if packed else _TEXT)
+
+
+def too_large(source: Any, format: str | None, memory: int) -> bool:
+    """Whether files are so large that loading them may need more than this memory, judged by their sizes.
+
+    Args:
+        source, format: as for ``load``.
+        memory: bytes.
+
+    Raises:
+        DataError: as for ``load``, if a file does not exist.
+
+    Privacy: private; only where rows are kept depends on it, not what is measured.
+    """
+    files = [part for part in found(source, format) if isinstance(part, Part)]
+    return sum(map(_most_records, files)) * _LOADED > memory

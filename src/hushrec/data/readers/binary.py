@@ -3,13 +3,14 @@
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from hushrec.data.readers.arrow import ipc_size
-from hushrec.data.readers.columns import RATED, Columns, Roles, by_name
+from hushrec.data.readers.columns import RATED, Columns, Roles, by_name, of_folders
+from hushrec.data.readers.containers.arrow import ipc_size
 from hushrec.data.readers.quiet import GIVEN_UP, quiet
 from hushrec.data.readers.text import refuse_bomb
 from hushrec.errors import DataError
@@ -25,7 +26,11 @@ __all__ = ["parquet_size", "read_ipc", "read_parquet"]
 
 
 def read_parquet(
-    path: Path, columns: Columns | None, max_bytes: int, roles: Roles = RATED
+    path: Path,
+    columns: Columns | None,
+    max_bytes: int,
+    roles: Roles = RATED,
+    constants: Mapping[str, str | None] | None = None,
 ) -> Iterator[pl.DataFrame]:
     """The columns of a Parquet file with these roles, such as ``user_id, item_id, rating[, timestamp]``.
 
@@ -35,11 +40,16 @@ def read_parquet(
     Privacy: private.
     """
     rows, unpacked = parquet_size(path)
-    yield from _read(path, pl.scan_parquet, columns, roles, rows, unpacked, max_bytes, "Parquet")
+    scan = partial(pl.scan_parquet, path, glob=False, hive_partitioning=False)
+    yield from _read(path, scan, columns, roles, rows, unpacked, max_bytes, "Parquet", constants)
 
 
 def read_ipc(
-    path: Path, columns: Columns | None, max_bytes: int, roles: Roles = RATED
+    path: Path,
+    columns: Columns | None,
+    max_bytes: int,
+    roles: Roles = RATED,
+    constants: Mapping[str, str | None] | None = None,
 ) -> Iterator[pl.DataFrame]:
     """The same columns of an Arrow IPC file, which is Feather version 2.
 
@@ -50,7 +60,8 @@ def read_ipc(
     """
     rows, unpacked = ipc_size(path)
     refuse_bomb(path, unpacked, max_bytes)
-    yield from _read(path, pl.scan_ipc, columns, roles, rows, unpacked, max_bytes, "Arrow IPC")
+    scan = partial(pl.scan_ipc, path, glob=False, hive_partitioning=False)
+    yield from _read(path, scan, columns, roles, rows, unpacked, max_bytes, "Arrow IPC", constants)
 
 
 def _read(
@@ -62,17 +73,22 @@ def _read(
     unpacked: int,
     max_bytes: int,
     kind: str,
+    constants: Mapping[str, str | None] | None,
 ) -> Iterator[pl.DataFrame]:
     start = 0
     while start < max(rows, 1):  # a file without rows still has columns
         table: pl.DataFrame | None = None
         with suppress(*_FAILURES), quiet():
-            lazy = scan(path, glob=False)
+            lazy = scan()
             names = lazy.collect_schema().names()
-            found = by_name(columns, names, str(path), roles)
+            stated = of_folders(constants, names)
+            found = by_name(columns, [*names, *stated], str(path), roles)
             refuse_bomb(path, max(unpacked, rows * _CELL * len(found)), max_bytes)
-            wanted = lazy.select(pl.col(names[place]).alias(role) for role, place in found.items())
+            read = {role: names[place] for role, place in found.items() if place < len(names)}
+            given = {role: [*stated.values()][found[role] - len(names)] for role in found if role not in read}
+            wanted = lazy.select(pl.col(name).alias(role) for role, name in read.items())
             table = wanted.slice(start, _ROWS).collect()
+            table = table.with_columns(pl.lit(cell, pl.String).alias(role) for role, cell in given.items())
         if table is None:
             raise DataError(f"{path} is not a valid {kind} file, or is damaged; write it again")
         yield table

@@ -36,6 +36,7 @@ __all__ = [
     "by_name",
     "by_position",
     "headerless",
+    "of_folders",
     "role_of",
 ]
 
@@ -59,8 +60,19 @@ def headerless(columns: Columns | None, roles: Roles = RATED) -> bool:
     return True in numbers
 
 
+def of_folders(constants: Mapping[str, str | None] | None, names: Sequence[str]) -> dict[str, str | None]:
+    """The columns that a file's folders state and the file does not have itself: these it may repeat."""
+    return {name: cell for name, cell in (constants or {}).items() if name not in names}
+
+
 def by_position(
-    columns: Columns | None, width: int, source: str, roles: Roles = RATED, *, line: str = ""
+    columns: Columns | None,
+    width: int,
+    source: str,
+    roles: Roles = RATED,
+    constants: Mapping[str, str | None] | None = None,
+    *,
+    line: str = "",
 ) -> dict[str, int]:
     """Position of each role in a file without a header: as mapped, or user, item, rating, timestamp.
 
@@ -72,10 +84,16 @@ def by_position(
         source: the file, for errors.
         roles: the roles that are read.
         line: the line, if it is one field: the error names the separator that it holds instead.
+        constants: columns that the file's folders state, none of which may have a role: it would be ignored.
 
     Raises:
-        DataError: a required field is missing.
+        DataError: a required field is missing, or a folder states a column with a role.
     """
+    if stated := sorted(name for name in constants or {} if _KNOWN.get(_folded(name)) in roles):
+        raise DataError(
+            f"{source}: its folders state the column {stated[0]}, but the file has no header; "
+            "add a header, or rename the folder"
+        )
     found = {role: place for place, role in enumerate(RATED[:4]) if role in roles and place < width}
     if columns:
         found = {role: int(column) for role, column in columns.items()}

@@ -1,7 +1,12 @@
-"""Tables in memory: polars, pandas, pyarrow and whatever else narwhals supports."""
+"""Tables of other libraries: polars, pandas, pyarrow, DuckDB and whatever else narwhals supports.
 
+Tables that are read in batches, such as lazy frames and streams, take the memory of one batch.
+"""
+
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple, TypeVar
 
 import narwhals as nw
 import polars as pl
@@ -10,29 +15,140 @@ from hushrec.data.readers.columns import RATED, Columns, Roles, by_name
 from hushrec.data.readers.quiet import GIVEN_UP, quiet
 from hushrec.errors import DataError
 
+_ROWS = 1 << 20  # in a batch
+
+Result = TypeVar("Result")
+
 __all__ = ["from_table"]
 
 
-def from_table(source: Any, columns: Columns | None, roles: Roles = RATED) -> pl.DataFrame:
-    """The columns of any eager table with these roles, such as ``user_id, item_id, rating[, timestamp]``.
+class _Table(NamedTuple):
+    """A table before it is read.
+
+    Attributes:
+        names: the names of its columns.
+        read: takes the position of each role, and yields tables of the roles, at least one, possibly empty.
+    """
+
+    names: list[str]
+    read: Callable[[dict[str, int]], Iterator[pl.DataFrame]]
+
+
+def from_table(source: Any, columns: Columns | None, roles: Roles = RATED) -> Iterator[pl.DataFrame]:
+    """The columns of any table with these roles, such as ``user_id, item_id, rating[, timestamp]``.
+
+    Args:
+        source: a table that is in memory, lazy, or a stream of Arrow batches, which is used up.
+        columns: role to column name; roles left out are recognised.
+        roles: the roles that are read.
+
+    Yields:
+        tables, at least one.
 
     Raises:
-        DataError: the source is not an eager table, or a column is missing.
+        DataError: the source is not a table, a column is missing, or the table's library fails.
 
     Privacy: private.
     """
-    table: Any = nw.from_native(source, eager_only=True, pass_through=True)
-    if not isinstance(table, nw.DataFrame):
+    opened = _contained(lambda: _opened(source))
+    if opened is None:
         raise DataError(
-            "ratings are read from a path or from an eager table of polars, pandas or pyarrow, "
-            f"not from {type(source).__name__}"
+            "ratings are read from a path, or from a table of polars, pandas, pyarrow or DuckDB, not from "
+            f"{type(source).__name__}"
         )
-    found = by_name(columns, [str(name) for name in table.columns], "the table", roles)
+    found = by_name(columns, opened.names, "the table", roles)
+    batches = _contained(lambda: opened.read(found))
+    assert batches is not None
+    while (table := _contained(lambda: next(batches, None))) is not None:
+        yield table
+
+
+def _contained(read: Callable[[], Result | None]) -> Result | None:
+    """What a library returns; of its failures nothing is shown, because messages may hold cells."""
+    with quiet():
+        try:
+            return read()
+        except DataError:
+            raise
+        except (Exception, *GIVEN_UP):
+            pass
+    raise DataError("the table cannot be read, or its query fails; write it to a Parquet file, ids as text")
+
+
+def _opened(source: Any) -> _Table | None:
+    source = nw.to_native(source, pass_through=True)
+    arrow: Any = nw.dependencies.get_pyarrow()
     if isinstance(source, pl.DataFrame):
-        return source.select(pl.nth(place).alias(role) for role, place in found.items())
+        return _Table(source.columns, lambda found: iter([source.select(_named(found))]))
+    if isinstance(source, pl.LazyFrame):
+        return _Table(source.collect_schema().names(), lambda found: _lazy(source.select(_named(found))))
+    if arrow and isinstance(source, arrow.RecordBatch | arrow.Table | arrow.RecordBatchReader):
+        return _Table(source.schema.names, lambda found: _stream(_reader(source), found))
+    if type(source).__module__.startswith("pyarrow.") and hasattr(source, "scanner"):  # a Dataset
+        names = source.schema.names
+        return _Table(names, lambda found: _stream(_scanned(source, names, found), found, cut=False))
+    table: Any = nw.from_native(source, pass_through=True)
+    if isinstance(table, nw.LazyFrame):
+        names = table.collect_schema().names()
+        return _Table(
+            names, lambda found: _collected(table.select([names[at] for at in found.values()]), found)
+        )
+    if isinstance(table, nw.DataFrame):
+        return _Table([str(name) for name in table.columns], lambda found: iter([_eager(table, found)]))
+    return None
+
+
+def _named(found: dict[str, int]) -> list[pl.Expr]:
+    return [pl.nth(place).alias(role) for role, place in found.items()]
+
+
+def _lazy(table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    yield pl.DataFrame(schema=table.collect_schema())
+    if hasattr(table, "collect_batches"):
+        yield from table.collect_batches(chunk_size=_ROWS)
+    else:  # polars before 1.34
+        yield table.collect(engine="streaming")
+
+
+def _reader(source: Any) -> Any:
+    """A stream of the batches of anything of pyarrow that has an Arrow stream, unless it is one."""
+    arrow: Any = nw.dependencies.get_pyarrow()
+    if isinstance(source, arrow.RecordBatch):
+        source = arrow.Table.from_batches([source])
+    return source.to_reader(_ROWS) if isinstance(source, arrow.Table) else source
+
+
+def _scanned(source: Any, names: list[str], found: dict[str, int]) -> Any:
+    return source.scanner([names[at] for at in found.values()], batch_size=_ROWS).to_reader()
+
+
+def _stream(reader: Any, found: dict[str, int], *, cut: bool = True) -> Iterator[pl.DataFrame]:
+    """The batches of an Arrow stream; ``cut`` chooses the columns, if the stream has others too."""
+    places = [*found.values()] if cut else [*range(len(found))]
+    for batch in chain([reader.schema.empty_table()], reader):
+        yield _from_arrow(batch.select(places), found)
+
+
+def _from_arrow(batch: Any, found: dict[str, int]) -> pl.DataFrame:
+    table = pl.from_arrow(batch)
+    assert isinstance(table, pl.DataFrame)
+    return table.rename(dict(zip(table.columns, found, strict=True)))
+
+
+def _collected(table: Any, found: dict[str, int]) -> Iterator[pl.DataFrame]:
+    """A lazy table of another library than polars; of DuckDB in batches, of others at once."""
+    if table.implementation.is_duckdb():
+        relation = table.to_native()
+        stream = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch
+        yield from _stream(stream(_ROWS), found, cut=False)
+    else:
+        yield _eager(table.collect(), {role: place for place, role in enumerate(found)})
+
+
+def _eager(table: Any, found: dict[str, int]) -> pl.DataFrame:
     read: dict[str, pl.Series] = {}
     for role, place in found.items():
-        with suppress(Exception, *GIVEN_UP), quiet():  # any library may raise, with cells in its message
+        with suppress(Exception, *GIVEN_UP):
             read[role] = _column(table[table.columns[place]])
         if role not in read:
             raise DataError(f"the table: column {role} cannot be read; cast it to text or to numbers")

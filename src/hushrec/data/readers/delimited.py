@@ -7,15 +7,23 @@ Privacy: private; errors name the file and the row, never a cell.
 """
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from hushrec.data.readers.columns import RATED, Columns, Roles, by_name, by_position, headerless
+from hushrec.data.readers.columns import (
+    RATED,
+    Columns,
+    Roles,
+    by_name,
+    by_position,
+    headerless,
+    of_folders,
+)
+from hushrec.data.readers.containers.archives import File
 from hushrec.data.readers.quiet import GIVEN_UP, quiet
 from hushrec.data.readers.text import Block, blocks
 from hushrec.errors import DataError
@@ -45,7 +53,12 @@ class Dialect:
 
 
 def read(
-    path: Path, dialect: Dialect, columns: Columns | None, max_bytes: int, roles: Roles = RATED
+    path: File,
+    dialect: Dialect,
+    columns: Columns | None,
+    max_bytes: int,
+    roles: Roles = RATED,
+    constants: Mapping[str, str | None] | None = None,
 ) -> Iterator[pl.DataFrame]:
     """Tables of text cells with a column for each role, such as ``user_id, item_id, rating[, timestamp]``.
 
@@ -55,6 +68,7 @@ def read(
         columns: role to column name, or to position from 0, which means that there is no header.
         max_bytes: the most bytes that the file may unpack to.
         roles: the roles that are read.
+        constants: further columns, each with the cell of all its rows.
 
     Yields:
         tables, in the order of the file; none for an empty file.
@@ -66,27 +80,30 @@ def read(
     """
     found: dict[str, int] | None = None
     width = 0
+    stated: dict[str, str | None] = {}
     for block in blocks(path, max_bytes, quoted=dialect.quoted):
         if found is None:
             first, _, rest = block.data.partition(b"\n")
             names = _fields(first, dialect)
             width = len(names)
             if dialect.header and not headerless(columns, roles):
-                found = by_name(columns, names, str(path), roles)
+                stated = of_folders(constants, names)
+                found = by_name(columns, [*names, *stated], str(path), roles)
                 block = Block(block.row + 1, rest)
             else:
                 line = names[0] if width == 1 else ""
-                found = by_position(columns, width, str(path), roles, line=line)
-        table = cells(path, block, dialect, width).select(
-            pl.nth(position).alias(role) for role, position in found.items()
-        )
+                found = by_position(columns, width, str(path), roles, constants, line=line)
+        table = cells(path, block, dialect, width)
+        if stated:
+            table = pl.concat([table, _repeated(stated, table.height)], how="horizontal")
+        table = table.select(pl.nth(position).alias(role) for role, position in found.items())
         if dialect.decimal == ",":
             numbers = ("rating", "count", "epsilon")
             table = table.with_columns(_pointed(role) for role in numbers if role in found)
         yield table
 
 
-def cells(path: Path, block: Block, dialect: Dialect, width: int) -> pl.DataFrame:
+def cells(path: File, block: Block, dialect: Dialect, width: int) -> pl.DataFrame:
     """The cells of a block as text in ``width`` columns; blank lines are skipped, empty cells are null.
 
     Raises:
@@ -112,6 +129,14 @@ def cells(path: Path, block: Block, dialect: Dialect, width: int) -> pl.DataFram
         raise DataError(_ragged(path, block, dialect, width))
     # Within quotes a blank line may belong to a value; the parser turns other blank lines into rows of nulls.
     return table.filter(~pl.all_horizontal(pl.all().is_null())) if quoted else table
+
+
+def _repeated(stated: Mapping[str, str | None], n: int) -> pl.DataFrame:
+    """Columns that hold the same cell in every row, under names that no cell's column has."""
+    cells = {f"folder {place}": cell for place, cell in enumerate(stated.values())}
+    return pl.DataFrame(
+        {name: pl.repeat(cell, n, dtype=pl.String, eager=True) for name, cell in cells.items()}
+    )
 
 
 def _pointed(role: str) -> pl.Expr:
@@ -175,7 +200,7 @@ def _fields(line: bytes, dialect: Dialect) -> list[str]:
     return text.split(separator)
 
 
-def _ragged(path: Path, block: Block, dialect: Dialect, width: int) -> str:
+def _ragged(path: File, block: Block, dialect: Dialect, width: int) -> str:
     """Find the line with another number of fields: slow, but used only for the error."""
     lines = block.data.split(b"\n")
     numbered = ((row, _fields(line, dialect)) for row, line in enumerate(lines, block.row))

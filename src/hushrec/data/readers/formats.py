@@ -4,13 +4,14 @@ Privacy: a file's name and format are public; its content is private.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import polars as pl
 
 from hushrec.data.readers import binary, delimited, netflix
 from hushrec.data.readers.columns import RATED, Columns, Roles
+from hushrec.data.readers.containers.archives import File
 from hushrec.data.readers.delimited import Dialect
 from hushrec.errors import DataError
 
@@ -24,6 +25,8 @@ FORMATS = {
     "parquet": "Parquet",
     "ipc": "Arrow IPC file, Feather version 2",
 }
+BINARY = ("parquet", "ipc")
+"""The formats whose files are read in parts, so they must lie on disk."""
 _DIALECTS = {
     "csv": Dialect(",", header=True, quoted=True),
     "tsv": Dialect("\t", header=True, quoted=True),
@@ -42,10 +45,10 @@ _NAMES = (
     (r".*\.(arrow|ipc|feather)", "ipc"),
 )
 
-__all__ = ["FORMATS", "read", "recognise"]
+__all__ = ["BINARY", "FORMATS", "read", "recognise"]
 
 
-def recognise(path: Path) -> str:
+def recognise(path: File) -> str:
     """The format implied by a file's name; the content is never read.
 
     Raises:
@@ -53,8 +56,6 @@ def recognise(path: Path) -> str:
     """
     if path.name == "probe.txt":
         raise DataError(f"{path} holds pairs without ratings; read it with hushrec.data.load.load_pairs")
-    if path.is_dir():
-        return "netflix"
     name = path.name.removesuffix(".gz")
     for pattern, format in _NAMES:
         if re.fullmatch(pattern, name, re.IGNORECASE):
@@ -63,7 +64,7 @@ def recognise(path: Path) -> str:
 
 
 def read(
-    path: Path,
+    path: File,
     format: str,
     *,
     columns: Columns | None,
@@ -71,8 +72,16 @@ def read(
     decimal: str,
     max_bytes: int,
     roles: Roles = RATED,
+    constants: Mapping[str, str | None] | None = None,
 ) -> Iterator[pl.DataFrame]:
     """Tables of a file with a column for each role, such as ``user_id, item_id, rating[, timestamp]``.
+
+    Args:
+        path: a file; of a text format, also one in an archive; of the Netflix Prize, also a folder.
+        format: one of ``FORMATS``.
+        columns, separator, decimal, max_bytes: as for ``hushrec.load``.
+        roles: the roles that are read.
+        constants: further columns, which the names of the file's folders state, each with its only cell.
 
     Raises:
         DataError: an option does not apply to the format, or the file is damaged.
@@ -93,15 +102,12 @@ def read(
         raise DataError(
             "columns= does not apply to the format netflix, whose columns are known; leave it out"
         )
-    if path.is_dir() and format != "netflix":
-        raise DataError(f"{path} is a folder; name a file in it")
     if format == "netflix":
         yield from netflix.read(path, max_bytes)
-    elif format == "parquet":
-        yield from binary.read_parquet(path, columns, max_bytes, roles)
-    elif format == "ipc":
-        yield from binary.read_ipc(path, columns, max_bytes, roles)
+    elif isinstance(path, Path) and format in BINARY:
+        read_binary = binary.read_parquet if format == "parquet" else binary.read_ipc
+        yield from read_binary(path, columns, max_bytes, roles, constants)
     else:
         known = _DIALECTS[format]
         chosen = Dialect(separator or known.separator, known.header, known.quoted, known.blanks, decimal)
-        yield from delimited.read(path, chosen, columns, max_bytes, roles)
+        yield from delimited.read(path, chosen, columns, max_bytes, roles, constants)

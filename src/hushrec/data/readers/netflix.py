@@ -5,16 +5,17 @@ from pathlib import Path
 
 import polars as pl
 
+from hushrec.data.readers.containers.archives import File
 from hushrec.data.readers.delimited import Dialect, cells
 from hushrec.data.readers.text import blocks
 from hushrec.errors import DataError
 
 _DAY = 86_400
 
-__all__ = ["read", "read_pairs"]
+__all__ = ["files", "read", "read_pairs"]
 
 
-def read(path: Path, max_bytes: int) -> Iterator[pl.DataFrame]:
+def read(path: File, max_bytes: int) -> Iterator[pl.DataFrame]:
     """Tables ``user_id, item_id, rating, timestamp`` of ``combined_data_*.txt`` or ``mv_*.txt``.
 
     Args:
@@ -29,7 +30,7 @@ def read(path: Path, max_bytes: int) -> Iterator[pl.DataFrame]:
 
     Privacy: private.
     """
-    for file in _files(path):
+    for file in _named(path):
         for table in _under_movies(file, max_bytes, ["user_id", "rating", "day"]):
             date = pl.col("day").str.to_date("%Y-%m-%d", strict=False)
             seconds = date.cast(pl.Int32).cast(pl.Int64) * _DAY
@@ -52,16 +53,23 @@ def read_pairs(path: Path, max_bytes: int) -> pl.DataFrame:
     return pl.concat([empty, *(table.select("user_id", "item_id") for table in tables)])
 
 
-def _files(path: Path) -> list[Path]:
-    if not path.is_dir():
-        return [path]
+def files(folder: Path) -> list[Path]:
+    """The files of the Netflix Prize in a folder, all of one kind. Privacy: public."""
     for name in ("combined_data_*.txt", "mv_*.txt"):
-        if files := sorted([*path.glob(name), *path.glob(name + ".gz")]):
-            return files
+        if found := sorted([*folder.glob(name), *folder.glob(name + ".gz")]):
+            return found
+    return []
+
+
+def _named(path: File) -> list[Path] | list[File]:
+    if not isinstance(path, Path) or not path.is_dir():
+        return [path]
+    if found := files(path):
+        return found
     raise DataError(f"{path} is a folder without combined_data_*.txt or mv_*.txt; name a file instead")
 
 
-def _under_movies(path: Path, max_bytes: int, names: list[str]) -> Iterator[pl.DataFrame]:
+def _under_movies(path: File, max_bytes: int, names: list[str]) -> Iterator[pl.DataFrame]:
     """Tables of the named cells, with ``item_id`` from the line ``movie:`` above them."""
     movie: str | None = None
     for block in blocks(path, max_bytes):

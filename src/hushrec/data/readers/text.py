@@ -9,9 +9,11 @@ Privacy: private; errors name the file and the row, never a cell.
 import gzip
 import zlib
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import ExitStack
 from typing import BinaryIO, NamedTuple, cast
+from zipfile import BadZipFile
 
+from hushrec.data.readers.containers.archives import File, Member
 from hushrec.errors import DataError
 
 BLOCK = 1 << 25
@@ -35,7 +37,7 @@ class Block(NamedTuple):
     data: bytes
 
 
-def refuse_bomb(path: Path, unpacked: int, max_bytes: int) -> None:
+def refuse_bomb(path: File, unpacked: int, max_bytes: int) -> None:
     """Refuse a file that unpacks to more than ``max_bytes``, or to more than 100 times its size.
 
     Raises:
@@ -45,17 +47,18 @@ def refuse_bomb(path: Path, unpacked: int, max_bytes: int) -> None:
         raise DataError(
             f"{path} unpacks to more than {max_bytes} bytes; if it should, pass a larger max_bytes"
         )
-    if unpacked > max(FREE_BYTES, MAX_RATIO * path.stat().st_size):
+    packed = path.info.compress_size if isinstance(path, Member) else path.stat().st_size
+    if unpacked > max(FREE_BYTES, MAX_RATIO * packed):
         raise DataError(
             f"{path} unpacks to over {MAX_RATIO} times its size, unlike any ratings; unpack it yourself"
         )
 
 
-def blocks(path: Path, max_bytes: int, *, quoted: bool = False) -> Iterator[Block]:
+def blocks(path: File, max_bytes: int, *, quoted: bool = False) -> Iterator[Block]:
     """The lines of a text file, in blocks of about 32 MiB; CRLF becomes LF and a byte order mark is dropped.
 
     Args:
-        path: a file, gzipped if its name ends in ``.gz``.
+        path: a file, on disk or in an archive, gzipped if its name ends in ``.gz``.
         max_bytes: the most bytes that the file may unpack to.
         quoted: whether double quotes protect line ends.
 
@@ -68,7 +71,8 @@ def blocks(path: Path, max_bytes: int, *, quoted: bool = False) -> Iterator[Bloc
     Privacy: private.
     """
     row, total, rest = 1, 0, b""
-    with _opened(path) as stream:
+    with ExitStack() as opened:
+        stream = _opened(path, opened)
         while True:
             chunk = _read(stream, path)
             total += len(chunk)
@@ -91,18 +95,19 @@ def blocks(path: Path, max_bytes: int, *, quoted: bool = False) -> Iterator[Bloc
                 return
 
 
-def _opened(path: Path) -> BinaryIO:
+def _opened(path: File, opened: ExitStack) -> BinaryIO:
     try:
-        return cast(BinaryIO, gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
+        stream = opened.enter_context(path.open() if isinstance(path, Member) else path.open("rb"))
+        return cast(BinaryIO, opened.enter_context(gzip.open(stream))) if path.suffix == ".gz" else stream
     except OSError as error:
         reason = error.strerror
     raise DataError(f"{path} cannot be opened: {reason}")
 
 
-def _read(stream: BinaryIO, path: Path) -> bytes:
+def _read(stream: BinaryIO, path: File) -> bytes:
     try:
         return stream.read(BLOCK)
-    except (OSError, EOFError, zlib.error):
+    except (OSError, EOFError, zlib.error, BadZipFile):
         pass
     raise DataError(f"{path} is damaged or cut short; fetch or pack it again")
 
@@ -118,7 +123,7 @@ def _record_end(data: bytes, quoted: bool) -> int:
     return end
 
 
-def _endless(path: Path, row: int, data: bytes, quoted: bool) -> str:
+def _endless(path: File, row: int, data: bytes, quoted: bool) -> str:
     """Describe what is wrong with a block in which no record ends."""
     if not quoted or b'"' not in data:
         row += data.count(b"\n")
@@ -131,7 +136,7 @@ def _endless(path: Path, row: int, data: bytes, quoted: bool) -> str:
     return f"{where}: a quote is opened and not closed; close it, or double it if it belongs to a value"
 
 
-def _check_utf8(path: Path, row: int, data: bytes) -> None:
+def _check_utf8(path: File, row: int, data: bytes) -> None:
     if data.isascii():
         return
     try:

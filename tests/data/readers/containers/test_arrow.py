@@ -6,7 +6,7 @@ import sys
 import polars as pl
 import pytest
 
-from hushrec.data.readers.arrow import ipc_size
+from hushrec.data.readers.containers.arrow import ipc_size
 
 CLAIM = """
 import struct, sys

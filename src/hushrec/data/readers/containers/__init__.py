@@ -1,0 +1,1 @@
+"""What wraps a table: zip archives and Arrow buffers, whose sizes are known before they are unpacked."""

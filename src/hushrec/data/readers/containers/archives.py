@@ -1,0 +1,104 @@
+"""Members of zip archives, read as streams: nothing is unpacked to disk, so no path in an archive matters.
+
+Privacy: private; errors name the archive and the member, never what it holds.
+"""
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, cast
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
+
+from hushrec.errors import DataError
+
+_ENCRYPTED = 1  # a flag
+
+__all__ = ["File", "Member", "members"]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A file in a zip archive.
+
+    Attributes:
+        archive: the archive's path.
+        whole: the archive, open while any of its members is in use.
+        info: what the archive states of the file.
+
+    Privacy: private.
+    """
+
+    archive: Path
+    whole: ZipFile
+    info: ZipInfo
+
+    @property
+    def name(self) -> str:
+        """The file's name, without folders."""
+        return PurePosixPath(self.info.filename).name
+
+    @property
+    def suffix(self) -> str:
+        """The ending of the name."""
+        return PurePosixPath(self.info.filename).suffix
+
+    def open(self) -> BinaryIO:
+        """A stream of the unpacked bytes, at most as many as the archive states.
+
+        Raises:
+            DataError: the archive is damaged.
+        """
+        try:
+            return cast(BinaryIO, self.whole.open(self.info))
+        except (OSError, BadZipFile, RuntimeError, NotImplementedError):
+            pass
+        raise DataError(f"{self.archive} is damaged or cut short; fetch or pack it again")
+
+    def __str__(self) -> str:
+        return f"{self.archive}/{self.info.filename}"
+
+
+File = Path | Member
+"""A file on disk or in an archive."""
+
+
+def members(archive: Path, pattern: str | None = None) -> list[Member]:
+    """The files in an archive, in the order of their names, without hidden ones.
+
+    Args:
+        archive: a zip archive.
+        pattern: the name of a member, or a pattern with ``*`` and ``?``; None for all.
+
+    Raises:
+        DataError: it is not a zip archive, no member matches, or one is encrypted or not packed by deflate.
+
+    Privacy: private.
+    """
+    found: list[Member] | None = None
+    try:
+        whole = ZipFile(archive)  # closed when its last member is forgotten
+        found = [Member(archive, whole, info) for info in whole.infolist() if not info.is_dir()]
+    except (OSError, ValueError, BadZipFile, NotImplementedError):
+        pass
+    if found is None:
+        raise DataError(f"{archive} is not a zip archive, or is damaged; fetch or pack it again")
+    kept = sorted((member for member in found if _wanted(member, pattern)), key=str)
+    if not kept:
+        raise DataError(
+            f"{archive} holds no file{'' if pattern is None else ' ' + pattern}; name another one"
+        )
+    for member in kept:
+        if member.info.flag_bits & _ENCRYPTED:
+            raise DataError(f"{member} is encrypted; unpack it yourself")
+        if member.info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):  # others may claim any memory
+            raise DataError(
+                f"{member} is packed in an unusual way; pack it again with deflate, the usual one"
+            )
+    return kept
+
+
+def _wanted(member: Member, pattern: str | None) -> bool:
+    name = member.info.filename
+    if pattern is not None:
+        return fnmatchcase(name, pattern)
+    return not any(part.startswith((".", "_")) for part in PurePosixPath(name).parts)

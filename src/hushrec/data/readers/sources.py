@@ -1,0 +1,137 @@
+"""Every file that a path, a pattern or a folder stands for, before any of them is read.
+
+Privacy: names of files and folders are public; their content is private and not read here.
+"""
+
+import glob
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePath
+from types import MappingProxyType
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from hushrec.data.readers import formats, netflix
+from hushrec.data.readers.containers.archives import File, Member, members
+from hushrec.data.readers.text import refuse_bomb
+from hushrec.errors import DataError
+
+_ABSENT = "__HIVE_DEFAULT_PARTITION__"
+_VERSIONED = {"_delta_log": "Delta Lake", ".hoodie": "Hudi"}
+_NONE: Mapping[str, str | None] = MappingProxyType({})
+
+__all__ = ["Part", "parts"]
+
+
+class Part(NamedTuple):
+    """A file of a source.
+
+    Attributes:
+        file: the file; of the Netflix Prize, possibly the folder.
+        format: one of ``formats.FORMATS``.
+        constants: columns that the names of its folders state, as in ``year=2024/part.parquet``.
+
+    Privacy: private.
+    """
+
+    file: File
+    format: str
+    constants: Mapping[str, str | None] = _NONE
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file, unpacked as far as its archive states them. Privacy: private."""
+        if isinstance(self.file, Member):
+            return self.file.info.file_size
+        files = self.file.iterdir() if self.file.is_dir() else [self.file]
+        return sum(file.stat().st_size for file in files)
+
+
+def parts(source: str | Path, format: str | None, max_bytes: int) -> list[Part]:
+    """The files of a source, in the order of their names.
+
+    Args:
+        source: a file; a zip archive; a file or pattern in an archive, ``all.zip/*/ratings.csv``; a folder of
+            files of one format, in any depth; or a pattern, ``ratings/*.csv``. In folders and archives, names
+            that begin with ``.`` or ``_`` are passed over.
+        format: one of ``formats.FORMATS``; by default what each name implies.
+        max_bytes: refuse an archive whose files unpack to more in total.
+
+    Raises:
+        DataError: there is no such file, a name does not imply a format, a folder mixes formats, or is the
+            storage of a versioned table, where deleted rows are still in some files.
+
+    Privacy: public.
+    """
+    path = Path(source)
+    if path.is_dir():
+        return _in_folder(path, format)
+    if path.exists():
+        return _in_archive(path, None, format, max_bytes) if path.suffix == ".zip" else [_part(path, format)]
+    for archive in path.parents:
+        if archive.suffix == ".zip" and archive.is_file():
+            return _in_archive(archive, path.relative_to(archive).as_posix(), format, max_bytes)
+    if not glob.has_magic(str(path)):
+        raise DataError(f"{path} does not exist")
+    found = sorted(glob.glob(str(path), recursive=True))
+    if "**" in path.parts:  # which matches folders beside the files in them, and what a folder passes over
+        found = [name for name in found if not (Path(name).is_dir() or Path(name).name.startswith("_"))]
+    if not found:
+        raise DataError(f"{path} matches no file; check the pattern and the current folder")
+    root = next(parent for parent in path.parents if not glob.has_magic(str(parent)))
+    return [
+        part._replace(constants={**_stated(Path(name).relative_to(root)), **part.constants})
+        for name in found
+        for part in parts(name, format, max_bytes)
+    ]
+
+
+def _part(file: File, format: str | None) -> Part:
+    chosen = format or formats.recognise(file)
+    if isinstance(file, Member) and chosen in formats.BINARY:
+        raise DataError(f"{file} is a file of columns, which is read from disk alone; unpack it yourself")
+    return Part(file, chosen)
+
+
+def _in_archive(archive: Path, pattern: str | None, format: str | None, max_bytes: int) -> list[Part]:
+    found = [_part(member, format) for member in members(archive, pattern)]
+    _require_one_format(archive, found)
+    refuse_bomb(archive, sum(part.size for part in found), max_bytes)
+    return found
+
+
+def _in_folder(folder: Path, format: str | None) -> list[Part]:
+    for name, kind in _VERSIONED.items():
+        if (folder / name).exists():
+            raise DataError(
+                f"{folder} stores a {kind} table, whose files also hold deleted rows; read it with a library "
+                "for such tables, and give the table instead of the folder"
+            )
+    if (folder / "manifest.json").is_file():
+        raise DataError(f"{folder} holds packed ratings; open it with hushrec.Blocks.open")
+    if format == "netflix" or (format is None and netflix.files(folder)):
+        return [Part(folder, "netflix")]
+    inside = [(path, path.relative_to(folder)) for path in sorted(folder.rglob("*")) if path.is_file()]
+    found = [
+        _part(path, format)._replace(constants=_stated(place.parent))
+        for path, place in inside
+        if not any(name.startswith((".", "_")) for name in place.parts)
+    ]
+    if not found:
+        raise DataError(f"{folder} is a folder without files of ratings; name another one")
+    _require_one_format(folder, found)
+    return found
+
+
+def _require_one_format(where: Path, found: Iterable[Part]) -> None:
+    kinds = sorted({part.format for part in found})
+    if len(kinds) > 1:
+        raise DataError(
+            f"{where} holds files of several formats ({', '.join(kinds)}); choose some by a pattern, such as "
+            f"{where}/*.csv"
+        )
+
+
+def _stated(place: PurePath) -> dict[str, str | None]:
+    """The columns that names of folders state, one ``column=value`` each."""
+    pairs = [name.split("=", 1) for name in place.parts if "=" in name]
+    return {unquote(column): None if value == _ABSENT else unquote(value) for column, value in pairs}
