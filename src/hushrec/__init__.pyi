@@ -58,6 +58,8 @@ from .local.randomized_response import RandomizedResponse as RandomizedResponse 
 
 from .local.distance_based import DistanceBased as DistanceBased  # isort: split
 
+from .progress import progress_bar as progress_bar
+
 # Published models.
 from .published.mcsherry_mironov import McSherryEffects as McSherryEffects  # isort: split
 

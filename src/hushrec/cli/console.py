@@ -37,6 +37,13 @@ def err() -> "Console":
     return _printers()[0](stderr=True)
 
 
+def bars() -> AbstractContextManager[object]:
+    """Bars for the stages of the library's calls inside; nothing if standard error is not a terminal."""
+    from hushrec.progress import progress_bar, telling
+
+    return telling(progress_bar(err()))
+
+
 def working(on: str) -> AbstractContextManager[object]:
     """A spinner next to a public description; nothing if standard error is not a terminal."""
     return err().status(on)

@@ -86,7 +86,7 @@ def pack(
     from hushrec.data.packed.pack import load_blocks
 
     declared = Domain.open(domain)
-    with console.working("packing ratings"):
+    with console.bars():
         packed = load_blocks(
             ratings,
             declared,

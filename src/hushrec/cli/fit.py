@@ -120,7 +120,7 @@ def fit(
     account.require(ledger, planned, new_ledger)
     if blocks is None and config.footprint(declared, budget).gathered:
         blocks = False
-    with console.working("reading ratings"):
+    with console.bars():
         private = options.packed_or_loaded(
             ratings, declared, column, format, separator, decimal, blocks=blocks
         )
@@ -131,7 +131,7 @@ def fit(
     charged = account.opened(ledger, planned, new_ledger)
 
     def charge(beyond: bool) -> "Release":
-        with console.working("measuring under noise"):
+        with console.bars():
             return fit(
                 private,
                 config,

@@ -11,10 +11,6 @@ from hushrec.errors import DataError
 from hushrec.escapes import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import polars as pl
-
     from hushrec.data.domain import Domain
     from hushrec.release.artefact import Release
 
@@ -158,6 +154,7 @@ def _recommend_all(
     from hushrec.curator.recommend_all import recommend_all, write_lists
     from hushrec.data.domain import Domain
     from hushrec.data.readers.catalogue import read_ids
+    from hushrec.progress import progress_bar
     from hushrec.release.artefact import Release
 
     opened, declared = Release.open(release), Domain.open(domain)
@@ -165,18 +162,10 @@ def _recommend_all(
     if ids is not None and (unknown := set(ids) - set(opened.items)):
         console.err().print(f"Ignored, not in this release's catalogue: {len(unknown):,} ids of {allowed}")
     options.require_writable(out, ".parquet", ".csv")
-    with console.working("reading ratings"):
+    with console.bars():
         known = options.packed_or_loaded(table, _rated(declared, table), *form)
     console.print_confidential(table.name, known)
-    with console.progress() as progress:
-        task = progress.add_task("recommending", total=known.n_users)
-
-        def shown() -> "Iterator[pl.DataFrame]":
-            for lists in recommend_all(opened, known, n, allowed=ids):
-                yield lists
-                progress.advance(task, lists["user_id"].n_unique())
-
-        write_lists(shown(), out)
+    write_lists(recommend_all(opened, known, n, allowed=ids, progress=progress_bar(console.err())), out)
     console.out().print(
         f"Wrote {out}, for you alone: each list is made of its user's own rows, and no guarantee covers it. "
         "Show each user their own list; never publish the file.",

@@ -102,7 +102,7 @@ def release_data(
     options.require_writable(out, ".parquet", ".csv")
     require_lines(out, declared.items)
     account.require(ledger, planned, new_ledger)
-    with console.working("reading ratings"):
+    with console.bars():
         loaded = options.load(ratings, declared, column, format, separator, decimal)
     private = Ratings.of(loaded, by="release-data")
     console.print_confidential(console.names(ratings), private)

@@ -28,7 +28,8 @@ from hushrec.privacy.accounting.plan import Plan, version
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import Entropy
-from hushrec.privacy.run import ChargedRun, ExactRun
+from hushrec.privacy.run import MEASURING, ChargedRun, ExactRun
+from hushrec.progress import Progress, stage, telling
 from hushrec.release.artefact import Release
 from hushrec.release.statement import Statement
 
@@ -59,6 +60,7 @@ def fit(
     checkpoint: str | Path | None = None,
     accept_dropped: bool = False,
     beyond_share: bool = False,
+    progress: Progress | None = None,
 ) -> Release:
     """Charge the ledger, measure under noise, and make a release.
 
@@ -85,6 +87,7 @@ def fit(
             none. Baselines and seeded experiments do not ask for it.
         beyond_share: whether to leave less than equal shares for the releases that the ledger's owner still
             plans; otherwise such a charge is refused.
+        progress: is told the queries that are measured, and rounds inside them; see ``hushrec.progress``.
 
     Returns:
         The release.
@@ -140,7 +143,7 @@ def fit(
     if budget is None:
         terms = config.baseline
         population = ratings.capped(ratings.domain.cap) if terms.unit == "user" else ratings
-        with _going_on(checkpoint, ratings, _named(config), "") as kept:
+        with telling(progress), stage("fitting"), _going_on(checkpoint, ratings, _named(config), "") as kept:
             release = _described(config.release(population, ExactRun(terms, kept)), ratings.domain)
             return from_data(release, published) if published else not_private(release, config)
     planned = plan(config, ratings.domain, budget)
@@ -154,7 +157,8 @@ def fit(
             release = Release.from_bytes(stored)
             account.handed_out(planned, release_index, kept)
             return replace(release, repeated=True)
-        with naming_share(account, release_index, lambda less: config.plan(ratings.domain, less)):
+        shared = naming_share(account, release_index, lambda less: config.plan(ratings.domain, less))
+        with telling(progress), shared:
             return _charged(ratings, config, planned, account, release_index, kept or entropy, beyond_share)
 
 
@@ -192,7 +196,7 @@ def _charged(
     queries = config.queries(domain, budget)
     grant = account.charge(planned, release_index, entropy, beyond_share=beyond_share)
     population = ratings.capped(domain.cap) if budget.unit == "user" else ratings
-    with spending(account, grant, planned):
+    with stage(MEASURING, len(queries)), spending(account, grant, planned):
         made = config.release(population, ChargedRun(planned, queries, grant))
         release = describe(_described(made, domain), queries, planned, grant, domain, personal=ratings.asks)
         account.sampled(grant, release.to_bytes())

@@ -20,6 +20,7 @@ from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
 from hushrec.errors import DataError
 from hushrec.local.dataset_files import SUFFIXES
+from hushrec.progress import Progress, share, telling
 from hushrec.release.artefact import Release
 from hushrec.release.top_n import Ranked, Rows, top_n
 
@@ -34,6 +35,7 @@ def recommend_all(
     n: int = 10,
     *,
     allowed: Iterable[str] | None = None,
+    progress: Progress | None = None,
 ) -> Iterator[pl.DataFrame]:
     """The ``n`` best items for every user who gave something, block of users by block of users.
 
@@ -48,6 +50,7 @@ def recommend_all(
         n: length of each list, 1 or more; shorter for users with fewer items left.
         allowed: ids of the only items that may be listed; the whole catalogue by default. Ids that are not in
             the catalogue are ignored.
+        progress: is told how far the lists are, in hundredths of the users; see ``hushrec.progress``.
 
     Yields:
         tables ``user_id, item_id, score, rank``, in the order of the users, best item first, with
@@ -64,14 +67,18 @@ def recommend_all(
     likes = _threshold(release, feedback.domain)
     listable = None if allowed is None else _listable(release, allowed)
     items = pl.Series(release.items, dtype=pl.String)
-    for block in feedback.blocks():
-        rows = Rows(block.indptr, block.items, block.values())
-        used = rows if likes is None else _used(rows, rows.values >= likes)
-        start = 0
-        for ranked in top_n(release, used, n, allowed=listable, seen=None if likes is None else rows):
-            stop = start + len(ranked.items)
-            yield _table(block.users[start:stop], items, ranked)
-            start = stop
+    done = 0
+    with telling(progress), share("recommending") as listed:
+        for block in feedback.blocks():
+            rows = Rows(block.indptr, block.items, block.values())
+            used = rows if likes is None else _used(rows, rows.values >= likes)
+            start = 0
+            for ranked in top_n(release, used, n, allowed=listable, seen=None if likes is None else rows):
+                stop = start + len(ranked.items)
+                yield _table(block.users[start:stop], items, ranked)
+                listed.reach(done + stop, feedback.n_users)
+                start = stop
+            done += block.n_users
 
 
 def _threshold(release: Release, domain: Domain) -> float | None:

@@ -15,6 +15,7 @@ from hushrec.data.readers.columns import Columns, Roles
 from hushrec.data.readers.dataframes import from_table
 from hushrec.data.readers.sources import Part, parts
 from hushrec.errors import DataError
+from hushrec.progress import Progress, share, telling
 
 MAX_BYTES = 16 << 30
 
@@ -30,6 +31,7 @@ def load(
     separator: str | None = None,
     decimal: str = ".",
     max_bytes: int = MAX_BYTES,
+    progress: Progress | None = None,
 ) -> Ratings | Interactions:
     """Read what the domain declares, ratings or interactions, from files or tables, and clean it.
 
@@ -70,6 +72,7 @@ def load(
         separator: separator of csv and tsv, one character.
         decimal: decimal sign of csv and tsv, "." or ",".
         max_bytes: refuse a file, or a zip archive in total, that unpacks to more.
+        progress: is told how far reading is, in hundredths of the files; see ``hushrec.progress``.
 
     Returns:
         ``Ratings`` or ``Interactions``; the order of the records does not matter.
@@ -81,8 +84,9 @@ def load(
     """
     intake = Cleaner(domain)
     batches: list[Batch] = []
-    for table, name in tables(source, intake.roles, columns, format, separator, decimal, max_bytes):
-        batches += intake.batches(table, name)
+    with telling(progress):
+        for table, name in tables(source, intake.roles, columns, format, separator, decimal, max_bytes):
+            batches += intake.batches(table, name)
     return assemble(batches, domain, intake.dropped, asks=intake.asks, timed=intake.timed)
 
 
@@ -102,24 +106,39 @@ def tables(
 
     Privacy: private.
     """
-    for part in found(source, format, max_bytes):
-        if isinstance(part, Part):
-            for table in formats.read(
-                part.file,
-                part.format,
-                columns=columns,
-                separator=separator,
-                decimal=decimal,
-                max_bytes=max_bytes,
-                roles=roles,
-                constants=part.constants,
-            ):
-                yield table, str(part.file)
-            continue
+    listed = found(source, format, max_bytes)
+    sizes = [part.size if isinstance(part, Part) else 1 for part in listed]
+    with share("reading") as read:
+        for place, part in enumerate(listed):
+            for table in _read(part, roles, columns, format, separator, decimal, max_bytes):
+                yield table, str(part.file) if isinstance(part, Part) else "the table"
+            read.reach(sum(sizes[: place + 1]), sum(sizes) or 1)
+
+
+def _read(
+    part: Any,
+    roles: Roles,
+    columns: Columns | None,
+    format: str | None,
+    separator: str | None,
+    decimal: str,
+    max_bytes: int,
+) -> Iterator[pl.DataFrame]:
+    """The tables of one file or table."""
+    if not isinstance(part, Part):
         if format is not None or separator is not None or decimal != ".":
             raise DataError("format=, separator= and decimal= go with a file, not with a table")
-        for table in from_table(part, columns, roles):
-            yield table, "the table"
+        return from_table(part, columns, roles)
+    return formats.read(
+        part.file,
+        part.format,
+        columns=columns,
+        separator=separator,
+        decimal=decimal,
+        max_bytes=max_bytes,
+        roles=roles,
+        constants=part.constants,
+    )
 
 
 def found(source: Any, format: str | None = None, max_bytes: int = MAX_BYTES) -> list[Any]:

@@ -17,6 +17,7 @@ from hushrec.evaluation.compare import ERROR_SCORES, Score
 from hushrec.evaluation.parts import require_apart, require_same_domain, rows_of
 from hushrec.evaluation.ranking_metrics import named
 from hushrec.evaluation.rankings import Lists, rank
+from hushrec.progress import Progress, stage, telling
 from hushrec.release.artefact import Release
 from hushrec.release.fold_in import predictor
 from hushrec.release.predictors.listed_people import ListedPeople
@@ -118,6 +119,7 @@ def evaluate(
     fold_in: bool = False,
     likes: float | None = None,
     fitted: Ratings | Interactions | None = None,
+    progress: Progress | None = None,
 ) -> Evaluation:
     """Errors of a release's predictions, or what its lists find, of held-out ratings or interactions.
 
@@ -132,6 +134,7 @@ def evaluate(
         likes: for ranking metrics of ratings: the lowest rating that makes an item one to be found.
         fitted: what the release was fitted to, which tells novelty how popular items are; ``train`` by
             default.
+        progress: is told the stages, of unknown length; see ``hushrec.progress``.
 
     Returns:
         The values, with standard errors over users.
@@ -165,11 +168,14 @@ def evaluate(
     predicted, lists = None, None
     if errors:
         ratings, known = (Ratings.of(part, by="evaluate") for part in (test, train))
-        predicted = predictions(release, train=known, test=ratings, fold_in=fold_in)
+        with telling(progress), stage("predicting"):
+            predicted = predictions(release, train=known, test=ratings, fold_in=fold_in)
         found |= {name: ERROR_SCORES[name](ratings, predicted) for name in errors}
     if ranked:
         longest = max(at.k for at in ranked.values())
-        lists = rank(release, train=train, test=test, n=longest, likes=likes, fold_in=fold_in, fitted=fitted)
+        given: dict[str, Any] = {"likes": likes, "fold_in": fold_in, "fitted": fitted}
+        with telling(progress), stage("ranking"):
+            lists = rank(release, train=train, test=test, n=longest, **given)
         found |= {name: at.score(lists) for name, at in ranked.items()}
     scores = {name: found[name] for name in chosen}
     return Evaluation(release.model, scores, test.n_users, len(test.items), predicted, lists)

@@ -15,7 +15,10 @@ from hushrec.privacy.accounting.weights import GRID, weights
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 from hushrec.privacy.grant import Grant
 from hushrec.privacy.query import AnyQuery, Query
+from hushrec.progress import advance
 
+MEASURING = "measuring"
+"""The stage of a fit whose steps are the queries of its plan."""
 Values = TypeVar("Values")
 Released = TypeVar("Released")
 
@@ -99,7 +102,9 @@ class ChargedRun:
             raise GrantError(
                 f"{query.name}: the charged plan does not have this query; measure only what queries() lists"
             )
-        return query.exact(values) if query.is_exact else query.release(self.grant, values)
+        released = query.exact(values) if query.is_exact else query.release(self.grant, values)
+        advance(MEASURING)
+        return released
 
     def noise(self, query: AnyQuery) -> float:
         """Noise parameter of the booked event. Privacy: public."""
@@ -138,7 +143,9 @@ class ExactRun:
 
     def measure(self, query: Query[Values, Released], values: Values) -> Released:
         """The exact values. Privacy: private."""
-        return query.exact(values)
+        found = query.exact(values)
+        advance(MEASURING)
+        return found
 
     def noise(self, query: AnyQuery) -> float:
         """None: 0. Privacy: public."""

@@ -24,6 +24,7 @@ from hushrec.data.ratings import Ratings
 from hushrec.kernels.csr import CSR
 from hushrec.kernels.solvers.sgd import descend, padded
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
+from hushrec.progress import stage
 from hushrec.solvers.initial import fill_normal
 
 Schedule = Literal["geometric", "inverse"]
@@ -196,11 +197,17 @@ def gradient_descent(
     penalties = lru_cache(maxsize=1)(lambda reg: source.penalties(reg, power))
     snapshots = _Snapshots(checkpoint, seconds)
     found, epoch, block = snapshots.last() or (Factored.start(*sizes, rank, effects=effects), 0, 0)
-    with snapshots, closing(_ahead(_steps(source, epoch, block, len(rates)))) as steps:
+    with (
+        stage("epochs", len(rates)) as ended,
+        snapshots,
+        closing(_ahead(_steps(source, epoch, block, len(rates)))) as steps,
+    ):
         for epoch, block, batch in steps:
             if batch is not None:
                 found.learn(batch, *penalties(regs[epoch]), rates[epoch], threads)
             snapshots.offer(found, epoch, block, epoch_ends=batch is None)
+            if batch is None:
+                ended()
     return found
 
 

@@ -10,6 +10,7 @@ from hushrec.kernels.csr import CSR
 from hushrec.kernels.solvers.least_squares import solve_rows
 from hushrec.kernels.solvers.sgd import descend
 from hushrec.kernels.transpose import transpose
+from hushrec.progress import steps
 from hushrec.solvers import descent
 from hushrec.solvers.initial import normal_factors
 
@@ -140,7 +141,7 @@ def least_squares(
     row_effects, column_effects = np.zeros(len(by_row.counts)), np.zeros(ratings.n_columns)
     rows = np.zeros((len(row_effects), rank))
     row_reg, column_reg = (reg * np.maximum(side.counts, 1.0) ** power for side in (by_row, by_column))
-    for _ in range(epochs):
+    for _ in steps("solving", range(epochs)):
         rows, row_effects = _side(by_row, columns, column_effects, row_reg, row_scale)
         columns, column_effects = _side(by_column, rows, row_effects, column_reg, column_scale)
     return Factors(rows, columns, row_effects, column_effects)

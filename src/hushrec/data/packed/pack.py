@@ -18,6 +18,7 @@ from hushrec.data.readers.columns import Columns
 from hushrec.data.readers.formats import BINARY
 from hushrec.data.readers.sources import Part
 from hushrec.errors import DataError
+from hushrec.progress import Progress, stage, telling
 
 _MAX_PARTS = 512
 # Smallest size of a record in a source, in bytes: as text, and packed.
@@ -40,6 +41,7 @@ def load_blocks(
     decimal: str = ".",
     max_bytes: int = MAX_BYTES,
     ratings_per_block: int = RATINGS_PER_BLOCK,
+    progress: Progress | None = None,
 ) -> Blocks:
     """Read files that exceed memory, clean their records as ``load`` does, and write a folder of blocks.
 
@@ -56,6 +58,7 @@ def load_blocks(
         columns, format, separator, decimal: as for ``load``.
         max_bytes: refuse a file that unpacks to more.
         ratings_per_block: the most entries in a block; a user with more gets a block of their own.
+        progress: as for ``load``.
 
     Returns:
         the blocks: the same users with the same rows as ``load`` finds, in another order.
@@ -71,7 +74,7 @@ def load_blocks(
         raise DataError(f"{folder} exists, or its parent folder does not; choose another one")
     sources = found(source, format, max_bytes)
     intake = Cleaner(domain)
-    with Partitions(folder.parent, _parts(sources, ratings_per_block)) as spool:
+    with telling(progress), Partitions(folder.parent, _parts(sources, ratings_per_block)) as spool:
         for table, name in tables(source, intake.roles, columns, format, separator, decimal, max_bytes):
             for batch in intake.batches(table, name):
                 try:
@@ -80,7 +83,8 @@ def load_blocks(
                     reason = f"{folder.parent} cannot be written to: {error.strerror}"
                     raise DataError(f"{reason}; make room, or choose another folder") from None
         packed = _assembled(spool, intake, domain, ratings_per_block)
-        blocks = Blocks.write(packed, folder, ratings_per_block=ratings_per_block)
+        with stage("writing blocks"):
+            blocks = Blocks.write(packed, folder, ratings_per_block=ratings_per_block)
     return replace(blocks, _temporary=temporary)
 
 

@@ -15,6 +15,7 @@ from hushrec.arrays import Floats
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
+from hushrec.progress import steps
 from hushrec.solvers.mcmc.density import ChainData, ChainSettings, Posterior, Weigh
 from hushrec.solvers.mcmc.diagnostics import Diagnostics, diagnose
 from hushrec.solvers.mcmc.sgld import Chain, ChainStates
@@ -76,7 +77,8 @@ def sample(
     source, kept = ChainData(ratings, target, weigh), ChainStates(checkpoint)
     chains = [Chain(source, target, settings, key, number, kept) for number in range(settings.chains)]
     with ThreadPoolExecutor(max(1, min(threads, settings.chains))) as pool:
-        states = list(pool.map(Chain.run, chains))
+        coming = pool.map(Chain.run, chains)
+        states = [next(coming) for _ in steps("chains", range(settings.chains))]
     first, scale = states[0], ratings.domain.scale
     return Sample(
         item_effects=scale.mid + scale.star * (first.level[0] + first.item_effects.astype(np.float64)),

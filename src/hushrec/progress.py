@@ -1,0 +1,155 @@
+"""Progress of long calls, told step by step to whoever asked for it.
+
+A call says which stage begins, which step of it is done, and when it ends. Names and totals depend on public
+facts alone: the plan and the settings. What is private, such as the number of users, records or blocks, is
+told in hundredths: there are a hundred steps, however many users there are. So neighbouring data lead to the
+same calls in the same order, and only the time between them differs, as it does without progress.
+
+Privacy: public, except for when the calls come. Show them to the curator alone.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Protocol, TypeVar
+
+HUNDREDTHS = 100
+
+T = TypeVar("T")
+
+__all__ = ["HUNDREDTHS", "Progress", "Share", "advance", "progress_bar", "share", "stage", "steps", "telling"]
+
+
+class Progress(Protocol):
+    """What ``progress=`` takes. Stages may lie inside others; no two that are open have the same name."""
+
+    def stage(self, name: str, total: int | None) -> None:
+        """A stage begins, of so many steps, or of unknown length."""
+        ...
+
+    def advance(self, name: str) -> None:
+        """A step of an open stage is done."""
+        ...
+
+    def done(self, name: str) -> None:
+        """A stage ends, in whatever way."""
+        ...
+
+
+_told: ContextVar[Progress | None] = ContextVar("progress", default=None)
+_open: ContextVar[tuple[str, ...]] = ContextVar("stages", default=())
+
+
+@contextmanager
+def telling(progress: Progress | None) -> Iterator[None]:
+    """Tell all stages inside to ``progress``; None leaves it to the caller's."""
+    before = _told.get()
+    _told.set(progress or before)
+    try:
+        yield
+    finally:
+        _told.set(before)
+
+
+@contextmanager
+def stage(name: str, total: int | None = None) -> Iterator[Callable[[], None]]:
+    """A stage of public length, and what tells a step of it; not told inside another of the same name."""
+    told = _told.get()
+    if told is None or name in _open.get():
+        yield lambda: None
+        return
+    _open.set((*_open.get(), name))
+    told.stage(name, total)
+    try:
+        yield lambda: told.advance(name)
+    finally:
+        told.done(name)
+        _open.set(tuple(other for other in _open.get() if other != name))
+
+
+def advance(name: str) -> None:
+    """A step is done, if the stage is open."""
+    told = _told.get()
+    if told is not None and name in _open.get():
+        told.advance(name)
+
+
+def steps(name: str, sequence: Sequence[T]) -> Iterator[T]:
+    """The elements of a sequence of public length, each a step."""
+    with stage(name, len(sequence)) as step:
+        for element in sequence:
+            yield element
+            step()
+
+
+class Share:
+    """Hundredths of a stage of private length.
+
+    Args:
+        step: tells a step.
+    """
+
+    def __init__(self, step: Callable[[], None]) -> None:
+        self._step, self._told = step, 0
+
+    def reach(self, done: int, of: int) -> None:
+        """So much is done of so much: tells every hundredth that is reached for the first time."""
+        while self._told < HUNDREDTHS and (self._told + 1) * of <= HUNDREDTHS * done:
+            self._told += 1
+            self._step()
+
+
+@contextmanager
+def share(name: str) -> Iterator[Share]:
+    """A stage of a hundred steps; all of them are told unless it is broken off."""
+    with stage(name, HUNDREDTHS) as step:
+        shared = Share(step)
+        yield shared
+        shared.reach(1, 1)
+
+
+class _Bars:
+    """Bars of rich on standard error, or in a notebook; they disappear when their stages end."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+        self._screen: Any = None
+        self._tasks: dict[str, Any] = {}
+
+    def stage(self, name: str, total: int | None) -> None:
+        if self._screen is None:
+            self._screen = self._make()
+            self._screen.start()
+        self._tasks[name] = self._screen.add_task(name, total=total)
+
+    def advance(self, name: str) -> None:
+        assert self._screen is not None
+        self._screen.advance(self._tasks[name])
+
+    def done(self, name: str) -> None:
+        assert self._screen is not None
+        self._screen.remove_task(self._tasks.pop(name))
+        if not self._tasks:
+            self._screen.stop()
+            self._screen = None
+
+
+def progress_bar(console: Any = None) -> Progress:
+    """Bars on a terminal or in a notebook, for ``progress=``; nothing anywhere else.
+
+    Args:
+        console: a console of rich; standard error by default.
+
+    Privacy: public, as all progress.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn
+
+    screen = console or Console(stderr=True)
+
+    def made() -> Progress:
+        shown = screen.is_terminal or screen.is_jupyter
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+        return Progress(*columns, console=screen, transient=True, disable=not shown)
+
+    return _Bars(made)
