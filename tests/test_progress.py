@@ -114,9 +114,9 @@ def test_stages_end_when_a_call_fails():
         with progress.telling(told), progress.share("outer") as share:
             share.reach(1, 3)
             with progress.stage("outer"):  # one is open already
-                raise ValueError
+                raise ValueError("broken off")
 
-    with pytest.raises(ValueError, match=""):
+    with pytest.raises(ValueError, match="broken off"):
         fails()
     assert told.calls == [("stage", "outer", 100), *[("advance", "outer")] * 33, ("done", "outer")]
     with progress.stage("nobody asked"):

@@ -58,8 +58,6 @@ from .local.randomized_response import RandomizedResponse as RandomizedResponse 
 
 from .local.distance_based import DistanceBased as DistanceBased  # isort: split
 
-from .progress import progress_bar as progress_bar
-
 # Published models.
 from .published.mcsherry_mironov import McSherryEffects as McSherryEffects  # isort: split
 
@@ -85,6 +83,7 @@ from .published.du_leighton_patel import DuResponse as DuResponse  # isort: spli
 # Budgets and releases.
 from .privacy.accounting.budget import Budget as Budget
 from .privacy.ledger.ledger import Ledger as Ledger
+from .progress import progress_bar as progress_bar
 from .release.artefact import Release as Release
 from .release.client import Client as Client
 
