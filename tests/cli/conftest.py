@@ -25,7 +25,7 @@ def files(tmp_path_factory):
         table = part.to_polars().with_columns(pl.concat_str(pl.lit("secret-"), "user_id").alias("user_id"))
         table.write_csv(folder / f"{name}.csv")
     lines = [f"{item},Title of {item}" for item in ratings.domain.items]
-    (folder / "catalogue.csv").write_text("\n".join(["id,title", *lines]) + "\n")
+    (folder / "catalogue.csv").write_text("\n".join(["id,label", *lines]) + "\n")
     return folder
 
 

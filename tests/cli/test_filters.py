@@ -70,3 +70,13 @@ def test_files_that_cannot_be_read_are_refused(tmp_path):
         allowed_items(ITEMS, Path("missing.csv"), (), None)
     with pytest.raises(DomainError, match="cannot be read as a list of ids"):
         allowed_items(ITEMS, None, ["genres=Drama"], tmp_path / "missing.csv")
+
+
+def test_features_that_the_release_carries_need_no_file(table):
+    texts = {"genres": ("Crime|Drama", "", "Drama", "Comedy"), "year": ("1995", "", "2002", "1995")}
+    assert allowed_items(ITEMS, None, ["genres=Drama"], None, texts) == {"7", "8"}
+    assert allowed_items(ITEMS, None, ["genres=Drama", "year=1995"], None, texts) == {"7"}
+    assert allowed_items(ITEMS, None, ["seen"], table, texts) == {"7", "9"}  # a file comes first
+    assert allowed_items(ITEMS, None, (), None, texts) is None
+    with pytest.raises(DataError, match="no feature is called 'genres=War'"):
+        allowed_items(ITEMS, None, ["genres=War"], None, texts)

@@ -258,3 +258,17 @@ def test_a_person_waits_for_a_few_milliseconds(release):
     best = quickest(lambda: client.recommend(own), 10)
     print(f"predict all {everything * 1e3:.2f} ms, ten {ten * 1e3:.2f} ms, recommend {best * 1e3:.2f} ms")
     assert max(everything, ten, best) < 0.05
+
+
+def test_items_are_found_by_id_or_title(release):
+    made = release(items=("1", "2", "alien", "é"), titles=("Alien (1979)", "Aliens (1986)", "", "Heat"))
+    client = Client(made)
+    assert client.find("alien") == ["alien"]  # an id comes first
+    assert client.find("ALIEN (1979)") == ["1"]
+    assert client.find("e\u0301") == ["é"]
+    assert client.find("alie") == ["1", "2", "alien"]
+    assert client.find("Solaris") == []
+    assert [client.title(item) for item in made.items] == ["Alien (1979)", "Aliens (1986)", "alien", "Heat"]
+    assert Client(release()).title("item 1 é") == "item 1 é"
+    with pytest.raises(ReleaseError, match="not in this release's catalogue"):
+        client.title("3")

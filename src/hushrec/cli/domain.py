@@ -34,6 +34,16 @@ def domain(
         int, typer.Option(help="The largest number of items of one user that count (unit user).")
     ] = 500,
     column: Annotated[str | None, typer.Option(help="Column of the ids; the first one by default.")] = None,
+    titles: Annotated[
+        str | None, typer.Option(help="Column of the titles; title or name by default, if there is one.")
+    ] = None,
+    feature: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="A column of public texts to take along; genres and year by default; may be repeated.",
+        ),
+    ] = None,
     users: Annotated[
         Path | None,
         typer.Option(help="The public list of accounts, if any: csv, users.dat, u.user, or a list."),
@@ -70,6 +80,8 @@ def domain(
         max_users=max_users,
         cap=cap,
         column=column,
+        titles=titles,
+        features=feature,
         users=users,
         user_column=user_column,
         privacy_classes=options.privacy_classes(privacy_class),

@@ -1,6 +1,6 @@
 """Which items ``hushrec recommend`` may list: a list of ids, and conditions on public features."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,11 @@ if TYPE_CHECKING:
 
 
 def allowed_items(
-    items: Sequence[str], allowed: Path | None, where: Sequence[str], features: Path | None
+    items: Sequence[str],
+    allowed: Path | None,
+    where: Sequence[str],
+    features: Path | None,
+    texts: Mapping[str, Sequence[str]] | None = None,
 ) -> set[str] | None:
     """The ids that may be listed, or None if there is no filter.
 
@@ -21,23 +25,27 @@ def allowed_items(
         allowed: a file of ids, as ``read_ids`` takes it.
         where: conditions on the features, which must all hold.
         features: a file of public features, as ``hushrec.data.features.read`` takes it.
+        texts: features that the release itself carries, for conditions without a file.
 
     Raises:
         DataError: conditions without a file of features, or the reverse; an unknown feature.
         DomainError: a file cannot be read.
     """
-    if bool(where) != (features is not None):
-        raise DataError("--where and --features go together: --where genres=Drama --features items.csv")
+    if bool(where) != (features is not None) and not (where and texts):
+        raise DataError(
+            "--where and --features go together, unless the release carries features: --where genres=Drama "
+            "--features items.csv"
+        )
     left = None
     if allowed is not None:
         from hushrec.data.readers.catalogue import read_ids
 
         left = set(read_ids(allowed))
-    if features is not None:
+    if where:
         from hushrec.data.domain import Domain
-        from hushrec.data.features import read
+        from hushrec.data.features import of_texts, read
 
-        known = read(features, Domain(items=items, max_users=1))
+        known = read(features, Domain(items=items, max_users=1)) if features else of_texts(texts or {})
         for condition in where:
             holds = {item for item, held in zip(items, _holds(known, condition), strict=True) if held}
             left = holds if left is None else left & holds

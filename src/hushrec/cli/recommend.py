@@ -8,7 +8,6 @@ import typer
 
 from hushrec.cli import console, options
 from hushrec.errors import DataError
-from hushrec.escapes import escaped
 
 if TYPE_CHECKING:
     from hushrec.data.domain import Domain
@@ -18,13 +17,18 @@ if TYPE_CHECKING:
 def recommend(
     release: Annotated[Path, typer.Argument(help="A release.")],
     rating: Annotated[
-        list[str] | None, typer.Option(metavar="ITEM=STARS", help="A rating of yours; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            metavar="ITEM=STARS",
+            help="A rating of yours, of an id or a title; may be repeated.",
+        ),
     ] = None,
     item: Annotated[
         list[str] | None,
         typer.Option(
             metavar="ITEM",
-            help="An item that you liked, bought or used, for a release of interactions; may be repeated.",
+            help="An item that you liked, bought or used, by id or title, for a release of interactions; "
+            "may be repeated.",
         ),
     ] = None,
     ratings: Annotated[
@@ -87,6 +91,7 @@ def recommend(
     format: options.Format = None,
     separator: options.Separator = None,
     decimal: options.Decimal = ".",
+    json_: options.Json = False,
 ) -> None:
     """Recommend from a release: for yourself, or for all users.
 
@@ -97,14 +102,15 @@ def recommend(
     if table is not None:
         if rating or item or ratings or user is not None:
             raise DataError("give either --all or ratings of your own, not both")
-        if exclude or where or features or diversity or why:
-            raise DataError("--all takes no --exclude, --where, --features, --diversity or --why")
+        if exclude or where or features or diversity or why or json_:
+            raise DataError("--all takes no --exclude, --where, --features, --diversity, --why or --json")
         if domain is None or out is None:
             raise DataError("--all needs --domain, as for hushrec fit, and -o, the file to write")
         _recommend_all(release, table, domain, out, n, allowed, (column, format, separator, decimal))
         return
     if domain or out or column or format or separator or decimal != ".":
         raise DataError("--domain, -o and the options of a file's format need --all")
+    from hushrec.cli.called import by_id, called, said
     from hushrec.cli.filters import allowed_items
     from hushrec.release.client import Client
 
@@ -114,28 +120,42 @@ def recommend(
     if user is not None and why:
         raise DataError("--why names ratings of your own; give them in place of --user")
     own = _own(client.release, rating or [], item or [], ratings)
-    unknown = sorted({*own, *(exclude or [])} - set(client.release.items))
-    if unknown:
-        console.err().print(f"Ignored, not in this release's catalogue: {escaped(', '.join(unknown))}")
+    own = by_id(client, own)
+    without = called(client, exclude or ()).values()
     rows = client.recommend(
         own if user is None else None,
         n,
         user=user,
-        exclude=exclude or (),
-        allowed=allowed_items(client.release.items, allowed, where or (), features),
+        exclude=without,
+        allowed=allowed_items(client.release.items, allowed, where or (), features, client.release.features),
         diversity=diversity,
     )
-    stars = client.release.feedback == "ratings"
-    columns = ["rank", "item", "score", *["rating"] * stars, *["because of"] * why]
+    reasons = {name: client.reasons(own, name) if why else [] for name, *_ in rows}
+    if json_:
+        listed_items = [
+            {
+                **said(client, name),
+                "score": score,
+                "rank": rank,
+                "rating": predicted,
+                "reasons": [{**said(client, mine), "contribution": added} for mine, added in reasons[name]],
+            }
+            for name, score, rank, predicted in rows
+        ]
+        about = {"model": client.release.model, "taste": client.release.taste}
+        console.print_json({**about, "dimensions": client.release.dimensions, "items": listed_items})
+        return
+    stars, titles = client.release.feedback == "ratings", bool(client.release.titles)
+    columns = ["rank", "item", *["title"] * titles, "score", *["rating"] * stars, *["because of"] * why]
     listed = console.table(*columns, left=0)
     for column_, name_ in zip(listed.columns, columns, strict=True):
-        if name_ in ("item", "because of"):
+        if name_ in ("item", "title", "because of"):
             column_.justify = "left"
     for name, score, rank, predicted in rows:
-        reasons = client.reasons(own, name) if why else []
-        because = ", ".join(f"{mine} {added:+.2f}" for mine, added in reasons)
+        because = ", ".join(f"{client.title(mine)} {added:+.2f}" for mine, added in reasons[name])
+        title = [client.title(name)] * titles
         shown = [f"{predicted:.2f}"] if predicted is not None else []
-        listed.add_row(str(rank), name, f"{score:.2f}", *shown, *[because] * why)
+        listed.add_row(str(rank), name, *title, f"{score:.2f}", *shown, *[because] * why)
     console.out().print(listed)
     if not client.release.personal:
         console.err().print(client.release.taste.replace("Lists are", "This list is"), soft_wrap=True)

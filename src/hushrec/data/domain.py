@@ -339,8 +339,8 @@ class Domain(BaseModel):
         )
         asked = f", classes {listed}" if listed else ""
         return (
-            f"Domain({self.n_items} items{' with titles' * bool(self.titles)}, {given}, cap {self.cap}, "
-            f"at most {self.max_users} users{roster}{asked})"
+            f"Domain({self.n_items} items, {given}, cap {self.cap}, "
+            f"at most {self.max_users} users{roster}{asked}{', titles' * bool(self.titles)})"
         )
 
     __str__ = __repr__

@@ -4,7 +4,7 @@ Privacy: public. Do not derive a feature from ratings: an item's popularity reve
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from hushrec.errors import DomainError
 _NOTHING = ("", "(no genres listed)")
 _TITLE = "title"
 
-__all__ = ["ItemFeatures", "read"]
+__all__ = ["ItemFeatures", "of_texts", "read"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -105,6 +105,24 @@ def read(
     place = sparse.csr_array((np.ones(known.size), (rows[known], known)), shape=(domain.n_items, len(ids)))
     matrices, names = [matrix for matrix, _ in parts], [name for _, own in parts for name in own]
     return ItemFeatures(sparse.csr_array(place @ sparse.hstack(matrices, format="csr")), tuple(names))
+
+
+def of_texts(texts: Mapping[str, Sequence[str]]) -> ItemFeatures:
+    """Features of a release's items, from the texts that it carries, as from the columns of a file.
+
+    Args:
+        texts: name → one text for each item; there is at least one.
+
+    Raises:
+        DomainError: the texts are not one for each item.
+
+    Privacy: public.
+    """
+    parts = [
+        _column(Path("the release"), pl.Series(name, own, dtype=pl.String)) for name, own in texts.items()
+    ]
+    matrices, names = [matrix for matrix, _ in parts], [name for _, own in parts for name in own]
+    return ItemFeatures(sparse.csr_array(sparse.hstack(matrices, format="csr")), tuple(names))
 
 
 _Part = tuple[Any, list[str]]

@@ -12,6 +12,7 @@ import numpy as np
 from hushrec.arrays import Floats, Ints
 from hushrec.errors import ReleaseError
 from hushrec.release.artefact import Release
+from hushrec.release.contents.titles import Titles
 from hushrec.release.fold_in import predictor
 from hushrec.release.lists import POOL, Reason, Similar, diversified
 from hushrec.release.predictors.listed_people import ListedPeople
@@ -58,6 +59,28 @@ class Client:
         self._positions = {item: position for position, item in enumerate(self.release.items)}
         self._predictor = predictor(self.release)
         self._people = ListedPeople(self.release) if self.release.users else None
+        self._titles = Titles(self.release.items, self.release.titles)
+
+    def title(self, item: str) -> str:
+        """The title of an item, or its id where the release has none.
+
+        Raises:
+            ReleaseError: The item is not in the catalogue.
+        """
+        (position,) = self._required([_normal(item)])
+        title = self.release.titles[position] if self.release.titles else ""
+        return title or self.release.items[position]
+
+    def find(self, text: str) -> list[str]:
+        """Ids of the items that a text may mean: one if it is clear, several to choose from, or none.
+
+        Args:
+            text: an id; or a title or its beginning, whatever the case, accents, punctuation, place of the
+                article ("Matrix, The") and year, which tells namesakes apart.
+        """
+        if (known := _normal(text)) in self._positions:
+            return [known]
+        return [self.release.items[position] for position in self._titles.find(str(text))]
 
     def __repr__(self) -> str:
         return f"Client({self.release!r})"

@@ -1,0 +1,122 @@
+"""Items by what people call them: an id, or a title as it is remembered.
+
+Privacy: post-processing of public titles; what is searched for stays on the device.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+_YEAR = re.compile(r"\s*\((\d{4})(?:[-–/]\d{0,4})?\)\s*$")
+_PARTS = re.compile(r"[()]")
+_ARTICLES = (
+    *(
+        "the",
+        "a",
+        "an",
+        "le",
+        "la",
+        "les",
+        "l'",
+        "un",
+        "une",
+        "der",
+        "die",
+        "das",
+        "ein",
+        "eine",
+        "el",
+        "los",
+    ),
+    *("las", "il", "lo", "gli", "i", "o", "os", "as", "de", "het", "den", "det", "en", "ett"),
+)
+"""Articles that a list may put after a title: "Matrix, The"."""
+_LEADING = re.compile(r"^(?:the|a|an) (?=.)")
+_DROPPED = str.maketrans("", "", "'’`´.*")
+
+__all__ = ["Titles"]
+
+
+class Titles:
+    """Finds items by title, whatever its case, accents, punctuation, place of the article or year.
+
+    Args:
+        items: the ids of a catalogue.
+        titles: their titles, or "" where an item has none and is called by its id; or nothing.
+
+    Privacy: post-processing.
+    """
+
+    def __init__(self, items: Sequence[str], titles: Sequence[str] = ()) -> None:
+        self._names = [title or item for item, title in zip(items, titles or items, strict=True)]
+
+    def find(self, text: str) -> list[int]:
+        """Positions of the items that a text may mean, in the catalogue's order.
+
+        Those whose title is the text, and its year if it has one; or else those whose title is the text but
+        for a leading article; or else those whose title begins with it; or else those with all its words.
+        """
+        year, keys = _year(text), _keys(text)
+        if not keys:
+            return []
+        for exact in (True, False):
+            found = {at for key in keys for at in self._by_key.get(key if exact else _bare(key), ())}
+            if year and any(self._years[at] == year for at in found):
+                found = {at for at in found if self._years[at] == year}
+            if found:
+                return sorted(found)
+        key, forms = _bare(keys[0]), [(at, own) for at, keys in enumerate(self._keys) for own in keys]
+        words = set(key.split())
+        began = {at for at, own in forms if _bare(own).startswith(key)}
+        return sorted(began or {at for at, own in forms if words <= set(own.split())})
+
+    @cached_property
+    def _keys(self) -> list[list[str]]:
+        return [_keys(name) for name in self._names]
+
+    @cached_property
+    def _years(self) -> list[str]:
+        return [_year(name) for name in self._names]
+
+    @cached_property
+    def _by_key(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for at, own in enumerate(self._keys):
+            for key in {form for whole in own for form in (whole, _bare(whole))}:
+                found.setdefault(key, []).append(at)
+        return found
+
+
+def _year(title: str) -> str:
+    match = _YEAR.search(title)
+    return match[1] if match else ""
+
+
+def _keys(title: str) -> list[str]:
+    """The forms of a title without its year, the whole one first; parts in brackets are titles as well."""
+    whole = _YEAR.sub("", title) or title
+    found = dict.fromkeys(filter(None, map(_key, (whole, *_PARTS.split(whole)))))
+    return list(found)
+
+
+def _key(title: str) -> str:
+    """Case and accents folded, words separated by single blanks, an article at the end put first."""
+    plain = "".join(_folded(title.strip().removeprefix("a.k.a. ")))
+    name, comma, last = plain.rpartition(",")
+    if comma and last.strip() in _ARTICLES:
+        plain = f"{last.strip()} {name}"
+    plain = plain.translate(_DROPPED).replace("&", " and ")
+    words = "".join(sign if sign.isalnum() else " " for sign in plain).split()
+    return " ".join(words) or title.strip()
+
+
+def _folded(title: str) -> Iterator[str]:
+    for sign in unicodedata.normalize("NFKD", title.casefold()):
+        if not unicodedata.combining(sign):
+            yield sign
+
+
+def _bare(key: str) -> str:
+    """Without an English article at its beginning."""
+    return _LEADING.sub("", key)

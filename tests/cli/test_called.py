@@ -1,0 +1,83 @@
+"""Lists are asked for by title, and show titles; what may mean several items is refused."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+import hushrec as hr
+from support.releases import release as planted
+
+TITLES = ("Alien (1979)", "Aliens (1986)", "Heat (1995)", "Heat (1986)", "Matrix, The (1999)", "\x1b[31mRed")
+ITEMS = ("1", "2", "3", "4", "5", "Heat")
+GENRES = ("Horror|Sci-Fi", "Sci-Fi", "Crime", "Crime", "Sci-Fi", "")
+
+
+@pytest.fixture
+def titled(here):
+    made = planted(n=6, items=ITEMS)
+    texts = {"titles": tuple(t.replace("\x1b", "\\x1b") for t in TITLES), "features": {"genres": GENRES}}
+    made = replace(made, **texts)
+    made.save("titled.safetensors")
+    return made
+
+
+def test_titles_are_taken_said_and_shown(titled, hushrec):
+    found = hushrec(
+        "recommend titled.safetensors --rating 'alien (1979)=5' --rating 'the matrix=2' --why -n 6"
+    )
+    by_id = hushrec("recommend titled.safetensors --rating 1=5 --rating 5=2 --why -n 6")
+    assert found.out == by_id.out
+    assert found.err == "alien (1979): Alien (1979) (1)\nthe matrix: Matrix, The (1999) (5)\n"
+    assert by_id.err == ""
+    assert "rank item title" in " ".join(found.out.split("\n")[0].split())
+    assert "Aliens (1986)" in found.out
+    assert "Matrix, The (1999) " in found.out  # among the reasons
+    assert "\x1b" not in found.out
+    assert "\\x1b[31mRed" in found.out
+
+
+def test_an_exact_id_comes_first_and_several_titles_are_refused(titled, hushrec, refused):
+    assert hushrec("recommend titled.safetensors --rating Heat=5").err == ""
+    told = refused("recommend titled.safetensors --rating heat=5")
+    assert "give an id" in told
+    assert "3 (Heat (1995)), 4 (Heat (1986)): give an id" in told
+    assert "Aliens (1986)" in refused("recommend titled.safetensors --exclude alien --exclude ali")
+    assert "Heat (1995)" not in hushrec("recommend titled.safetensors --exclude 'Heat (1995)' -n 6").out
+
+
+def test_what_is_not_there_is_ignored_unless_it_is_all(titled, hushrec, refused):
+    assert "Ignored" in hushrec("recommend titled.safetensors --rating Solaris=5 --rating 1=5").err
+    told = refused("recommend titled.safetensors --rating Solaris=5 --rating Stalker=4")
+    assert "nothing of what was given is in this release's catalogue" in told
+    assert len(hushrec("recommend titled.safetensors -n 3").out.splitlines()) == 5
+    assert "Ignored" in hushrec("recommend titled.safetensors --exclude Solaris").err
+
+
+def test_json_has_ids_titles_and_reasons(titled, hushrec):
+    found = json.loads(hushrec("recommend titled.safetensors --rating 1=5 --why --json -n 2").out)
+    expected = hr.Client(titled).recommend({"1": 5}, 2)
+    assert found["dimensions"] == titled.dimensions
+    assert found["taste"] == titled.taste
+    for item, row in zip(found["items"], expected, strict=True):
+        assert (item["id"], item["score"], item["rank"], item["rating"]) == row
+        assert item["title"] == hr.Client(titled).title(row.item_id)
+        assert item["reasons"][0] | {"contribution": 0} == {
+            "id": "1",
+            "title": "Alien (1979)",
+            "contribution": 0,
+        }
+
+
+def test_features_of_the_release_filter_lists(titled, hushrec):
+    shown = hushrec("recommend titled.safetensors --rating 1=5 --where genres=Crime").out
+    assert {line.split()[1] for line in shown.splitlines()[2:]} == {"3", "4"}
+
+
+def test_similar_items_are_asked_for_and_shown_by_title(titled, hushrec, refused):
+    shown = hushrec("similar titled.safetensors matrix")
+    assert shown.out == hushrec("similar titled.safetensors 5").out
+    assert shown.err == "matrix: Matrix, The (1999) (5)\n"
+    assert "title" in shown.out.splitlines()[0]
+    assert "give an id" in refused("similar titled.safetensors heat")
+    assert "not in this release's catalogue" in refused("similar titled.safetensors Solaris")
