@@ -67,7 +67,7 @@ def test_items_alone_get_a_list(ranking, hushrec, name):
     both = hushrec(f"recommend {name}.safetensors --ratings mine.json --item {ranking[1]} -n 2")
     assert both.out == shown.out
     assert listed(hushrec(f"recommend {name}.safetensors -n 1")) == [ranking[0]]
-    assert "unheard" in hushrec(f"recommend {name}.safetensors --item unheard").err
+    assert "unheard" in hushrec(f"recommend {name}.safetensors --item unheard", code=2).err
 
 
 def test_numbers_are_taken_where_they_count(ranking, hushrec):
@@ -90,7 +90,7 @@ def test_numbers_are_taken_where_they_count(ranking, hushrec):
     ],
 )
 def test_what_a_release_of_interactions_does_not_take(ranking, refused, command, message):
-    Path("numbers.json").write_text('{"A": 5}')
+    Path("numbers.json").write_text(json.dumps({ranking[0]: 5}))
     assert message in refused(f"recommend {command}")
 
 
