@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, cast
+from weakref import finalize
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from hushrec.errors import DataError
@@ -76,7 +77,13 @@ def members(archive: Path, pattern: str | None = None) -> list[Member]:
     """
     found: list[Member] | None = None
     try:
-        whole = ZipFile(archive)  # closed when its last member is forgotten
+        file = archive.open("rb")
+        try:
+            whole = ZipFile(file)
+        except BaseException:
+            file.close()
+            raise
+        finalize(whole, file.close)  # when its last member is forgotten, in whatever order that happens
         found = [Member(archive, whole, info) for info in whole.infolist() if not info.is_dir()]
     except (OSError, ValueError, BadZipFile, NotImplementedError):
         pass
