@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hushrec.figures import above, below, left, odds
+from hushrec.figures import above, below, left, odds, reading
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent
 from hushrec.privacy.accounting.budget import Budget
@@ -108,3 +108,9 @@ def test_a_plan_and_a_budget_round_so_too():
 def test_losses_of_a_ledger_are_shown_from_above():
     spent = Spent(rho=123_456_789_012)
     assert Decimal(above(spent.epsilon(1e-6))) * fixed_point.PER_ONE >= spent.epsilon_units(1e-6)
+
+
+def test_an_epsilon_is_read_as_a_factor_rounded_up():
+    assert reading(2.0) == "How to read ε: odds change at most 7.39 times"  # e² = 7.389056…
+    assert reading(1.0) == "How to read ε: odds change at most 2.72 times"
+    assert reading(30.0) == "How to read ε: odds change at most billions of times or more"

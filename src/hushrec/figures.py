@@ -66,6 +66,15 @@ def times(epsilon: float) -> str:
     return "millions of times" if epsilon <= math.log(1e9) else "billions of times or more"
 
 
+def reading(epsilon: float) -> str:
+    """Say how an ε reads: the factor by which odds change at most.
+
+    Args:
+        epsilon: of one release, or of all of them together; at least 0.
+    """
+    return f"How to read ε: odds change at most {times(epsilon)}"
+
+
 def one_in(chance: float) -> str:
     """Say a small probability without an exponent, never below it: ``1 in 1,000,000``.
 

@@ -1,5 +1,6 @@
 """``hushrec audit``: prints what the library finds, and exits with 1 if a claim does not hold."""
 
+import json
 import re
 
 import pytest
@@ -41,3 +42,13 @@ def test_settings_and_domain_reach_the_audit(hushrec, tmp_path):
     assert "GlobalEffects, ε = 2 at δ = 0 per rating, replace" in shown
     refused = hushrec(f"audit private-als --epsilon 2 --delta 1e-6 {within} --set rank=10", code=2)
     assert "rank = 10 is more than the 9 items" in refused.err
+
+
+def test_findings_are_one_object_and_the_exit_code_stays(hushrec):
+    facts = json.loads(hushrec(f"audit global-effects {BUDGET} --json").out)
+    assert facts["subject"].startswith("GlobalEffects, ε = 4")
+    assert facts["epsilon"] == pytest.approx(4)
+    assert facts["holds"] is True
+    assert len(facts["findings"]) == 3
+    with FAULT.planted():
+        assert json.loads(hushrec(f"audit global-effects {BUDGET} --json", code=1).out)["holds"] is False

@@ -1,3 +1,4 @@
+import json
 from urllib.error import URLError
 
 import polars as pl
@@ -21,6 +22,17 @@ def offline(monkeypatch):
 def test_list_names_every_set(hushrec):
     shown = hushrec("data list").out
     assert all(name in shown for name in SETS)
+
+
+def test_the_list_is_one_object(hushrec):
+    facts = json.loads(hushrec("data list --json").out)
+    assert [*facts] == [*SETS]
+    for name, known in SETS.items():
+        assert facts[name] == {
+            "scale": list(known.scale),
+            "max_users": known.max_users,
+            "urls": list(known.urls),
+        }
 
 
 def test_offline_is_an_error_with_its_fix(here, hushrec, offline):

@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,15 @@ def test_what_people_give_is_declared(here, hushrec, options, told, feedback):
 def test_what_nobody_can_give_is_refused(here, refused, options, message):
     assert message in refused(f"domain --items catalogue.csv {options} --max-users 200 -o d.json")
     assert not Path("d.json").exists()
+
+
+def test_the_facts_of_a_domain_are_one_object(here, hushrec):
+    line = "domain --items catalogue.csv --scale 1 5 1 --likes 4 --max-users 200 --privacy-class strict=0.5"
+    facts = json.loads(hushrec(f"{line} -o d.json --json").out)
+    domain = hr.Domain.open("d.json")
+    assert facts["file"] == "d.json"
+    assert facts["digest"] == domain.digest
+    assert (facts["scale"], facts["likes"], facts["counts"]) == ([1, 5, 1], 4, None)
+    assert (facts["n_items"], facts["n_users"], facts["max_users"]) == (30, 0, 200)
+    assert (facts["feedback"], facts["cap"]) == ("interactions", 500)
+    assert facts["privacy_classes"] == {"strict": 0.5}

@@ -1,3 +1,4 @@
+import json
 import re
 
 import pytest
@@ -133,3 +134,33 @@ def test_slices_and_what_the_release_was_fitted_to(clicks, hushrec):
 )
 def test_refusals_of_rankings(clicks, refused, more, message):
     assert message in refused(f"evaluate plain.safetensors {CLICKS} {more}")
+
+
+def test_the_scores_are_one_object(release, hushrec):
+    more = "--likes 4 --metric recall@5 --metric rmse --metric coverage@5 --slices"
+    shown = hushrec(f"evaluate films.safetensors {PARTS} --against films.safetensors {more} --json").out
+    facts = json.loads(shown)
+    domain = hr.Domain.open("domain.json")
+    expected = hr.evaluate(
+        hr.Release.open(release),
+        train=hr.load("train.csv", domain),
+        test=hr.load("test.csv", domain),
+        metrics=["recall@5", "rmse", "coverage@5"],
+        likes=4,
+    )
+    assert facts["warning"].startswith("NOT PRIVATE")
+    ours = {of["metric"]: of for of in facts["scores"] if of["name"] == "films.safetensors"}
+    assert [*ours] == ["recall@5", "rmse", "coverage@5", "rmse on rare items"]
+    for name, score in expected.scores.items():
+        assert ours[name]["value"] == score.value
+    assert ours["rmse"]["error"] == expected.scores["rmse"].error
+    assert ours["coverage@5"]["error"] is None
+    assert {of["name"] for of in facts["scores"]} >= {"popularity", "item average", "global average"}
+    assert [of["metric"] for of in facts["differences"]] == ["recall@5", "rmse"]
+    assert facts["differences"][0]["low"] == facts["differences"][0]["high"] == 0
+    assert [of["by"] for of in facts["slices"] if of["name"] == "popularity"] == ["activity", "popularity"]
+    assert all(len(of["values"]) == 5 for of in facts["slices"])
+    assert (facts["n_users"], facts["n_left_out"]) == (
+        len(expected.lists.users),
+        expected.lists.n_left_out,
+    )

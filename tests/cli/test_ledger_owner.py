@@ -27,6 +27,9 @@ def test_what_the_owner_declares_stands_in_statements(here, hushrec, refused, bu
     assert said.ledger["spent_epsilon"] == pytest.approx(said.epsilon, abs=1e-9)
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", said.ledger["date"])
     assert "spent with this release: ε = 1 of a total of 4" in str(said)
+    lines = hushrec("ledger show own.db").out.splitlines()
+    for name in ("population", "controller", "contact"):
+        assert f"{name}: {said.ledger[name]}" in lines
     facts = json.loads(hushrec("ledger show own.db --json").out)
     assert facts["population"] == "subscribers"
     assert facts["epsilon"] == 4

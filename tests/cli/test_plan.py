@@ -135,3 +135,15 @@ def test_a_model_of_ones_own_is_named_first_and_before_the_charge(
         "AUTHOR'S CLAIM: plan_mine.Mine is not part"
         in hushrec(f"fit train.csv --domain domain.json {made}").err
     )
+
+
+def test_the_facts_of_shares_are_one_object(here, hushrec):
+    kind = "--delta 1e-6 --unit user --adjacency add-remove --model global-effects --json"
+    facts = json.loads(hushrec(f"plan --domain domain.json --releases 52 --total 4 {kind}").out)
+    assert (facts["releases"], facts["total_epsilon"], facts["budget_epsilon"]) == (52, 4, 0.4659)
+    spent = {of["releases"]: of["spent_epsilon"] for of in facts["spent"]}
+    assert [*spent] == [1, 2, 4, 13, 26, 52]
+    assert spent[1] == facts["epsilon"]
+    assert 3.99 < spent[52] <= 4
+    alone = json.loads(hushrec(f"plan --domain domain.json --epsilon 0.4659 {kind}").out)
+    assert {name: facts[name] for name in alone} == alone

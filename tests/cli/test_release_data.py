@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import hushrec as hr
+from hushrec.errors import LedgerError
 from hushrec.local.released import ReleasedData
 
 BUDGET = "--epsilon 30 --delta 0 --unit user --adjacency replace"
@@ -279,3 +280,43 @@ def test_ctrl_c_says_what_became_of_the_charge(here, hushrec, monkeypatch):
     monkeypatch.setattr("hushrec.curator.release_data._numbered", stopped)
     result = hushrec(command(), 130)
     assert "hushrec: stopped.\nThe charge stays spent" in result.err
+
+
+def test_the_facts_of_a_plan_are_one_object(here, hushrec, refused, features):
+    line = f"release-data --domain domain.json --method randomized-response {BUDGET} --plan --json"
+    facts = json.loads(hushrec(line).out)
+    allowed = hr.Budget(epsilon=30.0, delta=0.0, unit="user", adjacency="replace")
+    domain = hr.Domain.open("domain.json")
+    planned = hr.RandomizedResponse().plan(domain, allowed)
+    assert (facts["method"], facts["epsilon"]) == ("RandomizedResponse", planned.epsilon)
+    assert facts["settings"] == planned.config
+    assert [of["name"] for of in facts["measurements"]] == [event.name for event in planned.events]
+    assert facts["local"]["epsilon"] == hr.RandomizedResponse().local(planned, domain).epsilon
+    near = f"release-data --domain domain.json --method distance-based {NEAR} --features {features}"
+    assert "groups of" in json.loads(hushrec(f"{near} --plan --json").out)["groups"]
+    assert "give --plan as well" in refused(f"{command()} --json")
+
+
+class Response(hr.RandomizedResponse):
+    """A method of somebody's own."""
+
+
+def test_a_strangers_method_is_named_before_the_charge(here, hushrec, monkeypatch):
+    monkeypatch.setattr("hushrec.registry.class_of", lambda name: Response)
+    said = f"AUTHOR'S CLAIM: {__name__}.Response is not part of hushrec"
+    plan = f"release-data --domain domain.json --method randomized-response {BUDGET} --plan"
+    shown = hushrec(plan)
+    assert shown.err.startswith(said)
+    assert json.loads(hushrec(f"{plan} --json").out)["foreign"] == [f"{__name__}.Response"]
+
+    def failing(*args, **more):
+        raise LedgerError("the charge was reached")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(hr.Ledger, "charge", failing)
+        stopped = hushrec(command(), code=2).err
+    assert stopped.index(said) < stopped.index("the charge was reached")
+    result = hushrec(command().replace(" --new-ledger", ""))
+    assert said in result.err
+    assert said in " ".join(result.out.split())
+    assert not ReleasedData.open("released.parquet").statement.private

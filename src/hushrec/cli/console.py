@@ -115,13 +115,16 @@ def print_statement(statement: "Statement") -> None:
 
 
 def print_ledger(ledger: "Ledger") -> None:
-    """Print what a ledger allows, and what is left."""
-    from hushrec.figures import left
+    """Print what a ledger allows and how that reads, what its owner declares, and what is left."""
+    from hushrec.figures import left, reading
 
     total, made = ledger.total, len({entry.charge for entry in ledger.entries()})
     name = escaped(ledger.path.name) if ledger.path else "in memory"
     console = out()
     console.print(f"Ledger {name}: {total}; releases charged {made}, at most {ledger.max_releases}")
+    console.print(f"{reading(total.epsilon)}, over all releases together")
+    for role, text in ledger.declared.items():
+        console.print(f"{role}: {text}", soft_wrap=True)
     planned = f", for {ledger.releases_left:,} more releases" if ledger.max_releases > 1 else ""
     console.print(f"Left: ε = {left(ledger.remaining)}{planned}")
     if ledger.holds:

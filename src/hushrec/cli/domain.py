@@ -1,11 +1,14 @@
 """``hushrec domain``: declare what is public."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hushrec.cli import console, options
+
+if TYPE_CHECKING:
+    from hushrec.data.domain import Domain
 
 
 def domain(
@@ -56,6 +59,7 @@ def domain(
             help="A privacy class that users may choose, such as strict=0.5; may be repeated.",
         ),
     ] = None,
+    json: options.Json = False,
 ) -> None:
     """Declare what is public: items, scale, cap, number of users.
 
@@ -90,6 +94,9 @@ def domain(
         declared.save(out)
     except OSError as error:
         raise DomainError(f"{out} cannot be written: {error.strerror}; choose another file with -o") from None
+    if json:
+        console.print_json({"file": out.name, **_facts(declared)})
+        return
     console.out().print(f"Wrote {out}: {declared}")
     delta = min(1e-2 / max_users, 1e-6)
     console.out().print(
@@ -97,3 +104,21 @@ def domain(
         "--adjacency add-remove",
         soft_wrap=True,
     )
+
+
+def _facts(domain: "Domain") -> dict[str, Any]:
+    """A domain as JSON values; of ids and titles only how many, or whether there are any."""
+    return {
+        "digest": domain.digest,
+        "feedback": domain.feedback,
+        "n_items": domain.n_items,
+        "scale": domain.rating_scale and list(domain.rating_scale),
+        "likes": domain.likes,
+        "counts": domain.counts,
+        "cap": domain.cap,
+        "max_users": domain.max_users,
+        "n_users": domain.n_users,
+        "privacy_classes": dict(domain.privacy_classes or {}),
+        "titles": domain.titles is not None,
+        "features": list(domain.features or {}),
+    }

@@ -1,6 +1,8 @@
 """``hushrec evaluate``: measure on held-out ratings or interactions; the result is not private."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from hushrec.evaluation.rankings import Lists
 
 _SLICED = ("recall", "ndcg")
+_RARE = "rmse on rare items"
 
 
 class _Row(NamedTuple):
@@ -59,6 +62,7 @@ def evaluate(
     format: options.Format = None,
     separator: options.Separator = None,
     decimal: options.Decimal = ".",
+    json: options.Json = False,
 ) -> None:
     """Measure on held-out ratings or interactions. NOT private.
 
@@ -91,6 +95,24 @@ def evaluate(
             _Row(str(path), of.scores, of.predicted, of.lists) for path, of in zip(paths, found, strict=True)
         ]
         rows += _references(named(names), given)
+    comparable = names if len(found) == 2 else []
+    apart = {
+        name: difference(*(of.scores[name] for of in found))
+        for name in comparable
+        if found[0].scores[name].moves is not None
+    }
+    if json:
+        console.print_json(
+            {
+                "warning": WARNING,
+                "scores": [*_scores(rows, known, held_out, names)],
+                "differences": [{"metric": name, **asdict(of)} for name, of in apart.items()],
+                "slices": [*_slices(rows, sliced)] if slices else [],
+                "n_users": rows[0].lists and len(rows[0].lists.users),
+                "n_left_out": rows[0].lists and rows[0].lists.n_left_out,
+            }
+        )
+        return
     screen = console.out()
     screen.print(WARNING)
     screen.print()
@@ -99,14 +121,9 @@ def evaluate(
     if slices:
         _print_slices(rows, sliced)
     screen.print("±: one standard error over people.")
-    if len(found) == 2:
-        for name in names:
-            if found[0].scores[name].moves is not None:
-                apart = difference(*(of.scores[name] for of in found))
-                label = name.upper() if name in METRICS else name
-                screen.print(
-                    escaped(f"{label} of {release} minus that of {against}: {apart}"), soft_wrap=True
-                )
+    for name, of in apart.items():
+        label = name.upper() if name in METRICS else name
+        screen.print(escaped(f"{label} of {release} minus that of {against}: {of}"), soft_wrap=True)
 
 
 def _references(chosen: "Mapping[str, AtK | None]", given: Any) -> "Iterator[_Row]":
@@ -130,16 +147,39 @@ def _references(chosen: "Mapping[str, AtK | None]", given: Any) -> "Iterator[_Ro
             yield _Row(name, {error: ERROR_SCORES[error](test, guess) for error in errors}, guess, None)
 
 
-def _print_values(rows: "list[_Row]", train: Any, test: Any, names: Sequence[str]) -> None:
+def _rare(row: _Row, train: Any, test: Any) -> float | None:
+    """The RMSE on rare items, if ratings were predicted."""
     from hushrec.evaluation.metrics import rmse
     from hushrec.evaluation.slices import by_popularity
 
+    return None if row.predicted is None else float(by_popularity(rmse, train, test, row.predicted)[0])
+
+
+def _scores(rows: "list[_Row]", train: Any, test: Any, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Every value with its standard error as JSON values; null where it is unknown."""
+    for row in rows:
+        for name, score in ((name, row.scores[name]) for name in names if name in row.scores):
+            yield {
+                "name": row.name,
+                "metric": name,
+                "value": _number(score.value),
+                "error": _number(score.error),
+            }
+        if "rmse" in names and (rare := _rare(row, train, test)) is not None:
+            yield {"name": row.name, "metric": _RARE, "value": _number(rare), "error": None}
+
+
+def _number(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _print_values(rows: "list[_Row]", train: Any, test: Any, names: Sequence[str]) -> None:
     rare = "rmse" in names
-    listed = console.table("", *names, *["rmse on rare items"] * rare)
+    listed = console.table("", *names, *[_RARE] * rare)
     for row in rows:
         cells = [str(row.scores.get(name, "")) for name in names]
-        if rare and row.predicted is not None:
-            cells.append(f"{by_popularity(rmse, train, test, row.predicted)[0]:.4f}")
+        if rare and (value := _rare(row, train, test)) is not None:
+            cells.append(f"{value:.4f}")
         listed.add_row(row.name, *cells)
     screen = console.out()
     screen.print(listed)
@@ -152,6 +192,18 @@ def _print_values(rows: "list[_Row]", train: Any, test: Any, names: Sequence[str
         )
     if rare:
         screen.print("Rare items: the fifth of the catalogue with the fewest ratings in --train.")
+
+
+def _slices(rows: "list[_Row]", sliced: "Mapping[str, AtK]") -> Iterator[dict[str, Any]]:
+    """Metrics by fifth as JSON values, the least active or popular first; null without anybody."""
+    from hushrec.evaluation.slices import ranked_by_activity, ranked_by_popularity
+
+    for name, metric in sliced.items():
+        for by, measure in (("activity", ranked_by_activity), ("popularity", ranked_by_popularity)):
+            for row in rows:
+                if row.lists:
+                    values = [_number(value) for value in measure(metric, row.lists)]
+                    yield {"name": row.name, "metric": name, "by": by, "values": values}
 
 
 def _print_slices(rows: "list[_Row]", sliced: "Mapping[str, AtK]") -> None:

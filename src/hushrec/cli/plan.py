@@ -1,6 +1,7 @@
 """``hushrec plan``: what a fit will measure and cost, before any rating is read."""
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -54,7 +55,13 @@ def plan(
     lines = measured(config.queries(declared, budget), planned)
     reading = Odds.of(planned.epsilon, delta, lines)
     if json:
-        console.print_json(_facts(planned, lines, reading))
+        told = facts(planned, lines, reading)
+        if releases:
+            told |= {"releases": releases, "total_epsilon": whole.epsilon}
+            told["spent"] = [
+                {"releases": made, "spent_epsilon": spent} for made, spent in _spent(planned, whole, releases)
+            ]
+        console.print_json(told)
         return
     screen = console.out()
     if planned.foreign:
@@ -90,8 +97,8 @@ def plan(
     console.print_symbols()
 
 
-def _facts(planned: "Plan", lines: "tuple[Measured, ...]", reading: "Odds") -> dict[str, Any]:
-    """The plan as JSON values, named as in a statement."""
+def facts(planned: "Plan", lines: "tuple[Measured, ...]", reading: "Odds") -> dict[str, Any]:
+    """A plan as JSON values, named as in a statement."""
     return {
         "model": planned.model,
         "settings": dict(planned.config),
@@ -116,17 +123,13 @@ def _facts(planned: "Plan", lines: "tuple[Measured, ...]", reading: "Odds") -> d
 def _print_shares(planned: "Plan", total: "Budget", releases: int) -> None:
     """What each of several releases may cost, and what is spent after so many of them."""
     from hushrec.figures import above
-    from hushrec.privacy.accounting import fixed_point
-    from hushrec.privacy.ledger.remainder import Remainder
 
-    remainder, screen = Remainder(total, releases), console.out()
+    screen = console.out()
     each = f"each of {releases:,} releases may cost ε = {above(planned.budget.epsilon)}"
     screen.print(f"Within {total} over all of them, {each}", soft_wrap=True)
     screen.print()
     listed = console.table("releases", "spent", left=0)
-    marks = {1, 2, 4, releases // 4, releases // 2, releases}
-    for made in sorted(mark for mark in marks if 0 < mark <= releases):
-        spent = fixed_point.shown(remainder.after(planned.spent, made))
+    for made, spent in _spent(planned, total, releases):
         listed.add_row(f"{made:,}", f"ε = {above(spent, 4)}")
     screen.print(listed)
     screen.print()
@@ -139,3 +142,14 @@ def _print_shares(planned: "Plan", total: "Budget", releases: int) -> None:
     screen.print()
     screen.print("One release:")
     screen.print()
+
+
+def _spent(planned: "Plan", total: "Budget", releases: int) -> "Iterator[tuple[int, float]]":
+    """The ε that is spent after some of several equal releases."""
+    from hushrec.privacy.accounting import fixed_point
+    from hushrec.privacy.ledger.remainder import Remainder
+
+    remainder = Remainder(total, releases)
+    marks = {1, 2, 4, releases // 4, releases // 2, releases}
+    for made in sorted(mark for mark in marks if 0 < mark <= releases):
+        yield made, fixed_point.shown(remainder.after(planned.spent, made))

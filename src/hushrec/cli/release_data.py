@@ -1,7 +1,7 @@
 """``hushrec release-data``: release a data set of randomized ratings, charged to a ledger."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -70,6 +70,7 @@ def release_data(
     ] = None,
     accept_dropped: options.AcceptDropped = False,
     plan: Annotated[bool, typer.Option("--plan", help="Show the cost, and read no ratings.")] = False,
+    json: options.Json = False,
     column: options.Columns = None,
     format: options.Format = None,
     separator: options.Separator = None,
@@ -77,12 +78,15 @@ def release_data(
 ) -> None:
     """Release a randomized data set, charged to a ledger."""
     from hushrec.curator.acceptance import require_accepted
+    from hushrec.curator.authors import signed
     from hushrec.curator.memory import require_memory
     from hushrec.curator.release_data import on_device, release_data
     from hushrec.data.domain import Domain
     from hushrec.data.ratings import Ratings
     from hushrec.local.dataset_files import require_lines
 
+    if json and not plan:
+        raise ConfigError("--json is of the cost alone: give --plan as well, or leave it out")
     declared = Domain.open(domain)
     config = options.method(method, settings, declared, features, feature, groups_from)
     budget = options.budget(epsilon, delta, unit, adjacency)
@@ -91,9 +95,14 @@ def release_data(
             f"{method} needs a budget: give --epsilon, --delta (0 for a pure ε), --unit user and "
             "--adjacency replace"
         )
-    planned = config.plan(declared, budget)
+    planned = signed(config.plan(declared, budget), config, declared)
+    if planned.foreign:  # before the charge
+        console.err().print(f"AUTHOR'S CLAIM: {planned.claim}", soft_wrap=True)
     if plan:
-        _print_plan(config, planned, declared)
+        if json:
+            console.print_json(_facts(config, planned, declared))
+        else:
+            _print_plan(config, planned, declared)
         return
     if not (ratings and ledger and out):
         raise ConfigError(
@@ -135,6 +144,26 @@ def release_data(
         "-o model.safetensors",
         soft_wrap=True,
     )
+
+
+def _facts(config: "Method", planned: "Plan", domain: "Domain") -> dict[str, Any]:
+    """A plan as JSON values: as of a model, and what one answer reveals."""
+    from dataclasses import asdict
+
+    from hushrec.cli.plan import facts
+    from hushrec.curator.statements import measured
+    from hushrec.release.odds import Odds
+
+    lines = measured(planned.events, planned)
+    told = facts(planned, lines, Odds.of(planned.epsilon, planned.budget.delta, lines))
+    return {
+        "method": told.pop("model"),
+        **told,
+        "local": asdict(config.local(planned, domain)),
+        "uncovered": planned.uncovered,
+        "groups": config.groups_in(domain),
+        "beside": config.beside(),
+    }
 
 
 def _print_plan(config: "Method", planned: "Plan", domain: "Domain") -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from hushrec.data.domain import Domain
 from hushrec.local.method import Method
 from hushrec.models.base import Model
+from hushrec.privacy.accounting.events import Event
 from hushrec.privacy.accounting.plan import Measurement, Plan, version
 from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger.caveats import CLAIMED
@@ -70,7 +71,7 @@ def describe_data(method: Method, plan: Plan, grant: Grant, domain: Domain) -> S
     return dataclasses.replace(
         charged,
         ledger={name: value for name, value in charged.ledger.items() if name not in untold},
-        measurements=tuple(_line(m, plan) for m in plan.measurements),
+        measurements=measured(plan.events, plan),
         assumes=(*_assumes(plan, domain, personal=False, beside=method.beside()), *method.assumes(plan)),
         local=method.local(plan, domain),
         beside=method.beside(),
@@ -136,7 +137,7 @@ def _caveat(text: str) -> str:
     return kind.upper() + colon + rest.replace(f"; {CLAIMED}:", f"; {CLAIMED.upper()}:")
 
 
-def measured(queries: Iterable[AnyQuery], plan: Plan) -> tuple[Measured, ...]:
+def measured(queries: Iterable[AnyQuery | Event], plan: Plan) -> tuple[Measured, ...]:
     """Everything that a plan measures, as a statement lists it, including what costs nothing.
 
     Privacy: public.

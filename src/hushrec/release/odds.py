@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from hushrec.figures import above, times
+from hushrec.figures import above, reading
 from hushrec.release.statement_lines import Measured
 
 FALSE_POSITIVES = 0.01
@@ -68,7 +68,7 @@ class Odds:
         mu = "" if self.mu is None else f"; μ ≤ {above(self.mu, 3)} (Gaussian differential privacy)"
         best, wrong = above(100 * self.best_attack, 3), f"{100 * FALSE_POSITIVES:g}"
         return (
-            f"How to read ε: odds change at most {times(self.epsilon)}{mu}; the best attack finds at most "
+            f"{reading(self.epsilon)}{mu}; the best attack finds at most "
             f"{best} % of those it looks for, with {wrong} % false positives."
         )
 

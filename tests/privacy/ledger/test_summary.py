@@ -46,3 +46,13 @@ def test_a_hostile_file_name_does_nothing(tmp_path):
     ledger = Ledger.create(Path(tmp_path) / name, TOTAL)
     assert harmless(repr(ledger), lines=False)
     assert "<script" not in checked(ledger._repr_html_())
+
+
+def test_the_page_says_what_the_owner_declares_and_how_the_total_reads(tmp_path):
+    ledger = Ledger.create(tmp_path / "ours.db", TOTAL)
+    assert "population" not in ledger._repr_html_()
+    ledger.declare(population="subscribers", controller="<b>Films", contact="us@films.example")
+    page = checked(ledger._repr_html_())
+    assert all(text in page for text in ("population", "subscribers", "controller", "us@films.example"))
+    assert "<b>Films" not in page
+    assert "How to read ε: odds change at most 7.39 times" in page

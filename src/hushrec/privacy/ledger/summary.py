@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hushrec import markup
 from hushrec.escapes import escaped
-from hushrec.figures import above, left
+from hushrec.figures import above, left, reading
 from hushrec.privacy.ledger.history import History
 from hushrec.privacy.ledger.routes import spelled
 
@@ -23,9 +23,12 @@ def line(path: Path | None, history: History) -> str:
 
 
 def html(path: Path | None, history: History) -> markup.Html:
-    """The same as HTML, with every release that was charged and its ε by itself."""
+    """The same as HTML, with what the owner declares, how the total reads, and every release that was
+    charged and its ε by itself."""
     shown = [
+        *history.declared.items(),
         ("total", str(history.total)),
+        ("over all releases", reading(history.total.epsilon)),
         ("left", f"ε = {left(history.remaining)}"),
         ("releases charged", f"{len(history.charges)}, at most {history.max_releases}"),
     ]
