@@ -46,7 +46,7 @@ oracles: .venv-oracles/.oracles  ## our accountant against dp-accounting and aut
 	@.venv-oracles/bin/python -m pytest tests/oracles
 
 bench: $(VENV)/.bench       ## speed beside others', each pair in one run
-	@set -e; for script in $(filter-out %/top_n_peers.py %/top_n_models.py %/top_n_tables.py,$(wildcard benchmarks/*.py)); do \
+	@set -e; for script in $(filter-out %/top_n_peers.py %/top_n_models.py %/top_n_tables.py %/top_n_dimensions.py,$(wildcard benchmarks/*.py)); do \
 		echo "== $$script"; $(BIN)/python $$script; done
 
 bench-als: $(VENV)/.bench $(VENV)/.peers  ## alternating least squares beside lenskit, which brings torch along
