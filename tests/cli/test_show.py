@@ -3,6 +3,7 @@ import json
 import pytest
 
 import hushrec as hr
+from hushrec.release.statement import SCHEMA
 
 
 def test_show_prints_the_statement(release, hushrec):
@@ -66,3 +67,14 @@ def test_the_facts_of_a_release_are_one_object(release, hushrec):
 
 def test_symbols_are_explained_where_the_last_line_says(release, hushrec):
     assert "docs/glossary.md#symbols" in hushrec("show films.safetensors").out.splitlines()[-1]
+
+
+def test_the_schema_of_statements_needs_no_release(release, hushrec, refused):
+    jsonschema = pytest.importorskip("jsonschema")
+    told = json.loads(hushrec("show --schema").out)
+    assert told == json.loads(SCHEMA.read_text("utf-8"))
+    statement = json.loads(hushrec("show films.safetensors --json").out)["statement"]
+    jsonschema.validate(statement, told)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**statement, "epsilon": "small"}, told)
+    assert "give a release" in refused("show")

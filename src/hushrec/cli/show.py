@@ -1,11 +1,13 @@
 """``hushrec show``: what a release is and what it promises."""
 
+from json import loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hushrec.cli import console, options
+from hushrec.errors import ConfigError
 from hushrec.escapes import escaped
 
 if TYPE_CHECKING:
@@ -14,10 +16,18 @@ if TYPE_CHECKING:
 
 
 def show(
-    release: Annotated[Path, typer.Argument(help="A release, or a released data set.")],
+    release: Annotated[Path | None, typer.Argument(help="A release, or a released data set.")] = None,
     json: options.Json = False,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of statements.")] = False,
 ) -> None:
     """Show a release's statement of privacy."""
+    if schema:
+        from hushrec.release.statement import SCHEMA
+
+        console.print_json(loads(SCHEMA.read_text("utf-8")))
+        return
+    if release is None:
+        raise ConfigError("give a release to show, or --schema for the form of its statement")
     if json:
         console.print_json(_facts(release))
         return
