@@ -147,3 +147,12 @@ def test_the_facts_of_shares_are_one_object(here, hushrec):
     assert 3.99 < spent[52] <= 4
     alone = json.loads(hushrec(f"plan --domain domain.json --epsilon 0.4659 {kind}").out)
     assert {name: facts[name] for name in alone} == alone
+
+
+def test_what_the_data_must_be_is_said_where_the_model_asks_for_it(here, hushrec, budget):
+    assert "Taste is learned" not in hushrec(f"plan --domain domain.json {budget}").out
+    hr.Domain(range(50), max_users=50_000).save("clicks.json")
+    asked = f"plan --domain clicks.json --model private-ease {budget}"
+    told = json.loads(hushrec(f"{asked} --json").out)["prospects"]
+    assert told.startswith("Taste is learned from about ")
+    assert told in hushrec(asked).out

@@ -1,6 +1,8 @@
 """PrivateEASE: close to EASE without noise, never below popularity, and its ε is what it says."""
 
 import dataclasses
+import math
+import re
 
 import numpy as np
 import polars as pl
@@ -10,6 +12,7 @@ from pydantic import ValidationError
 import hushrec as hr
 from hushrec.audit.fits import audit
 from hushrec.errors import BudgetUnsupported, ConfigError, DataError
+from hushrec.models import private_ease
 from hushrec.release.top_n import Rows, top_n
 from hushrec.statistics.interactions.pair_sums import PairSums
 
@@ -208,3 +211,31 @@ def understated(query, part):
         return dataclasses.replace(right, sensitivity=part * right.sensitivity)
 
     return property(wrong)
+
+
+@pytest.mark.parametrize(("unit", "epsilon"), [("user", 0.5), ("user", 2.0), ("rating", 0.3)])
+def test_the_number_of_users_that_a_plan_says_is_where_taste_starts(unit, epsilon):
+    model, domain = hr.PrivateEASE(), hr.Domain(range(900), max_users=1_000_000)
+    budget = hr.Budget(epsilon=epsilon, delta=1e-8, unit=unit, adjacency="add-remove")
+    said = re.search(r"about ([\d,]+) users with three items each", model.prospects(domain, budget))
+    users = int(said[1].replace(",", ""))
+    needed = private_ease.FOUND * math.sqrt(domain.n_items)
+
+    def reach(n):
+        size = n if unit == "user" else n * math.sqrt(3)
+        signal = private_ease._strength(budget) * size
+        return model._reach(signal, np.full(domain.n_items, 3 * n / domain.n_items), budget)
+
+    assert reach(users - 1) < needed <= reach(users) * (1 + 1e-12)
+
+
+def test_the_declared_users_that_a_plan_says_are_those_from_which_pairs_are_measured():
+    model, budget = hr.PrivateEASE(), hr.Budget(epsilon=0.1, delta=1e-8, unit="user", adjacency="add-remove")
+
+    def told(users):
+        return model.prospects(hr.Domain(range(900), max_users=users), budget)
+
+    users = int(re.search(r"declares ([\d,]+) users or more", told(100))[1].replace(",", ""))
+    assert "declares" in told(users - 1)
+    assert "2.6 times the noise of Popularity" in told(users)
+    assert model.prospects(hr.Domain(["a"], max_users=100), budget) == ""

@@ -53,9 +53,10 @@ def plan(
     planned = signed(config.plan(declared, budget), config, declared)
     assert isinstance(config, PrivateModel)  # others have no plan
     lines = measured(config.queries(declared, budget), planned)
+    prospects = config.prospects(declared, budget)
     reading = Odds.of(planned.epsilon, delta, lines)
     if json:
-        told = facts(planned, lines, reading)
+        told = facts(planned, lines, reading) | {"prospects": prospects}
         if releases:
             told |= {"releases": releases, "total_epsilon": whole.epsilon}
             told["spent"] = [
@@ -74,6 +75,8 @@ def plan(
     screen.print()
     screen.print(f"Total: true ε = {above(planned.epsilon)} at δ = {above(delta)} per {unit}, {adjacency}")
     screen.print(str(reading), soft_wrap=True)
+    if prospects:
+        screen.print(prospects, soft_wrap=True)
     screen.print(f"A fit {planned.needs}.", soft_wrap=True)
     if planned.only_seeded:
         screen.print(f"For seeded experiments only: {planned.only_seeded}.", soft_wrap=True)

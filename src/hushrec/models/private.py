@@ -53,6 +53,10 @@ class PrivateModel(Model):
         """Memory and time of a fit, from public facts alone; by default, what all queries take."""
         return Footprint.of(query.size for query in self.queries(domain, budget))
 
+    def prospects(self, domain: Domain, budget: Budget) -> str:
+        """What the data must be for the release to use all that it measures, in words; empty if nothing."""
+        return ""
+
     def plan(self, domain: Domain, budget: Budget) -> Plan:
         """As ``Model.plan``.
 

@@ -80,6 +80,30 @@ class PrivateEASE(PrivateModel):
         small = {"crowd size": 0.01, "popular part": 0.02, "vector lengths": 0.01}
         return {"item counts": 0.15, **small, "item pairs": 0.81}
 
+    def prospects(self, domain: Domain, budget: Budget) -> str:
+        """How many users it takes until taste is learned, each with as few items as may be.
+
+        For unit ``user``, μ Σ c/√K/2 ≥ 20 √m and Σ c ≥ 3 n for n users; for unit ``rating``, μ Σ √c ≥ 20 √m
+        and Σ c ≥ √3 Σ √c; with c = 3 both need the n that is said. Noise moves both sums a little.
+        """
+        if domain.n_items < 2:
+            return ""
+        root, strength = math.sqrt(domain.n_items), _strength(budget)
+        if len(self.queries(domain, budget)) == 1:
+            declared = math.ceil(DECLARED[budget.unit] * root / strength)
+            return (
+                "Lists are by popularity, the same for everybody: all of the budget goes to item counts, "
+                f"unless the domain declares {declared:,} users or more."
+            )
+        each = 3 / math.sqrt(self.contribution_cap) / 2 if budget.unit == "user" else math.sqrt(3)
+        found = math.ceil(FOUND * root / (strength * each))
+        noise = 1 / math.sqrt(self.split(domain, budget)["item counts"])
+        return (
+            f"Taste is learned from about {found:,} users with three items each, or fewer with more each, "
+            "and only if they have at least three each on average. Otherwise lists are by popularity, from "
+            f"counts with {noise:.1f} times the noise of Popularity at the same ε."
+        )
+
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """The most of: the counts, the triangle of pairs with its noise, its cleaning, and EASE."""
         n, m = domain.n_items, min(self.pair_items, domain.n_items)
