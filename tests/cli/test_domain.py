@@ -15,8 +15,9 @@ def test_domain_is_what_was_declared(here, hushrec):
     assert "Next: hushrec plan --domain d.json" in shown
 
 
-def test_the_next_command_can_be_typed(here, hushrec):
-    shown = hushrec("domain --items catalogue.csv --scale 1 5 1 --max-users 200 -o d.json").out
+@pytest.mark.parametrize("given", ["--scale 1 5 1", "--interactions", "--scale 1 5 1 --likes 4"])
+def test_the_next_command_can_be_typed(here, hushrec, given):
+    shown = hushrec(f"domain --items catalogue.csv {given} --max-users 200 -o d.json").out
     command = next(line for line in shown.splitlines() if line.startswith("Next: hushrec "))
     assert "Total" in hushrec(command.removeprefix("Next: hushrec ")).out
 
@@ -28,6 +29,24 @@ def test_refusals(here, refused):
         "domain --items catalogue.csv --scale 1 5 1 --max-users 9 -o no/d.json"
     )
     assert not Path("domain.json.part").exists()
+
+
+def test_a_spreadsheet_of_another_country_is_read_with_its_separator(here, hushrec, refused):
+    text = 'ISBN;Titel;Jahr\n00037;"Hafen; still";1980\n00074;Café;1981\n'
+    Path("katalog.csv").write_text(text, encoding="latin-1")
+    line = "domain --interactions --max-users 200 -o d.json --items"
+    assert "iconv -f latin1 -t utf-8 katalog.csv > katalog-utf8.csv" in refused(f"{line} katalog.csv")
+    Path("utf8.csv").write_text(text, encoding="utf-8")
+    assert "hushrec domain --separator ';'" in refused(f"{line} utf8.csv")
+    assert not Path("d.json").exists()
+    shown = hushrec(f"{line} utf8.csv --separator ;").out
+    assert "2 items; the first ids: 00037 and 00074" in shown
+    assert "No titles: the columns are ISBN, Titel, Jahr; --titles COLUMN takes one" in shown
+    shown = hushrec(f"{line} utf8.csv --separator ; --titles Titel --feature Jahr").out
+    assert "No titles" not in shown
+    domain = hr.Domain.open("d.json")
+    assert (domain.items, domain.titles) == (("00037", "00074"), ("Hafen; still", "Café"))
+    assert domain.features == {"Jahr": ("1980", "1981")}
 
 
 def test_a_list_of_people(here, hushrec, refused):

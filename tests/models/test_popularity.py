@@ -98,7 +98,9 @@ def test_what_it_does_not_protect_or_know_is_refused(given, world, budget):
         hr.plan(hr.Popularity(), given.domain, budget(delta=0.0))
     with pytest.raises(ConfigError, match="contribution_cap has no effect"):
         hr.plan(hr.Popularity(contribution_cap=2), given.domain, budget(unit="rating"))
-    with pytest.raises(DataError, match="Popularity works on interactions"):
+    with pytest.raises(
+        DataError, match=r"works on interactions, .*choose CovarianceSVD \(--model covariance-svd\)"
+    ):
         hr.fit(world[0], hr.Popularity())
     with pytest.raises(DataError, match="GlobalEffects works on ratings"):
         hr.fit(given, hr.GlobalEffects())

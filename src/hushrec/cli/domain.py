@@ -47,6 +47,9 @@ def domain(
             help="A column of public texts to take along; genres and year by default; may be repeated.",
         ),
     ] = None,
+    separator: Annotated[
+        str | None, typer.Option(help="Separator of the columns of csv and tsv, one character.")
+    ] = None,
     users: Annotated[
         Path | None,
         typer.Option(help="The public list of accounts, if any: csv, users.dat, u.user, or a list."),
@@ -68,6 +71,7 @@ def domain(
     user need --users.
     """
     from hushrec.data.domain import Domain
+    from hushrec.data.readers.catalogue import headings
     from hushrec.errors import DomainError
 
     if (scale is None) != interactions:
@@ -86,6 +90,7 @@ def domain(
         column=column,
         titles=titles,
         features=feature,
+        separator=separator,
         users=users,
         user_column=user_column,
         privacy_classes=options.privacy_classes(privacy_class),
@@ -98,10 +103,17 @@ def domain(
         console.print_json({"file": out.name, **_facts(declared)})
         return
     console.out().print(f"Wrote {out}: {declared}")
+    first = " and ".join(declared.items[:2])
+    console.out().print(f"{declared.n_items:,} items; the first ids: {first}", soft_wrap=True)
+    if declared.titles is None and (names := headings(items, separator)):
+        console.out().print(
+            f"No titles: the columns are {', '.join(names)}; --titles COLUMN takes one", soft_wrap=True
+        )
+    model = " --model private-ease" if declared.feedback == "interactions" else ""
     delta = min(1e-2 / max_users, 1e-6)
     console.out().print(
         f"Next: hushrec plan --domain {out} --epsilon 1 --delta {delta:.0e} --unit user "
-        "--adjacency add-remove",
+        f"--adjacency add-remove{model}",
         soft_wrap=True,
     )
 

@@ -128,7 +128,7 @@ def fit(
                 "release_index"
             )
         published, ratings = ratings.statement, ratings.ratings
-    ratings.domain.require(config.feedback, by=type(config).__name__)
+    config.require_feedback(ratings.domain)
     if isinstance(budget, str):
         _require_auto(budget)
         budget = next_share(ledger, config, ratings.domain, release_index, checkpoint)

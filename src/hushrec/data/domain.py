@@ -175,26 +175,25 @@ class Domain(BaseModel):
             )
         return self.rating_scale
 
-    def require(self, feedback: FeedbackKind, *, by: str) -> None:
+    def require(self, feedback: FeedbackKind, *, by: str, instead: str = "") -> None:
         """Raise an error unless people give this kind of feedback.
 
         Args:
             feedback: the kind that is needed.
             by: who needs it, for the error: the name of a model, a function or a command.
+            instead: what to choose in its place, for the error; by default only what it works on.
 
         Raises:
             DataError: the domain declares the other kind.
         """
         if feedback == self.feedback:
             return
-        if feedback == "ratings":
-            raise DataError(
-                f"{by} works on ratings, and this domain declares interactions; choose one that works on "
-                "interactions, or declare a domain with a scale and without likes"
-            )
+        other = "a domain with a scale and without likes"
+        if feedback == "interactions":
+            other = "which ratings are likes (likes=), or a domain without a scale"
         raise DataError(
-            f"{by} works on interactions, and this domain declares ratings; choose one that works on "
-            "ratings, or declare which ratings are likes (likes=), or a domain without a scale"
+            f"{by} works on {feedback}, and this domain declares {self.feedback}; choose "
+            f"{instead or f'one that works on {self.feedback}'}, or declare {other}"
         )
 
     @property
@@ -279,6 +278,7 @@ class Domain(BaseModel):
         privacy_classes: Mapping[str, float] | None = None,
         titles: str | None = None,
         features: Sequence[str] | None = None,
+        separator: str | None = None,
     ) -> Self:
         """A domain whose items, and optionally users, come from public files.
 
@@ -287,11 +287,11 @@ class Domain(BaseModel):
                 ``movie_titles.txt``, or a ``.txt`` file with one id a line.
             scale, likes, counts, max_users, cap, privacy_classes: as for ``Domain``.
             column: the column of the ids in a file with a header; the first one by default.
-            users: a public list of accounts, a file of the same kinds, such as MovieLens ``users.dat`` or
-                ``u.user``; none by default.
+            users: a public list of accounts, a file of the same kinds; none by default.
             user_column: the column of the ids in that file.
             titles: the column of the titles; by default ``title`` or ``name``, if there is one.
             features: columns of public texts to take along; by default ``genres`` and ``year``, if there.
+            separator: of the columns of csv and tsv, one character; by default the comma and the tab.
 
         Raises:
             DomainError: a file cannot be read as a list of ids.
@@ -301,8 +301,8 @@ class Domain(BaseModel):
 
         if users is None and user_column is not None:
             raise DomainError("user_column= names a column of the file users=, which is missing; give users=")
-        roster = None if users is None else read_ids(Path(users), user_column)
-        found = read_catalogue(Path(path), column, titles, features)
+        roster = None if users is None else read_ids(Path(users), user_column, separator)
+        found = read_catalogue(Path(path), column, titles, features, separator)
         return cls(
             found.ids,
             scale=scale,

@@ -10,6 +10,12 @@ from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
 from hushrec.settings import Settings
 
+_INSTEAD = {
+    "ratings": "CovarianceSVD (--model covariance-svd)",
+    "interactions": "PrivateEASE (--model private-ease)",
+}
+"""The model to begin with, by what people give."""
+
 
 class Model(Settings):
     """A recommender's settings.
@@ -25,6 +31,16 @@ class Model(Settings):
     """``published`` if the noise is a paper's, whose claim may not hold."""
     personal: ClassVar[bool] = False
     """Whether the model weights users so that each loses at most the ε that they ask for."""
+
+    def require_feedback(self, domain: Domain) -> None:
+        """Refuse a domain of another kind of feedback, and name a model that fits it.
+
+        Raises:
+            DataError: The model learns from another kind of feedback than the domain declares.
+
+        Privacy: public.
+        """
+        domain.require(self.feedback, by=type(self).__name__, instead=_INSTEAD[domain.feedback])
 
     @abstractmethod
     def plan(self, domain: Domain, budget: Budget) -> Plan:

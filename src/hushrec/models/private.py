@@ -68,7 +68,7 @@ class PrivateModel(Model):
 
         Privacy: public.
         """
-        domain.require(self.feedback, by=type(self).__name__)
+        self.require_feedback(domain)
         self._require(budget)
         queries = [query for query in self.queries(domain, budget) if not query.is_exact]
         if budget.delta == 0 and any(query.norm == "l2" for query in queries):

@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 
 from hushrec.data.domain import Domain
-from hushrec.data.readers.catalogue import GENRES, read_catalogue, read_ids
+from hushrec.data.readers.catalogue import GENRES, headings, read_catalogue, read_ids
 from hushrec.errors import DomainError
 
 
@@ -36,7 +36,13 @@ def test_parquet_and_a_named_column(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "column", "message"),
     [
-        ("none.csv", None, None, "none.csv"),
+        ("none.csv", None, None, r"none\.csv cannot be read .*: there is no such file"),
+        ("items.csv", b"id;t\n1;caf\xe9\n", None, "not UTF-8, but probably Latin-1; .*iconv -f latin1"),
+        ("items.csv", "id,t\n1,x\n".encode("utf-16"), None, "probably UTF-16; .*iconv -f utf-16"),
+        ("items.txt", b"caf\xe9\n", None, "probably Latin-1"),
+        ("items.csv", b"id;t\n1;x, y, z\n", None, "divided by semicolons; give separator=';'"),
+        ("items.csv", b"id\tt\n1\tx\n", None, "divided by tabs"),
+        ("items.tsv", b"id,t\n1,x\n", None, "divided by commas"),
         ("items.xlsx", b"", None, "unknown kind"),
         ("items.csv", b"a,b\n1,2\n", "c", "cannot be read"),
         ("items.csv", b"a,b\n1,2\n,3\n", None, "empty cells"),
@@ -52,6 +58,23 @@ def test_what_cannot_be_read_is_explained(tmp_path, name, content, column, messa
         (tmp_path / name).write_bytes(content)
     with pytest.raises(DomainError, match=message):
         of(tmp_path / name, column)
+
+
+def test_a_separator_is_one_character_and_goes_for_both_files(tmp_path):
+    (tmp_path / "items.csv").write_text("id;genres\n1;x|y\n007;\n")
+    (tmp_path / "users.csv").write_text("since;who\n2020;b\n2021;a\n")
+    domain = Domain.from_catalogue(
+        tmp_path / "items.csv",
+        max_users=2,
+        users=tmp_path / "users.csv",
+        user_column="who",
+        separator=";",
+    )
+    assert (domain.items, domain.users) == (("1", "007"), ("a", "b"))
+    assert domain.features == {"genres": ("x|y", "")}
+    assert headings(tmp_path / "items.csv", ";") == ["id", "genres"]
+    with pytest.raises(DomainError, match="one character"):
+        read_ids(tmp_path / "items.csv", separator="::")
 
 
 def test_ids_as_floats_are_refused(tmp_path):

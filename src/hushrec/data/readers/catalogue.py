@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from shlex import quote
 from typing import NamedTuple
 
 import polars as pl
@@ -14,6 +15,8 @@ from hushrec.errors import DomainError
 # is decoded.
 _HEADERLESS = {".dat": b"::", ".item": b"|", ".user": b"|", ".txt": None}
 _TABLES = {".csv": ",", ".tsv": "\t"}
+_SEPARATORS = {"\t": "tabs", ";": "semicolons", "|": '"|"', ",": "commas"}
+"""Other separators that the header of a table may hold; the first that occurs counts."""
 
 _TITLES, _FEATURES = ("title", "name"), ("genres", "year")
 """Names of columns that are taken if none is named."""
@@ -24,7 +27,7 @@ GENRES = (
 )
 """Genres of MovieLens' ``u.item``, in the order of its last fields."""
 
-__all__ = ["GENRES", "Catalogue", "read_catalogue", "read_ids"]
+__all__ = ["GENRES", "Catalogue", "headings", "read_catalogue", "read_ids"]
 
 
 class Catalogue(NamedTuple):
@@ -44,7 +47,11 @@ class Catalogue(NamedTuple):
 
 
 def read_catalogue(
-    path: Path, column: str | None = None, titles: str | None = None, features: Sequence[str] | None = None
+    path: Path,
+    column: str | None = None,
+    titles: str | None = None,
+    features: Sequence[str] | None = None,
+    separator: str | None = None,
 ) -> Catalogue:
     """Ids, titles and features, in the order of the file.
 
@@ -53,18 +60,19 @@ def read_catalogue(
         column: the column of the ids, for a file with a header; the first by default.
         titles: the column of the titles; by default ``title`` or ``name``, in any case, if there is one.
         features: columns of other texts; by default ``genres`` and ``year``, if they are there.
+        separator: as for ``read_ids``.
 
     Raises:
         DomainError: as ``read_ids``; or a named column is not there.
 
     Privacy: public.
     """
-    ids = read_ids(path, column)
+    ids = read_ids(path, column, separator)
     if _is_headerless(path):
         if titles is not None or features:
             raise DomainError(f"{path} has no header, so there are no columns to choose; leave them out")
         return Catalogue(ids, *_listed(path))
-    table = _table(path)
+    table = _table(path, separator)
     own = column or table.columns[0]
     named = {name.lower(): name for name in reversed(table.columns) if name != own}
     if titles is None:
@@ -79,7 +87,15 @@ def read_catalogue(
     )
 
 
-def read_ids(path: Path, column: str | None = None) -> list[str]:
+def headings(path: Path, separator: str | None = None) -> list[str]:
+    """Names of the columns; none of a list without a header. Arguments and errors as for ``read_ids``.
+
+    Privacy: public.
+    """
+    return [] if _is_headerless(path) else _table(path, separator).columns
+
+
+def read_ids(path: Path, column: str | None = None, separator: str | None = None) -> list[str]:
     """Ids, in the order of the file.
 
     Args:
@@ -87,6 +103,7 @@ def read_ids(path: Path, column: str | None = None) -> list[str]:
             (``::``), ``u.item`` or ``u.user`` (``|``); Netflix ``movie_titles.txt`` or ``.csv`` (``,``); or a
             ``.txt`` file with one id a line.
         column: the column to read, for a file with a header; the first by default.
+        separator: of the columns of csv and tsv, one character; by default the comma and the tab.
 
     Returns:
         ids as strings, exactly as written in the file: "007" stays "007".
@@ -101,15 +118,14 @@ def read_ids(path: Path, column: str | None = None) -> list[str]:
         raise DomainError(f"{path} has no header, so there is no column to choose; its first field is the id")
     try:
         if headerless:
-            separator = b"," if path.name.startswith("movie_titles.") else _HEADERLESS[path.suffix]
+            mark = b"," if path.name.startswith("movie_titles.") else _HEADERLESS[path.suffix]
             lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").splitlines()
-            return [
-                line.split(separator, 1)[0].decode() if separator else line.decode() for line in lines if line
-            ]
-    except (OSError, UnicodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise DomainError(f"{path} cannot be read as a list of ids: {reason}") from None
-    ids = _column(path, column)
+            return [line.split(mark, 1)[0].decode() if mark else line.decode() for line in lines if line]
+    except OSError as error:
+        raise DomainError(f"{path} cannot be read as a list of ids: {error.strerror}") from None
+    except UnicodeError:
+        raise DomainError(_undecoded(path)) from None
+    ids = _column(path, column, separator)
     if not (ids.dtype == pl.String or ids.dtype.is_integer()):
         raise DomainError(
             f"{path}: column {ids.name!r} is {ids.dtype.base_type()}; ids are strings or integers"
@@ -156,8 +172,8 @@ def _texts(path: Path, column: pl.Series) -> list[str]:
     return column.cast(pl.String).fill_null("").to_list()
 
 
-def _column(path: Path, column: str | None) -> pl.Series:
-    table = _table(path)
+def _column(path: Path, column: str | None, separator: str | None) -> pl.Series:
+    table = _table(path, separator)
     if column is None:
         return table.to_series(0)
     if column not in table.columns:
@@ -165,20 +181,59 @@ def _column(path: Path, column: str | None) -> pl.Series:
     return table[column]
 
 
-def _table(path: Path) -> pl.DataFrame:
+def _table(path: Path, separator: str | None) -> pl.DataFrame:
     if path.suffix not in {*_TABLES, ".parquet"}:
         raise DomainError(
             f"{path}: unknown kind of list; give .csv, .tsv, .parquet, .dat, .item, .user or .txt"
         )
+    if separator is not None and len(separator.encode()) != 1:
+        raise DomainError('separator= takes one character, such as ";"')
+    if path.suffix in _TABLES:
+        separator = separator or _TABLES[path.suffix]
+        _require_text(path, separator)
     table = None
     with suppress(OSError, *GIVEN_UP), quiet():
         if path.suffix in _TABLES:
-            table = pl.read_csv(path, separator=_TABLES[path.suffix], infer_schema=False)
+            table = pl.read_csv(path, separator=separator or ",", infer_schema=False)
         else:
             table = pl.read_parquet(path, glob=False)
     # Reader messages may quote lines, and a list taken from the ratings by mistake is private.
     if table is None or not table.width:
-        raise DomainError(
-            f"{path} cannot be read as a list of ids: it is missing or not a table with a header"
-        )
+        reason = "it is not a table with a header" if path.exists() else "there is no such file"
+        raise DomainError(f"{path} cannot be read as a list of ids: {reason}")
     return table
+
+
+def _require_text(path: Path, separator: str) -> None:
+    """Refuse a table that is not UTF-8, or whose header holds another separator in place of its own."""
+    header, text = b"", True
+    with suppress(OSError), path.open("rb") as lines:
+        header = lines.readline()
+        try:
+            header.decode()
+            for line in lines:
+                line.decode()
+        except UnicodeDecodeError:
+            text = False
+    if not text:
+        raise DomainError(_undecoded(path))
+    if separator.encode() in header:
+        return
+    for mark, name in _SEPARATORS.items():
+        if mark.encode() in header:
+            typed = "$'\\t'" if mark == "\t" else f"'{mark}'"
+            raise DomainError(
+                f"{path} cannot be read as a list of ids: its columns seem to be divided by {name}; give "
+                f"separator={mark!r} (hushrec domain --separator {typed}), or write it with commas, as .csv"
+            )
+
+
+def _undecoded(path: Path) -> str:
+    with path.open("rb") as file:
+        wide = file.read(2) in (b"\xff\xfe", b"\xfe\xff")
+    encoding, name = ("UTF-16", "utf-16") if wide else ("Latin-1", "latin1")
+    mended = quote(f"{path.stem}-utf8{path.suffix}")
+    return (
+        f"{path} cannot be read as a list of ids: it is not UTF-8, but probably {encoding}; convert it: "
+        f"iconv -f {name} -t utf-8 {quote(str(path))} > {mended}"
+    )
