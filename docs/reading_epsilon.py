@@ -28,11 +28,13 @@ def gaussian(epsilon):
 
 def table():
     """The rows of the page."""
-    yield "| ε | odds change at most | even odds become | μ of Gaussian noise | best attack on it | on any |"
+    yield (
+        "| ε | odds change at most | a guess is right at most | μ of Gaussian noise | best attack on it | on any |"
+    )
     yield "|---|---|---|---|---|---|"
     for epsilon in EPSILONS:
         noise, any_noise = gaussian(epsilon), Odds.of(epsilon, DELTA)
-        sure = above(100 / (1 + math.exp(-epsilon)), 4)
+        sure = above(100 * min(1, (1 + DELTA * math.exp(-epsilon)) / (1 + math.exp(-epsilon))), 4)
         attacks = " | ".join(f"{above(100 * odds.best_attack, 3)} %" for odds in (noise, any_noise))
         yield f"| {epsilon:g} | {times(epsilon)} | {sure} % | {above(noise.mu, 3)} | {attacks} |"
 

@@ -56,14 +56,14 @@ def odds(epsilon: float, digits: int = 3) -> str:
 
 
 def times(epsilon: float) -> str:
-    """Say the factor e^ε in words, rounded up: ``2.72 times``, ``2,990 times``, ``millions of times``.
+    """Say the factor e^ε in words, rounded up: ``2.72 times``, ``2,990 times``, ``a billion times``.
 
     Args:
         epsilon: at least 0.
     """
     if epsilon <= math.log(1e6):
         return f"{odds(epsilon)} times"
-    return "millions of times" if epsilon <= math.log(1e9) else "billions of times or more"
+    return "a billion times" if epsilon <= math.log(1e9) else "billions of times or more"
 
 
 def reading(epsilon: float) -> str:

@@ -52,9 +52,11 @@ def test_no_word_sounds_better_than_its_figure(unit, adjacency):
         honest = next(words for words, most in GRADES.items() if most >= (math.inf if weak else epsilon))
         assert grade == honest
         assert ("too weak to promise much" in said) == weak
-        assert ("No conclusion about" in said) == (not weak)
-        assert ("practically certain" in said) == (epsilon > 7.6)
-        assert ("except with a probability of 1 in " in said) == (delta > 0)
+        assert (" is at most " in said) == (not weak)
+        right = (math.exp(epsilon) + delta) / (1 + math.exp(epsilon)) if epsilon < 700 else 1
+        assert ("right in practically all cases" in said) == (right > 0.9995)
+        assert (", plus 1 in " in said) == (delta > 0)
+        assert ("with a larger δ" in said) == (delta > 0 and adjacency == "add-remove")
 
 
 @PAIRS
@@ -64,16 +66,17 @@ def test_figures_are_plain_and_never_below_the_true_ones(unit, adjacency):
         assert not re.search(
             r"\de[+-]?\d|\^|∞|inf|nan", said
         )  # neither exponents nor anything that is no number
-        if factor := re.search(r"([\d.,]+) times as likely", said):
+        if factor := re.search(r"([\d.,]+) times as probable", said):
             assert float(factor[1].replace(",", "")) >= math.exp(epsilon)
         else:
             assert epsilon > math.log(1e6)
-            assert re.search(r"(millions|billions) of times", said)
+            assert re.search(r"(a billion|billions of) times", said)
         if delta:
-            chance = 1 / int(re.search(r"probability of 1 in ([\d,]+)", said)[1].replace(",", ""))
+            chance = 1 / int(re.search(r"plus 1 in ([\d,]+)", said)[1].replace(",", ""))
             assert delta * (1 - 1e-12) <= chance <= max(2 * delta, 1e-15)
-        if sure := re.search(r"up to ([\d.]+) % sure", said):
-            assert float(sure[1]) / 100 >= 1 / (1 + math.exp(-epsilon))
+        if right := re.search(r"right in at most ([\d.]+) % of cases", said):
+            odds = math.exp(epsilon)
+            assert 0 <= float(right[1]) / 100 - (odds + delta) / (1 + odds) <= 0.001 + 1e-12
 
 
 @PAIRS

@@ -33,36 +33,57 @@ class _Words(NamedTuple):
         about: what is protected, never more than that.
         it: a word for it.
         other: the other world of the comparison.
+        guessed: which of the two worlds it is, as a guess.
+        known: what may be known, with which the same bound holds for the rest at twice ε; empty where the two
+            worlds differ in content alone.
         unprotected: what is not protected; empty if nothing is left.
     """
 
     about: str
     it: str
     other: str
+    guessed: str
+    known: str = ""
     unprotected: str = ""
 
 
 _WORDS = {
-    ("user", "add-remove"): _Words("you", "you", "you had never taken part"),
-    ("user", "replace"): _Words("your ratings", "them", "you had given other ratings", "that you took part"),
+    ("user", "add-remove"): _Words(
+        "you",
+        "you",
+        "you had never taken part",
+        "whether you took part",
+        "that you took part, the bound on what you gave",
+    ),
+    ("user", "replace"): _Words(
+        "your ratings",
+        "them",
+        "you had given other ratings",
+        "which of two lists of ratings is yours",
+        unprotected="that you took part",
+    ),
     ("user", "replace-items"): _Words(
         "which items your ratings are of",
         "this",
         "your ratings were of other items",
-        "how many ratings you gave, their stars, and that you took part",
+        "which of two lists of items your ratings are of",
+        unprotected="how many ratings you gave, their stars, and that you took part",
     ),
     ("rating", "add-remove"): _Words(
         "any single rating of yours",
         "it",
         "you had never given that rating",
+        "whether you gave it",
+        "that you gave it, the bound on its content",
         "all your ratings together, about which readers may learn far more",
     ),
     ("rating", "replace"): _Words(
         "the stars of any single rating of yours",
         "them",
         "you had given that rating other stars",
-        "which items you rated, and the stars of all your ratings together, about which readers may learn "
-        "far more",
+        "which of two numbers of stars it was",
+        unprotected="which items you rated, and the stars of all your ratings together, about which readers "
+        "may learn far more",
     ),
 }
 ADJACENCIES = tuple(_WORDS)
@@ -83,21 +104,22 @@ def promise(unit: str, adjacency: str, epsilon: float, delta: float) -> str:
     learns = next(said for most, said in _GRADES if most >= (math.inf if weak else epsilon))
     learns = learns.format(about=words.about, other=words.other)
     text = f"Anyone who reads this file, whatever else they know, {learns}."
-    likely = f"{times(epsilon)} as likely, or as unlikely, as it would be then"
     if weak:
         bound = f"δ = {one_in(delta)}" if delta >= _FLAW else f"ε = {_plain(epsilon)}"
         text = (
             f"The bound {bound} is too weak to promise much: only what the noise does in practice protects "
-            f"{words.about}. {text} A conclusion about {words.it} may become {likely}"
+            f"{words.about}. {text}"
         )
-    else:
-        text += f" No conclusion about {words.it} becomes more than {likely}"
-    if delta:
-        text += f", except with a probability of {one_in(delta)}"
-    return (
-        f"{text}. A reader who was undecided between two answers may become {_sure(epsilon)} of one of them. "
-        f"{_unprotected(words)}"
-    ).rstrip()
+    plus = f", plus {one_in(delta)}" if delta else ""
+    much = f"{'may be' if weak else 'is at most'} {times(epsilon)} as probable as it would be then{plus}"
+    text += (
+        f" Any conclusion about {words.it} {much}, and the other way round. A guess {words.guessed}, between "
+        f"two equally likely answers, is right {_right(epsilon, delta)}."
+    )
+    if words.known:
+        larger = ", with a larger δ" if delta else ""
+        text += f" If it is known {words.known} is twice this ε{larger}."
+    return f"{text} {_unprotected(words)}".rstrip()
 
 
 def covered(unit: str, adjacency: str) -> str:
@@ -115,7 +137,12 @@ def _plain(epsilon: float) -> str:
     return f"{math.ceil(10 * epsilon) / 10:,.1f}".removesuffix(".0")
 
 
-def _sure(epsilon: float) -> str:
-    """How sure of one of two equally likely answers somebody may become: e^ε/(1 + e^ε), rounded up."""
-    percent = math.ceil(1000 / (1 + math.exp(-epsilon))) / 10
-    return f"up to {percent:g} % sure" if percent < 99.95 else "practically certain"
+def _right(epsilon: float, delta: float) -> str:
+    """How often a guess between two equally likely worlds is right: (e^ε + δ)/(1 + e^ε), rounded up.
+
+    The largest advantage of a test is (e^ε − 1 + 2δ)/(e^ε + 1) (Kairouz, Oh & Viswanath 2015, Theorem 2.4).
+    """
+    odds = math.exp(-epsilon)
+    share = min((1 + delta * odds) / (1 + odds), 1.0)
+    percent = math.ceil(1000 * share * (1 - 1e-15)) / 10
+    return f"in at most {percent:g} % of cases" if percent < 99.95 else "in practically all cases"

@@ -301,9 +301,10 @@ class Statement:
         if not self.measurements:
             return "\n".join([*lines, "The exact statistics were used: do not publish this file."])
         loss = "no finite ε" if math.isinf(self.epsilon) else f"ε = {above(self.epsilon)}"
+        whose = "its author's" if _CLAIMED in self.caveat and self.analysis == "corrected" else self.analysis
         lines += [
             f"{loss} at δ = {above(self.delta)}, unit {self.unit}, "
-            f"adjacency {self.adjacency}, {self.analysis} analysis",
+            f"adjacency {self.adjacency}, {whose} analysis",
             "",
         ]
         if self.beside:

@@ -13,6 +13,7 @@ from hushrec.privacy.accounting.accountant import Spent
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.ledger import summary, witnesses
+from hushrec.privacy.ledger.caveats import CLAIMED
 from hushrec.privacy.ledger.charging import commitment, finished, planned_budget
 from hushrec.privacy.ledger.history import Entry, Head, History
 from hushrec.privacy.ledger.remainder import Remainder
@@ -74,7 +75,13 @@ class Balance:
     def holds(self) -> str:
         """The releases for which the total holds, in words; empty if nothing was charged."""
         with self._reading() as session:
-            return spelled(session.history.spent, session.history.route)
+            said = spelled(session.history.spent, session.history.route)
+            claimed = any(CLAIMED in entry.caveat for entry in session.history.entries())
+            return (
+                f"The total rests on an {CLAIMED} (see the releases). If it is true: {said}"
+                if claimed
+                else said
+            )
 
     @property
     def releases_left(self) -> int:
