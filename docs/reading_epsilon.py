@@ -29,7 +29,8 @@ def gaussian(epsilon):
 def table():
     """The rows of the page."""
     yield (
-        "| ε | odds change at most | a guess is right at most | μ of Gaussian noise | best attack on it | on any |"
+        "| ε | odds change at most | a guess is right at most | μ of Gaussian noise | best attack on it "
+        "| on any |"
     )
     yield "|---|---|---|---|---|---|"
     for epsilon in EPSILONS:

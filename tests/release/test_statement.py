@@ -26,9 +26,9 @@ def test_a_private_release_promises_in_one_plain_sentence_and_warns_of_nothing(s
     assert promises == [
         f"{PROMISE} may learn something about you that they would not learn if you had never taken part. Any "
         "conclusion about you is at most 3.5 times as probable as it would be then, plus 1 in 1,000,000, "
-        "and the other way round. A guess whether you took part, between two equally likely answers, is right in "
-        "at most 77.8 % of cases. If it is known that you took part, the bound on what you gave is twice this "
-        "ε, with a larger δ."
+        "and the other way round. A guess whether you took part, between two equally likely answers, is "
+        "right in at most 77.8 % of cases. If it is known that you took part, the bound on what you gave "
+        "is twice this ε, with a larger δ."
     ]
     assert 3.49 < math.exp(1.25) < 3.5
     assert "NOT PRIVATE" not in text
