@@ -47,6 +47,17 @@ def test_a_packed_folder_is_checked_too(tenfold, hushrec, refused):
     assert "leave out --column" in refused("check packed --domain domain.json --format csv")
 
 
+def test_several_files_are_checked_as_one(here, hushrec, refused):
+    table = pl.read_csv("train.csv", infer_schema=False)
+    table.head(9).write_csv("one.csv")
+    table.slice(9).write_csv("two.csv")
+    whole, parts = (
+        hushrec(f"check {files} --domain domain.json").out for files in ("train.csv", "one.csv two.csv")
+    )
+    assert parts == whole
+    assert "named twice" in refused("check one.csv one.csv --domain domain.json")
+
+
 def test_another_separator_is_named(here, refused):
     pl.read_csv("train.csv").write_csv("other.csv", separator=";")
     assert 'give separator=";"' in refused("check other.csv --domain domain.json")

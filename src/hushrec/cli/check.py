@@ -10,7 +10,8 @@ from hushrec.cli import console, options
 
 def check(
     ratings: Annotated[
-        Path, typer.Argument(help="The private ratings or interactions, or a packed folder, as for fit.")
+        list[Path],
+        typer.Argument(help="The private ratings or interactions, or a packed folder, as for fit."),
     ],
     domain: options.DomainFile,
     column: options.Columns = None,
@@ -30,7 +31,7 @@ def check(
 
     declared = Domain.open(domain)
     with console.working("reading ratings"):
-        if (ratings / MANIFEST).is_file():
+        if len(ratings) == 1 and (ratings[0] / MANIFEST).is_file():
             packed = options.packed_or_loaded(ratings, declared, column, format, separator, decimal)
             found = check(packed, declared)
         else:

@@ -64,6 +64,19 @@ def test_it_says_whether_a_fit_goes_on_and_a_fit_agrees(domain, tmp_path, bad, i
         hr.fit(hr.load(source, domain), hr.GlobalEffects(), BUDGET, ledger=ledger)
 
 
+def test_counts_add_up_although_only_likes_are_used():
+    likes = hr.Domain(range(5), scale=(1, 5, 1), likes=4, max_users=100)
+    source = pl.concat([table(), table().head(3), table().head(2).with_columns(item_id=pl.lit("9"))])
+    found = hr.check(source, likes)
+    below = int((hr.load(source, hr.Domain(range(5), scale=(1, 5, 1), max_users=100)).steps < 3).sum())
+    assert found.n_unliked == below > 0
+    assert f"unliked  {below} ratings below 4, which are not used" in str(found)
+    assert found.facts()["unliked"] == below
+    dropped = found.dropped
+    assert found.n_entries + below + dropped.duplicate + dropped.item_id == dropped.records
+    assert "unliked" not in hr.check(source, hr.Domain(range(5), max_users=100)).facts()
+
+
 def test_what_is_loaded_or_packed_already_is_counted_alike(domain, tmp_path):
     source = table(bad=11)
     whole = hr.check(source, domain)

@@ -44,7 +44,7 @@ def test_a_wide_sheet_is_unpivoted_by_the_line_that_is_given(domain):
     wide = pl.DataFrame({"user_id": ["x", "y"], "a": [5, None]} | {f"i{k}": [None, 1] for k in range(8)})
     with pytest.raises(DataError, match="wide sheet") as error:
         load(wide, domain)
-    line = str(error.value).split("with polars: ")[1].replace("USER", "user_id")
+    line = str(error.value).split("with polars: ")[1]
     long = eval(line, {"table": wide, "pl": pl})
     assert load(long, domain).to_polars()["user_id"].to_list() == ["x"]
 
@@ -53,11 +53,19 @@ def test_a_wide_sheet_without_a_usual_name_is_advised_and_not_shown(tmp_path):
     (tmp_path / "r.csv").write_text(",".join(WIDE) + "\n")
     message = refused(tmp_path / "r.csv")
     assert "wide sheet" in message
+    assert "where USER is the column of the users" in message
     assert "SECRET" not in message
     (tmp_path / "r.csv").write_text(",".join(map(str, range(9))) + "\n")
     message = refused(tmp_path / "r.csv")
     assert "looks like data" in message
     assert "wide sheet" in message
+
+
+def test_columns_are_named_as_they_are_typed_on_the_command_line(tmp_path):
+    (tmp_path / "r.csv").write_text("user,what,rating\n")
+    assert "--column user_id=NAME --column item_id=NAME" in refused(tmp_path / "r.csv")
+    (tmp_path / "r.csv").write_text("5,10,5\n")
+    assert "--column user_id=0 --column item_id=1 --column rating=2" in refused(tmp_path / "r.csv")
 
 
 def test_a_table_of_records_is_not_called_wide():

@@ -111,7 +111,8 @@ def test_interactions_need_no_rating():
     # The third field is a rating, as everywhere else; a count is never guessed.
     assert by_position(None, 4, "r.txt", COUNTED) == {"user_id": 0, "item_id": 1, "timestamp": 3}
     with pytest.raises(
-        DataError, match=r'too few for user_id and item_id; .*\{"user_id": 0, "item_id": 1\}$'
+        DataError,
+        match=r'too few for user_id and item_id; .*\{"user_id": 0, "item_id": 1\} \(--column user_id=0',
     ):
         by_position(None, 1, "r.txt", UNRATED)
     with pytest.raises(DataError, match=r'no column for item_id; .*\{"user_id": \.\.\., "item_id": \.\.\.\}'):

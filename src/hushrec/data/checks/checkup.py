@@ -48,6 +48,15 @@ class Check:
         """Why ``fit`` would refuse to charge for it, if it would: see ``Dropped.refused``."""
         return self.dropped.refused(self.domain, self.n_users)
 
+    @property
+    def n_unliked(self) -> int | None:
+        """Users' last ratings of an item that are below the domain's ``likes``; None without ``likes``."""
+        if self.domain.likes is None:
+            return None
+        dropped = self.dropped
+        gone = dropped.user_id + dropped.item_id + dropped.rating + dropped.epsilon + dropped.duplicate
+        return max(dropped.records - gone - self.n_entries, 0)
+
     def facts(self) -> Mapping[str, Any]:
         """The same facts as one object for JSON."""
         records = self.dropped.records
@@ -59,6 +68,7 @@ class Check:
             "items": self.n_items,
             "catalogue": self.domain.n_items,
             self.domain.feedback: self.n_entries,
+            **({} if self.n_unliked is None else {"unliked": self.n_unliked}),
             "dropped": [
                 {
                     "reason": loss.reason,
@@ -74,12 +84,16 @@ class Check:
 
     def __str__(self) -> str:
         records, losses = self.dropped.records, self.dropped.losses(self.domain)
+        unliked: list[str] = []
+        if self.n_unliked is not None:
+            unliked = [f"unliked  {self.n_unliked:,} ratings below {self.domain.likes:g}, which are not used"]
         lines = [
             CONFIDENTIAL,
             f"records  {records:,}",
             f"users    {self.n_users:,}; the domain declares at most {self.domain.max_users:,}",
             f"items    {self.n_items:,} of the {self.domain.n_items:,} of the catalogue",
             f"kept     {self.n_entries:,} {self.domain.feedback}, one for each user and item",
+            *unliked,
             "Dropped or changed:" if losses else "None were dropped or changed.",
             *(f"  {loss.count:,} ({share(loss.count, records)}) {loss.text}" for loss in losses),
         ]

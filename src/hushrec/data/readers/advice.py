@@ -4,7 +4,8 @@ Privacy: column names are treated as public, unless the first line looks like so
 never shown: of a line that may be a record, only the separator is named.
 """
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 
 _MARKS = {
     "\t": 'tabs: give format="tsv"',
@@ -30,10 +31,18 @@ def divided(line: str) -> str:
 
 def positions(required: Sequence[str]) -> str:
     """An example of a mapping to positions."""
-    return "columns={" + ", ".join(f'"{role}": {place}' for place, role in enumerate(required)) + "}"
+    return _mapping({role: str(place) for place, role in enumerate(required)})
 
 
-def named(names: Sequence[str], required: Sequence[str], missing: Sequence[str], words: set[str]) -> str:
+def _mapping(cells: Mapping[str, str]) -> str:
+    """A mapping of roles to columns, as it is typed in Python and on the command line."""
+    typed = " ".join(f"--column {role}={'NAME' if cell == '...' else cell}" for role, cell in cells.items())
+    return "columns={" + ", ".join(f'"{role}": {cell}' for role, cell in cells.items()) + "}" + f" ({typed})"
+
+
+def named(
+    names: Sequence[str], required: Sequence[str], missing: Sequence[str], words: set[str], user: str = ""
+) -> str:
     """What to do about a table in which a column is not found.
 
     Args:
@@ -41,17 +50,19 @@ def named(names: Sequence[str], required: Sequence[str], missing: Sequence[str],
         required: the roles that a table must have.
         missing: those of them that no column has by its name.
         words: usual names of columns, in lower case and without underscores.
+        user: the column of the users, if it is known.
     """
     if len(names) == 1 and (fix := divided(names[0])):
         return f"{fix}; --format and --separator on the command line"
-    wide = _unpivoted(required) if len(names) >= _WIDE and set(required) - {"user_id"} <= set(missing) else ""
+    sheet = len(names) >= _WIDE and set(required) - {"user_id"} <= set(missing)
+    wide = _unpivoted(required, user) if sheet else ""
     if wide and "user_id" not in missing:
         return wide
     # The first line of a file without a header holds someone's record, which must not be printed.
     if any(name[:1] in "+-.,0123456789" for name in names):
         which = "the first line looks like data, not like a header; if there is no header, give positions: "
         return "; or, ".join(filter(None, [which + positions(required), wide]))
-    which = "say which is which: columns={" + ", ".join(f'"{role}": ...' for role in required) + "}"
+    which = "say which is which: " + _mapping(dict.fromkeys(required, "..."))
     if not any(word in name.replace("_", "").lower() for name in names for word in words):
         unshown = "no column has a usual name, and the names are not shown, since they may be private; "
         headless = f"if there is no header, give positions: {positions(required)}"
@@ -60,10 +71,13 @@ def named(names: Sequence[str], required: Sequence[str], missing: Sequence[str],
     return "; or, ".join(filter(None, [f"it has {', '.join(names[:_SHOWN])}{more}; {which}", wide]))
 
 
-def _unpivoted(required: Sequence[str]) -> str:
+def _unpivoted(required: Sequence[str], user: str) -> str:
     """How to turn a sheet with a column for each item into one row per record."""
     value, given = ("rating", "") if "rating" in required else ("given", '.filter(pl.col("given") > 0)')
+    index = json.dumps(user or "USER", ensure_ascii=False)
+    where = "" if user else ", where USER is the column of the users"
     return (
         "if it is a wide sheet with one column per item, make one row per record of it first, with polars: "
-        f'table.unpivot(index="USER", variable_name="item_id", value_name="{value}").drop_nulls(){given}'
+        f'table.unpivot(index={index}, variable_name="item_id", value_name="{value}")'
+        f".drop_nulls(){given}{where}"
     )

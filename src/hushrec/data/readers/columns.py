@@ -144,7 +144,9 @@ def by_name(
             required = _required(roles)
             missing = [role for role in required if role not in usual]
             # Many titles contain "count", and a title is not a header.
-            fix = advice.named(names, required, missing, set(_KNOWN) - {"count"})
+            words, user = set(_KNOWN) - {"count"}, (columns or {}).get("user_id")
+            users = [name for name in names if name == user or (user is None and role_of(name) == "user_id")]
+            fix = advice.named(names, required, missing, words, users[0] if len(users) == 1 else "")
             raise DataError(f"{source}: {what} {role}; {fix}")
     return found
 
