@@ -1,3 +1,4 @@
+import math
 import re
 
 import polars as pl
@@ -97,3 +98,30 @@ def test_it_is_latex_by_form():
 )
 def test_signs_are_printed_as_they_are(given, shown):
     assert latex.text(given) == shown
+
+
+def test_noise_without_a_known_epsilon_is_marked_and_never_bold():
+    own = rows().with_columns(
+        true_epsilon=pl.when(name="ε-free").then(math.inf).otherwise("epsilon"),
+    )
+    first = latex.tables(own, "made-up").split(r"\end{table}")[0]
+    head, one, two, _ = lines(first.replace(r"A \& B", "A and B"))
+    assert head[2] == r"$\varepsilon$-free $\dagger$"
+    assert ["mathbf" in cell for cell in (*one[1:], *two[1:])] == [True, False, True, False]
+    caption = re.search(r"\\caption\{(.*)\}", first).group(1)
+    assert r"$\dagger$ no $\varepsilon$ is known for $\varepsilon$-free: not private" in caption
+    assert "NOT PRIVATE: measured on held-out data." in caption
+
+
+def test_a_model_without_a_curve_stands_below():
+    bare = {"name": "plain", "model": "MatrixFactorization", "settings": "{}", "epsilon": math.inf}
+    reference = rows().filter(name="item average")
+    added = reference.with_columns(**{name: pl.lit(value) for name, value in bare.items()})
+    both = pl.concat([rows().with_columns(pl.col("true_epsilon")), added])
+    first = latex.tables(both, "made-up").split(r"\end{table}")[0]
+    assert lines(first)[-1][0] == "plain"
+    assert "plain: MatrixFactorization" in first
+    assert r"$\infty$" not in first
+    alone = latex.tables(added, "made-up")
+    assert r"plain & \multicolumn{1}{c}{$1.0000" in alone
+    assert r"\delta" not in alone

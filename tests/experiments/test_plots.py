@@ -146,3 +146,27 @@ def test_names_that_would_act_are_letters_of_the_picture(grid):
     drawn = plots.figure(grid, named, title='a "title" <b>')
     assert "$\\x$ <b>&\\x1b[2J\\x00" in words(drawn)
     assert ElementTree.fromstring(drawn).get("aria-label") == 'a "title" <b>'
+
+
+def test_a_model_without_a_curve_is_a_named_line(grid):
+    bare = grid.filter(name="item average").with_columns(
+        name=pl.lit("plain"), model=pl.lit("MatrixFactorization"), settings=pl.lit("{}")
+    )
+    rows = pl.concat([grid, bare])
+    levels = ["item average", *reading.exact(rows)]
+    shown = words(plots.figure(rows, reading.labels(rows), levels))
+    assert f"plain without noise {bare['rmse'].mean():.4f}" in shown
+    assert "plain: MatrixFactorization" in shown
+    alone = words(plots.figure(bare, reading.labels(bare), reading.exact(bare)))
+    assert "plain without noise" in alone
+
+
+def test_noise_without_a_known_epsilon_is_marked(grid):
+    own = grid.with_columns(
+        true_epsilon=pl.when(model="GlobalEffects").then(math.inf).otherwise("true_epsilon")
+    )
+    shown = words(plots.figure(own, reading.labels(own))).replace("  ", " ")
+    assert "effects, corrected †" in shown
+    assert "effects, published †" not in shown
+    assert "† no ε is known for effects: not private" in shown
+    assert "†" not in words(plots.figure(grid, reading.labels(grid)))

@@ -120,8 +120,9 @@ def _print_values(rows: "pl.DataFrame") -> None:
 def _print_crossings(rows: "pl.DataFrame") -> None:
     from hushrec.evaluation.metrics import METRICS
     from hushrec.experiments.reading import crossing, labels, metrics, references
+    from hushrec.experiments.tables import UNPRICED, marked
 
-    levels, named = references(rows), labels(rows)
+    levels, named = references(rows), marked(rows, labels(rows))
     metric = metrics(rows)[0]
     if levels and named:
         side = "falls below" if metric in METRICS else "exceeds"
@@ -129,6 +130,10 @@ def _print_crossings(rows: "pl.DataFrame") -> None:
         for label, curve in named.items():
             listed.add_row(label, *(str(crossing(rows, curve, level)) for level in levels))
         console.out().print(listed)
+        if any(UNPRICED in label for label in named):
+            console.out().print(
+                f"{UNPRICED} no ε is known for this noise: not private, ε only names its points"
+            )
         console.out().print()
 
 

@@ -12,7 +12,8 @@ import polars as pl
 from hushrec.escapes import escaped
 from hushrec.evaluation.metrics import METRICS
 from hushrec.evaluation.protocol import WARNING
-from hushrec.experiments.reading import Curve, conditions, exact, labels, metrics, references, summary
+from hushrec.experiments.reading import Curve, exact, labels, metrics, references, summary
+from hushrec.experiments.tables import conditions, marked
 from hushrec.figures import above
 
 _SIGNS = {
@@ -28,6 +29,7 @@ _SIGNS = {
     "σ": r"$\sigma$",
     "θ": r"$\theta$",
     "λ": r"$\lambda$",
+    "†": r"$\dagger$",
     "·": r"$\cdot$",
     "≤": r"$\leq$",
     "∞": r"$\infty$",
@@ -37,6 +39,7 @@ _SIGNS = {
 def tables(rows: pl.DataFrame, data: str) -> str:
     """A table for every metric: ε down, curves across, the best of each line in bold; references below.
 
+    Noise for which no finite ε is known has a mark and is never bold; models without a curve stand below, too.
     A cell is the mean over splits, with the distances to the ends of its 95 % interval if there is more than
     one split.
 
@@ -52,7 +55,7 @@ def tables(rows: pl.DataFrame, data: str) -> str:
 
 
 def _table(rows: pl.DataFrame, metric: str, data: str) -> str:
-    named = labels(rows, metric)
+    named = marked(rows, labels(rows, metric), metric)
     curves, lines = list(named.values()), list(summary(rows, metric=metric).iter_rows(named=True))
     noisy = {
         (Curve(*(p[f] for f in Curve._fields)), p["epsilon"]): p for p in lines if math.isfinite(p["epsilon"])
@@ -62,25 +65,27 @@ def _table(rows: pl.DataFrame, metric: str, data: str) -> str:
         [above(epsilon), *_cells([noisy.get((curve, epsilon)) for curve in curves], metric)]
         for epsilon in sorted({epsilon for _, epsilon in noisy})
     ]
-    alone = exact(rows, metric)
+    curved, without = {curve.name for curve in curves}, exact(rows, metric)
+    alone, bare = ([n for n in without if (n in curved) == having] for having in (True, False))
     if alone:
         body.append(
             [r"$\infty$", *_cells([plain[c.name] if c.name in alone else None for c in curves], metric)]
         )
     foot = [
-        rf"{text(name)} & \multicolumn{{{len(curves)}}}{{c}}{{{_cell(plain[name], metric)}}} \\"
-        for name in references(rows, metric)
+        rf"{text(name)} & \multicolumn{{{max(len(curves), 1)}}}{{c}}{{{_cell(plain[name], metric)}}} \\"
+        for name in (*references(rows, metric), *bare)
     ]
     shown = metric if "@" in metric else metric.upper()
     best = "least" if metric in METRICS else "most"
-    said = "; ".join([data, *conditions(rows, curves, metric)]).replace("bands and ", "")
+    said = "; ".join([data, *conditions(rows, curves, without, metric)]).replace("bands and ", "")
     known = "; $\\infty$: the same model without noise" if alone else ""
     return "\n".join(
         [
             r"\begin{table}",
             r"\centering",
-            rf"\caption{{{text(shown)} ({text(said)}{known}). In bold: the {best} of a line.}}",
-            rf"\begin{{tabular}}{{r{'c' * len(curves)}}}",
+            rf"\caption{{{text(shown)} ({text(said)}{known}). In bold: the {best} of a line. "
+            rf"NOT PRIVATE: measured on held-out data.}}",
+            rf"\begin{{tabular}}{{r{'c' * max(len(curves), 1)}}}",
             r"\toprule",
             rf"$\varepsilon$ & {' & '.join(map(text, named))} \\",
             r"\midrule",
@@ -96,10 +101,14 @@ def _table(rows: pl.DataFrame, metric: str, data: str) -> str:
 
 def _cells(found: Sequence[dict[str, Any] | None], metric: str) -> Iterator[str]:
     """The cells of a line; the best is bold, as are those that show the same number."""
-    shown = [f"{p[metric]:.4f}" for p in found if p]
+    shown = [f"{p[metric]:.4f}" for p in found if p and not _is_unpriced(p)]
     best = (min if metric in METRICS else max)(shown, key=float, default="")
     for p in found:
-        yield "" if p is None else _cell(p, metric, bold=f"{p[metric]:.4f}" == best)
+        yield "" if p is None else _cell(p, metric, bold=f"{p[metric]:.4f}" == best and not _is_unpriced(p))
+
+
+def _is_unpriced(p: dict[str, Any]) -> bool:
+    return math.isfinite(p["epsilon"]) and p["true_epsilon"] == math.inf
 
 
 def _cell(p: dict[str, Any], metric: str, *, bold: bool = False) -> str:

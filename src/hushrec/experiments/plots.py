@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from hushrec.errors import ConfigError
 from hushrec.escapes import escaped
-from hushrec.experiments.reading import Curve, conditions, curves, metrics, summary
+from hushrec.experiments.reading import Curve, metrics, references, summary
+from hushrec.experiments.tables import conditions, marked
 from hushrec.figures import above
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def figure(
 ) -> str:
     """The rows' first metric against ε, on a logarithmic axis with bands of 95 %; references as dashed lines.
 
-    Below it stands what it is about: data, unit, adjacency, δ, models and what the bands are.
+    A curve for whose noise no ε is known has a mark, which is explained below the figure. There stands what it is about: data, unit, adjacency, δ, models and what the bands are.
 
     Args:
         rows: of one grid.
@@ -107,7 +108,7 @@ def _drawn(
         axes.set_xscale("log")
         ends: list[tuple[str, float, float, dict[str, Any]]] = []  # label, where its line ends, how it looks
         own: dict[str, str] = {}  # name of a curve → its first colour
-        for place, (label, curve) in enumerate(named.items()):
+        for place, (label, curve) in enumerate(marked(rows, named).items()):
             colour, mark = COLOURS[place % len(COLOURS)], MARKS[place % len(MARKS)]
             mine = [p for p in lines if Curve(*(p[f] for f in Curve._fields)) == curve]
             mine = sorted((p for p in mine if math.isfinite(p["epsilon"])), key=lambda p: p["epsilon"])
@@ -122,12 +123,12 @@ def _drawn(
         ticks = _apart(sorted({p["epsilon"] for p in lines if math.isfinite(p["epsilon"])}))
         axes.set_xticks(ticks, [above(e) for e in ticks])
         axes.minorticks_off()
-        right, exact = axes.get_xlim()[1], {curve.name for curve in curves(rows)}
+        right, exact = axes.get_xlim()[1], set(references(rows))
         for name in levels:
             found = [p[metric] for p in lines if p["name"] == name and math.isinf(p["epsilon"])]
             if len(found) != 1:
                 raise ConfigError(f"{name!r} is {len(found)} references or curves without noise, not one")
-            shown = f"{name} without noise" if name in exact else name
+            shown = name if name in exact else f"{name} without noise"
             look = REFERENCE | (
                 {"color": own[name], "linestyle": ":", "linewidth": 1.5} if name in own else {}
             )
@@ -138,7 +139,7 @@ def _drawn(
         _name(axes, ends)
         axes.set_xlabel("ε (logarithmic)")
         axes.set_ylabel("RMSE, stars" if metric == "rmse" else metric)
-        caption(drawing, *filter(None, [data]), *conditions(rows, list(named.values())))
+        caption(drawing, *filter(None, [data]), *conditions(rows, list(named.values()), levels))
         yield drawing
 
 

@@ -8,7 +8,6 @@ Privacy: private, as the rows.
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -90,7 +89,7 @@ def metrics(rows: pl.DataFrame) -> list[str]:
 
 def curves(rows: pl.DataFrame, metric: str | None = None) -> list[Curve]:
     """The curves with a finite ε, in the order of the rows."""
-    noisy = _measured(rows, metric).filter(pl.col("epsilon").is_finite())
+    noisy = measured(rows, metric).filter(pl.col("epsilon").is_finite())
     return [Curve(*row) for row in noisy.select(Curve._fields).unique(maintain_order=True).iter_rows()]
 
 
@@ -110,37 +109,21 @@ def labels(rows: pl.DataFrame, metric: str | None = None) -> dict[str, Curve]:
 
 def references(rows: pl.DataFrame, metric: str | None = None) -> list[str]:
     """Names of the references, in the order of the rows."""
-    exact = _measured(rows, metric).filter(pl.col("settings").is_null())
+    exact = measured(rows, metric).filter(pl.col("settings").is_null())
     return exact["name"].unique(maintain_order=True).to_list()
 
 
 def exact(rows: pl.DataFrame, metric: str | None = None) -> list[str]:
-    """Names of the curves whose model was also run without noise, under one analysis alone."""
-    alone = _measured(rows, metric).filter(pl.col("epsilon").is_infinite(), pl.col("settings").is_not_null())
+    """Names of the models that were run without noise, under one analysis alone; they may have no curve."""
+    alone = measured(rows, metric).filter(pl.col("epsilon").is_infinite(), pl.col("settings").is_not_null())
     found = alone.select("name", "analysis").unique(maintain_order=True)["name"].to_list()
-    there = {curve.name for curve in curves(rows, metric)}
-    return [name for name in found if found.count(name) == 1 and name in there]
+    return [name for name in found if found.count(name) == 1]
 
 
-def conditions(rows: pl.DataFrame, shown: Sequence[Curve], metric: str | None = None) -> list[str]:
-    """What a figure or a table of the curves must say beside their numbers, one fact each.
-
-    Unit, adjacency and δ where all have the same; the model of each; what intervals are of.
-    """
-    wanted = pl.struct(Curve._fields).is_in([curve._asdict() for curve in shown])
-    mine = _measured(rows, metric).filter(wanted, pl.col("epsilon").is_finite())
-    units, adjacencies, deltas = (mine[name].unique().sort() for name in ("unit", "adjacency", "delta"))
-    pairs = mine.select("name", "model").unique(maintain_order=True).iter_rows()
-    models = [model if model == name else f"{name}: {model}" for name, model in pairs]
-    splits = rows["split"].n_unique()
-    many = f"bands and intervals: 95 % over {splits} splits" if splits > 1 else "one split, so no intervals"
-    return [
-        *(f"unit {unit}" for unit in units if len(units) == 1),
-        *(f"adjacency {adjacency}" for adjacency in adjacencies if len(adjacencies) == 1),
-        f"δ = {' and '.join(f'{delta:g}' for delta in deltas)}",
-        *models,
-        many,
-    ]
+def unpriced(rows: pl.DataFrame, metric: str | None = None) -> list[Curve]:
+    """The curves for whose noise no finite ε is known: their budget's ε only names their points."""
+    endless = pl.col("epsilon").is_finite() & pl.col("true_epsilon").is_infinite()
+    return curves(rows.filter(endless.fill_null(value=False)), metric)
 
 
 def summary(rows: pl.DataFrame, against: str | None = None, metric: str | None = None) -> pl.DataFrame:
@@ -163,7 +146,7 @@ def summary(rows: pl.DataFrame, against: str | None = None, metric: str | None =
     """
     metric = _known(rows, metric)
     others = [name for name in metrics(rows) if name != metric]
-    rows = _measured(rows, metric)
+    rows = measured(rows, metric)
     where = [*Curve._fields, "epsilon"]
     lines = rows.group_by(where, maintain_order=True).agg(
         pl.col("split").n_unique().alias("splits"),
@@ -213,7 +196,7 @@ def crossing(rows: pl.DataFrame, curve: Curve, level: str, metric: str | None = 
         ConfigError: Curve, level or metric is not there, or the level is several.
     """
     metric = _known(rows, metric)
-    rows = _measured(rows, metric)
+    rows = measured(rows, metric)
     where = [*Curve._fields, "epsilon"]
     lines = rows.select(where).unique(maintain_order=True)
     errors = _by_split(rows, metric) * (1 if metric in METRICS else -1)
@@ -307,7 +290,7 @@ def _known(rows: pl.DataFrame, metric: str | None) -> str:
     return metric
 
 
-def _measured(rows: pl.DataFrame, metric: str | None) -> pl.DataFrame:
+def measured(rows: pl.DataFrame, metric: str | None = None) -> pl.DataFrame:
     """The runs that have the metric: those that failed do not, nor do references of another kind."""
     return rows.filter(pl.col(_known(rows, metric)).is_not_null())
 

@@ -1,4 +1,4 @@
-"""Tables of a results page, in Markdown.
+"""Tables of a results page, in Markdown, and the facts that stand beside a table or a figure.
 
 Privacy: private, as the rows.
 """
@@ -9,10 +9,53 @@ from typing import Any
 
 import polars as pl
 
-from hushrec.experiments.reading import Curve, crossing, summary
+from hushrec.experiments.reading import Curve, crossing, measured, summary, unpriced
 from hushrec.figures import above
 
+UNPRICED = "†"
+"""Marks a curve for whose noise no finite ε is known."""
 _POINT = (*Curve._fields, "epsilon")
+
+
+def marked(rows: pl.DataFrame, named: Mapping[str, Curve], metric: str | None = None) -> dict[str, Curve]:
+    """The curves by label, those for whose noise no finite ε is known with a mark."""
+    doubted = unpriced(rows, metric)
+    return {f"{label} {UNPRICED}" if curve in doubted else label: curve for label, curve in named.items()}
+
+
+def conditions(
+    rows: pl.DataFrame, shown: Sequence[Curve], bare: Sequence[str] = (), metric: str | None = None
+) -> list[str]:
+    """What a figure or a table of the curves must say beside their numbers, one fact each.
+
+    Unit, adjacency and δ where all have the same; the model of each; for which no ε is known; what intervals
+    are of.
+
+    Args:
+        rows: of one grid.
+        shown: the curves.
+        bare: names of models that are shown without noise.
+        metric: that is shown; the first by default.
+    """
+    wanted = pl.struct(Curve._fields).is_in([curve._asdict() for curve in shown])
+    there = measured(rows, metric)
+    mine = there.filter(wanted, pl.col("epsilon").is_finite())
+    units, adjacencies, deltas = (mine[name].unique().sort() for name in ("unit", "adjacency", "delta"))
+    exact = there.filter(
+        pl.col("epsilon").is_infinite(), pl.col("settings").is_not_null(), pl.col("name").is_in(bare)
+    )
+    pairs = pl.concat([found.select("name", "model") for found in (mine, exact)]).unique(maintain_order=True)
+    doubted = dict.fromkeys(curve.name for curve in unpriced(rows, metric) if curve in shown)
+    splits = rows["split"].n_unique()
+    many = f"bands and intervals: 95 % over {splits} splits" if splits > 1 else "one split, so no intervals"
+    return [
+        *(f"unit {unit}" for unit in units if len(units) == 1),
+        *(f"adjacency {adjacency}" for adjacency in adjacencies if len(adjacencies) == 1),
+        *([f"δ = {' and '.join(f'{delta:g}' for delta in deltas)}"] if len(deltas) else []),
+        *(model if model == name else f"{name}: {model}" for name, model in pairs.iter_rows()),
+        *(f"{UNPRICED} no ε is known for {name}: not private" for name in doubted),
+        many,
+    ]
 
 
 def points(rows: pl.DataFrame, curve: Curve) -> dict[float, dict[str, Any]]:
