@@ -39,7 +39,7 @@ _SIGNS = {
 def tables(rows: pl.DataFrame, data: str) -> str:
     """A table for every metric: ε down, curves across, the best of each line in bold; references below.
 
-    Noise for which no finite ε is known has a mark and is never bold; models without a curve stand below, too.
+    Noise for which no finite ε is known has a mark and is never bold; models without a curve stand below.
     A cell is the mean over splits, with the distances to the ends of its 95 % interval if there is more than
     one split.
 

@@ -48,7 +48,8 @@ def figure(
 ) -> str:
     """The rows' first metric against ε, on a logarithmic axis with bands of 95 %; references as dashed lines.
 
-    A curve for whose noise no ε is known has a mark, which is explained below the figure. There stands what it is about: data, unit, adjacency, δ, models and what the bands are.
+    Below it stands what it is about: data, unit, adjacency, δ, models and what the bands are. A curve for
+    whose noise no ε is known has a mark, which is explained there.
 
     Args:
         rows: of one grid.
