@@ -42,6 +42,7 @@ def test_an_exact_id_comes_first_and_several_titles_are_refused(titled, hushrec,
     told = refused("recommend titled.safetensors --rating heat=5")
     assert "give an id" in told
     assert "3 (Heat (1995)), 4 (Heat (1986)): give an id" in told
+    assert told.rstrip().endswith("give an id, or the title in full, as it stands here")
     assert "Aliens (1986)" in refused("recommend titled.safetensors --exclude alien --exclude ali")
     assert "Heat (1995)" not in hushrec("recommend titled.safetensors --exclude 'Heat (1995)' -n 6").out
 
@@ -81,3 +82,9 @@ def test_similar_items_are_asked_for_and_shown_by_title(titled, hushrec, refused
     assert "title" in shown.out.splitlines()[0]
     assert "give an id" in refused("similar titled.safetensors heat")
     assert "not in this release's catalogue" in refused("similar titled.safetensors Solaris")
+
+
+def test_a_title_that_several_items_share_cannot_tell_them_apart(titled, refused):
+    replace(titled, titles=("Red", "Red", "Heat", "Blue", "Green", "")).save("namesakes.safetensors")
+    told = refused("recommend namesakes.safetensors --rating red=5")
+    assert told.rstrip().endswith("1 (Red), 2 (Red): give an id")

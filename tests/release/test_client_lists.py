@@ -62,7 +62,9 @@ def test_the_item_is_named_as_anywhere_else(client):
 
 def test_who_knows_no_pairs_of_items_says_so(ranker, release):
     for made in (ranker(items=(A, B)), release(rank=0)):
-        with pytest.raises(ReleaseError, match="does not tell which items are alike; use one with"):
+        with pytest.raises(
+            ReleaseError, match=r"are alike: (no taste survived the noise|.* learns no tastes).*; use one"
+        ):
             Client(made).similar(A)
         with pytest.raises(ReleaseError, match="does not tell which items are alike"):
             Client(made).recommend([A] if made.scale is None else {A: 3}, diversity=0.5)

@@ -30,7 +30,9 @@ def called(client: "Client", names: Iterable[str]) -> dict[str, str]:
         if len(ids) > 1:
             choices = [f"{item} ({client.title(item)})" for item in ids[:_SHOWN]]
             choices += [f"{len(ids) - _SHOWN:,} more"] * (len(ids) > _SHOWN)
-            raise DataError(f"{name!r} may be {', '.join(choices)}: give an id, or the title with its year")
+            clear = all(client.find(client.title(item)) == [item] for item in ids[:_SHOWN])
+            full = ", or the title in full, as it stands here" * clear
+            raise DataError(f"{name!r} may be {', '.join(choices)}: give an id{full}")
         if not ids:
             unknown.append(name)
             continue

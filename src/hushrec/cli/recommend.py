@@ -152,13 +152,22 @@ def recommend(
         if name_ in ("item", "title", "because of"):
             column_.justify = "left"
     for name, score, rank, predicted in rows:
-        because = ", ".join(f"{client.title(mine)} {added:+.2f}" for mine, added in reasons[name])
+        because = ", ".join(
+            f"{client.title(mine)} {_figure(added, stars, '+')}" for mine, added in reasons[name]
+        )
         title = [client.title(name)] * titles
         shown = [f"{predicted:.2f}"] if predicted is not None else []
-        listed.add_row(str(rank), name, *title, f"{score:.2f}", *shown, *[because] * why)
+        listed.add_row(str(rank), name, *title, _figure(score, stars), *shown, *[because] * why)
     console.out().print(listed)
     if not client.release.personal:
         console.err().print(client.release.taste.replace("Lists are", "This list is"), soft_wrap=True)
+
+
+def _figure(value: float, stars: bool, sign: str = "-") -> str:
+    """Stars to two decimals; a score, which has no unit, to three significant digits."""
+    if stars:
+        return f"{value:{sign}.2f}"
+    return f"{value:{sign}.0f}" if abs(value) >= 1000 else f"{value:{sign}.3g}"
 
 
 def _recommend_all(

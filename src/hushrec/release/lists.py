@@ -11,8 +11,6 @@ from hushrec.arrays import Floats, Ints
 
 POOL = 10
 """Candidates for each place of a varied list."""
-UNLIKE = "this release does not tell which items are alike; use one with item factors or neighbours"
-"""Why there are no similar items."""
 
 
 class Similar(NamedTuple):
@@ -43,6 +41,18 @@ class Reason(NamedTuple):
 
     item_id: str
     contribution: float
+
+
+def unlike(taste: str) -> str:
+    """Why there are no similar items.
+
+    Args:
+        taste: what is left of people's tastes, as ``Release.taste`` says it.
+
+    Privacy: public.
+    """
+    reason = taste.partition(": ")[2].rstrip(".")
+    return f"this release does not tell which items are alike: {reason}; use one that holds people's tastes"
 
 
 def cosines(products: Floats, lengths: Floats, other_lengths: Floats) -> Floats:

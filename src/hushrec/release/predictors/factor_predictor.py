@@ -7,7 +7,7 @@ import numpy as np
 from hushrec.arrays import Floats, Ints, Ints32
 from hushrec.errors import ReleaseError
 from hushrec.release.artefact import Release
-from hushrec.release.lists import UNLIKE, noisy_cosines
+from hushrec.release.lists import noisy_cosines, unlike
 from hushrec.release.predictors.block_scores import BlockScores, InnerProducts, Rows
 from hushrec.release.predictors.choice import ABSENCE, LIKING, popularity_and_span
 
@@ -27,6 +27,7 @@ class FactorPredictor:
     """
 
     def __init__(self, release: Release) -> None:
+        self._release = release
         tensors, constants = release.tensors, release.constants
         popularity, self._span = popularity_and_span(release)
         self._effects = tensors["item_effects"].astype(np.float64) + constants["user_mean"]
@@ -98,7 +99,7 @@ class FactorPredictor:
     def similarity(self, items: Ints, others: Ints) -> Floats:
         """Cosine of two items' factors, weighted as ``noisy_cosines`` says."""
         if not self._factors.shape[1]:
-            raise ReleaseError(UNLIKE)
+            raise ReleaseError(unlike(self._release.taste))
         lengths = np.linalg.norm(self._factors, axis=1)
         products = self._factors[items] @ self._factors[others].T
         return noisy_cosines(products, lengths, 1 / self._precision, items, others)

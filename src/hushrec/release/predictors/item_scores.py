@@ -5,7 +5,7 @@ import numpy as np
 from hushrec.arrays import Floats, Ints
 from hushrec.errors import ReleaseError
 from hushrec.release.artefact import Release
-from hushrec.release.lists import UNLIKE
+from hushrec.release.lists import unlike
 from hushrec.release.predictors.block_scores import BlockScores, InnerProducts, Rows
 
 
@@ -16,6 +16,7 @@ class ItemScores:
     """
 
     def __init__(self, release: Release) -> None:
+        self._release = release
         self._products = InnerProducts(release.tensors["item_scores"].astype(np.float64)[:, None])
 
     def predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
@@ -34,4 +35,4 @@ class ItemScores:
 
     def similarity(self, items: Ints, others: Ints) -> Floats:
         """Refused: scores say nothing about pairs of items."""
-        raise ReleaseError(UNLIKE)
+        raise ReleaseError(unlike(self._release.taste))
