@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hushrec.cli import console, options
+from hushrec.cli.verify import verify
 
 if TYPE_CHECKING:
     from hushrec.privacy.ledger.ledger import Ledger
 
 app = typer.Typer(
-    rich_markup_mode=None, no_args_is_help=True, help="Show, create, extend or export a ledger."
+    rich_markup_mode=None, no_args_is_help=True, help="Show, create, extend, export or verify a ledger."
 )
 _File = Annotated[Path, typer.Argument(help="The ledger.")]
 _MaxReleases = Annotated[int, typer.Option(min=1, help="How many releases the owner plans to make.")]
@@ -110,6 +111,9 @@ def export(
     except OSError as error:
         raise LedgerError(f"{out} cannot be written: {error.strerror}; choose another file with -o") from None
     console.out().print(f"Wrote {out}: {len(facts['records']):,} records", soft_wrap=True)
+
+
+app.command()(verify)
 
 
 @app.command()

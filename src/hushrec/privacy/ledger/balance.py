@@ -131,7 +131,7 @@ class Balance:
         with self._reading() as session:
             history, records = session.history, session.records()
             head = history.head
-        return {"ledger": history.id, "seq": head.seq, "head": head.hash, "records": records}
+        return {"ledger": history.id, "last_seq": head.seq, "last_head": head.hash, "records": records}
 
     def entries(self) -> tuple[Entry, ...]:
         """Every booked measurement, in order."""
