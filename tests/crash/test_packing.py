@@ -43,7 +43,7 @@ if moment in MOMENTS:
     dies(*MOMENTS[moment])
 domain = Domain(["10", "20"], scale=(1, 5, 1), max_users=5000)
 print("started", flush=True)
-load_blocks([sys.argv[1]] * 3, domain, "packed", ratings_per_block=500)
+load_blocks(sys.argv[1], domain, "packed", ratings_per_block=500)
 """
 MOMENTS = {
     "records set aside": '(Partitions, "add", 1, True)',
@@ -63,7 +63,8 @@ def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     lines = [f"SECRET{person},{item},{1 + person % 5}" for person in range(1500) for item in (10, 20)]
     (tmp_path / "source").mkdir()
-    (tmp_path / "source" / "r.csv").write_text("\n".join(["user,item,rating", *lines]) + "\n")
+    for name in "abc":
+        (tmp_path / "source" / f"{name}.csv").write_text("\n".join(["user,item,rating", *lines]) + "\n")
     (tmp_path / "beside").mkdir()
     monkeypatch.chdir(tmp_path / "beside")
     os.umask(0o022)
@@ -74,7 +75,7 @@ def start(moment):
     code = PACK.replace(
         "moment = sys", f"MOMENTS = {{{', '.join(f'{k!r}: {v}' for k, v in MOMENTS.items())}}}\nmoment = sys"
     )
-    return subprocess.Popen([sys.executable, "-c", code, "../source/r.csv", moment], stdout=subprocess.PIPE)
+    return subprocess.Popen([sys.executable, "-c", code, "../source", moment], stdout=subprocess.PIPE)
 
 
 def secrets(folder):
@@ -85,7 +86,7 @@ def packed_again(here):
     """The next run, and what it says that it removed."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        blocks = load_blocks("../source/r.csv", DOMAIN, "packed", ratings_per_block=500)
+        blocks = load_blocks("../source", DOMAIN, "packed", ratings_per_block=500)
     assert blocks.n_users == 1500
     blocks.verify()
     assert [path.name for path in here.iterdir()] == ["packed"]
@@ -134,7 +135,7 @@ def test_what_another_process_is_writing_is_left_alone(here):
         code = (
             "import warnings; warnings.simplefilter('error')\n"
             "from hushrec.data.domain import Domain\nfrom hushrec.data.packed.pack import load_blocks\n"
-            "load_blocks('../source/r.csv', Domain(['10'], scale=(1, 5, 1), max_users=9), 'packed')"
+            "load_blocks('../source', Domain(['10'], scale=(1, 5, 1), max_users=9), 'packed')"
         )
         subprocess.run([sys.executable, "-c", code], check=True)
         assert (live / "file").exists()
@@ -145,7 +146,7 @@ def test_a_link_in_the_place_of_a_draft_is_not_followed(here):
     (here.parent / "precious").mkdir()
     (here.parent / "precious" / "file").write_text("mine")
     Path(".packed.x.hushrec-draft").symlink_to(here.parent / "precious")
-    load_blocks("../source/r.csv", DOMAIN, "packed")
+    load_blocks("../source", DOMAIN, "packed")
     assert (here.parent / "precious" / "file").exists()
 
 
@@ -155,7 +156,7 @@ def test_a_disk_without_room_is_told(here, monkeypatch):
 
     monkeypatch.setattr("hushrec.data.packed.partitions.Partitions.add", full)
     with pytest.raises(DataError, match="No space left on device; make room"):
-        load_blocks("../source/r.csv", DOMAIN, "packed")
+        load_blocks("../source", DOMAIN, "packed")
     monkeypatch.setattr("tempfile.TemporaryFile", full)
     with pytest.raises(DataError, match="No space left on device; choose another"):
-        load_blocks("../source/r.csv", DOMAIN, "packed")
+        load_blocks("../source", DOMAIN, "packed")

@@ -71,7 +71,7 @@ def test_the_statement_speaks_of_interactions(given, budget, tmp_path):
     total = budget(1.0, "rating")
     made = hr.fit(given, hr.Popularity(), total, ledger=started(tmp_path, total))
     text = str(hr.Release.from_bytes(made.to_bytes()).statement)
-    assert "whether one particular interaction of yours was used" in text
+    assert "any single interaction of yours" in text
     assert "all your interactions together" in text
     assert "star" not in text
     assert text.replace("unit rating", "").count("rating") == 0
