@@ -53,6 +53,11 @@ def hints(seen: Witness, domain: Domain, dropped: Dropped, n_users: int) -> Iter
             "The first record holds names of columns and was read as a record: name the columns "
             f"({_COLUMNS}) in place of positions, or give a format with a header (csv, tsv)."
         )
+    if domain.rating_scale is not None and _sheet(seen, domain.rating_scale, dropped):
+        yield (
+            "The column item_id holds ratings and empty cells: if it is a wide sheet with one column per "
+            "item, make one row per record of it first, with polars: table.unpivot(...)."
+        )
     catalogue = pl.DataFrame({"text": pl.Series(domain.items, dtype=pl.String)})
     yield from _items(seen, catalogue, dropped.records)
     if domain.users is not None:
@@ -80,6 +85,15 @@ def hints(seen: Witness, domain: Domain, dropped: Dropped, n_users: int) -> Iter
             f"There are {n_users:,} users, and the domain declares at most {domain.max_users:,}, for whom δ "
             "is chosen: is user_id the column of users? If so, declare a larger bound from public knowledge."
         )
+
+
+def _sheet(seen: Witness, scale: Scale, dropped: Dropped) -> bool:
+    """Whether the cells of ``item_id`` are ratings or empty, and not items of the catalogue."""
+    items = seen.ids["item_id"]
+    number = pl.col("text").cast(pl.Float64, strict=False)
+    rated = items.filter(number.is_between(scale.lo, scale.hi))
+    given = _records(items)
+    return given < dropped.records < 2 * dropped.item_id and 10 * _records(rated) > 9 * given > 0
 
 
 def _items(seen: Witness, catalogue: pl.DataFrame, records: int) -> Iterator[str]:
