@@ -36,8 +36,8 @@ def table():
     for epsilon in EPSILONS:
         noise, any_noise = gaussian(epsilon), Odds.of(epsilon, DELTA)
         sure = above(100 * min(1, (1 + DELTA * math.exp(-epsilon)) / (1 + math.exp(-epsilon))), 4)
-        attacks = " | ".join(f"{above(100 * odds.best_attack, 3)} %" for odds in (noise, any_noise))
-        yield f"| {epsilon:g} | {times(epsilon)} | {sure} % | {above(noise.mu, 3)} | {attacks} |"
+        attacks = " | ".join(f"{above(100 * odds.best_attack, 3)}\u00a0%" for odds in (noise, any_noise))
+        yield f"| {epsilon:g} | {times(epsilon)} | {sure}\u00a0% | {above(noise.mu, 3)} | {attacks} |"
 
 
 def picture():
@@ -57,7 +57,7 @@ def picture():
         axes.set_xlabel("ε at δ = 1e-6")
         axes.set_ylabel("found, % (1 % false positives)")
         axes.legend(frameon=False)
-    return svg(drawing, "The best attack at 1 % false positives against ε, on Gaussian and on any noise")
+        return svg(drawing, "The best attack at 1 % false positives against ε, on Gaussian and on any noise")
 
 
 if __name__ == "__main__":
