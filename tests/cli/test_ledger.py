@@ -4,6 +4,7 @@ import hushrec as hr
 def test_create_show_extend(here, hushrec, refused, budget):
     shown = hushrec(f"ledger create owner.db {budget} --max-releases 4").out
     assert "Left: ε = 1, for 4 more releases\n" in shown
+    assert "takes an equal share, with Gaussian noise more than ε = 1 divided by 4\n" in shown
     assert "at most 4" in shown
     assert hushrec("ledger show owner.db").out == shown
     assert "there is a ledger already" in refused(f"ledger create owner.db {budget}")

@@ -127,6 +127,11 @@ def print_ledger(ledger: "Ledger") -> None:
         console.print(f"{role}: {text}", soft_wrap=True)
     planned = f", for {ledger.releases_left:,} more releases" if ledger.max_releases > 1 else ""
     console.print(f"Left: ε = {left(ledger.remaining)}{planned}")
+    if ledger.releases_left > 1 and ledger.remaining > 0:
+        share = (
+            f"with Gaussian noise more than ε = {left(ledger.remaining)} divided by {ledger.releases_left:,}"
+        )
+        console.print(f"hushrec fit --epsilon auto takes an equal share, {share}", soft_wrap=True)
     if ledger.holds:
         console.print(ledger.holds, soft_wrap=True)
     mode = ledger.path.stat().st_mode & 0o777 if ledger.path and os.name == "posix" else 0
