@@ -333,3 +333,18 @@ def test_what_does_not_fit_what_people_give_is_refused(grid, text, old, new, mes
     with pytest.raises(ConfigError) as caught:
         grid(text.replace(old, new)).cases()
     assert message in str(caught.value)
+
+
+def test_a_model_without_noise_needs_no_budget(grid):
+    plain = PLAIN.partition("[[run]]")[0] + '[[run]]\nname = "plain"\nmodel = "MatrixFactorization"\n'
+    cases = grid(plain).cases()
+    assert [(case.budget, case.name) for case in cases] == [(None, "plain")] * 3
+    with pytest.raises(ConfigError, match=r"MatrixFactorization adds no noise; leave out epsilon"):
+        grid(plain + 'epsilon = 1\ndelta = 1e-6\nunit = "rating"\nadjacency = "replace"\n')
+    with pytest.raises(ConfigError, match=r"needs epsilon"):
+        grid(plain.replace("MatrixFactorization", "GlobalEffects"))
+
+
+def test_a_run_and_a_reference_have_names_apart(grid):
+    with pytest.raises(ConfigError, match="a run and a reference are both named 'item average'; rename"):
+        grid(PLAIN.replace('"svd"', '"item average"'))

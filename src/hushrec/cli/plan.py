@@ -69,7 +69,10 @@ def plan(
         screen.print(f"AUTHOR'S CLAIM: {planned.claim}", soft_wrap=True)
     if releases:
         _print_shares(planned, whole, releases)
-    screen.print(f"{planned.model}, {planned.analysis} analysis, within {budget}")
+    head = f"{planned.model}, {planned.analysis} analysis, within {budget}"
+    if planned.is_own_noise:
+        head = f"{planned.model}, no finite ε: NOT PRIVATE; ε = {above(budget.epsilon)} only names its points"
+    screen.print(head, soft_wrap=True)
     screen.print()
     screen.print(console.measurements(lines))
     screen.print()

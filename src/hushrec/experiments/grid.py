@@ -45,7 +45,8 @@ class Run(Frozen):
         settings: of the model.
         unit: of the budget.
         adjacency: of the budget.
-        epsilon: ε of the budget; ``inf`` is the baseline without noise, run once a split.
+        epsilon: ε of the budget; ``inf`` is the baseline without noise, run once a split, and the default of
+            models that are never noisy.
         delta: δ of the budget.
         seeds: draws of all noise for each split.
         fold_in: have known people folded in like everybody else, also where the release lists them.
@@ -56,7 +57,7 @@ class Run(Frozen):
     settings: dict[str, Any] = Field(default_factory=dict)
     unit: OneOrMore[Unit] | None = None
     adjacency: OneOrMore[Adjacency] | None = None
-    epsilon: OneOrMore[Annotated[float, Field(gt=0)]]
+    epsilon: OneOrMore[Annotated[float, Field(gt=0)]] = ()
     delta: float | None = None
     seeds: int = Field(1, ge=1, le=1000)
     fold_in: bool = False
@@ -76,9 +77,21 @@ class Run(Frozen):
             )
         return given
 
+    @model_validator(mode="before")
+    @classmethod
+    def _has_an_epsilon(cls, given: Any) -> Any:
+        """Without noise, where the model has none."""
+        if not isinstance(given, dict) or "epsilon" in given or not isinstance(given.get("model"), str):
+            return given
+        if getattr(registry.class_of(given["model"]), "supports", ()):
+            raise ValueError("a run of a model with noise needs epsilon; inf is the baseline without noise")
+        return {**given, "epsilon": math.inf}
+
     @model_validator(mode="after")
     def _can_be_run(self) -> Self:
         offered = self.config().supports
+        if not offered and self.budgets():
+            raise ValueError(f"{self.model} adds no noise; leave out epsilon, or set it to inf")
         for budget in self.budgets():
             if (budget.unit, budget.adjacency) not in offered:
                 raise ValueError(
@@ -163,6 +176,13 @@ class Grid(Frozen):
     measure: Measure = Measure()
     run: tuple[Run, ...] = ()
     reference: tuple[Reference, ...] = ()
+
+    @model_validator(mode="after")
+    def _has_apart_names(self) -> Self:
+        shared = {run.name for run in self.run} & {reference.name for reference in self.reference}
+        if shared:
+            raise ValueError(f"a run and a reference are both named {min(shared)!r}; rename the run")
+        return self
 
     @classmethod
     def open(cls, path: Path, data: Path | None = None) -> Self:

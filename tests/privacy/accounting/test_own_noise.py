@@ -97,3 +97,9 @@ def test_what_cannot_be_is_refused():
         Unpriced("counts", math.inf, 0.0, 1.0, 4)
     with pytest.raises(BudgetError, match="no ε that users could choose"):
         Unpriced("counts", math.inf, 1.0, 1.0, 4).scaled(1)
+
+
+def test_a_plan_begins_with_what_is_not_known():
+    plan = hr.plan(Uniform(), CLICKS.domain, BUDGET)
+    assert str(plan).splitlines()[0] == "Uniform, no finite ε: NOT PRIVATE; ε = 1 names its points"
+    assert not hr.plan(hr.Popularity(), CLICKS.domain, BUDGET).is_own_noise

@@ -175,9 +175,13 @@ class Plan:
             "vouches"
         )
 
+    @property
+    def is_own_noise(self) -> bool:
+        """Whether some noise is its author's own, so that no finite ε is known."""
+        return any(isinstance(event, Unpriced) for event in self.events)
+
     def _affordable(self) -> bool:
-        own = any(isinstance(event, Unpriced) for event in self.events)
-        spent = self.spent.bounded if own else self.spent  # noise of one's own claims no ε
+        spent = self.spent.bounded if self.is_own_noise else self.spent  # noise of one's own claims no ε
         return spent.epsilon_units(self.budget.delta) <= self.budget.epsilon_units
 
     def key(self, ledger_id: str, release_index: int) -> str:
@@ -216,6 +220,10 @@ class Plan:
 
     def __str__(self) -> str:
         head = f"{self.model}, {self.analysis} analysis: {self.budget}"
+        if self.is_own_noise:
+            head = (
+                f"{self.model}, no finite ε: NOT PRIVATE; ε = {above(self.budget.epsilon)} names its points"
+            )
         claim = (
             "" if self.claimed_epsilon is None else f"; the paper claims ε = {above(self.claimed_epsilon)}"
         )
