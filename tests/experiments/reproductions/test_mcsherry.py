@@ -96,3 +96,9 @@ def test_claimed_epsilon_is_that_of_theorem_3():
         budget,
     )
     assert first.noise == pytest.approx(4 / 0.01)  # the global sum: α over its hundredth of θ
+
+
+def test_the_small_part_draws_published_and_corrected_curves(tables):
+    drawn = mcsherry.REPRODUCTION.draw(tables["mm-100k"])
+    for said in ("kNN, cleaned", "CovarianceKNN", "true ε of a rating", "MovieLens 100K"):
+        assert said in drawn

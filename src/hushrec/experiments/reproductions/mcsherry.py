@@ -265,4 +265,5 @@ REPRODUCTION = Reproduction(
     quick=quick,
     page=page,
     lines=lines,
+    draw=lambda rows: picture(rows, "rating", "RMSE against θ and against the true ε", "MovieLens 100K"),
 )

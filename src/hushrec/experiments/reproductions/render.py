@@ -66,6 +66,7 @@ def small(
         rows.select(pl.exclude("key")).write_csv(folder / f"{name}-quick-{table}.csv", float_precision=5)
         if "rmse" in rows.columns and "analysis" in rows.columns:
             named = {label: curve for label, curve in labels(rows).items() if curve.analysis == "corrected"}
-            drawn = figure(rows, dict(list(named.items())[: len(COLOURS)]), references(rows))
+            first = dict(list(named.items())[: len(COLOURS)])
+            drawn = made.draw(rows) if made.draw else figure(rows, first, references(rows))
             text.append(picture(drawn, f"{name}-quick-{table}", f"RMSE against ε, {table}", folder))
     (folder / f"{name}-quick.md").write_text("\n".join(text), encoding="utf-8")

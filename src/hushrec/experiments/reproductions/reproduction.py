@@ -51,6 +51,7 @@ class Reproduction:
         quick: a small part of it.
         page: writes page, figures and CSV, from a folder of tables into another one.
         lines: what the tables of either come to.
+        draw: the figure of a small part's table of errors, in place of the corrected curves alone.
     """
 
     paper: str
@@ -61,6 +62,7 @@ class Reproduction:
     quick: Works
     page: Callable[[Path, Path], None]
     lines: Callable[[Mapping[str, pl.DataFrame]], list[Line]]
+    draw: Callable[[pl.DataFrame], str] | None = None
 
 
 def named(name: str) -> Reproduction:
