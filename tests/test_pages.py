@@ -37,7 +37,10 @@ def run(page):
         if not command.startswith("hushrec "):
             subprocess.run(command, shell=True, check=True)
             continue
+        command, _, file = command.partition(" > ")
         done = CliRunner().invoke(app, shlex.split(command)[1:])
+        if file:
+            Path(file).write_text(done.stdout, "utf-8")
         assert done.exit_code == (2 if remark == "refused" else 0), f"{command}\n{done.output}"
         printed.append(done.output)
     return printed
@@ -112,3 +115,19 @@ def test_what_comes_after_goes_on_with_its_ledger(shop, page):
         assert first == again
     else:
         assert len(set(domains.values())) == len(domains) > 1
+
+
+def test_a_review_runs_as_its_page_says(shop):
+    jsonschema = pytest.importorskip("jsonschema")
+    weekly = [command for command, _ in lines("weekly")]
+    for command in (weekly[0], weekly[2], weekly[3]):  # declare, create the ledger, make one release
+        assert CliRunner().invoke(app, shlex.split(command)[1:]).exit_code == 0
+    printed = run("review")
+    assert "release 0 of this history, byte for byte" in " ".join(printed[5].split())
+    assert "controller: Films Ltd" in printed[-1]
+    (block,) = blocks("review", "python")
+    exec(compile(block, "review.md", "exec"), {})
+    shown = Path("shown.json")
+    shown.write_text(shown.read_text("utf-8").replace('"unit": "user"', '"unit": "users"'), "utf-8")
+    with pytest.raises(jsonschema.ValidationError):
+        exec(compile(block, "review.md", "exec"), {})
