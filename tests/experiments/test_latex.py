@@ -114,7 +114,13 @@ def test_noise_without_a_known_epsilon_is_marked_and_never_bold():
 
 
 def test_a_model_without_a_curve_stands_below():
-    bare = {"name": "plain", "model": "MatrixFactorization", "settings": "{}", "epsilon": math.inf}
+    bare = {
+        "name": "plain",
+        "model": "MatrixFactorization",
+        "settings": "{}",
+        "analysis": "corrected",
+        "epsilon": math.inf,
+    }
     reference = rows().filter(name="item average")
     added = reference.with_columns(**{name: pl.lit(value) for name, value in bare.items()})
     both = pl.concat([rows().with_columns(pl.col("true_epsilon")), added])

@@ -150,7 +150,10 @@ def test_names_that_would_act_are_letters_of_the_picture(grid):
 
 def test_a_model_without_a_curve_is_a_named_line(grid):
     bare = grid.filter(name="item average").with_columns(
-        name=pl.lit("plain"), model=pl.lit("MatrixFactorization"), settings=pl.lit("{}")
+        name=pl.lit("plain"),
+        model=pl.lit("MatrixFactorization"),
+        settings=pl.lit("{}"),
+        analysis=pl.lit("corrected"),
     )
     rows = pl.concat([grid, bare])
     levels = ["item average", *reading.exact(rows)]

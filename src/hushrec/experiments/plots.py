@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from hushrec.errors import ConfigError
 from hushrec.escapes import escaped
-from hushrec.experiments.reading import Curve, metrics, references, summary
+from hushrec.experiments.reading import Curve, metrics, summary
 from hushrec.experiments.tables import conditions, marked
 from hushrec.figures import above
 
@@ -124,12 +124,12 @@ def _drawn(
         ticks = _apart(sorted({p["epsilon"] for p in lines if math.isfinite(p["epsilon"])}))
         axes.set_xticks(ticks, [above(e) for e in ticks])
         axes.minorticks_off()
-        right, exact = axes.get_xlim()[1], set(references(rows))
+        right, models = axes.get_xlim()[1], {p["name"] for p in lines if p["analysis"]}
         for name in levels:
             found = [p[metric] for p in lines if p["name"] == name and math.isinf(p["epsilon"])]
             if len(found) != 1:
                 raise ConfigError(f"{name!r} is {len(found)} references or curves without noise, not one")
-            shown = name if name in exact else f"{name} without noise"
+            shown = f"{name} without noise" if name in models else name
             look = REFERENCE | (
                 {"color": own[name], "linestyle": ":", "linewidth": 1.5} if name in own else {}
             )

@@ -42,7 +42,7 @@ def conditions(
     mine = there.filter(wanted, pl.col("epsilon").is_finite())
     units, adjacencies, deltas = (mine[name].unique().sort() for name in ("unit", "adjacency", "delta"))
     exact = there.filter(
-        pl.col("epsilon").is_infinite(), pl.col("settings").is_not_null(), pl.col("name").is_in(bare)
+        pl.col("epsilon").is_infinite(), pl.col("analysis").is_not_null(), pl.col("name").is_in(bare)
     )
     pairs = pl.concat([found.select("name", "model") for found in (mine, exact)]).unique(maintain_order=True)
     doubted = dict.fromkeys(curve.name for curve in unpriced(rows, metric) if curve in shown)
