@@ -14,6 +14,11 @@ def test_show_prints_the_statement(release, hushrec):
     assert "  · one person is one user id" in shown
 
 
+def test_what_nobody_declared_of_a_kept_ledger_is_named(release, hushrec):
+    told = " ".join(hushrec("show films.safetensors").out.split())
+    assert "Not declared: population, controller, contact. The ledger's owner can: hushrec ledger" in told
+
+
 def test_at_80_columns_nothing_is_cut(release, hushrec, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     lines = hushrec("show films.safetensors").out.splitlines()

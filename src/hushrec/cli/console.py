@@ -125,7 +125,8 @@ def print_ledger(ledger: "Ledger") -> None:
     console.print(f"{reading(total.epsilon)}, over all releases together")
     for role, text in ledger.declared.items():
         console.print(f"{role}: {text}", soft_wrap=True)
-    planned = f", for {ledger.releases_left:,} more releases" if ledger.max_releases > 1 else ""
+    more = ledger.releases_left
+    planned = f", for {more:,} more release{'s' * (more != 1)}" if ledger.max_releases > 1 else ""
     console.print(f"Left: ε = {left(ledger.remaining)}{planned}")
     if ledger.releases_left > 1 and ledger.remaining > 0:
         share = (

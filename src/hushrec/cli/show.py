@@ -37,7 +37,20 @@ def show(
         console.out().print(taste, soft_wrap=True)
     console.out().print()
     console.print_statement(statement)
+    _print_undeclared(statement)
     console.print_symbols()
+
+
+def _print_undeclared(statement: "Statement") -> None:
+    """Say what the owner of a kept ledger has not declared: a reader asks who answers for the file."""
+    from hushrec.release.statement_text import DECLARED
+
+    kept = statement.ledger.get("file")
+    missing = [name for name in DECLARED if kept and name not in statement.ledger]
+    if missing:
+        told = f"Not declared: {', '.join(missing)}. The ledger's owner can: hushrec ledger declare"
+        console.out().print(told)
+        console.out().print()
 
 
 def _facts(path: Path) -> dict[str, Any]:
