@@ -35,6 +35,9 @@ def test_the_whole_demo_twice(tmp_path, monkeypatch, hushrec):
     command = next(line for line in lines if line.startswith("Next: hushrec "))
     listed = hushrec(command.removeprefix("Next: hushrec ")).out
     assert "score" in listed
+    taste = hr.Release.open("demo/release-eps1.safetensors").taste
+    assert taste in " ".join(shown.split())
+    assert taste in Path("demo/report.html").read_text("utf-8")
     (header,) = (place for place, line in enumerate(lines) if line.startswith("rank"))
     mine = [line.split()[2] for line in lines[header + 2 : header + 12]]
     assert re.findall(r"i\d{5}", listed) == mine  # the list of user A is the one that the command prints

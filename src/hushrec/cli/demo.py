@@ -151,6 +151,7 @@ def _print_lists(release: "Release", first: "Sequence[str]", second: "Sequence[s
     with_first, with_second, both = shared(places)
     screen.print(f"The lists of A and B share {both} of {len(places)} items.")
     screen.print(f"With the most popular items, A's list shares {with_first}, and B's {with_second}.")
+    screen.print(release.taste)
     screen.print()
 
 

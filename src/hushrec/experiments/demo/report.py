@@ -139,6 +139,7 @@ def page(
         tastes=[", ".join(own) for own in tastes],
         places=places,
         shared=shared(places),
+        taste=release.taste,
         statement=str(release.statement).split("\n\n"),
         release_file=demonstration.RELEASE,
         ledger_file=demonstration.LEDGER,
