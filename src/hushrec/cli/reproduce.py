@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def reproduce(
     name: Annotated[str | None, typer.Argument(help="Which; without it, all are listed.")] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A small part, in about a minute: one split, few ε.")
+        bool, typer.Option("--quick", help="A small part, in one or two minutes: one split, few ε.")
     ] = False,
     data: Annotated[
         Path | None,
@@ -83,7 +83,9 @@ def _list(known: "Mapping[str, Reproduction]") -> None:
         listed.add_row(name, made.paper, made.makes, ", ".join(made.sets), str(made.minutes))
     console.out().print(listed)
     console.out().print()
-    console.out().print("Minutes of a full run on one core. --quick makes a small part in about a minute.")
+    console.out().print(
+        "Minutes of a full run on one core. --quick makes a small part in one or two minutes."
+    )
 
 
 def _run(works: "Mapping[str, Work[Any]]", folder: Path, workers: int) -> None:

@@ -81,7 +81,7 @@ def test_crossings_are_read_in_theta_and_in_true_epsilon(tables):
 
 def test_lines_say_what_is_not_netflix(tables):
     lines = mcsherry.lines(tables)
-    assert [line.paper for line in lines].count("0.15, of Cinematch on Netflix") == 4
+    assert [line.paper for line in lines].count("θ 0.15, of Cinematch on Netflix") == 4
     assert lines[-1].published == lines[-1].corrected == "3.3 % to 0.5 %"
     few = mcsherry.lines({name: tables[name] for name in mcsherry.quick(None)})
     assert len(few) == 3

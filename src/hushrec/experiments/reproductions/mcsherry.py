@@ -150,9 +150,10 @@ def lines(data: Mapping[str, pl.DataFrame]) -> list[Line]:
             continue
         theta, true = by_theta(data[grid]), by_truth(data[grid])
         for model, label in tuple(CORRECTED.items())[:2]:
-            ours = f"{passes(theta, label, unit)} (true ε {passes(true, label, unit)})"
-            what = f"θ at which {label}, passes {GE}, unit {unit}, {grid.removesuffix('-user')}"
-            paper = "0.15, of Cinematch on Netflix" if unit == "rating" else "in its full version"
+            ours = f"ε {passes(true, label, unit)}, which is θ {passes(theta, label, unit)}"
+            where = "MovieLens 100K" if grid == "mm-100k" else "MovieLens 1M"
+            what = f"true ε at which {label}, passes {GE}, unit {unit}, {where}"
+            paper = "θ 0.15, of Cinematch on Netflix" if unit == "rating" else "in its full version"
             found.append(Line(what, paper, ours, f"ε {passes(true, model, unit)}", WHY["Fig. 1"]))
     grown = {tuple(line[:3]): line for line in mcsherry_time.losses(data["mm-time"]).iter_rows()}
     days = sorted({day for _, _, day in grown})
