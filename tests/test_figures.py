@@ -83,7 +83,7 @@ def test_a_statement_rounds_up_what_may_be_lost_and_down_what_protects():
     line = Measured("sums", "subsampled gaussian", 2.00004, 7.99999, 4, 1.0, 0.0300004, 0.0625004)
     made = Statement("", "user", "add-remove", HIGH, 1.0000004e-6, "corrected", measurements=(line,))
     assert str(made).startswith("ε = 1.00001 at δ = 1.00001e-06, ")
-    assert "a probability of 1 in 999,000" in str(made)
+    assert "plus 1 in 999,000" in str(made)
     cells = line.cells()
     assert cells[2] == "2.001"
     assert cells[3] == "σ = 7.999, q = 0.06251"
@@ -111,6 +111,6 @@ def test_losses_of_a_ledger_are_shown_from_above():
 
 
 def test_an_epsilon_is_read_as_a_factor_rounded_up():
-    assert reading(2.0) == "How to read ε: odds change at most 7.39 times"  # e² = 7.389056…
-    assert reading(1.0) == "How to read ε: odds change at most 2.72 times"
-    assert reading(30.0) == "How to read ε: odds change at most billions of times or more"
+    assert reading(2.0) == "How to read ε: but for δ, odds change at most 7.39 times"  # e² = 7.389056…
+    assert reading(1.0) == "How to read ε: but for δ, odds change at most 2.72 times"
+    assert reading(30.0) == "How to read ε: but for δ, odds change at most billions of times or more"

@@ -72,7 +72,7 @@ def reading(epsilon: float) -> str:
     Args:
         epsilon: of one release, or of all of them together; at least 0.
     """
-    return f"How to read ε: odds change at most {times(epsilon)}"
+    return f"How to read ε: but for δ, odds change at most {times(epsilon)}"
 
 
 def one_in(chance: float) -> str:

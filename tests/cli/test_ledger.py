@@ -69,7 +69,7 @@ def test_what_the_total_means_is_told(here, hushrec, budget):
     """Of ε alone: μ and the best attack are of one release."""
     hushrec(f"ledger create owner.db {budget}")
     shown = hushrec("ledger extend owner.db --epsilon 4").out
-    line = "How to read ε: odds change at most 54.6 times, over all releases together"
+    line = "How to read ε: but for δ, odds change at most 54.6 times, over all releases together"
     assert line in shown.splitlines()
     assert line in hushrec("ledger show owner.db").out.splitlines()
     assert not any(role in shown for role in ("population", "controller", "contact", "μ"))

@@ -16,7 +16,10 @@ def test_show_prints_the_statement(release, hushrec):
 
 def test_what_nobody_declared_of_a_kept_ledger_is_named(release, hushrec):
     told = " ".join(hushrec("show films.safetensors").out.split())
-    assert "Not declared: population, controller, contact. The ledger's owner can: hushrec ledger" in told
+    assert (
+        "Not declared: population, controller, contact. The ledger's owner can, for later releases: hushrec"
+        in told
+    )
 
 
 def test_at_80_columns_nothing_is_cut(release, hushrec, monkeypatch):

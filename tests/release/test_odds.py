@@ -85,8 +85,8 @@ def test_of_any_noise_the_best_attack_is_what_epsilon_and_delta_allow(epsilon, d
 def test_what_is_printed_and_written_is_rounded_up():
     odds = Odds.of(1.0, 1e-6, [gaussian_noise(0.02)])
     assert str(odds) == (
-        "How to read ε: odds change at most 2.72 times; μ ≤ 0.201 (Gaussian differential privacy); the best "
-        "attack finds at most 1.68 % of those it looks for, with 1 % false positives."
+        "How to read ε: but for δ, odds change at most 2.72 times; μ ≤ 0.201 (Gaussian differential "
+        "privacy); the best attack finds at most 1.68 % of those it looks for, with 1 % false positives."
     )
     assert odds.to_json() == {"odds": 2.71829, "mu": 0.200001, "best_attack": 0.0167372}
     assert Odds.of(math.inf, 0.0).to_json() == {"odds": None, "mu": None, "best_attack": 1.0}

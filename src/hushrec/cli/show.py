@@ -48,8 +48,8 @@ def _print_undeclared(statement: "Statement") -> None:
     kept = statement.ledger.get("file")
     missing = [name for name in DECLARED if kept and name not in statement.ledger]
     if missing:
-        told = f"Not declared: {', '.join(missing)}. The ledger's owner can: hushrec ledger declare"
-        console.out().print(told)
+        told = f"Not declared: {', '.join(missing)}."
+        console.out().print(f"{told} The ledger's owner can, for later releases: hushrec ledger declare")
         console.out().print()
 
 

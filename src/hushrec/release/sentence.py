@@ -114,7 +114,7 @@ def promise(unit: str, adjacency: str, epsilon: float, delta: float) -> str:
     much = f"{'may be' if weak else 'is at most'} {times(epsilon)} as probable as it would be then{plus}"
     text += (
         f" Any conclusion about {words.it} {much}, and the other way round. A guess {words.guessed}, between "
-        f"two equally likely answers, is right {_right(epsilon, delta)}."
+        f"two equally likely answers, {_right(epsilon, delta)}."
     )
     if words.known:
         larger = ", with a larger δ" if delta else ""
@@ -145,4 +145,6 @@ def _right(epsilon: float, delta: float) -> str:
     odds = math.exp(-epsilon)
     share = min((1 + delta * odds) / (1 + odds), 1.0)
     percent = math.ceil(1000 * share * (1 - 1e-15)) / 10
-    return f"in at most {percent:g} % of cases" if percent < 99.95 else "in practically all cases"
+    if percent < 99.95:
+        return f"is right in at most {percent:g} % of cases"
+    return "may be right in practically all cases, as far as this bound tells"

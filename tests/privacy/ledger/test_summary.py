@@ -55,4 +55,4 @@ def test_the_page_says_what_the_owner_declares_and_how_the_total_reads(tmp_path)
     page = checked(ledger._repr_html_())
     assert all(text in page for text in ("population", "subscribers", "controller", "us@films.example"))
     assert "<b>Films" not in page
-    assert "How to read ε: odds change at most 7.39 times" in page
+    assert "How to read ε: but for δ, odds change at most 7.39 times" in page
