@@ -22,6 +22,8 @@ _GRADES = (
     (math.inf, "may learn almost everything about {about} that they would not learn if {other}"),
 )
 """The largest ε of a grade, and what it says. The factors e^ε are at most 1.65, 3.01, 20.1, 2,990 and ∞."""
+_LARGEST = 1e6
+"""The ε above which its digits say nothing."""
 _FLAW = 0.01
 """The δ from which nothing better than the last grade is said, whatever ε is."""
 
@@ -134,6 +136,8 @@ def _unprotected(words: _Words) -> str:
 
 def _plain(epsilon: float) -> str:
     """An ε above 1, rounded up to one decimal, without an exponent."""
+    if epsilon > _LARGEST:
+        return f"more than {_LARGEST:,.0f}"
     return f"{math.ceil(10 * epsilon) / 10:,.1f}".removesuffix(".0")
 
 
