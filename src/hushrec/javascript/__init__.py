@@ -1,0 +1,1 @@
+"""The client in JavaScript: ES modules without dependencies, for browsers and Node."""

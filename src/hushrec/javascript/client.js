@@ -1,0 +1,294 @@
+// Recommendations on a user's own device, from a release and own ratings or items, which never leave it.
+
+import { ReleaseError } from "./errors.js";
+import { predictor } from "./fold_in.js";
+import { ListedPeople } from "./listed_people.js";
+import { diversified, largest, POOL } from "./lists.js";
+import { clamped, given, normal, used } from "./own.js";
+import { Release } from "./release.js";
+import { Titles } from "./titles.js";
+
+export { Release, ReleaseError };
+
+/** @typedef {import("./own.js").Own} Own */
+/** @typedef {{itemId: string, score: number, rank: number, rating: number | null}} Recommendation */
+/** @typedef {{itemId: string, score: number, rank: number}} Similar */
+/** @typedef {{itemId: string, contribution: number}} Reason */
+/** @typedef {import("./release.js").Signature} Signature */
+/** @typedef {{signature?: string | null, key?: string | null, seen?: import("./signature.js").Seen | null}} Trust */
+
+/**
+ * Predicts and recommends for anybody, including users who were never in the data.
+ *
+ * A user's own are ratings, as in `{Alien: 5}` or a Map, of a release of ratings; ids of items, as in
+ * `["Alien", "Heat"]`, of one of interactions; or counts by id, if they are counted. Nothing is sent or kept.
+ */
+export class Client {
+  #positions;
+  #predictor;
+  #people;
+  #titles;
+
+  /** @param {Release} release */
+  constructor(release) {
+    this.release = release;
+    this.#positions = new Map(release.items.map((item, position) => [item, position]));
+    this.#predictor = predictor(release);
+    this.#people = release.users.length ? new ListedPeople(release) : null;
+    this.#titles = new Titles(release.items, release.titles);
+  }
+
+  /**
+   * Open a release, check it whole, and check its signature if there is one.
+   * @param {ArrayBuffer | Uint8Array} bytes of the release's file; do not change them afterwards
+   * @param {Trust} trust the text of the signature file beside it, the text of the key file that you trust,
+   *   and the `signature` of the newest release that was opened before
+   * @returns {Promise<Client>}
+   * @throws {ReleaseError} the file cannot be trusted
+   */
+  static async open(bytes, { signature, key, seen } = {}) {
+    const file = bytes instanceof Uint8Array ? bytes : new Uint8Array(bytes);
+    const checked = await checkedSignature(file, signature, key, seen);
+    return new Client((await Release.from(file)).signed(checked));
+  }
+
+  /** Number of dimensions of taste: directions in which the lists of two people can differ. Slow at large ranks. */
+  get dimensions() {
+    return this.release.dimensions;
+  }
+
+  /** Whether lists depend on who asks, beyond leaving out their own items. */
+  get personal() {
+    return this.release.personal;
+  }
+
+  /**
+   * The title of an item, or its id where the release has none.
+   * @param {string} item
+   * @returns {string}
+   * @throws {ReleaseError} the item is not in the catalogue
+   */
+  title(item) {
+    const position = this.#required(item);
+    return this.release.titles[position] || this.release.items[position];
+  }
+
+  /**
+   * Ids of the items that a text may mean: one if it is clear, several to choose from, or none.
+   * @param {string} text an id; or a title or its beginning, whatever the case, accents, punctuation, place of
+   *   the article ("Matrix, The") and year, which tells namesakes apart
+   * @returns {string[]}
+   */
+  find(text) {
+    const known = normal(text);
+    if (this.#positions.has(known)) return [known];
+    return this.#titles.find(String(text)).map((position) => this.release.items[position]);
+  }
+
+  /**
+   * Predict a user's ratings.
+   * @param {Own | null} own item id → rating. Items that are not in the catalogue and ratings that are not
+   *   finite are ignored; ratings off the scale are clamped to it. Null with `user`.
+   * @param {Iterable<string> | null} [items] ids of the items to predict; the whole catalogue by default
+   * @param {{user?: string}} listed id of a user whom the release lists, in place of own ratings
+   * @returns {Map<string, number>} item id → rating, clamped to the scale
+   * @throws {ReleaseError} an item is not in the catalogue, a rating is not a number, or the release is of
+   *   interactions
+   */
+  predict(own, items = null, { user } = {}) {
+    const [lo, hi] = this.release.requireScale();
+    const names = items === null ? this.release.items : [...items].map(normal);
+    const targets = items === null ? range(names.length) : names.map((name) => this.#required(name));
+    const found = this.#ratings(user === undefined ? this.#own(own) : new Map(), targets, this.#person(user, own));
+    return new Map(names.map((name, at) => [name, clamped(found[at], lo, hi)]));
+  }
+
+  /**
+   * The `n` items that the user is most likely to choose and like, without their own.
+   * @param {Own | null} own as in `predict`; of a release of interactions ids of items, counts, or of likes
+   *   ratings: items that are rated below the threshold are not used, and not recommended
+   * @param {{n?: number, exclude?: Iterable<string>, allowed?: Iterable<string> | null, diversity?: number,
+   *   user?: string}} choice `exclude` and `allowed` take ids; `diversity` is from 0, the best items, to 1
+   * @returns {Recommendation[]} best first; ties in the catalogue's order
+   * @throws {ReleaseError} what is given cannot be used
+   */
+  recommend(own, { n = 10, exclude = [], allowed = null, diversity = 0, user } = {}) {
+    if (!(diversity >= 0 && diversity <= 1)) throw new ReleaseError("diversity must be between 0 and 1");
+    const mine = user === undefined ? this.#own(own) : new Map();
+    const targets = this.#listable(mine.keys(), exclude, allowed);
+    const person = this.#person(user, own);
+    const [rated, values] = split(used(this.release, mine));
+    const scores =
+      person === null
+        ? this.#predictor.scores(rated, values, targets)
+        : /** @type {ListedPeople} */ (this.#people).scores(person, targets);
+    const length = Math.min(Math.max(Math.trunc(n), 0), targets.length);
+    if (diversity) this.#predictor.similarity(0, []); // refused if the release does not tell
+    let best = Array.from(largest(scores, diversity ? Math.min(POOL * length, targets.length) : length));
+    if (diversity) {
+      const pool = best.map((place) => targets[place]);
+      const alike = pool.map((item) => this.#predictor.similarity(item, pool));
+      const chosen = diversified(Float64Array.from(best, (place) => scores[place]), alike, length, diversity);
+      best = chosen.map((place) => best[place]);
+    }
+    const items = best.map((place) => targets[place]);
+    const ratings = this.release.feedback === "ratings" ? this.#ratings(mine, items, person) : null;
+    const [lo, hi] = this.release.bounds;
+    return best.map((place, at) => ({
+      itemId: this.release.items[items[at]],
+      score: scores[place],
+      rank: at + 1,
+      rating: ratings ? clamped(ratings[at], lo, hi) : null,
+    }));
+  }
+
+  /**
+   * The `n` items most like an item, for everybody the same: no own ratings are needed.
+   * @param {string} item
+   * @param {number} [n]
+   * @returns {Similar[]} most similar first, without the item itself; ties in the catalogue's order
+   * @throws {ReleaseError} the item is not in the catalogue, or the release does not tell which are alike
+   */
+  similar(item, n = 10) {
+    const position = this.#required(item);
+    const alike = this.#predictor.similarity(position, range(this.release.items.length));
+    alike[position] = 0;
+    const best = [...largest(alike, Math.min(Math.max(Math.trunc(n), 0), alike.length))];
+    return best
+      .filter((place) => alike[place] > 0)
+      .map((place, at) => ({ itemId: this.release.items[place], score: alike[place], rank: at + 1 }));
+  }
+
+  /**
+   * Which of the user's own items raise or lower the prediction of an item most.
+   *
+   * The contributions of all own items add up to the prediction, before it is clamped to the scale, minus what
+   * it starts from: the item's effect and the user's level. Of interactions they add up to the item's score.
+   * @param {Own} own as in `recommend`
+   * @param {string} item
+   * @param {number} [n]
+   * @returns {Reason[]} strongest first, whether they raise or lower; those that add nothing are left out
+   * @throws {ReleaseError} as `recommend`; or the prediction is not a sum over own items
+   */
+  reasons(own, item, n = 3) {
+    const [rated, values] = split(used(this.release, this.#own(own)));
+    const added = this.#predictor.contributions(rated, values, this.#required(item));
+    const strongest = [...largest(added.map(Math.abs), Math.min(Math.max(Math.trunc(n), 0), added.length))];
+    return strongest
+      .filter((place) => added[place])
+      .map((place) => ({ itemId: this.release.items[rated[place]], contribution: added[place] }));
+  }
+
+  /** @param {Own | null | undefined} own */
+  #own(own) {
+    return given(this.release, this.#positions, own);
+  }
+
+  /**
+   * Ratings of some items that are predicted, from own ratings or for a listed person.
+   * @param {Map<number, number>} own
+   * @param {ArrayLike<number>} targets
+   * @param {number | null} person
+   */
+  #ratings(own, targets, person) {
+    if (person !== null) return /** @type {ListedPeople} */ (this.#people).predict(person, targets);
+    const predict = this.#predictor.predict;
+    if (!predict) throw new ReleaseError("this release predicts no ratings");
+    return predict.call(this.#predictor, ...split(own), targets);
+  }
+
+  /**
+   * The place of a listed user; null if own ratings are used.
+   * @param {string | undefined} user
+   * @param {unknown} own
+   */
+  #person(user, own) {
+    if (user === undefined) return null;
+    if (own !== null && own !== undefined) throw new ReleaseError("give either own ratings or user, not both");
+    if (!this.#people) throw new ReleaseError("this release lists no people; give own ratings instead of user");
+    const person = this.#people.positions.get(normal(user));
+    if (person !== undefined) return person;
+    throw new ReleaseError(
+      `'${user}' is not among the ${this.release.users.length.toLocaleString("en")} people whom this release ` +
+        "lists; give own ratings instead of user",
+    );
+  }
+
+  /**
+   * Positions of the items that may be recommended, ascending.
+   * @param {Iterable<number>} own
+   * @param {Iterable<string>} exclude
+   * @param {Iterable<string> | null} allowed
+   */
+  #listable(own, exclude, allowed) {
+    const listable = new Uint8Array(this.release.items.length).fill(allowed === null ? 1 : 0);
+    for (const position of allowed === null ? [] : this.#known(allowed)) listable[position] = 1;
+    for (const position of own) listable[position] = 0;
+    for (const position of this.#known(exclude)) listable[position] = 0;
+    return range(listable.length).filter((position) => listable[position]);
+  }
+
+  /**
+   * Positions of the ids that are in the catalogue.
+   * @param {Iterable<string>} names
+   */
+  #known(names) {
+    if (typeof names === "string" || typeof names?.[Symbol.iterator] !== "function") {
+      throw new ReleaseError("exclude and allowed take item ids, as in ['Alien', 'Heat']");
+    }
+    const found = [];
+    for (const name of names) {
+      const position = this.#positions.get(normal(name));
+      if (position !== undefined) found.push(position);
+    }
+    return found;
+  }
+
+  /**
+   * The position of an item that must be in the catalogue.
+   * @param {string} item
+   */
+  #required(item) {
+    const [name, position] = [normal(item), this.#positions.get(normal(item))];
+    if (position !== undefined) return position;
+    const size = this.release.items.length.toLocaleString("en");
+    throw new ReleaseError(`'${name}' is not in this release's catalogue of ${size} items`);
+  }
+}
+
+/**
+ * What is known of a signature: with a key it is checked, and without one anybody can have written it.
+ * @param {Uint8Array} file
+ * @param {string | null} [signature]
+ * @param {string | null} [key]
+ * @param {import("./signature.js").Seen | null} [seen]
+ * @returns {Promise<Signature>}
+ */
+async function checkedSignature(file, signature = null, key = null, seen = null) {
+  if (key === null && seen !== null) {
+    throw new ReleaseError("what was seen is kept of verified releases only: give the owner's key as well");
+  }
+  if (signature === null) {
+    if (key === null) return { state: "unsigned" };
+    throw new ReleaseError(
+      "this release is unsigned, and you gave a key to check it by; ask the owner for its signature file, and do not " +
+        "use the release without",
+    );
+  }
+  const { claimed, verified } = await import("./signature.js");
+  if (key !== null) return verified(file, signature, key, seen);
+  return claimed(file, signature).catch((error) => ({ state: "unchecked", problem: error.message }));
+}
+
+/**
+ * @param {Map<number, number>} own
+ * @returns {[number[], number[]]}
+ */
+function split(own) {
+  return [[...own.keys()], [...own.values()]];
+}
+
+/** @param {number} length */
+function range(length) {
+  return Uint32Array.from({ length }, (_, at) => at);
+}

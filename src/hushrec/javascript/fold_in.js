@@ -1,0 +1,46 @@
+// Prediction for one user from a release and their own ratings, which never leave the device.
+
+import { FactorPredictor } from "./factor_predictor.js";
+import { ItemScores } from "./item_scores.js";
+import { LinearItems } from "./linear_items.js";
+import { NeighbourPredictor } from "./covariance_neighbours.js";
+import { NearestPeople } from "./nearest_people.js";
+import { SimilarItems } from "./similar_items.js";
+
+/** @typedef {import("./release.js").Release} Release */
+
+/**
+ * Predicts a user's ratings of some items from their ratings of others, or ranks by their interactions.
+ *
+ * `predict` is missing where only lists are made. `rated` are positions of the user's items, `ratings` their
+ * ratings (of interactions, how often each was given), `targets` positions of items.
+ * @typedef {object} Predictor
+ * @property {(rated: number[], ratings: number[], targets: ArrayLike<number>) => Float64Array} [predict]
+ * @property {(rated: number[], ratings: number[], targets: ArrayLike<number>) => Float64Array} scores
+ * @property {(rated: number[], ratings: number[], target: number) => Float64Array} contributions
+ * @property {(item: number, others: ArrayLike<number>) => Float64Array} similarity
+ */
+
+/** @type {Map<string, new (release: Release) => Predictor>} */
+const PREDICTORS = new Map(
+  /** @type {[string, new (release: Release) => Predictor][]} */ ([
+    ["factors", FactorPredictor],
+    ["factors and people", FactorPredictor],
+    ["neighbours", NeighbourPredictor],
+    ["dense neighbours", NeighbourPredictor],
+    ["people's rows", NearestPeople],
+    ["item neighbours", SimilarItems],
+    ["item scores", ItemScores],
+    ["linear items", LinearItems],
+  ]),
+);
+
+/**
+ * The predictor for a release's kind, from a user's own ratings.
+ * @param {Release} release
+ * @returns {Predictor}
+ */
+export function predictor(release) {
+  const Found = /** @type {new (release: Release) => Predictor} */ (PREDICTORS.get(release.kind));
+  return new Found(release);
+}

@@ -1,0 +1,50 @@
+// Scores that do not depend on who asks.
+
+import { ReleaseError } from "./errors.js";
+
+/** @typedef {import("./release.js").Release} Release */
+
+/** The same scores for everybody, such as popularity: a user's own items leave the list, and no more. */
+export class ItemScores {
+  /** @param {Release} release of kind "item scores" */
+  constructor(release) {
+    this.release = release;
+    this.values = release.tensors.item_scores;
+  }
+
+  /**
+   * Scores of `targets`.
+   * @param {number[]} rated
+   * @param {number[]} ratings
+   * @param {ArrayLike<number>} targets
+   * @returns {Float64Array}
+   */
+  scores(rated, ratings, targets) {
+    return Float64Array.from(targets, (item) => this.values[item]);
+  }
+
+  /**
+   * Refused: a user's items change nothing.
+   * @returns {Float64Array}
+   */
+  contributions() {
+    throw new ReleaseError("this release gives everybody the same scores; no item of yours changes them");
+  }
+
+  /**
+   * Refused: scores say nothing about pairs of items.
+   * @returns {Float64Array}
+   */
+  similarity() {
+    throw new ReleaseError(unlike(this.release));
+  }
+}
+
+/**
+ * Why there are no similar items.
+ * @param {Release} release
+ */
+export function unlike(release) {
+  const reason = release.taste.split(": ").slice(1).join(": ").replace(/\.+$/, "");
+  return `this release does not tell which items are alike: ${reason}; use one that holds people's tastes`;
+}

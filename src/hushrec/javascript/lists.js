@@ -1,0 +1,107 @@
+// Lists of items: the best of many, how alike two items are, and how a list becomes a varied one.
+
+/** Candidates for each place of a varied list. */
+export const POOL = 10;
+
+const FEW = 256; // places that are kept in order while going through all scores
+
+/**
+ * Places of the `n` largest scores, largest first; ties go to the earlier.
+ * @param {Float64Array} scores
+ * @param {number} n
+ * @returns {Uint32Array}
+ */
+export function largest(scores, n) {
+  if (n > FEW) {
+    const all = Uint32Array.from(scores.keys());
+    return all.sort((a, b) => key(scores[b]) - key(scores[a]) || a - b).subarray(0, n);
+  }
+  const [places, kept] = [new Uint32Array(n), new Float64Array(n)];
+  let [count, least] = [0, -Infinity];
+  for (let at = 0; at < scores.length; at += 1) {
+    if (count === n && !(scores[at] > least)) continue;
+    const score = key(scores[at]);
+    let place = count < n ? count++ : n - 1;
+    for (; place > 0 && kept[place - 1] < score; place -= 1) {
+      kept[place] = kept[place - 1];
+      places[place] = places[place - 1];
+    }
+    kept[place] = score;
+    places[place] = at;
+    least = kept[n - 1];
+  }
+  return places.subarray(0, count);
+}
+
+/**
+ * The cosine of an inner product; 0 where a length is 0, at most 1 where noise exceeds it.
+ * @param {number} product
+ * @param {number} length
+ * @param {number} other
+ */
+export function cosine(product, length, other) {
+  const bound = length * other;
+  return bound > 0 ? Math.min(Math.max(product / bound, -1), 1) : 0;
+}
+
+/**
+ * The cosine of two items times p_i p_j, with p_i = min τ²/τ_i²: the noise τ_i² is least for items with many
+ * ratings, and cosines alone list many items with few.
+ */
+export class NoisyCosines {
+  /**
+   * @param {Float64Array} lengths of every item of the catalogue
+   * @param {Float32Array} noise τ² of every item
+   */
+  constructor(lengths, noise) {
+    const least = noise.reduce((found, own) => Math.min(found, own), Infinity);
+    this.lengths = lengths;
+    this.weights = Float64Array.from(noise, (own) => least / own);
+  }
+
+  /**
+   * @param {number} product inner product of two items
+   * @param {number} item
+   * @param {number} other
+   */
+  of(product, item, other) {
+    const [weights, lengths] = [this.weights, this.lengths];
+    return cosine(product, lengths[item], lengths[other]) * (weights[item] * weights[other]);
+  }
+}
+
+/**
+ * Choose candidates by maximal marginal relevance (Carbonell & Goldstein 1998, §2), as in Python.
+ * @param {Float64Array} scores of the candidates, descending
+ * @param {Float64Array[]} similarity how alike they are; a row for each
+ * @param {number} n number to choose
+ * @param {number} diversity from 0 to 1
+ * @returns {number[]} places of the chosen among the candidates, in the order of choice
+ */
+export function diversified(scores, similarity, n, diversity) {
+  if (!scores.length || n < 1) return [];
+  const last = scores[scores.length - 1];
+  const width = scores[0] - last;
+  const lengths = similarity.map((row, at) => Math.sqrt(Math.max(row[at], 0)));
+  const closest = new Float64Array(scores.length);
+  const chosen = [0];
+  const left = new Uint8Array(scores.length).fill(1);
+  while (chosen.length < Math.min(n, scores.length)) {
+    const newest = chosen[chosen.length - 1];
+    left[newest] = 0;
+    let [best, most] = [-1, -Infinity];
+    for (let at = 0; at < scores.length; at += 1) {
+      closest[at] = Math.max(closest[at], cosine(similarity[newest][at], lengths[newest], lengths[at]));
+      const relevance = width > 0 ? (scores[at] - last) / width : 0;
+      const marginal = (1 - diversity) * relevance - diversity * closest[at];
+      if (left[at] && marginal > most) [best, most] = [at, marginal];
+    }
+    chosen.push(best < 0 ? left.indexOf(1) : best);
+  }
+  return chosen;
+}
+
+/** @param {number} score */
+function key(score) {
+  return Number.isNaN(score) ? -Infinity : score;
+}

@@ -1,0 +1,121 @@
+// Items by what people call them: an id, or a title as it is remembered.
+
+import { BLANK } from "./escapes.js";
+
+const YEAR = new RegExp(`${BLANK}*\\((\\p{Nd}{4})(?:[-–/]\\p{Nd}{0,4})?\\)${BLANK}*$`, "u");
+const ENDS = new RegExp(`^${BLANK}+|${BLANK}+$`, "gu");
+const ARTICLES = new Set(
+  (
+    "the a an le la les l' un une der die das ein eine el los las il lo gli i o os as de het den det en ett"
+  ).split(" "),
+);
+const LEADING = /^(?:the|a|an) (?=.)/u;
+
+/** Finds items by title, whatever its case, accents, punctuation, place of the article or year. */
+export class Titles {
+  /**
+   * @param {readonly string[]} items the ids of a catalogue
+   * @param {readonly string[]} titles their titles, or "" where an item has none; or nothing
+   */
+  constructor(items, titles) {
+    this.names = items.map((item, at) => titles[at] || item);
+    /** @type {{keys: string[][], years: string[], byKey: Map<string, number[]>} | null} */
+    this.made = null;
+  }
+
+  /**
+   * Positions of the items that a text may mean, in the catalogue's order.
+   *
+   * Those whose title is the text, and its year if it has one; or else those whose title is the text but for a
+   * leading article; or else those whose title begins with it; or else those with all its words.
+   * @param {string} text
+   * @returns {number[]}
+   */
+  find(text) {
+    const [year, wanted] = [yearOf(text), keysOf(text)];
+    if (!wanted.length) return [];
+    const { keys, years, byKey } = (this.made ??= this.index());
+    for (const form of [(/** @type {string} */ key) => key, bare]) {
+      let found = [...new Set(wanted.flatMap((key) => byKey.get(form(key)) ?? []))];
+      if (year && found.some((at) => years[at] === year)) found = found.filter((at) => years[at] === year);
+      if (found.length) return found.sort((a, b) => a - b);
+    }
+    const [key, words] = [bare(wanted[0]), bare(wanted[0]).split(" ")];
+    const those = (/** @type {(own: string) => boolean} */ test) => {
+      return [...keys.keys()].filter((at) => keys[at].some(test));
+    };
+    const began = those((own) => bare(own).startsWith(key));
+    if (began.length) return began;
+    return those((own) => {
+      const has = new Set(own.split(" "));
+      return words.every((word) => has.has(word));
+    });
+  }
+
+  index() {
+    const keys = this.names.map(keysOf);
+    /** @type {Map<string, number[]>} */
+    const byKey = new Map();
+    for (const [at, own] of keys.entries()) {
+      for (const key of new Set(own.flatMap((whole) => [whole, bare(whole)]))) {
+        const found = byKey.get(key);
+        if (found) found.push(at);
+        else byKey.set(key, [at]);
+      }
+    }
+    return { keys, years: this.names.map(yearOf), byKey };
+  }
+}
+
+/** @param {string} title */
+function yearOf(title) {
+  return YEAR.exec(title)?.[1] ?? "";
+}
+
+/**
+ * The forms of a title without its year, the whole one first; parts in brackets are titles as well.
+ * @param {string} title
+ */
+function keysOf(title) {
+  const whole = title.replace(YEAR, "") || title;
+  return [...new Set([whole, ...whole.split(/[()]/)].map(keyOf).filter(Boolean))];
+}
+
+/**
+ * Case and accents folded, words separated by single blanks, an article at the end put first.
+ * @param {string} title
+ */
+function keyOf(title) {
+  let plain = folded(title.replace(ENDS, "").replace(/^a\.k\.a\. /, ""));
+  const comma = plain.lastIndexOf(",");
+  const last = plain.slice(comma + 1).replace(ENDS, "");
+  if (comma >= 0 && ARTICLES.has(last)) plain = `${last} ${plain.slice(0, comma)}`;
+  plain = plain.replace(/['’`´.*]/g, "").replaceAll("&", " and ");
+  return plain.match(/[\p{L}\p{N}]+/gu)?.join(" ") || title.replace(ENDS, "");
+}
+
+/** @param {string} title */
+function folded(title) {
+  if (/^[ -~]*$/.test(title)) return title.toLowerCase();
+  const folds = [...title].map((sign) => (sign === "ı" ? sign : sign.toUpperCase().toLowerCase())).join("");
+  return [...folds.normalize("NFKD")].filter((sign) => !combines(sign)).join("");
+}
+
+/**
+ * Whether a sign has a combining class: marks of another class change places with it.
+ * @param {string} sign
+ */
+function combines(sign) {
+  if (!/\p{M}/u.test(sign)) return false;
+  return ["\u0334", "\u0345"].some((mark) => {
+    return (sign + mark).normalize("NFD") !== sign + mark || (mark + sign).normalize("NFD") !== mark + sign;
+  });
+}
+
+/**
+ * Without an English article at its beginning.
+ * @param {string} key
+ */
+function bare(key) {
+  return key.replace(LEADING, "");
+}

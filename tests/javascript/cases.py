@@ -1,0 +1,254 @@
+"""Releases of every kind, made from seeded numbers, and what the Python client answers about each.
+
+    python tests/javascript/cases.py FOLDER
+
+It writes ``NAME.safetensors`` and ``NAME.json`` for each case; ``checker.js`` asks the client in JavaScript
+the same questions.
+"""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from hushrec.errors import ReleaseError
+from hushrec.release.artefact import Release
+from hushrec.release.client import Client
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from support.releases import pairs, ranker, release, statement
+
+TITLES = (
+    "Matrix, The (1999)",
+    "The Matrix (2021)",
+    "Amélie (Fabuleux destin d'Amélie Poulain, Le) (2001)",
+    "Das Boot (1981)",
+    "L'Avventura",
+    "Straße, Die (1954–56)",
+    "Œdipe & Co.",
+    "",
+    "ΟΔΥΣΣΕΥΣ",
+    "Se7en (a.k.a. Seven) (1995)",
+    "日本の夜と霧 (1960)",
+    "  Two\tblanks ",
+)
+SEARCHED = (
+    "the matrix",
+    "Matrix (2021)",
+    "MATRIX",
+    "matr",
+    "amelie",
+    "boot, das",
+    "avventura",
+    "strasse",
+    "οδυσσευς",
+    "seven",
+    "夜",
+    "日本の夜と霧",
+    "two blanks",
+    "co oedipe",
+    "œdipe and co",
+    "nothing like it",
+    "",
+    "(1999)",
+    "item 3 e\u0301",
+)
+N = len(TITLES)
+
+
+def noise(shape, seed, least=-1.0, most=1.0):
+    return np.random.default_rng(seed).uniform(least, most, shape).astype(np.float32)
+
+
+def rows(distance, seed, people=40, k=3):
+    """Rows of ratings from 1 to 5 by halves, of which some are empty."""
+    rng = np.random.default_rng(seed)
+    given = [np.flatnonzero(rng.random(N) < share) for share in rng.uniform(0, 0.7, people)]
+    items = np.concatenate(given).astype(np.int32)
+    return {
+        "kind": "people's rows",
+        "constants": {"neighbours": float(k), "distance": float(distance)},
+        "tensors": {
+            "row_starts": np.cumsum([0, *map(len, given)]).astype(np.int64),
+            "row_items": items,
+            "row_steps": rng.integers(0, 9, len(items)).astype(np.uint8),
+        },
+    }
+
+
+def linear(seed, n=N, rank=5):
+    return {
+        "kind": "linear items",
+        "tensors": {
+            "item_factors": noise((n, rank), seed),
+            "input_weights": noise(n, seed + 1, -0.1),
+            "output_weights": noise(n, seed + 2),
+            "item_scores": noise(n, seed + 3),
+        },
+    }
+
+
+def item_neighbours(seed):
+    return {
+        "kind": "item neighbours",
+        "constants": {"neighbours": 3.0},
+        "tensors": {
+            "item_means": noise(N, seed, 2, 4),
+            "item_popularity": noise(N, seed + 1, 1, 20),
+            "similarity": np.where(noise(pairs(N), seed + 2) > -0.3, noise(pairs(N), seed + 3), 0),
+        },
+    }
+
+
+def releases():
+    """Every release, by the name of its case."""
+    ids = tuple(f"item {i} é" for i in range(N))
+    named = {"items": ids, "titles": TITLES, "features": {"genres": tuple(t[:3].strip() for t in TITLES)}}
+    found = {}
+    for kind in ("factors", "factors and people", "neighbours", "dense neighbours"):
+        found[kind] = release(kind, n=N, seed=3, rank=4)
+        few = {"user_mean": -0.2, "user_variance": 0.3, "bias_noise": 1.2, "neighbours": 40.0}
+        found[f"{kind}, titles"] = release(kind, n=N, seed=4, rank=3, constants=few, **named)
+    for distance in range(3):
+        found[f"rows {distance}"] = replace(release(n=N), **rows(distance, seed=distance), **named)
+    found["item neighbours"] = replace(release(n=N), **item_neighbours(7), **named)
+    tied = dict(found["dense neighbours"].tensors)
+    tied["similarity"] = np.round(tied["similarity"])
+    found["tied neighbours"] = replace(found["dense neighbours"], tensors=tied)
+    found["item scores"] = ranker(ids, noise(N, 11), titles=TITLES)
+    found["tied scores"] = ranker(ids, np.arange(N) % 3)
+    found["clicks"] = ranker(ids, **linear(20), model="PrivateEASE", config={"rank": 5}, titles=TITLES)
+    found["counts"] = ranker(ids, **linear(30), counts=7)
+    found["likes"] = ranker(ids, **linear(40), scale=(0.5, 5.0, 0.5), likes=3.5)
+    found["no factors"] = release(n=N, rank=0)
+    found["wide scale"] = release(n=N, seed=9, rank=2, scale=(-10.0, 10.0, 0.25), items=ids)
+    found["not private"] = release(n=N, statement=statement(caveat="NOT PRIVATE: for tests", epsilon=np.inf))
+    return found
+
+
+def owns(made):
+    """What people give to a release: lists of ids, or pairs of ids and numbers."""
+    ids = made.items
+    if made.scale is None and made.counts is None:
+        return [
+            {"ids": []},
+            {"ids": [ids[2]]},
+            {"ids": [ids[7], "unknown", "item 3 e\u0301", ids[0], ids[7]]},
+        ]
+    lo, hi = made.scale[:2] if made.scale else (1, made.counts)
+    found = [
+        {"pairs": []},
+        {"pairs": [[ids[1], hi]]},
+        {"pairs": [[ids[5], lo], [ids[0], hi], ["unknown", lo], [ids[9], (lo + hi) / 2], [ids[2], hi - 0.5]]},
+        {"pairs": [[ids[3], hi + 100], ["item 4 e\u0301", lo - 100], [ids[8], lo + 0.3], ["__proto__", 1]]},
+        {"pairs": [[item, lo + (hi - lo) * (at % 5) / 4] for at, item in enumerate(ids[::-1])]},
+    ]
+    if made.feedback == "interactions":
+        found.append({"ids": [ids[4], ids[4], ids[6], "unknown"]})
+    return found
+
+
+def given(own):
+    """What stands for ``own`` in Python."""
+    if own is None:
+        return None
+    return own["ids"] if "ids" in own else dict(own["pairs"])
+
+
+def answer(ask):
+    """What a question gives, or the message with which it is refused."""
+    try:
+        return {"answer": ask()}
+    except ReleaseError as error:
+        return {"error": str(error)}
+
+
+def asked(client):
+    """Every question, with its answer."""
+    ids = client.release.items
+    some = [ids[6], "item 3 e\u0301", ids[0]]
+    several = [
+        {"n": 5},
+        {"n": 4, "diversity": 0.6},
+        {"n": 100, "exclude": [ids[0], "unknown"]},
+        {"n": 3, "allowed": [ids[6], ids[1], "e\u0301", ids[4]]},
+        {"n": 0},
+    ]
+    for own in owns(client.release):
+        mine = given(own)
+        yield {"ask": "predict", "own": own} | answer(lambda own=mine: list(client.predict(own).items()))
+        yield {"ask": "predict", "own": own, "items": some} | answer(
+            lambda own=mine: list(client.predict(own, some).items())
+        )
+        for options in several:
+            yield {"ask": "recommend", "own": own, "options": options} | answer(
+                lambda own=mine, options=options: client.recommend(own, **options)
+            )
+        for item in (ids[1], ids[6], "unknown"):
+            yield {"ask": "reasons", "own": own, "item": item, "n": 4} | answer(
+                lambda own=mine, item=item: client.reasons(own, item, 4)
+            )
+    for item in (ids[1], ids[6], "unknown"):
+        yield {"ask": "similar", "item": item, "n": 6} | answer(lambda item=item: client.similar(item, 6))
+        yield {"ask": "title", "item": item} | answer(lambda item=item: client.title(item))
+    for user in client.release.users[:2]:
+        listed = {"user": user}
+        yield {"ask": "predict", "own": None, "options": listed} | answer(
+            lambda user=user: list(client.predict(user=user).items())
+        )
+        yield {"ask": "recommend", "own": None, "options": listed} | answer(
+            lambda user=user: client.recommend(user=user)
+        )
+    for text in SEARCHED:
+        yield {"ask": "find", "text": text} | answer(lambda text=text: client.find(text))
+    for wrong in ({"ids": [ids[0]]}, {"pairs": [[ids[0], 3]]}):
+        yield {"ask": "recommend", "own": wrong, "options": {"diversity": 2}} | answer(
+            lambda wrong=wrong: client.recommend(given(wrong), diversity=2)
+        )
+        yield {"ask": "recommend", "own": wrong} | answer(lambda wrong=wrong: client.recommend(given(wrong)))
+
+
+def facts(client):
+    """What a release says of itself."""
+    made = client.release
+    return {
+        "model": made.model,
+        "kind": made.kind,
+        "items": made.items,
+        "titles": made.titles,
+        "features": made.features,
+        "users": made.users,
+        "scale": made.scale,
+        "likes": made.likes,
+        "counts": made.counts,
+        "feedback": made.feedback,
+        "constants": made.constants,
+        "dimensions": made.dimensions,
+        "personal": made.personal,
+        "taste": made.taste,
+        "headline": made.statement.headline,
+        "sentence": made.statement.sentence,
+    }
+
+
+def write(folder):
+    """Write all cases; their names."""
+    names = []
+    for name, made in releases().items():
+        data = made.to_bytes()
+        client = Client(Release.from_bytes(data))
+        file = name.replace(" ", "-").replace(",", "")
+        case = {"name": name, "facts": facts(client), "questions": list(asked(client))}
+        (folder / f"{file}.safetensors").write_bytes(data)
+        (folder / f"{file}.json").write_text(json.dumps(case), encoding="utf-8")
+        names.append(file)
+    (folder / "index.json").write_text(json.dumps(names), encoding="utf-8")
+    return names
+
+
+if __name__ == "__main__":
+    where = Path(sys.argv[1])
+    where.mkdir(parents=True, exist_ok=True)
+    print(len(write(where)), "cases in", where)

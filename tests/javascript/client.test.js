@@ -1,0 +1,87 @@
+// The client beside Python's, on the cases of a folder: CASES=FOLDER node --test
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import { Client, ReleaseError } from "../../src/hushrec/javascript/client.js";
+import { differences } from "./checker.js";
+
+const folder = process.env.CASES ?? "";
+
+for (const name of JSON.parse(readFileSync(join(folder, "index.json"), "utf8"))) {
+  test(`the same answers as Python's client: ${name}`, async () => {
+    const expected = JSON.parse(readFileSync(join(folder, `${name}.json`), "utf8"));
+    const bytes = readFileSync(join(folder, `${name}.safetensors`));
+    assert.deepEqual(await differences(Client, bytes, expected), []);
+  });
+}
+
+const file = readFileSync(join(folder, "index.json"), "utf8").includes('"factors"') ? "factors" : null;
+
+if (file) {
+  const bytes = new Uint8Array(readFileSync(join(folder, `${file}.safetensors`)));
+
+  test("bytes may lie anywhere in memory", async () => {
+    const expected = (await Client.open(bytes)).recommend({});
+    for (const offset of [0, 1, 4, 7]) {
+      const moved = new Uint8Array(bytes.length + offset + 3).subarray(offset, offset + bytes.length);
+      moved.set(bytes);
+      assert.deepEqual((await Client.open(moved)).recommend({}), expected);
+    }
+    assert.deepEqual((await Client.open(bytes.buffer)).recommend({}), expected);
+  });
+
+  test("aligned tensors are not copied", async () => {
+    const aligned = new Uint8Array(new ArrayBuffer(bytes.length));
+    aligned.set(bytes);
+    assert.equal((await Client.open(aligned)).release.tensors.item_factors.buffer, aligned.buffer);
+  });
+
+  test("a flipped bit is noticed wherever it is", async () => {
+    for (let at = 0; at < bytes.length; at += 97) {
+      const altered = bytes.slice();
+      altered[at] ^= 1 << at % 8;
+      await assert.rejects(Client.open(altered), ReleaseError, `byte ${at}`);
+    }
+  });
+
+  test("a file that ends early is refused", async () => {
+    for (const size of [0, 1, 7, 8, 9, 500, bytes.length - 1]) {
+      await assert.rejects(Client.open(bytes.slice(0, size)), ReleaseError);
+    }
+    await assert.rejects(Client.open(Buffer.from("PAR1 and so on")), /is a table, not a release/);
+  });
+
+  test("own ratings are a Map or an object, and other things are refused", async () => {
+    const client = await Client.open(bytes);
+    const [a, b] = client.release.items;
+    const expected = client.recommend(new Map([[a, 5], [b, 1]]));
+    assert.deepEqual(client.recommend({ [a]: 5, [b]: 1 }), expected);
+    assert.deepEqual(client.recommend(JSON.parse(`{"${a}": 5, "${b}": 1, "__proto__": 3}`)), expected);
+    for (const wrong of [null, undefined, 5, "Alien", [a], { [a]: "5" }, { [a]: true }, new Set([a])]) {
+      assert.throws(() => client.recommend(wrong), ReleaseError, String(wrong));
+    }
+    for (const wrong of ["a", 5, { a: 1 }]) assert.throws(() => client.recommend({}, { exclude: wrong }), ReleaseError);
+    assert.throws(() => client.predict(null, null, { user: "somebody" }), /lists no people/);
+    assert.deepEqual(client.predict({}, []), new Map());
+  });
+
+  test("a release cannot be changed", async () => {
+    const { release } = await Client.open(bytes);
+    for (const part of [release, release.items, release.config, release.constants, release.statement, release.tensors]) {
+      assert.ok(Object.isFrozen(part));
+    }
+  });
+
+  test("without SHA-256, it says where to open the page", async () => {
+    const before = Object.getOwnPropertyDescriptor(globalThis, "crypto");
+    Object.defineProperty(globalThis, "crypto", { value: {}, configurable: true });
+    try {
+      await assert.rejects(Client.open(bytes), /only on pages from HTTPS or localhost/);
+    } finally {
+      Object.defineProperty(globalThis, "crypto", before);
+    }
+  });
+}

@@ -1,0 +1,121 @@
+"""The client in JavaScript beside the one in Python, on the same releases and questions, in Node."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from hushrec.errors import ReleaseError
+from hushrec.release.artefact import Release
+from hushrec.release.contents import kinds
+from javascript import cases
+from support.releases import closed, opened, release
+
+pytestmark = pytest.mark.page
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("cases")
+    cases.write(made)
+    return made
+
+
+def run(folder, file="client.test.js"):
+    command = ["node", "--test", "--test-reporter=tap", str(HERE / file)]
+    return subprocess.run(
+        command, env={**os.environ, "CASES": str(folder)}, capture_output=True, text=True, timeout=300
+    )
+
+
+def test_it_answers_as_python_does(folder):
+    done = run(folder)
+    assert done.returncode == 0, done.stdout
+    assert f"# pass {len(cases.releases()) + 7}" in done.stdout
+
+
+def test_whether_lists_are_personal_is_told_fast(folder):
+    done = run(folder, "personal.test.js")
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("name", ["factors", "clicks", "rows-1", "item-neighbours"])
+def test_a_wrong_answer_is_noticed(folder, tmp_path, name):
+    expected = json.loads((folder / f"{name}.json").read_text("utf-8"))
+    question = next(q for q in expected["questions"] if q["ask"] == "recommend" and q.get("answer"))
+    question["answer"][0][1] += 1e-5
+    (tmp_path / f"{name}.json").write_text(json.dumps(expected), encoding="utf-8")
+    (tmp_path / f"{name}.safetensors").write_bytes((folder / f"{name}.safetensors").read_bytes())
+    (tmp_path / "index.json").write_text(json.dumps([name]), encoding="utf-8")
+    done = run(tmp_path)
+    assert done.returncode == 1
+    assert "but Python says" in done.stdout
+
+
+def test_the_example_of_the_documentation_runs(tmp_path):
+    page = (HERE.parents[1] / "docs" / "javascript.md").read_text("utf-8")
+    example = page.partition("## In Node\n\n```js\n")[2].partition("```")[0]
+    shutil.copytree(HERE.parents[1] / "src" / "hushrec" / "javascript", tmp_path / "hushrec-client")
+    made = release(items=("Alien", "Heat", "Tron", "Speed"), titles=("Alien (1979)", "", "Tron (1982)", ""))
+    made.save(tmp_path / "films.safetensors")
+    (tmp_path / "example.mjs").write_text(example, encoding="utf-8")
+    done = subprocess.run(
+        ["node", "example.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert "ε = 1.25 at δ = 1e-06 per user, add-remove\n1 " in done.stdout
+    assert "contribution:" in done.stdout
+
+
+def test_both_clients_know_the_same_kinds():
+    file = HERE.parents[1] / "src" / "hushrec" / "javascript" / "kinds.js"
+    script = (
+        f"import {{ DTYPES, KINDS, POSITIVE, RANKERS }} from '{file}';"
+        "console.log(JSON.stringify([[...KINDS], [...POSITIVE], [...RANKERS], [...DTYPES]]))"
+    )
+    command = ["node", "--input-type=module", "--eval", script]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    told, positive, rankers, dtypes = json.loads(done.stdout)
+    assert {name for name, _ in told} == set(kinds.KINDS) == {made.kind for made in cases.releases().values()}
+    for name, kind in told:
+        assert kind["tensors"] == {tensor: list(shape) for tensor, shape in kinds.KINDS[name].items()}
+        assert kind["constants"] == {constant: list(ends) for constant, ends in kinds.CONSTANTS[name].items()}
+    assert (set(positive), set(rankers)) == (kinds.POSITIVE, kinds.RANKERS)
+    assert dict(dtypes).keys() == kinds.DTYPES.keys()
+
+
+def test_it_refuses_ledgers_and_titles_that_python_refuses(tmp_path):
+    facts, tensors = opened(release().to_bytes())
+    crafted = [("titles", "\n" * 2_000_000), ("features", {"genres": "\n" * 2_000_000})]
+    ledgers = [{"id": ["x"]}, {"id": None}, {"head": 1}, {"file": 1}, {"seq": 1.0}, {"release_index": True}]
+    told = facts["statement"]
+    crafted += [("statement", {**told, "ledger": {**told["ledger"], **odd}}) for odd in ledgers]
+    paths = []
+    for at, (name, value) in enumerate(crafted):
+        data = closed({**facts, name: value}, tensors)
+        with pytest.raises(ReleaseError):
+            Release.from_bytes(data)
+        paths.append(tmp_path / f"{at}.safetensors")
+        paths[-1].write_bytes(data)
+    script = """
+        import { readFileSync } from "node:fs";
+        const [client, ...paths] = process.argv.slice(1);
+        const { Release } = await import(client);
+        for (const path of paths) {
+          try {
+            await Release.from(new Uint8Array(readFileSync(path)));
+            console.log("read");
+          } catch (error) {
+            console.log(error.name, error.message);
+          }
+        }
+    """
+    reader = HERE.parents[1] / "src" / "hushrec" / "javascript" / "release.js"
+    command = ["node", "--input-type=module", "-e", script, reader.as_uri(), *map(str, paths)]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.splitlines()
+    assert len(said) == len(crafted)
+    assert all("not one line of text for each item" in line for line in said[:2])
+    assert all("the statement of privacy is malformed" in line for line in said[2:])

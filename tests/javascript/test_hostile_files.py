@@ -1,0 +1,42 @@
+"""Hostile files: both clients open them or both refuse. Longer: make fuzz SECONDS=600."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.page
+FUZZ = Path(__file__).parents[1] / "fuzz" / "fuzz.py"
+
+
+def fuzzed(seconds, *more):
+    command = [sys.executable, str(FUZZ), "clients", str(seconds), "7", *more]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 200)
+    assert done.stderr == ""
+    return json.loads(done.stdout)
+
+
+def test_both_clients_open_or_refuse_the_same_files():
+    found = fuzzed(20)
+    assert found["faults"] == []
+    assert found["valid"] > 30  # some are spoilt where it does not matter, or signed again as a forger would
+    assert found["refused"] > 200
+
+
+@pytest.mark.parametrize(
+    ("plant", "fault"),
+    [
+        ("offsets", "JavaScript reads what Python refuses"),
+        ("ends", "JavaScript reads what Python refuses"),
+        ("digests", "JavaScript reads what Python refuses"),
+        ("repeats", "JavaScript reads what Python refuses"),
+        ("infinities", "JavaScript reads what Python refuses"),
+        ("grounds", "JavaScript reads what Python refuses"),
+        ("brackets", "in JavaScript: "),
+    ],
+)
+def test_a_planted_fault_is_found(plant, fault):
+    found = fuzzed(60, "--plant", plant, "--most", "1")["faults"]
+    assert any(fault in one["said"] for one in found)
