@@ -274,3 +274,14 @@ def test_texts_are_checked_when_a_release_is_made(release):
     for wrong in ({"titles": ("a",)}, {"titles": ("a", "b\nc", "d", "e")}, {"features": {"x": ("a",)}}):
         with pytest.raises(ReleaseError, match="one line of text for each item"):
             release(**wrong)
+
+
+@pytest.mark.parametrize("n", [0, 2, 4, 100_000])
+def test_line_ends_are_counted_before_they_are_split(release, monkeypatch, n):
+    facts, tensors = opened(release(titles=TITLES).to_bytes())
+    split = []
+    monkeypatch.setattr(artefact, "one_line", lambda line: split.append(line) or line)
+    for changes in ({"titles": "\n" * n}, {"features": {"genres": "\n" * n}}):
+        with pytest.raises(ReleaseError, match="not one line of text for each item"):
+            Release.from_bytes(closed({**facts, "titles": "\n" * 3, **changes}, tensors))
+    assert len(split) <= 4

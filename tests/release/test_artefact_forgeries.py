@@ -91,6 +91,20 @@ MALFORMED = {
     "an ε of text": put("statement", "epsilon", value="little"),
     "measurements that are none": put("statement", "measurements", value=[1, 2]),
     "assumptions that are none": put("statement", "assumes", value=7),
+    "assumptions that are a text": put("statement", "assumes", value="trust"),
+    "an ε of digits": put("statement", "epsilon", value="1.25"),
+    "an ε that is true": put("statement", "epsilon", value=True),
+    "a share that is true": put("statement", "measurements", 0, "share", value=True),
+    "a ledger's entry that is true": put("statement", "ledger", "seq", value=True),
+    "a model's name of digits": put("model", value=7),
+    "settings in pairs": put("config", value=[]),
+    "items that are letters": put("items", value="abcd"),
+    "an item of digits": put("items", value=["a", "b", "c", 4]),
+    "a scale of texts": put("scale", value=["1", "5", "0.5"]),
+    "a scale of four numbers": put("scale", value=[1.0, 5.0, 0.5, 7.0]),
+    "a constant of digits": put("constants", "user_mean", value="0.125"),
+    "a constant that is true": put("constants", "user_mean", value=True),
+    "users who are letters": put("users", value=""),
 }
 
 

@@ -116,7 +116,22 @@ def test_nothing_is_missing_from_version_1(said, name):
 
 
 @pytest.mark.parametrize(
-    "ledger", [{"total_epsilon": -1.0}, {"spent_epsilon": "1"}, {"population": "a\nb"}, {"date": "\x1b[2J"}]
+    "ledger",
+    [
+        {"total_epsilon": -1.0},
+        {"spent_epsilon": "1"},
+        {"population": "a\nb"},
+        {"date": "\x1b[2J"},
+        {"id": ["x"]},
+        {"id": 7},
+        {"id": None},
+        {"head": {}},
+        {"file": 1},
+        {"seq": 1.5},
+        {"seq": 1.0},
+        {"release_index": 0.0},
+        {"release_index": True},
+    ],
 )
 def test_ledger_facts_that_cannot_be_are_refused(statement, ledger):
     made = statement()

@@ -107,6 +107,22 @@ def test_what_is_no_plain_json_is_refused(text):
         untrusted_json.parse(text)
 
 
+@pytest.mark.parametrize("value", [True, "1", None, [1]])
+def test_only_numbers_are_numbers(value):
+    assert untrusted_json.number(2) == 2.0
+    with pytest.raises(TypeError):
+        untrusted_json.number(value)
+    with pytest.raises(TypeError):
+        untrusted_json.typed(value, int)
+
+
+@pytest.mark.parametrize("value", ["ab", {"a": 1}, None, 7])
+def test_only_lists_have_entries(value):
+    assert untrusted_json.entries([1, "a"]) == (1, "a")
+    with pytest.raises(TypeError):
+        untrusted_json.entries(value)
+
+
 def test_limits_are_of_ids_and_of_what_stands_outside_of_quotes():
     assert untrusted_json.parse('["a","b"]', strings=1, others=0) == ["a", "b"]
     with pytest.raises(ValueError, match="more than facts hold"):

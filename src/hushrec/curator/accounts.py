@@ -8,8 +8,10 @@ from hushrec.errors import BudgetExceeded, LedgerError, MemoryExceeded
 from hushrec.figures import above
 from hushrec.privacy.accounting.plan import Plan, require_releasable
 from hushrec.privacy.grant import Grant
-from hushrec.privacy.ledger import surroundings
+from hushrec.privacy.ledger import surroundings, witnesses
+from hushrec.privacy.ledger.balance import folders
 from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.ledger.stores.places import store_of
 from hushrec.privacy.noise.entropy import Entropy, OperatingSystem
 
 
@@ -17,7 +19,7 @@ def account_of(ledger: Ledger | str | Path | None, planned: Plan, entropy: Entro
     """Open the ledger. A missing ledger is not created, because a typo would then give a fresh budget.
 
     Args:
-        ledger: the population's ledger, or its path; None only for seeded experiments.
+        ledger: the population's ledger, or its path or URL; None only for seeded experiments.
         planned: what will be charged.
         entropy: the source of the noise.
 
@@ -41,12 +43,13 @@ def account_of(ledger: Ledger | str | Path | None, planned: Plan, entropy: Entro
     return Ledger.ephemeral(planned.budget.model_copy(update={"epsilon": epsilon}))
 
 
-def start(ledger: str | Path, planned: Plan) -> Ledger:
+def start(ledger: str | Path, planned: Plan, releases: Path | None = None) -> Ledger:
     """Create a ledger with the plan's budget as the population's total.
 
     Args:
-        ledger: a path where no file exists.
+        ledger: a path where no file exists, or a URL under which there is no ledger.
         planned: what will be charged.
+        releases: a folder of releases that may be of the same people, beside that of a file.
 
     Raises:
         LedgerError: The ledger exists, or the folder holds another ledger of the same users.
@@ -54,16 +57,17 @@ def start(ledger: str | Path, planned: Plan) -> Ledger:
 
     Privacy: public.
     """
-    require_startable(ledger, planned)
-    return Ledger.create(ledger, planned.budget, domain=planned.domain_digest)
+    require_startable(ledger, planned, releases)
+    return Ledger.create(ledger, planned.budget, domain=planned.domain_digest, releases=releases)
 
 
-def require_startable(path: str | Path, planned: Plan) -> None:
+def require_startable(path: str | Path, planned: Plan, releases: Path | None = None) -> None:
     """Refuse what a new ledger would refuse, before it is created and would remain with this budget.
 
     Args:
         path: where the ledger would be created.
         planned: what will be charged.
+        releases: as for ``start``.
 
     Raises:
         LedgerError: The ledger exists, or the folder holds another ledger of the same users.
@@ -75,7 +79,9 @@ def require_startable(path: str | Path, planned: Plan) -> None:
     require_releasable(planned, "")
     if planned.spent.epsilon_units(planned.budget.delta) > planned.budget.epsilon_units:
         raise BudgetExceeded(planned.epsilon, planned.budget.epsilon, planned.budget.unit, started=False)
-    surroundings.require_startable(Path(path).resolve(), planned.budget, planned.domain_digest)
+    store = store_of(path)
+    found = witnesses.among(*folders(store, releases))
+    surroundings.require_startable(store, planned.budget, planned.domain_digest, found)
 
 
 @contextmanager

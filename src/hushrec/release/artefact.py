@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,7 +17,8 @@ from hushrec.errors import ReleaseError
 from hushrec.escapes import one_line
 from hushrec.release import untrusted_json as facts_of
 from hushrec.release.contents import dimensions as tastes
-from hushrec.release.contents.kinds import CONSTANTS, DTYPES, KINDS, POSITIVE, RANKERS
+from hushrec.release.contents.kinds import CONSTANTS, DTYPES, KINDS, POSITIVE, RANKERS, are_rows
+from hushrec.release.signing.signature import UNSIGNED, Signature, of_file
 from hushrec.release.statement import Statement
 
 FORMAT = 4
@@ -27,6 +28,7 @@ LARGEST_FILE = 4 * 2**30
 LARGEST_RANK = 2048
 LARGEST_ID = 256
 """Bytes in an id, as in a domain."""
+_LINES = "there is not one line of text for each item among the titles or features"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -50,6 +52,8 @@ class Release:
         features: other public texts about each item, by name, such as genres.
         repeated: whether ``fit`` took it from the ledger, where an earlier fit had stored it, and charged
             nothing. The file does not hold this.
+        signature: whether the file that it was opened from is signed, and by whom. The file does not hold
+            this; a release that was not opened from a file is unsigned.
 
     Raises:
         ReleaseError: The parts do not match or are not finite.
@@ -71,6 +75,7 @@ class Release:
     titles: tuple[str, ...] = ()
     features: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     repeated: bool = False
+    signature: Signature = UNSIGNED
 
     def __post_init__(self) -> None:
         expected = KINDS.get(self.kind)
@@ -106,7 +111,7 @@ class Release:
         for name, (least, most) in CONSTANTS[self.kind].items():
             if not least <= self.constants.get(name, math.nan) <= most:
                 raise ReleaseError(f"the constant {name} is missing or out of range")
-        if "row_starts" in expected and not _are_rows(self.tensors, n, (hi - lo) / step):
+        if "row_starts" in expected and not are_rows(self.tensors, n, (hi - lo) / step):
             raise ReleaseError("the rows are malformed, or hold an unknown item or a rating off the scale")
         if "distance" in CONSTANTS[self.kind] and self.constants["distance"] % 1:
             raise ReleaseError("the constant distance is not a whole number")
@@ -116,7 +121,7 @@ class Release:
         if not all(name and one_line(name) == name for name in self.features) or not all(
             len(lines) == n and all("\n" not in line for line in lines) for lines in texts
         ):
-            raise ReleaseError("there is not one line of text for each item among the titles or features")
+            raise ReleaseError(_LINES)
         if (
             len(set(self.items)) != n
             or len(set(self.users)) != len(self.users)
@@ -224,21 +229,21 @@ class Release:
                     f"this release has format {facts['format']!r}, this hushrec reads "
                     f"{' and '.join(map(str, READ))}; use the version that wrote it"
                 )
-            tensors = safetensors.numpy.load(data)
+            tensors, items = safetensors.numpy.load(data), _texts(facts["items"])
             release = cls(
-                model=str(facts["model"]),
-                config=dict(facts["config"]),
-                kind=str(facts["kind"]),
-                items=tuple(map(str, facts["items"])),
+                model=facts_of.typed(facts["model"], str),
+                config=facts_of.typed(facts["config"], dict),
+                kind=facts_of.typed(facts["kind"], str),
+                items=items,
                 scale=_scale(facts["scale"]) if "scale" in facts else None,
-                constants={str(name): float(value) for name, value in facts["constants"].items()},
+                constants={name: facts_of.number(value) for name, value in facts["constants"].items()},
                 tensors=tensors,
                 statement=Statement.from_json(facts["statement"]),
-                users=tuple(map(str, facts.get("users", ()))),
-                likes=float(facts["likes"]) if "likes" in facts else None,
-                counts=int(facts["counts"]) if "counts" in facts else None,
-                titles=_lines(facts["titles"]) if "titles" in facts else (),
-                features={name: _lines(text) for name, text in facts.get("features", {}).items()},
+                users=_texts(facts.get("users", [])),
+                likes=facts_of.number(facts["likes"]) if "likes" in facts else None,
+                counts=facts_of.typed(facts["counts"], int) if "counts" in facts else None,
+                titles=_lines(facts["titles"], len(items)) if "titles" in facts else (),
+                features={name: _lines(text, len(items)) for name, text in facts.get("features", {}).items()},
             )
             intact = facts.pop("sha256") == _digest(facts, tensors)
         except ReleaseError:
@@ -255,11 +260,26 @@ class Release:
         return release
 
     @classmethod
-    def open(cls, path: str | Path) -> Self:
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        key: str | Path | None = None,
+        signature: str | Path | None = None,
+        seen: str | Path | None = None,
+    ) -> Self:
         """Read and check a release.
 
+        Args:
+            path: the file.
+            key: the owner's key file, as you pin it (``docs/signing.md``): a release that is unsigned, or
+                signed by another key, is then refused. Without it the signature is told and not checked.
+            signature: the signature file; by default ``NAME.dsse.json`` beside the release.
+            seen: a file of yours for the largest number that was verified: an older release is then refused.
+
         Raises:
-            ReleaseError: The file is missing, too large, altered, or not a release.
+            ReleaseError: The file is missing, too large, altered, not a release, or its signature does not
+                verify by ``key``.
         """
         path = Path(path)
         try:
@@ -268,13 +288,15 @@ class Release:
                 raise ReleaseError(f"{path} is not a file; name the release file itself")
             if size > LARGEST_FILE:
                 raise ReleaseError(f"{path} is larger than any release may be")
-            return cls.from_bytes(path.read_bytes())
+            data = path.read_bytes()
         except OSError as error:
             raise ReleaseError(f"{path} cannot be read: {error.strerror}") from None
+        signed = of_file(data, path, key=key, signature=signature, seen=seen)
+        return replace(cls.from_bytes(data), signature=signed)
 
     def __repr__(self) -> str:
         people = f"{len(self.users):,} people, " if self.users else ""
-        told = f"{self.dimensions:,} taste dimensions, {self.statement.headline}"
+        told = f"{self.dimensions:,} taste dimensions, {self.statement.headline}{self.signature.brief}"
         return f"Release({self.model}, {len(self.items):,} items, {people}{told})"
 
     def _repr_html_(self) -> markup.Html:
@@ -282,6 +304,7 @@ class Release:
             ("items", f"{len(self.items):,}"),
             ("predicts from", f"a user's own {self.feedback}"),
             ("tastes", self.taste),
+            ("signature", str(self.signature)),
         ]
         if self.users:
             shown.append(("people listed", f"{len(self.users):,}"))
@@ -289,11 +312,18 @@ class Release:
 
 
 def _scale(given: Any) -> tuple[float, float, float]:
-    return float(given[0]), float(given[1]), float(given[2])
+    lo, hi, step = map(facts_of.number, facts_of.entries(given))
+    return lo, hi, step
 
 
-def _lines(text: str) -> tuple[str, ...]:
-    """Texts about items, one a line, made safe to print."""
+def _texts(given: Any) -> tuple[str, ...]:
+    return tuple(facts_of.typed(text, str) for text in facts_of.entries(given))
+
+
+def _lines(text: str, n: int) -> tuple[str, ...]:
+    """Texts about items, one a line, made safe to print; counted first, as each takes more memory alone."""
+    if text.count("\n") != n - 1:
+        raise ReleaseError(_LINES)
     return tuple(map(one_line, text.split("\n")))
 
 
@@ -301,21 +331,6 @@ def _facts(header: bytes) -> Any:
     """Our metadata in the header of a safetensors file; the rest describes a few tensors."""
     outer = facts_of.parse(header.decode(), strings=0, others=1 << 14)
     return facts_of.parse(outer["__metadata__"]["hushrec"])
-
-
-def _are_rows(tensors: Mapping[str, NDArray[Any]], n_items: int, most: float) -> bool:
-    """Whether this is a CSR matrix whose items ascend in every row, with ratings on the scale."""
-    starts, items, steps = (tensors[name] for name in ("row_starts", "row_items", "row_steps"))
-    if not len(starts) or starts[0] != 0 or starts[-1] != len(items) or starts.min() < 0:
-        return False
-    falls = np.flatnonzero(items[1:] <= items[:-1]) + 1  # items may only fall where a new row starts
-    return bool(
-        (np.diff(starts) >= 0).all()
-        and items.min(initial=0) >= 0
-        and items.max(initial=-1) < n_items
-        and steps.max(initial=0) <= most + 1e-6
-        and np.isin(falls, starts).all()
-    )
 
 
 def _is_id(name: str) -> bool:

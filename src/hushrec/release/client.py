@@ -47,15 +47,28 @@ class Client:
 
     Args:
         release: a release, or the path of its file.
+        key, signature, seen: to check the signature of the file, as for ``Release.open``.
 
     Raises:
-        ReleaseError: The file cannot be trusted.
+        ReleaseError: The file cannot be trusted, or a release is given with a key: give its file.
 
     Privacy: post-processing; all input stays on this device.
     """
 
-    def __init__(self, release: Release | str | Path) -> None:
-        self.release = release if isinstance(release, Release) else Release.open(release)
+    def __init__(
+        self,
+        release: Release | str | Path,
+        *,
+        key: str | Path | None = None,
+        signature: str | Path | None = None,
+        seen: str | Path | None = None,
+    ) -> None:
+        if isinstance(release, Release):
+            if not (key is signature is seen is None):
+                raise ReleaseError("a signature is checked on a file's bytes: give the path of the release")
+            self.release = release
+        else:
+            self.release = Release.open(release, key=key, signature=signature, seen=seen)
         self._positions = {item: position for position, item in enumerate(self.release.items)}
         self._predictor = predictor(self.release)
         self._people = ListedPeople(self.release) if self.release.users else None

@@ -54,10 +54,7 @@ class Odds:
             measured: everything that was measured.
         """
         mu = _mu(measured)
-        best = _best(epsilon, delta)
-        if mu is not None:
-            best = min(best, _normal(mu - _upper(FALSE_POSITIVES)) * _MARGIN)
-        return cls(epsilon, mu, best)
+        return cls(epsilon, mu, best_attack(epsilon, delta, mu))
 
     def to_json(self) -> dict[str, float | None]:
         """As JSON values of six digits, rounded up; an infinite factor becomes null."""
@@ -71,6 +68,26 @@ class Odds:
             f"{reading(self.epsilon)}{mu}; the best attack finds at most "
             f"{best} % of those it looks for, with {wrong} % false positives."
         )
+
+
+def best_attack(
+    epsilon: float, delta: float, mu: float | None, false_positives: float = FALSE_POSITIVES
+) -> float:
+    """The largest share of true positives of an attack: the smaller of what ε at δ and what μ allow.
+
+    Of ε at δ: Kairouz, Oh & Viswanath 2015, Theorem 2.4. Of μ: Φ(μ − Φ⁻¹(1 − α)) at α false positives (Dong,
+    Roth & Su 2022, Equation 6).
+
+    Args:
+        epsilon: true ε at ``delta``; may be infinite.
+        delta: δ.
+        mu: of Gaussian differential privacy; None where none is known.
+        false_positives: α, above 0 and below 1.
+    """
+    best = _best(epsilon, delta, false_positives)
+    if mu is None:
+        return best
+    return max(min(best, _normal(mu - _quantile(false_positives)) * _MARGIN), false_positives)
 
 
 def gaussian(epsilon: float) -> float:
@@ -98,13 +115,18 @@ def _mu(measured: Iterable[Measured]) -> float | None:
     return math.sqrt(math.fsum(squares)) * _MARGIN
 
 
-def _best(epsilon: float, delta: float) -> float:
-    """The largest share of true positives that (ε, δ) allows (Kairouz, Oh & Viswanath 2015, Theorem 2.4)."""
+def _best(epsilon: float, delta: float, wrong: float) -> float:
+    """The largest share of true positives that ε at δ allows at a share of false ones."""
     if epsilon >= _LARGEST:
         return 1.0
-    one = math.exp(epsilon) * FALSE_POSITIVES + delta
-    other = 1 - math.exp(-epsilon) * (1 - delta - FALSE_POSITIVES)
-    return min(1.0, max(min(one, other) * _MARGIN, FALSE_POSITIVES))
+    one = math.exp(epsilon) * wrong + delta
+    other = 1 - math.exp(-epsilon) * (1 - delta - wrong)
+    return min(1.0, max(min(one, other) * _MARGIN, wrong))
+
+
+def _quantile(above: float) -> float:
+    """The x with 1 − Φ(x) = ``above``, between 0 and 1."""
+    return _upper(above) if above <= 0.5 else -_upper(1 - above)
 
 
 def _normal(x: float) -> float:

@@ -18,8 +18,10 @@ from hushrec.release.statement_lines import (
     Promised,
     finite,
     finite_or_none,
+    is_ledger,
     or_infinite,
 )
+from hushrec.release.untrusted_json import entries, number, typed
 
 __all__ = ["Local", "Measured", "Promised", "Statement"]
 
@@ -38,8 +40,6 @@ _UNCOVERED, _CLAIMED = "GROUPS NOT COVERED:", "AUTHOR'S CLAIM:"
 """The first words of caveats."""
 _REFUTED = "NOT CONVERGED"
 """The verdict of diagnostics that contradict convergence."""
-_LARGEST = 2**63
-"""Exceeds every number of a ledger's entry or release index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +158,9 @@ class Statement:
         """
         try:
             known = {entry.name for entry in fields(cls)}
-            values = dict(values)
+            values = dict(typed(values, dict))
             if "version" in values:
-                if (version := values.pop("version")) != VERSION:
+                if (version := values.pop("version")) != VERSION or version is True:
                     raise ReleaseError(
                         f"the statement of privacy has version {version!r}, this hushrec reads {VERSION}; "
                         "upgrade hushrec"
@@ -170,10 +170,10 @@ class Statement:
                 values = {name: value for name, value in values.items() if name not in _DERIVED}
             if not known - _OPTIONAL <= set(values) <= known:
                 raise ReleaseError("the statement of privacy has missing or unknown fields")
-            values["measurements"] = tuple(map(Measured.from_json, values["measurements"]))
-            values["assumes"] = tuple(map(str, values["assumes"]))
-            values["promises"] = tuple(Promised(**promise) for promise in values.get("promises", ()))
-            values["epsilon"] = float(or_infinite(values["epsilon"]))
+            values["measurements"] = tuple(map(Measured.from_json, entries(values["measurements"])))
+            values["assumes"] = tuple(typed(line, str) for line in entries(values["assumes"]))
+            values["promises"] = tuple(Promised(**promise) for promise in entries(values.get("promises", ())))
+            values["epsilon"] = number(or_infinite(values["epsilon"]))
             if values.get("local") is not None:
                 values["local"] = Local(**values["local"])
             statement = cls(**values)
@@ -203,11 +203,7 @@ class Statement:
                 or all(m.entries for m in self.measurements)
             )
             and not (math.isfinite(self.epsilon) and any(m.cost == math.inf for m in self.measurements))
-            and isinstance(self.ledger, Mapping)
-            and all(
-                0 <= self.ledger.get(name, 0) < _LARGEST
-                for name in ("seq", "release_index", "max_releases", "total_epsilon", "spent_epsilon")
-            )
+            and is_ledger(self.ledger)
             and isinstance(self.diagnostics, Mapping)
             and all(isinstance(v, str) or math.isfinite(v) for v in self.diagnostics.values())
             and isinstance(self.personal, bool)

@@ -9,6 +9,9 @@ from typing import Any, Self
 
 from hushrec.figures import above, noise_and_cost, promise
 
+_LARGEST = 2**63
+"""Exceeds every number of a ledger's entry or release index."""
+
 SYMBOLS = {
     "gaussian": ("σ", "ρ"),
     "subsampled gaussian": ("σ", "ρ"),
@@ -87,7 +90,7 @@ class Measured:
             isinstance(self.name, str)
             and self.name.isprintable()
             and self.mechanism in (*SYMBOLS, "exact")
-            and isinstance(self.rate, int | float)
+            and finite(self.rate)
             and 0 < self.rate <= 1
             and (self.rate < 1) == (self.mechanism == "subsampled gaussian")
             and all(map(finite, numbers))
@@ -171,7 +174,8 @@ class Local:
         """Whether such figures are possible under some ε."""
         return (
             self.what in RANDOMIZERS
-            and all(map(finite, (self.epsilon, self.expected, self.count, self.changed, self.claimed or 0)))
+            and (self.claimed is None or finite(self.claimed))
+            and all(map(finite, (self.epsilon, self.expected, self.count, self.changed)))
             and self.epsilon > 0
             and self.expected <= self.epsilon * (1 + 1e-9)
             and isinstance(self.count, int)
@@ -209,4 +213,21 @@ def finite(value: object) -> bool:
 
     Privacy: public.
     """
-    return isinstance(value, int | float) and 0 <= value <= sys.float_info.max
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= sys.float_info.max
+
+
+def is_ledger(told: object) -> bool:
+    """Whether a statement may say this of the ledger that was charged; what is missing may be.
+
+    Privacy: public.
+    """
+    return (
+        isinstance(told, Mapping)
+        and all(isinstance(told.get(name, ""), str) for name in ("id", "head"))
+        and isinstance(told.get("file"), str | None)
+        and all(type(told.get(name, 0)) is int for name in ("seq", "release_index", "max_releases"))
+        and all(
+            finite(told.get(name, 0)) and told.get(name, 0) < _LARGEST
+            for name in ("seq", "release_index", "max_releases", "total_epsilon", "spent_epsilon")
+        )
+    )

@@ -18,7 +18,7 @@ _OTHERS = 1 << 20  # characters outside quotes, in addition to two for every str
 # An unclosed string matches to the end of the text; else the pattern would be retried at every quote in it.
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 
-__all__ = ["LARGEST", "parse"]
+__all__ = ["LARGEST", "entries", "number", "parse", "typed"]
 
 
 def parse(text: str, *, strings: int = _STRINGS, others: int = _OTHERS) -> Any:
@@ -41,6 +41,35 @@ def parse(text: str, *, strings: int = _STRINGS, others: int = _OTHERS) -> Any:
     if outside + len(text) - end > others + 2 * count:
         raise ValueError("more than facts hold")
     return json.loads(text, object_pairs_hook=_once, parse_float=_finite, parse_constant=_finite)
+
+
+def typed(value: Any, *types: type) -> Any:
+    """The value, if it is of one of these types; JSON does not take true for 1.
+
+    Raises:
+        TypeError: It is of another type.
+    """
+    if type(value) not in types:
+        raise TypeError("a value of another type was expected")
+    return value
+
+
+def entries(value: Any) -> tuple[Any, ...]:
+    """What a list holds.
+
+    Raises:
+        TypeError: The value is not a list.
+    """
+    return tuple(typed(value, list, tuple))
+
+
+def number(value: Any) -> float:
+    """The value as a float, if it is a number.
+
+    Raises:
+        TypeError: It is not.
+    """
+    return float(typed(value, int, float))
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -146,6 +146,9 @@ def test_the_remedy_is_by_rule():
     assert "PrivateEASE" in remedy("ratings", {"rank": 4})
     assert "such as CovarianceSVD" in remedy("ratings", {})
     assert "such as PrivateEASE" in remedy("interactions", {})
+    for told in (remedy("ratings", {"rank": 4}), remedy("interactions", {})):
+        assert "hushrec plan --model private-ease says how many users that takes" in told
+    assert "hushrec plan" not in remedy("ratings", {})
 
 
 def test_a_release_without_noise_says_so():

@@ -43,3 +43,18 @@ def test_factors_and_a_packed_covariance_predict_alike(release, k):
     for rated, ratings in people():
         one, other = (NeighbourPredictor(r).predict(rated, ratings, EVERYTHING) for r in (made, filled))
         np.testing.assert_allclose(one, other, rtol=0, atol=2e-5)
+
+
+def test_it_does_not_matter_what_is_given_first(release):
+    """Most similarities are 0, and so many are tied at the last neighbour."""
+    made = release("dense neighbours", n=N)
+    tensors = dict(made.tensors)
+    tensors["similarity"] = np.round(tensors["similarity"])
+    made = dataclasses.replace(made, tensors=tensors, constants={**made.constants, "neighbours": 3.0})
+    predictor, rng = NeighbourPredictor(made), np.random.default_rng(0)
+    rated, ratings = np.arange(0, N - 2), rng.uniform(1, 5, N - 2)
+    for _ in range(10):
+        order = rng.permutation(len(rated))
+        for ask in (predictor.predict, predictor.rank):
+            found, expected = (ask(rated[o], ratings[o], EVERYTHING) for o in (order, np.sort(order)))
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)

@@ -15,6 +15,8 @@ from hushrec.figures import above
 LEAST = 0.01
 """Least part of a dimension that everything in the catalogue together tells, for the dimension to count."""
 
+_CROWD = "hushrec plan --model private-ease says how many users that takes"
+
 __all__ = ["dimensions", "remedy", "sentence"]
 
 
@@ -90,11 +92,13 @@ def remedy(feedback: str, config: Mapping[str, Any]) -> str:
     """
     if "rank" not in config and "n_neighbours" not in config:
         other = "PrivateEASE" if feedback == "interactions" else "CovarianceSVD"
-        return f"For lists that differ between people, choose a model that learns tastes, such as {other}."
+        said = f"For lists that differ between people, choose a model that learns tastes, such as {other}"
+        return f"{said}; {_CROWD}." if other == "PrivateEASE" else f"{said}."
     helps = "a larger ε, more people, or fewer releases, so that each gets more of the total"
     if feedback == "interactions":
         return f"What helps: {helps}."
-    return f"What helps: {helps}; or likes in place of ratings: PrivateEASE keeps tastes at a smaller ε."
+    likes = "likes in place of ratings: PrivateEASE keeps tastes at a smaller ε"
+    return f"What helps: {helps}; or {likes}, and {_CROWD}."
 
 
 def _cleans(model: str, config: Mapping[str, Any]) -> bool:

@@ -4,9 +4,10 @@ Privacy: public.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 
 LARGEST_COUNT = 10**6
 """Largest number of neighbours among users or items."""
@@ -66,3 +67,24 @@ RANKERS = frozenset({"item scores", "linear items"})
 """Kinds of predictor that rank items by interactions; all others predict ratings."""
 DTYPES: Mapping[str, DTypeLike] = {"row_starts": np.int64, "row_items": np.int32, "row_steps": np.uint8}
 """Types of the tensors that are not float32. They are a CSR matrix of ratings, in steps above lo."""
+
+
+def are_rows(tensors: Mapping[str, NDArray[Any]], n_items: int, most: float) -> bool:
+    """Whether this is a CSR matrix whose items ascend in every row, with ratings on the scale.
+
+    Args:
+        tensors: the release's tensors.
+        n_items: size of the catalogue.
+        most: steps from the lowest rating to the highest.
+    """
+    starts, items, steps = (tensors[name] for name in ("row_starts", "row_items", "row_steps"))
+    if not len(starts) or starts[0] != 0 or starts[-1] != len(items) or starts.min() < 0:
+        return False
+    falls = np.flatnonzero(items[1:] <= items[:-1]) + 1  # items may only fall where a new row starts
+    return bool(
+        (np.diff(starts) >= 0).all()
+        and items.min(initial=0) >= 0
+        and items.max(initial=-1) < n_items
+        and steps.max(initial=0) <= most + 1e-6
+        and np.isin(falls, starts).all()
+    )

@@ -75,8 +75,9 @@ class NeighbourPredictor:
     def _weights(self, rated: Ints, targets: Ints) -> tuple[Ints, Floats]:
         """Places of each target's neighbours among ``rated``, and w; shapes (n_targets, k)."""
         k = min(self._k, len(rated))
-        similar = self._similarity.block(targets, rated)
-        nearest: Ints = np.argpartition(-similar, k - 1, axis=1)[:, :k].astype(np.int64)
+        order = np.argsort(rated)  # ties in similarity go to the earlier item, whatever is given first
+        similar = self._similarity.block(targets, rated[order])
+        nearest: Ints = order[np.argsort(-similar, axis=1, kind="stable")[:, :k]]
         among = self._covariance.block(rated, rated)
         among.flat[:: len(rated) + 1] += self._noise[rated]
         system = among[nearest[:, :, None], nearest[:, None, :]]

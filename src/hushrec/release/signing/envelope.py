@@ -1,0 +1,112 @@
+"""DSSE envelopes: one payload with its type and one signature (github.com/secure-systems-lab/dsse, v1.0).
+
+Privacy: public.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Any, Self
+
+from hushrec.errors import ReleaseError
+from hushrec.release.signing.keys import PrivateKey, PublicKey, from_base64, to_base64
+from hushrec.release.untrusted_json import parse
+
+LARGEST = 1 << 20
+"""Largest envelope in bytes; a statement has a few thousand."""
+_FIELDS = {"payloadType", "payload", "signatures"}
+_HEX = frozenset("0123456789abcdef")
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """A signed payload; nothing is checked but its form.
+
+    Attributes:
+        payload_type: what the payload is.
+        payload: what is signed.
+        key_id: of the key that is said to have signed it, 64 hex digits.
+        signature: 64 bytes.
+    """
+
+    payload_type: str
+    payload: bytes
+    key_id: str
+    signature: bytes
+
+    @classmethod
+    def sealed(cls, payload_type: str, payload: bytes, key: PrivateKey) -> Self:
+        """A payload, signed.
+
+        Raises:
+            ReleaseError: It is too large.
+        """
+        made = cls(payload_type, payload, key.public.id, key.sign(pae(payload_type, payload)))
+        if len(made.to_text()) > LARGEST:
+            raise ReleaseError("this statement is too large to be signed: its envelope would exceed 1 MiB")
+        return made
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """The envelope in a signature file.
+
+        Raises:
+            ReleaseError: It is not an envelope in the one form that ``to_text`` writes.
+        """
+        try:
+            if len(text) > LARGEST:
+                raise ValueError
+            told = parse(text, strings=64, others=256)
+            if set(told) != _FIELDS or not isinstance(told["signatures"], list):
+                raise ValueError
+            if len(told["signatures"]) != 1:
+                raise ReleaseError(
+                    f"this signature file holds {len(told['signatures']):,} signatures, and must hold one; "
+                    "ask the owner for the file that hushrec sign wrote"
+                )
+            (signature,) = told["signatures"]
+            if set(signature) != {"keyid", "sig"}:
+                raise ValueError
+            made = cls(
+                _string(told["payloadType"]),
+                from_base64(_string(told["payload"])),
+                _string(signature["keyid"]),
+                from_base64(_string(signature["sig"])),
+            )
+            if not is_digest(made.key_id) or len(made.signature) != 64:
+                raise ValueError
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            if isinstance(error, ReleaseError):
+                raise
+            raise ReleaseError("this is not a signature file, or it is damaged; fetch it again") from None
+        return made
+
+    def to_text(self) -> str:
+        """The envelope as one line of JSON."""
+        signature = {"keyid": self.key_id, "sig": to_base64(self.signature)}
+        told = {
+            "payloadType": self.payload_type,
+            "payload": to_base64(self.payload),
+            "signatures": [signature],
+        }
+        return json.dumps(told, separators=(",", ":")) + "\n"
+
+    def is_by(self, key: PublicKey) -> bool:
+        """Whether the signature is by a key, over the type and the payload."""
+        return self.key_id == key.id and key.signed(self.signature, pae(self.payload_type, self.payload))
+
+
+def pae(payload_type: str, payload: bytes) -> bytes:
+    """What is signed: DSSE's pre-authentication encoding, in which type and payload cannot be confused."""
+    kind = payload_type.encode()
+    return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
+
+
+def is_digest(text: object) -> bool:
+    """Whether a text is a SHA-256 as 64 hex digits."""
+    return isinstance(text, str) and len(text) == 64 and set(text) <= _HEX
+
+
+def _string(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("not a string")
+    return value

@@ -1,0 +1,102 @@
+"""What a user's device has seen of an owner, so that it refuses an older release afterwards.
+
+Privacy: public; the file says which releases a device has opened, and stays there.
+"""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from hushrec.errors import ReleaseError
+from hushrec.release.signing.attestation import is_version
+from hushrec.release.signing.envelope import is_digest
+from hushrec.release.untrusted_json import parse
+
+_LARGEST = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The latest release that was verified.
+
+    Attributes:
+        chain: the owner's keys, as ``KeyFile.chain`` gives them.
+        ledger: id of the ledger that was charged; None if it is not kept.
+        version: the largest number of a release.
+    """
+
+    chain: tuple[str, ...]
+    ledger: str | None
+    version: int
+
+    def after(self, chain: tuple[str, ...], ledger: str | None, version: int) -> Self:
+        """What has been seen after one more release.
+
+        Raises:
+            ReleaseError: The key file begins with another key or lacks a rotation, the ledger is another
+                one, or the release is an older one.
+        """
+        fix = "; if the owner says so, through a channel that you trust, delete what was seen and begin again"
+        if chain[: len(self.chain)] != self.chain:
+            raise ReleaseError(
+                "this key file begins with another key than the one by which releases were verified before, "
+                f"or lacks one of its rotations: do not use it{fix}"
+            )
+        if ledger != self.ledger:
+            raise ReleaseError(
+                f"this release is charged to ledger {ledger}, and those verified before to {self.ledger}: "
+                f"their losses of privacy may not be added up{fix}"
+            )
+        if version < self.version:
+            raise ReleaseError(
+                f"this release has number {version:,}, and number {self.version:,} was verified before: it "
+                "is an older release (a rollback); fetch the latest"
+            )
+        return type(self)(chain, ledger, version)
+
+    @classmethod
+    def open(cls, path: Path) -> Self | None:
+        """What a file says was seen; None if there is no file.
+
+        Raises:
+            ReleaseError: The file is damaged or cannot be read.
+        """
+        try:
+            with path.open(encoding="utf-8") as file:
+                told = parse(file.read(_LARGEST), strings=64, others=256)
+            made = cls(**{**told, "chain": tuple(told["chain"])})
+            if not (made.chain and all(map(is_digest, made.chain)) and is_version(made.version)):
+                raise ValueError
+            if not isinstance(made.ledger, str | None):
+                raise ValueError
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise ReleaseError(f"{path} cannot be read: {error.strerror}") from None
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise ReleaseError(
+                f"{path} does not say what was seen, or is damaged; if you delete it, an older release is "
+                "accepted once"
+            ) from None
+        return made
+
+    def save(self, path: Path) -> None:
+        """Write the file, whole or not at all.
+
+        Raises:
+            ReleaseError: It cannot be written.
+        """
+        told = {"chain": self.chain, "ledger": self.ledger, "version": self.version}
+        part = path.with_name(f"{path.name}.{os.getpid()}.part")
+        try:
+            with part.open("w", encoding="utf-8") as file:
+                file.write(json.dumps(told) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(path)
+        except OSError as error:
+            raise ReleaseError(
+                f"{path} cannot be written: {error.strerror}; name another file for what was seen"
+            ) from None

@@ -1,0 +1,205 @@
+"""Whether a release is signed, and by whom: a file's bytes are checked by the key file that a user pins.
+
+Privacy: public.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from hushrec.errors import ReleaseError
+from hushrec.release.signing import envelope as envelopes
+from hushrec.release.signing import key_file as key_files
+from hushrec.release.signing.attestation import PAYLOAD_TYPE, Attestation
+from hushrec.release.signing.envelope import Envelope
+from hushrec.release.signing.key_file import KeyFile
+from hushrec.release.signing.keys import grouped
+from hushrec.release.signing.seen import Seen
+
+SUFFIX = ".dsse.json"
+"""A signature lies beside its release, under the release's name with this added."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What is known of a release's signature.
+
+    Attributes:
+        state: ``unsigned``; ``unchecked``, which anybody can write; or ``verified`` by a key of the user's.
+        key_id: SHA-256 of the public key, hex.
+        version: number of the release, which only grows.
+        ledger: id of the ledger that was charged; None if it is not kept.
+        chain: the keys by which it was verified, as ``KeyFile.chain`` gives them.
+        problem: why an unchecked signature cannot be right; empty if it may be.
+    """
+
+    state: Literal["unsigned", "unchecked", "verified"] = "unsigned"
+    key_id: str = ""
+    version: int | None = None
+    ledger: str | None = None
+    chain: tuple[str, ...] = ()
+    problem: str = ""
+
+    @property
+    def seen(self) -> Seen | None:
+        """What to hand to the next check; None unless verified."""
+        return Seen(self.chain, self.ledger, self.version or 0) if self.state == "verified" else None
+
+    @property
+    def brief(self) -> str:
+        """What a repr adds: nothing for the usual release, which is unsigned."""
+        return {"unsigned": "", "unchecked": ", signature not checked"}.get(self.state, ", signed")
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        told = {"state": self.state}
+        if self.problem:
+            return told | {"problem": self.problem}
+        if self.state == "unsigned":
+            return told
+        return told | {"key_id": self.key_id, "version": self.version, "ledger": self.ledger}
+
+    def __str__(self) -> str:
+        if self.problem:
+            return f"signature not checked: {self.problem}"
+        if self.state == "unsigned":
+            return "unsigned"
+        checked = "checked" if self.state == "verified" else "not checked"
+        return (
+            f"signed by {grouped(self.key_id)} as number {self.version:,}, {checked} against a key of yours"
+        )
+
+
+UNSIGNED = Signature()
+
+
+def verified(data: bytes, text: str, key: str, seen: Seen | None = None, name: str = "") -> Signature:
+    """The signature of a release, checked.
+
+    Args:
+        data: the release's bytes; read the release from these, and not from the file again.
+        text: the signature file.
+        key: the key file that the user pins.
+        seen: the last release that was verified; None accepts any number.
+        name: the release's present name, for the message of a refusal.
+
+    Returns:
+        The signature, in state ``verified``.
+
+    Raises:
+        ReleaseError: The signature is malformed, by another key, wrong, or of other bytes; its key had been
+            replaced; or the release is an older one, or of another ledger.
+    """
+    keys, envelope = KeyFile.from_text(key), _of_release(text)
+    if not envelope.is_by(keys.find(envelope.key_id)):
+        raise ReleaseError(
+            "the signature is wrong: the signature file was altered or forged; do not use this release, and "
+            "fetch it again from its owner"
+        )
+    said = Attestation.from_bytes(envelope.payload)
+    _require_same(data, said, name)
+    keys.require(envelope.key_id, said.version)
+    if seen is not None:
+        seen.after(keys.chain, said.ledger, said.version)
+    return Signature("verified", envelope.key_id, said.version, said.ledger, keys.chain)
+
+
+def claimed(data: bytes, text: str, name: str = "") -> Signature:
+    """What a signature file says, without a key to check it by: anybody can write this.
+
+    Args:
+        data: the release's bytes.
+        text: the signature file.
+        name: the release's present name, for the message of a refusal.
+
+    Returns:
+        The signature, in state ``unchecked``.
+
+    Raises:
+        ReleaseError: The signature is malformed, or of other bytes.
+    """
+    envelope = _of_release(text)
+    said = Attestation.from_bytes(envelope.payload)
+    _require_same(data, said, name)
+    return Signature("unchecked", envelope.key_id, said.version, said.ledger)
+
+
+def of_file(
+    data: bytes,
+    path: Path,
+    *,
+    key: str | Path | None = None,
+    signature: str | Path | None = None,
+    seen: str | Path | None = None,
+) -> Signature:
+    """The signature of a release's file, checked if there is a key, and what was seen brought up to date.
+
+    Args:
+        data: the file's bytes.
+        path: the file.
+        key: the owner's key file, as the user pins it.
+        signature: the signature file; by default beside the release.
+        seen: the file of what was seen; by default older releases are accepted.
+
+    Raises:
+        ReleaseError: As ``verified``; or there is a key and no signature, or the other way round, or a file
+            cannot be read.
+    """
+    beside = Path(signature) if signature is not None else path.with_name(path.name + SUFFIX)
+    if key is None:
+        if seen is not None:
+            raise ReleaseError(
+                "what was seen is kept of verified releases only: give the owner's key as well"
+            )
+        if signature is None and not beside.is_file():
+            return UNSIGNED
+        try:
+            return claimed(data, _text(beside, envelopes.LARGEST), path.name)
+        except ReleaseError as error:
+            return Signature("unchecked", problem=str(error))
+    if not beside.is_file():
+        raise ReleaseError(
+            f"{path.name} is unsigned, and you gave a key to check it by: {beside.name} is missing; ask the "
+            "owner for it, and do not use the release without"
+        )
+    known = None if seen is None else Seen.open(Path(seen))
+    text, pinned = _text(beside, envelopes.LARGEST), _text(Path(key), key_files.LARGEST)
+    made = verified(data, text, pinned, known, path.name)
+    if seen is not None and made.seen is not None and made.seen != known:
+        made.seen.save(Path(seen))
+    return made
+
+
+def _of_release(text: str) -> Envelope:
+    envelope = Envelope.from_text(text)
+    if envelope.payload_type != PAYLOAD_TYPE:
+        raise ReleaseError(
+            "this is the signature of something else than a release; fetch the release's own, whose name "
+            f"ends in {SUFFIX}"
+        )
+    return envelope
+
+
+def _require_same(data: bytes, said: Attestation, name: str) -> None:
+    if hashlib.sha256(data).hexdigest() == said.sha256:
+        return
+    if name and name != said.name:
+        raise ReleaseError(
+            f"this signature is of another file, {said.name!r}; fetch the one that belongs to {name}"
+        )
+    raise ReleaseError(
+        f"this is not the file that was signed as {said.name!r}: it was altered, or the signature is of "
+        "another one; do not use it, and fetch both again from its owner"
+    )
+
+
+def _text(path: Path, largest: int) -> str:
+    try:
+        with path.open("rb") as file:
+            data = file.read(largest + 1)
+        return data.decode()
+    except OSError as error:
+        raise ReleaseError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ReleaseError(f"{path} is not text; give a key file or a signature file") from None
