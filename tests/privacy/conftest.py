@@ -74,3 +74,22 @@ def folder(tmp_path: Path) -> Path:
 def path(tmp_path: Path) -> Path:
     """Where a ledger is to be."""
     return tmp_path / "ledger.db"
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a ledger is to be, in every kind of store."""
+    if request.param == "sqlite":
+        return str(tmp_path / "ledger.db")
+    server = request.getfixturevalue("postgres")
+    return str(server.url(server.database()))
+
+
+@pytest.fixture
+def beside(place: str) -> Callable[[str], str]:
+    """Where another ledger is to be, in the same folder or database."""
+
+    def another(name: str) -> str:
+        return f"{place}?ledger={name}" if "://" in place else str(Path(place).with_name(f"{name}.db"))
+
+    return another

@@ -1,7 +1,5 @@
 """What a release cannot promise stands first in it, and in all later ones of its ledger."""
 
-from pathlib import Path
-
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.events import Event, Gaussian, PosteriorSample
 from hushrec.privacy.accounting.plan import Measurement, Plan
@@ -25,11 +23,11 @@ def plan(*events: Event) -> Plan:
     return Plan("toy", {}, "d" * 64, 1000, BUDGET, shares)
 
 
-def test_it_is_conditional_and_so_is_all_that_follows(path: Path) -> None:
-    ledger = Ledger.create(path, BUDGET, max_releases=3)
+def test_it_is_conditional_and_so_is_all_that_follows(place: str) -> None:
+    ledger = Ledger.create(place, BUDGET, max_releases=3)
     before = ledger.charge(plan(SUMS))
     sampled = ledger.charge(plan(SAMPLE, SUMS), beyond_share=True)
-    after = Ledger.open(path).charge(plan(SUMS))
+    after = Ledger.open(place).charge(plan(SUMS))
     assert before.private
     assert not sampled.private
     assert not after.private
@@ -38,8 +36,8 @@ def test_it_is_conditional_and_so_is_all_that_follows(path: Path) -> None:
     assert ledger.entries()[1].mechanism == "posterior sample"
 
 
-def test_what_is_not_private_says_so_first(path: Path) -> None:
-    ledger = Ledger.create(path, BUDGET, max_releases=3)
+def test_what_is_not_private_says_so_first(place: str) -> None:
+    ledger = Ledger.create(place, BUDGET, max_releases=3)
     assert ledger.charge(plan(SAMPLE), entropy=Seeded(1)).caveat == "not private: seeded"
     spoilt = "not private: this ledger holds a seeded release"
     assert ledger.charge(plan(SAMPLE)).caveat == ledger.charge(plan(SUMS)).caveat == spoilt

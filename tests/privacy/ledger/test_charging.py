@@ -40,16 +40,16 @@ def lose(folder: Path) -> None:
 
 
 def test_a_charge_is_granted_again_and_costs_nothing_more(
-    path: Path, folder: Path, make_plan: MakePlan, make_bounded: MakeBounded
+    place: str, folder: Path, make_plan: MakePlan, make_bounded: MakeBounded
 ) -> None:
-    ledger, plan = Ledger.create(path, TOTAL, max_releases=3), make_plan()
+    ledger, plan = Ledger.create(place, TOTAL, max_releases=3), make_plan()
     with bound(folder, ledger) as checkpoint:
         first = ledger.charge(plan, entropy=checkpoint)
         sums = first.release(make_bounded()).values
     head = ledger.head
     for release_index in (None, 0):
         with bound(folder, ledger) as checkpoint:
-            again = Ledger.open(path).charge(plan, release_index, checkpoint)
+            again = Ledger.open(place).charge(plan, release_index, checkpoint)
             assert (again.charge, again.key, again.ledger) == (first.charge, first.key, first.ledger)
             assert again.private
             np.testing.assert_array_equal(again.release(make_bounded()).values, sums)
@@ -65,9 +65,9 @@ def test_a_charge_is_granted_again_and_costs_nothing_more(
     assert ledger.stored(plan, None) is None
 
 
-def test_a_fresh_key_would_charge_anew(path: Path, folder: Path, make_plan: MakePlan) -> None:
+def test_a_fresh_key_would_charge_anew(place: str, folder: Path, make_plan: MakePlan) -> None:
     """A planted fault: the key does not survive the kill."""
-    ledger = Ledger.create(path, TOTAL, max_releases=3)
+    ledger = Ledger.create(place, TOTAL, max_releases=3)
     for _ in range(2):
         with bound(folder, ledger) as checkpoint:
             ledger.charge(make_plan(), entropy=checkpoint)
@@ -76,9 +76,9 @@ def test_a_fresh_key_would_charge_anew(path: Path, folder: Path, make_plan: Make
 
 
 def test_what_was_released_comes_back_whatever_is_measured(
-    path: Path, folder: Path, make_plan: MakePlan, make_bounded: MakeBounded
+    place: str, folder: Path, make_plan: MakePlan, make_bounded: MakeBounded
 ) -> None:
-    ledger, plan = Ledger.create(path, TOTAL), make_plan()
+    ledger, plan = Ledger.create(place, TOTAL), make_plan()
     with bound(folder, ledger) as checkpoint:
         grant = ledger.charge(plan, entropy=checkpoint)
         assert grant.already_released("sums") is None
@@ -107,9 +107,9 @@ def test_what_was_released_comes_back_whatever_is_measured(
 
 
 def test_what_was_lost_is_drawn_again_to_the_bit(
-    path: Path, folder: Path, make_plan: MakePlan, make_bounded: MakeBounded
+    place: str, folder: Path, make_plan: MakePlan, make_bounded: MakeBounded
 ) -> None:
-    ledger, plan = Ledger.create(path, TOTAL), make_plan()
+    ledger, plan = Ledger.create(place, TOTAL), make_plan()
     values = []
     for _ in range(2):
         with bound(folder, ledger) as checkpoint:
@@ -173,18 +173,18 @@ def test_two_ledgers_never_draw_the_same_noise(
 
 
 def test_a_checkpoint_that_is_bound_to_no_ledger_is_refused(
-    path: Path, folder: Path, make_plan: MakePlan
+    place: str, folder: Path, make_plan: MakePlan
 ) -> None:
-    ledger = Ledger.create(path, TOTAL)
+    ledger = Ledger.create(place, TOTAL)
     for account in (ledger, Ledger.ephemeral(TOTAL)):
         with bound(folder) as checkpoint, pytest.raises(CheckpointError, match="or to none"):
             account.charge(make_plan(), entropy=checkpoint)
         assert account.entries() == ()
 
 
-def test_what_was_handed_out_is_published(path: Path, folder: Path, make_plan: MakePlan) -> None:
+def test_what_was_handed_out_is_published(place: str, folder: Path, make_plan: MakePlan) -> None:
     """A kill between the artefact and the mark; what comes back after it has left the building."""
-    ledger, plan = Ledger.create(path, TOTAL, max_releases=3), make_plan(0.5)
+    ledger, plan = Ledger.create(place, TOTAL, max_releases=3), make_plan(0.5)
     with bound(folder, ledger) as checkpoint:
         ledger.handed_out(plan, None, checkpoint)  # nothing is there yet
         ledger.sampled(ledger.charge(plan, entropy=checkpoint), b"factors")
@@ -192,7 +192,7 @@ def test_what_was_handed_out_is_published(path: Path, folder: Path, make_plan: M
         ledger.handed_out(make_plan(0.4), 0)  # another plan was not handed out
         assert {entry.state for entry in ledger.entries()} == {"sampled"}
         ledger.handed_out(plan, None, checkpoint)
-    assert {entry.state for entry in Ledger.open(path).entries()} == {"published"}
+    assert {entry.state for entry in Ledger.open(place).entries()} == {"published"}
     head = ledger.head
     ledger.handed_out(plan, 0)
     assert ledger.head == head
@@ -203,11 +203,11 @@ def test_what_was_handed_out_is_published(path: Path, folder: Path, make_plan: M
     assert {entry.state for entry in ledger.entries()} == {"published"}
 
 
-def test_the_same_people_take_part_again(path: Path, folder: Path) -> None:
+def test_the_same_people_take_part_again(place: str, folder: Path) -> None:
     events = [Gaussian(name, 1.0, 4.0, 1.0, 4, 0.5) for name in ("sums", "counts")]
     measurements = tuple(Measurement(event, 0.5) for event in events)
     plan = Plan("toy", {}, "d" * 64, 1000, TOTAL, measurements)
-    ledger, drawn = Ledger.create(path, TOTAL), []
+    ledger, drawn = Ledger.create(place, TOTAL), []
     for _ in range(2):
         with bound(folder, ledger) as checkpoint:
             grant = ledger.charge(plan, entropy=checkpoint)
@@ -216,8 +216,8 @@ def test_the_same_people_take_part_again(path: Path, folder: Path) -> None:
     assert not np.array_equal(*drawn[0])
 
 
-def test_a_charge_that_was_given_up_stays_so(path: Path, folder: Path, make_plan: MakePlan) -> None:
-    ledger = Ledger.create(path, TOTAL, max_releases=3)
+def test_a_charge_that_was_given_up_stays_so(place: str, folder: Path, make_plan: MakePlan) -> None:
+    ledger = Ledger.create(place, TOTAL, max_releases=3)
     with bound(folder, ledger) as checkpoint:
         ledger.charge(make_plan(0.5), entropy=checkpoint)
     ledger.charge(make_plan(0.5), 0)  # somebody else needs the slot: the first charge is burnt
@@ -228,8 +228,8 @@ def test_a_charge_that_was_given_up_stays_so(path: Path, folder: Path, make_plan
     assert ledger.spent == spent
 
 
-def test_another_plan_or_slot_is_not_granted(path: Path, folder: Path, make_plan: MakePlan) -> None:
-    ledger = Ledger.create(path, TOTAL, max_releases=3)
+def test_another_plan_or_slot_is_not_granted(place: str, folder: Path, make_plan: MakePlan) -> None:
+    ledger = Ledger.create(place, TOTAL, max_releases=3)
     with bound(folder, ledger) as checkpoint:
         ledger.charge(make_plan(0.5), entropy=checkpoint)
         for plan, release_index in ((make_plan(0.5), 1), (make_plan(0.4), 0), (make_plan(0.4), None)):
@@ -253,8 +253,8 @@ def test_the_ledger_holds_the_commitment_and_never_the_key(
     assert len(Ledger.open(path).entries()) == 4  # records with and without a checkpoint, side by side
 
 
-def test_the_head_of_a_release_is_that_of_its_charge(path: Path, folder: Path, make_plan: MakePlan) -> None:
-    ledger = Ledger.create(path, TOTAL, max_releases=3)
+def test_the_head_of_a_release_is_that_of_its_charge(place: str, folder: Path, make_plan: MakePlan) -> None:
+    ledger = Ledger.create(place, TOTAL, max_releases=3)
     with bound(folder, ledger) as checkpoint:
         first = ledger.charge(make_plan(0.1), entropy=checkpoint).ledger
     ledger.charge(make_plan(0.1))

@@ -18,8 +18,9 @@ from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.ledger import charging
 from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.ledger.stores.places import store_of
 from hushrec.privacy.noise.entropy import OperatingSystem, Seeded
-from support.ledgers import finish
+from support.ledgers import finish, raise_total
 
 MakePlan = Callable[..., Plan]
 TOTAL = Budget(epsilon=2.0, delta=1e-6, unit="user", adjacency="add-remove")
@@ -28,11 +29,11 @@ TOTAL = Budget(epsilon=2.0, delta=1e-6, unit="user", adjacency="add-remove")
 # -- charging ---------------------------------------------------------------------------------------------
 
 
-def test_a_charge_books_every_measurement_and_outlives_the_process(path: Path, make_plan: MakePlan) -> None:
-    ledger = Ledger.create(path, TOTAL, max_releases=3)
+def test_a_charge_books_every_measurement_and_outlives_the_process(place: str, make_plan: MakePlan) -> None:
+    ledger = Ledger.create(place, TOTAL, max_releases=3)
     plan = make_plan()
     grant = ledger.charge(plan)
-    reopened = Ledger.open(path)
+    reopened = Ledger.open(place)
     assert reopened.entries() == ledger.entries()
     first, second = reopened.entries()
     assert (first.seq, first.charge, first.release_index, first.measurement, first.state) == (
@@ -58,7 +59,7 @@ def test_a_charge_books_every_measurement_and_outlives_the_process(path: Path, m
     assert grant.caveat == ""
     assert grant.ledger == {
         "id": ledger.id,
-        "file": "ledger.db",
+        "file": store_of(place).name,
         "seq": 2,
         "head": ledger.head.hash,
         "release_index": 0,
@@ -71,8 +72,8 @@ def test_a_charge_books_every_measurement_and_outlives_the_process(path: Path, m
     assert grant.ledger["date"] >= "2026"
 
 
-def test_states_only_go_forward(path: Path, make_plan: MakePlan) -> None:
-    ledger = Ledger.create(path, TOTAL, max_releases=9)
+def test_states_only_go_forward(place: str, make_plan: MakePlan) -> None:
+    ledger = Ledger.create(place, TOTAL, max_releases=9)
     grant = ledger.charge(make_plan(0.1))
     with pytest.raises(GrantError, match="charge is charged, not sampled"):
         ledger.published(grant)
@@ -93,9 +94,9 @@ def test_states_only_go_forward(path: Path, make_plan: MakePlan) -> None:
 
 
 def test_a_stored_or_burnt_grant_releases_nothing_more(
-    path: Path, make_plan: MakePlan, make_bounded: Callable[..., object]
+    place: str, make_plan: MakePlan, make_bounded: Callable[..., object]
 ) -> None:
-    ledger = Ledger.create(path, TOTAL, max_releases=9)
+    ledger = Ledger.create(place, TOTAL, max_releases=9)
     for close in (lambda grant: ledger.sampled(grant, b"factors"), ledger.forfeit):
         grant = ledger.charge(make_plan(0.1))
         close(grant)
@@ -113,8 +114,8 @@ def test_a_grant_belongs_to_its_ledger(tmp_path: Path, make_plan: MakePlan) -> N
         two.sampled(grant, b"factors")
 
 
-def test_more_than_the_total_is_refused_and_changes_nothing(path: Path, make_plan: MakePlan) -> None:
-    ledger = Ledger.create(path, TOTAL, max_releases=9)
+def test_more_than_the_total_is_refused_and_changes_nothing(place: str, make_plan: MakePlan) -> None:
+    ledger = Ledger.create(place, TOTAL, max_releases=9)
     ledger.charge(make_plan(1.5), beyond_share=True)
     head = ledger.head
     with pytest.raises(BudgetExceeded) as refusal:
@@ -126,9 +127,9 @@ def test_more_than_the_total_is_refused_and_changes_nothing(path: Path, make_pla
     ledger.charge(make_plan(0.1), beyond_share=True)
 
 
-def test_the_whole_total_can_be_spent_and_not_a_unit_more(path: Path, make_plan: MakePlan) -> None:
+def test_the_whole_total_can_be_spent_and_not_a_unit_more(place: str, make_plan: MakePlan) -> None:
     total = Budget(epsilon=0.3, delta=0.0, unit="user", adjacency="add-remove")
-    ledger = Ledger.create(path, total, max_releases=99)
+    ledger = Ledger.create(place, total, max_releases=99)
     tenth = make_plan(0.1, delta=0.0, names=("sums",))
     for _ in range(3):
         ledger.charge(tenth, beyond_share=True)
@@ -141,23 +142,23 @@ def test_the_whole_total_can_be_spent_and_not_a_unit_more(path: Path, make_plan:
     "other", [{"unit": "rating"}, {"adjacency": "replace"}, {"unit": "rating", "adjacency": "replace"}]
 )
 def test_unit_and_adjacency_must_be_the_ledgers(
-    path: Path, make_plan: MakePlan, other: dict[str, str]
+    place: str, make_plan: MakePlan, other: dict[str, str]
 ) -> None:
-    ledger = Ledger.create(path, TOTAL)
+    ledger = Ledger.create(place, TOTAL)
     plan = make_plan()
     with pytest.raises(BudgetError, match="do not add"):
         ledger.charge(dataclasses.replace(plan, budget=plan.budget.model_copy(update=other)))
     assert ledger.entries() == ()
 
 
-def test_the_ledgers_delta_must_be_small_too(path: Path, make_plan: MakePlan) -> None:
-    ledger = Ledger.create(path, TOTAL.model_copy(update={"delta": 1e-3}))
+def test_the_ledgers_delta_must_be_small_too(place: str, make_plan: MakePlan) -> None:
+    ledger = Ledger.create(place, TOTAL.model_copy(update={"delta": 1e-3}))
     with pytest.raises(BudgetError, match="too large for up to 1,000 users"):
         ledger.charge(make_plan())
 
 
-def test_pure_and_gaussian_charges_add(path: Path, make_plan: MakePlan) -> None:
-    ledger = Ledger.create(path, TOTAL, max_releases=9)
+def test_pure_and_gaussian_charges_add(place: str, make_plan: MakePlan) -> None:
+    ledger = Ledger.create(place, TOTAL, max_releases=9)
     ledger.charge(make_plan(1.0), beyond_share=True)
     ledger.charge(make_plan(0.9, delta=0.0), beyond_share=True)
     spent = ledger.spent
@@ -165,7 +166,7 @@ def test_pure_and_gaussian_charges_add(path: Path, make_plan: MakePlan) -> None:
     assert spent.epsilon(1e-6) <= 1.9
 
 
-def test_a_published_analysis_is_charged_at_its_true_price(path: Path, make_plan: MakePlan) -> None:
+def test_a_published_analysis_is_charged_at_its_true_price(place: str, make_plan: MakePlan) -> None:
     plan = make_plan(3.0)
     claim = dataclasses.replace(
         plan,
@@ -173,12 +174,12 @@ def test_a_published_analysis_is_charged_at_its_true_price(path: Path, make_plan
         budget=plan.budget.model_copy(update={"epsilon": 1.0}),
     )
     with pytest.raises(BudgetExceeded):
-        Ledger.create(path, TOTAL).charge(claim)
+        Ledger.create(place, TOTAL).charge(claim)
 
 
-def test_many_threads_share_one_budget(path: Path, make_plan: MakePlan) -> None:
+def test_many_threads_share_one_budget(place: str, make_plan: MakePlan) -> None:
     total = TOTAL.model_copy(update={"delta": 0.0, "epsilon": 0.5})
-    ledger = Ledger.create(path, total, max_releases=99)
+    ledger = Ledger.create(place, total, max_releases=99)
     plan = make_plan(0.1, delta=0.0)
     outcomes: list[bool] = []
 
@@ -201,8 +202,8 @@ def test_many_threads_share_one_budget(path: Path, make_plan: MakePlan) -> None:
 # -- slots ------------------------------------------------------------------------------------------------
 
 
-def test_a_slot_answers_with_the_bytes_it_was_charged_for(path: Path, make_plan: MakePlan) -> None:
-    ledger = Ledger.create(path, TOTAL, max_releases=4)
+def test_a_slot_answers_with_the_bytes_it_was_charged_for(place: str, make_plan: MakePlan) -> None:
+    ledger = Ledger.create(place, TOTAL, max_releases=4)
     plan = make_plan(0.5)
     assert ledger.stored(plan, 2) is None
     grant = ledger.charge(plan, release_index=2)
@@ -212,7 +213,7 @@ def test_a_slot_answers_with_the_bytes_it_was_charged_for(path: Path, make_plan:
     assert ledger.stored(plan, 1) is None
     assert ledger.stored(make_plan(0.4), 2) is None
     ledger.published(grant)
-    assert Ledger.open(path).stored(plan, 2) == b"factors"
+    assert Ledger.open(place).stored(plan, 2) == b"factors"
     spent = ledger.spent
     for same_slot in (plan, make_plan(0.4)):
         with pytest.raises(GrantError, match=r"stored\(plan, 2\)"):
@@ -220,8 +221,8 @@ def test_a_slot_answers_with_the_bytes_it_was_charged_for(path: Path, make_plan:
     assert ledger.spent == spent
 
 
-def test_an_unfinished_slot_is_burnt_and_paid_for_again(path: Path, make_plan: MakePlan) -> None:
-    ledger = Ledger.create(path, TOTAL, max_releases=1)
+def test_an_unfinished_slot_is_burnt_and_paid_for_again(place: str, make_plan: MakePlan) -> None:
+    ledger = Ledger.create(place, TOTAL, max_releases=1)
     first = ledger.charge(make_plan(0.5), release_index=0)
     with pytest.raises(BudgetError, match="is not below"):
         ledger.charge(make_plan(0.5))  # the next slot, for the first may still be at work
@@ -234,16 +235,16 @@ def test_an_unfinished_slot_is_burnt_and_paid_for_again(path: Path, make_plan: M
     assert ledger.stored(make_plan(0.5), 0) == b"factors"
 
 
-def test_a_refused_second_charge_burns_nothing(path: Path, make_plan: MakePlan) -> None:
-    ledger = Ledger.create(path, TOTAL)
+def test_a_refused_second_charge_burns_nothing(place: str, make_plan: MakePlan) -> None:
+    ledger = Ledger.create(place, TOTAL)
     grant = ledger.charge(make_plan(1.5), release_index=0)
     with pytest.raises(BudgetExceeded):
         ledger.charge(make_plan(1.5), release_index=0)
     finish(ledger, grant)
 
 
-def test_slots_end_at_the_horizon_which_the_owner_may_extend(path: Path, make_plan: MakePlan) -> None:
-    ledger = Ledger.create(path, TOTAL, max_releases=2)
+def test_slots_end_at_the_horizon_which_the_owner_may_extend(place: str, make_plan: MakePlan) -> None:
+    ledger = Ledger.create(place, TOTAL, max_releases=2)
     for release_index in (-1, 2):
         with pytest.raises(BudgetError, match="is not below"):
             ledger.charge(make_plan(0.1), release_index=release_index)
@@ -251,16 +252,16 @@ def test_slots_end_at_the_horizon_which_the_owner_may_extend(path: Path, make_pl
     with pytest.raises(BudgetError, match="is not below"):
         ledger.charge(make_plan(0.1))
     more = TOTAL.model_copy(update={"epsilon": 4.0})
-    ledger.extend(more, max_releases=3)
-    assert (Ledger.open(path).total, Ledger.open(path).max_releases) == (more, 3)
+    raise_total(place, more, 3)
+    assert (Ledger.open(place).total, Ledger.open(place).max_releases) == (more, 3)
     assert ledger.charge(make_plan(3.0)).ledger["release_index"] == 2
 
 
 @pytest.mark.parametrize(
     "change", [{"epsilon": 1.9}, {"delta": 1e-7}, {"unit": "rating"}, {"adjacency": "replace"}]
 )
-def test_an_extension_only_adds(path: Path, change: dict[str, object]) -> None:
-    ledger = Ledger.create(path, TOTAL, max_releases=2)
+def test_an_extension_only_adds(place: str, change: dict[str, object]) -> None:
+    ledger = Ledger.create(place, TOTAL, max_releases=2)
     with pytest.raises(BudgetError):
         ledger.extend(TOTAL.model_copy(update=change))
     with pytest.raises(BudgetError):
@@ -271,8 +272,8 @@ def test_an_extension_only_adds(path: Path, change: dict[str, object]) -> None:
 # -- what the release says --------------------------------------------------------------------------------
 
 
-def test_seeded_or_unkept_releases_claim_nothing(path: Path, make_plan: MakePlan) -> None:
-    kept, unkept = Ledger.create(path, TOTAL, max_releases=9), Ledger.ephemeral(TOTAL)
+def test_seeded_or_unkept_releases_claim_nothing(place: str, make_plan: MakePlan) -> None:
+    kept, unkept = Ledger.create(place, TOTAL, max_releases=9), Ledger.ephemeral(TOTAL)
     plan = make_plan(0.1)
     assert kept.charge(plan, entropy=OperatingSystem()).caveat == ""
     assert kept.charge(plan, entropy=Seeded(1)).caveat == "not private: seeded"
@@ -288,17 +289,17 @@ def test_seeded_or_unkept_releases_claim_nothing(path: Path, make_plan: MakePlan
     assert unkept.stored(plan, 1) == b"factors"
 
 
-def test_no_decision_reads_a_clock(path: Path, make_plan: MakePlan, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_decision_reads_a_clock(place: str, make_plan: MakePlan, monkeypatch: pytest.MonkeyPatch) -> None:
     readers = clock_readers(Path(module.__file__).parents[1])
     assert readers == {"day.py"}  # which is written down, and decides nothing
-    ledger = Ledger.create(path, TOTAL, max_releases=9)
+    ledger = Ledger.create(place, TOTAL, max_releases=9)
     ledger.charge(make_plan(0.1))
     for jump in (0.0, -1e9, 1e12):
         for clock in ("time", "monotonic", "perf_counter", "time_ns"):
             monkeypatch.setattr(time, clock, lambda jump=jump: jump)
         monkeypatch.setattr(charging, "today", lambda jump=jump: f"a day like {jump}")
         ledger.charge(make_plan(0.1))
-        assert Ledger.open(path).head == ledger.head
+        assert Ledger.open(place).head == ledger.head
     assert ledger.spent == make_plan(0.1).spent * 4
 
 

@@ -1,5 +1,6 @@
 """The ledger against a reference of twenty lines, in any order of use that Hypothesis can think of."""
 
+import itertools
 import shutil
 import tempfile
 from pathlib import Path
@@ -28,6 +29,7 @@ from hushrec.privacy.ledger import history as ledger_history
 from hushrec.privacy.ledger import ledger as ledger_module
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.ledger.remainder import Remainder
+from support.ledgers import raise_total
 
 HORIZON, TOTAL = 4, 10
 BUDGET = Budget(epsilon=float(TOTAL), delta=0.0, unit="user", adjacency="add-remove")
@@ -71,8 +73,12 @@ class LedgerMachine(RuleBasedStateMachine):
         super().__init__()
         self.folder = Path(tempfile.mkdtemp())
         self.path = self.folder / "ledger.db"
-        self.ledger, self.reference = Ledger.create(self.path, BUDGET, HORIZON), Reference()
+        self.place = self.somewhere()
+        self.ledger, self.reference = Ledger.create(self.place, BUDGET, HORIZON), Reference()
         self.backup = b""
+
+    def somewhere(self) -> str:
+        return str(self.path)
 
     def teardown(self) -> None:
         shutil.rmtree(self.folder)
@@ -121,15 +127,14 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @rule()
     def reopen(self) -> None:
-        self.ledger = Ledger.open(self.path)
+        self.ledger = Ledger.open(self.place)
 
     @rule(more=st.integers(0, 2), slots=st.integers(0, 1))
     def extend(self, more: int, slots: int) -> None:
         self.reference.total += more
         self.reference.max_releases += slots
-        self.ledger.extend(
-            BUDGET.model_copy(update={"epsilon": float(self.reference.total)}), self.reference.max_releases
-        )
+        total = BUDGET.model_copy(update={"epsilon": float(self.reference.total)})
+        raise_total(self.place, total, self.reference.max_releases)
 
     @rule()
     def back_up(self) -> None:
@@ -171,6 +176,22 @@ SHORT = settings(
 )
 LedgerMachine.TestCase.settings = SHORT
 TestLedger = LedgerMachine.TestCase
+
+
+@pytest.mark.postgres
+def test_the_machine_runs_on_a_server(postgres) -> None:
+    database, runs = postgres.database(), itertools.count()
+
+    class OnAServer(LedgerMachine):
+        def somewhere(self) -> str:
+            next(runs)
+            postgres.psql("DROP SCHEMA IF EXISTS hushrec CASCADE", database=database)
+            return str(postgres.url(database))
+
+        back_up = restore = None  # of a file
+
+    run_state_machine_as_test(OnAServer, settings=settings(SHORT, max_examples=5))
+    assert next(runs) >= 5
 
 
 def half_price(*facts: object) -> dict[str, object]:

@@ -83,13 +83,14 @@ def test_a_restored_backup_is_refused(path: Path, make_plan: MakePlan) -> None:
     Ledger.open(path)  # what no release names, nobody can miss
 
 
-def test_a_backup_that_went_its_own_way_is_refused(path: Path, make_plan: MakePlan) -> None:
+@pytest.mark.parametrize("epsilon", [0.1, 0.2])  # the same plan as before, on the same day; or another
+def test_a_backup_that_went_its_own_way_is_refused(path: Path, make_plan: MakePlan, epsilon: float) -> None:
     ledger = Ledger.create(path, TOTAL, max_releases=9)
     backup = path.read_bytes()
     write_release(path.parent, "first", ledger.charge(make_plan(0.1)).ledger)
     release = (path.parent / "first.safetensors").rename(path.parent / "away")
     path.write_bytes(backup)
-    Ledger.open(path).charge(make_plan(0.2))  # as many records as before, but others
+    Ledger.open(path).charge(make_plan(epsilon))  # as many records as before, but others
     release.rename(path.parent / "first.safetensors")
     with pytest.raises(LedgerStale):
         Ledger.open(path)

@@ -21,6 +21,7 @@ from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger import surroundings
 from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.ledger.stores.sqlite import SqliteStore
 from hushrec.privacy.noise.entropy import Seeded
 
 MakePlan = Callable[..., Plan]
@@ -188,8 +189,8 @@ def test_strange_files_are_no_ledgers(path: Path) -> None:
     database.close()
     before = {file.name for file in folder.iterdir()}
     Ledger.create(path, TOTAL)
-    assert surroundings.ledgers(path) == []
-    assert [found.name for found in surroundings.ledgers(folder / "other.db")] == ["ledger.db"]
+    assert SqliteStore(path).neighbours() == []
+    assert [found.name for found in SqliteStore(folder / "other.db").neighbours()] == ["ledger.db"]
     signal.alarm(0)
     assert {file.name for file in folder.iterdir()} - before == {"ledger.db"}
 
@@ -213,8 +214,8 @@ def test_looking_around_drops_no_lock_of_this_process(path: Path, other: Path) -
     """POSIX: the first close of a file drops all of a process's locks on it, whoever took them."""
     ledger = Ledger.create(path, TOTAL)
     with ledger._writing() as session:
-        assert [found.name for found in surroundings.ledgers(other)] == ["ledger.db"]
-        assert surroundings.beside(other) == "ledger.db"
+        assert [found.name for found in SqliteStore(other).neighbours()] == ["ledger.db"]
+        assert surroundings.beside(SqliteStore(other), []) == "ledger.db"
         with pytest.raises(LedgerMissing):
             Ledger.open(other)
         assert seen_by_another_process(path) == "database is locked"

@@ -3,11 +3,13 @@
 Privacy: public.
 """
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-from hushrec.errors import LedgerStale
+from hushrec.errors import LedgerError, LedgerStale
 from hushrec.markup import Html
 from hushrec.privacy.accounting.accountant import Spent
 from hushrec.privacy.accounting.budget import Budget
@@ -16,24 +18,28 @@ from hushrec.privacy.ledger import summary, witnesses
 from hushrec.privacy.ledger.caveats import CLAIMED
 from hushrec.privacy.ledger.charging import commitment, finished, planned_budget
 from hushrec.privacy.ledger.history import Entry, Head, History
+from hushrec.privacy.ledger.regular_files import shown
 from hushrec.privacy.ledger.remainder import Remainder
 from hushrec.privacy.ledger.routes import spelled
-from hushrec.privacy.ledger.sqlite import Session, Store
+from hushrec.privacy.ledger.stores.store import Session, Store
 from hushrec.privacy.noise.entropy import Entropy
 
 
 class Balance:
-    """What a ledger says, read from its file each time that it is asked.
+    """What a ledger says, read from where it is kept each time that it is asked.
 
     Attributes:
-        path: its file; None for one in memory.
+        path: its file; None for one in memory or in a database.
+        name: its public name: the file's, or the ledger's in a database; empty for one in memory.
+        place: where it is, for people, without user and password; empty for one in memory.
         id: the population's identifier.
 
     Privacy: public.
     """
 
-    def __init__(self, store: Store) -> None:
-        self.path, self._store = store.path, store
+    def __init__(self, store: Store, releases: str | os.PathLike[str] | None = None) -> None:
+        self.path, self.name, self.place, self._store = store.path, store.name, store.place, store
+        self._folders = folders(store, releases)
         self._seen: Head | None = None
         self.id = ""
         with self._reading() as session:
@@ -41,11 +47,11 @@ class Balance:
 
     def __repr__(self) -> str:
         with self._reading() as session:
-            return f"{type(self).__name__}({summary.line(self.path, session.history)})"
+            return f"{type(self).__name__}({summary.line(self.name, session.history)})"
 
     def _repr_html_(self) -> Html:
         with self._reading() as session:
-            return summary.html(self.path, session.history)
+            return summary.html(self.name, session.history)
 
     @property
     def total(self) -> Budget:
@@ -122,6 +128,12 @@ class Balance:
         with self._reading() as session:
             return dict(session.history.declared)
 
+    @property
+    def proposed(self) -> dict[str, Any] | None:
+        """The larger total that waits for a second raiser: total, max_releases and proposed_by."""
+        with self._reading() as session:
+            return session.proposal()
+
     def export(self) -> dict[str, Any]:
         """The whole history as JSON values, which anybody can verify.
 
@@ -163,12 +175,26 @@ class Balance:
 
     def _witnesses(self) -> list[witnesses.Witness]:
         # Read before the history: a release that appears in between names a record that will be there.
-        return witnesses.beside(self.path) if self.path else []
+        return witnesses.among(*self._folders)
 
     def _compare(self, history: History, beside: list[witnesses.Witness]) -> None:
         """Refuse a history that lacks a record that a release, or this process, has seen."""
-        witnesses.require_known(beside, self.path, history)
+        witnesses.require_known(beside, self.name, history)
         if self._seen and not history.holds(self._seen):
             raise LedgerStale(
                 "the ledger was restored to an earlier state while it was open; put the latest copy back"
             )
+
+
+def folders(store: Store, releases: str | os.PathLike[str] | None) -> list[Path]:
+    """Where releases lie that witness a ledger: in the folder of its file, and where its owner says.
+
+    Raises:
+        LedgerError: There is nothing at ``releases``.
+    """
+    found = [store.path.parent] if store.path else []
+    if releases is not None:
+        found.append(Path(releases).resolve())
+        if not found[-1].exists():
+            raise LedgerError(f"{shown(found[-1].name)}: there are no releases here; correct the path")
+    return found

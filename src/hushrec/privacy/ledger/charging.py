@@ -1,5 +1,6 @@
 """Charging a ledger: book a plan, or find the charge under which a checkpoint resumes."""
 
+from secrets import token_hex
 from typing import Any
 
 from hushrec.errors import BudgetError, BudgetExceeded, CheckpointError, GrantError
@@ -12,7 +13,7 @@ from hushrec.privacy.ledger.caveats import UNPROTECTED
 from hushrec.privacy.ledger.history import Charge, History, booking
 from hushrec.privacy.ledger.remainder import Remainder
 from hushrec.privacy.ledger.routes import chosen, counted
-from hushrec.privacy.ledger.sqlite import Session
+from hushrec.privacy.ledger.stores.store import Session
 from hushrec.privacy.noise.entropy import Entropy
 
 
@@ -111,6 +112,10 @@ def book(
 ) -> Charge:
     """Book every measurement of a plan as an entry of its own.
 
+    A charge that a release may claim holds a random number, or its checkpoint's commitment. So a ledger that
+    was restored and charged with the same plan on the same day has another head than the releases made
+    before name.
+
     Args:
         session: a transaction on the ledger.
         plan: what will be measured.
@@ -159,11 +164,14 @@ def book(
         checkpoint=checkpoint,
         budget=plan.budget,
     )
-    dated = not (bounded or caveat.startswith(UNPROTECTED))  # what is seeded is the same on every day
+    real = not (bounded or caveat.startswith(UNPROTECTED))  # what is seeded is the same at every time
+    once = {"date": today()} if real else {}
+    if real and not checkpoint:
+        once |= {"nonce": token_hex(16)}
     for event in plan.events:
         first = {} if history.charges else {"route": route}
-        day = {"date": today()} if dated and number > history.head.seq else {}
-        session.append(**booking(charge, caveat, event), **first, **day)
+        session.append(**booking(charge, caveat, event), **first, **once)
+        once = {}
     return history.charges[number]
 
 

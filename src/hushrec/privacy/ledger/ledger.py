@@ -10,7 +10,6 @@ import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from hushrec.errors import GrantError, LedgerError, LedgerWarning
 from hushrec.privacy.accounting.budget import Budget
@@ -19,11 +18,13 @@ from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 from hushrec.privacy.failpoints import failpoint
 from hushrec.privacy.grant import SEAL, Grant, sampler
 from hushrec.privacy.ledger import surroundings, witnesses
-from hushrec.privacy.ledger.balance import Balance
+from hushrec.privacy.ledger.balance import Balance, folders
 from hushrec.privacy.ledger.caveats import conditional, inherited
 from hushrec.privacy.ledger.charging import book, commitment, finished, ledger_reference, resume
 from hushrec.privacy.ledger.history import Charge, extension, opening
-from hushrec.privacy.ledger.sqlite import Session, Store
+from hushrec.privacy.ledger.stores.places import store_of
+from hushrec.privacy.ledger.stores.sqlite import SqliteStore
+from hushrec.privacy.ledger.stores.store import Session
 from hushrec.privacy.noise.entropy import Entropy, OperatingSystem
 
 LONGEST = 200
@@ -49,11 +50,13 @@ class Ledger(Balance):
         population: str = "",
         controller: str = "",
         contact: str = "",
+        releases: str | os.PathLike[str] | None = None,
     ) -> "Ledger":
         """Create a population's ledger. Do this once; nothing else creates one.
 
         Args:
-            path: a file that does not exist, on a local disk. Only its owner may read it (0600).
+            path: a file that does not exist, on a local disk; only its owner may read it (0600). Or the URL
+                of a PostgreSQL database, as text: ``postgresql://host/database[?ledger=NAME]``.
             total: what the population may lose over all releases.
             max_releases: largest number of releases.
             domain: ``Domain.digest`` of what will be charged, so that a ledger or release of the same people
@@ -62,49 +65,57 @@ class Ledger(Balance):
             population: whose data they are; this and the next two stand in every statement.
             controller: who answers for the data.
             contact: whom to ask.
+            releases: where releases lie that may be of the same people, beside the folder of a file.
 
         Raises:
             LedgerError: It exists already, or a ledger or release in its folder is of the same people.
             LedgerMissing: A release in the folder names a ledger of this file name, which was lost.
         """
-        where = Path(path).resolve()
+        store = store_of(path)
         told = _declared(population=population, controller=controller, contact=contact)
         first = opening(total, max_releases) | ({"declared": told} if told else {})
-        surroundings.require_startable(where, total, domain)
-        if beside := surroundings.beside(where):
+        told_of = witnesses.among(*folders(store, releases))
+        surroundings.require_startable(store, total, domain, told_of)
+        beside = surroundings.beside(store, told_of)
+        store.create(first)
+        if beside:
             warnings.warn(
-                f"a new ledger {where.name} is started beside {beside}. One population has one ledger: if "
+                f"a new ledger {store.name} is started beside {beside}. One population has one ledger: if "
                 "these are of the same people, also with a catalogue that grew, charge their ledger and "
-                "delete the new one",
+                f"{'delete the new one' if store.path else 'never charge the new one'}",
                 LedgerWarning,
                 stacklevel=2,
             )
-        Store.create(where, first)
-        return cls.open(where)
+        return cls.open(path, releases)
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> "Ledger":
+    def open(cls, path: str | os.PathLike[str], releases: str | os.PathLike[str] | None = None) -> "Ledger":
         """Open a ledger and verify all of it.
 
+        Args:
+            path: its file, or its URL, as for ``create``.
+            releases: a folder of its releases, or one release, which must know no later state than the
+                ledger. The folder of a ledger's file is looked at in any case.
+
         Raises:
-            LedgerMissing: The file does not exist (none is created), or a release in the folder names another
-                ledger of this file name.
+            LedgerMissing: It does not exist (none is created), or a release names another ledger of its
+                name.
             LedgerDamaged: It is unreadable, altered, or of an unknown schema.
-            LedgerStale: A release in the folder names a later state: a backup was restored.
+            LedgerStale: A release names a later state: a backup was restored.
+            LedgerError: The database cannot be reached, or does not keep what it is given.
         """
-        where = Path(path).resolve()
-        if not where.exists():
-            witnesses.require_new(where)
-            raise surroundings.missing(where)
-        store = Store(where)
+        store = store_of(path)
+        if not store.exists():
+            witnesses.require_new(witnesses.among(*folders(store, releases)), store)
+            raise surroundings.missing(store)
         store.inspect()
-        return cls(store)
+        return cls(store, releases)
 
     @classmethod
     def ephemeral(cls, total: Budget, max_releases: int = 1_000_000) -> "Ledger":
         """A ledger in memory, for experiments. It is not kept, so its releases claim nothing."""
-        store = Store(None)
-        store.fill(opening(total, max_releases))
+        store = SqliteStore(None)
+        store.create(opening(total, max_releases))
         return cls(store)
 
     def handed_out(self, plan: Plan, release_index: int | None, entropy: Entropy | None = None) -> None:
@@ -181,8 +192,9 @@ class Ledger(Balance):
             require_same_population(plan, history.total)
             caveat = inherited(caveat, history.entries())
             require_releasable(plan, caveat)
-            if self.path and not caveat and not history.covers(plan.domain_digest):
-                surroundings.require_alone(self.path, plan.domain_digest, history.total)
+            if self.name and not caveat and not history.covers(plan.domain_digest):
+                around = self._witnesses()
+                surroundings.require_alone(self._store, plan.domain_digest, history.total, around)
             caveat = conditional(caveat, plan, [*history.entries()])
             charge = resume(session, plan, release_index, mark) or book(
                 session,
@@ -190,10 +202,10 @@ class Ledger(Balance):
                 release_index,
                 caveat,
                 mark,
-                bounded=not self.path,
+                bounded=not self.name,
                 beyond_share=beyond_share,
             )
-            about = ledger_reference(session, charge, self.path.name if self.path else None, len(plan.events))
+            about = ledger_reference(session, charge, self.name or None, len(plan.events))
             failpoint("inside-charge")
         failpoint("after-charge")
         return Grant(
@@ -247,12 +259,25 @@ class Ledger(Balance):
     def extend(self, total: Budget, max_releases: int | None = None) -> None:
         """Record the owner's decision to raise the total or ``max_releases``.
 
+        In a database this proposes it, and takes effect when another raiser calls ``confirm``.
+
         Raises:
             BudgetError: Unit, adjacency or δ differs, or the total or ``max_releases`` would shrink.
             LedgerError: The ledger could not be written.
         """
         with self._writing() as session:
-            session.append(**extension(session.history, total, max_releases))
+            session.extend(extension(session.history, total, max_releases))
+
+    def confirm(self, total: Budget, max_releases: int | None = None) -> None:
+        """Confirm what another raiser proposed with ``extend``, by saying the same.
+
+        Raises:
+            BudgetError: As for ``extend``.
+            LedgerError: Nothing is proposed, or something else, or this user proposed it; or one person
+                extends this ledger alone.
+        """
+        with self._writing() as session:
+            session.confirm(extension(session.history, total, max_releases))
 
     def declare(self, *, population: str = "", controller: str = "", contact: str = "") -> None:
         """Record what the owner declares, for later statements; what is empty stays as it was.
@@ -278,7 +303,7 @@ class Ledger(Balance):
     def _caveat(self, entropy: Entropy) -> str:
         if type(entropy) not in (OperatingSystem, Checkpoint):  # no other source can prove that it is secret
             return "not private: seeded"
-        return "" if self.path else "not private: the ledger was not kept"
+        return "" if self.name else "not private: the ledger was not kept"
 
     @contextmanager
     def _writing(self) -> Iterator[Session]:

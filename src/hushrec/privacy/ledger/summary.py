@@ -5,7 +5,6 @@ Privacy: public.
 
 from collections.abc import Iterator
 from itertools import groupby
-from pathlib import Path
 
 from hushrec import markup
 from hushrec.escapes import escaped
@@ -14,15 +13,15 @@ from hushrec.privacy.ledger.history import History
 from hushrec.privacy.ledger.routes import spelled
 
 
-def line(path: Path | None, history: History) -> str:
+def line(name: str, history: History) -> str:
     """Name, total, what is left, and how many releases were charged."""
     return (
-        f"{_name(path)}: {history.total}; ε = {left(history.remaining)} left, "
+        f"{_name(name)}: {history.total}; ε = {left(history.remaining)} left, "
         f"{len(history.charges)} of {history.max_releases} releases"
     )
 
 
-def html(path: Path | None, history: History) -> markup.Html:
+def html(name: str, history: History) -> markup.Html:
     """The same as HTML, with what the owner declares, how the total reads, and every release that was
     charged and its ε by itself."""
     shown = [
@@ -38,7 +37,7 @@ def html(path: Path | None, history: History) -> markup.Html:
     if history.charges:
         heads = "release", "model", "state", "measurements", "ε by itself"
         table = markup.folded("Releases", markup.table(heads, _charges(history), left=3))
-    return markup.block(f"Ledger {_name(path)}", markup.facts(shown), table)
+    return markup.block(f"Ledger {_name(name)}", markup.facts(shown), table)
 
 
 def _charges(history: History) -> Iterator[tuple[str, ...]]:
@@ -56,5 +55,5 @@ def _charges(history: History) -> Iterator[tuple[str, ...]]:
         )
 
 
-def _name(path: Path | None) -> str:
-    return escaped(path.name) if path else "in memory"
+def _name(name: str) -> str:
+    return escaped(name) or "in memory"

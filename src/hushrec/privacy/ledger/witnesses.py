@@ -17,6 +17,7 @@ from typing import Any
 from hushrec.errors import LedgerMissing, LedgerStale, LedgerWarning
 from hushrec.privacy.ledger.history import Head, History
 from hushrec.privacy.ledger.regular_files import opened, shown
+from hushrec.privacy.ledger.stores.store import Store
 
 _LARGEST_HEADER = 100_000_000
 """Bytes; safetensors does not read a longer header."""
@@ -39,41 +40,52 @@ class Witness:
     """Domain (its digest), unit and adjacency."""
 
 
-def beside(ledger: Path) -> list[Witness]:
-    """Read the anchors of all releases in the folder of a ledger, whichever ledger they name.
+def among(*places: Path) -> list[Witness]:
+    """Read the anchors of all releases in these folders or files, whichever ledger they name.
 
     Files that are not releases are ignored.
 
     Privacy: public.
     """
-    files = [(path, _header) for path in ledger.parent.glob("*.safetensors")]
-    files += [(path, _text) for path in ledger.parent.glob("*.statement.json")]
+    files: list[tuple[Path, Callable[[Path], Any]]] = []
+    for place in dict.fromkeys(places):
+        if place.is_dir():
+            files += [(path, _header) for path in place.glob("*.safetensors")]
+            files += [(path, _text) for path in place.glob("*.statement.json")]
+        elif place.exists():
+            files.append((place, _text if place.name.endswith(".json") else _header))
     return [
         anchor for path, read in sorted(files, key=lambda found: found[0]) for anchor in _witness(path, read)
     ]
 
 
-def require_new(ledger: Path) -> None:
-    """Refuse to create a ledger under a name that a release in the folder mentions.
+def require_new(found: list[Witness], store: Store) -> None:
+    """Refuse to create a ledger under a name that a release mentions.
 
     Raises:
         LedgerMissing: A ledger of this name existed and was lost.
 
     Privacy: public.
     """
-    for anchor in beside(ledger):
-        if anchor.ledger_file == ledger.name:
+    for anchor in found:
+        if anchor.ledger_file == store.name:
+            elsewhere = "choose another folder" if store.path else "choose another name (?ledger=NAME)"
             raise LedgerMissing(
-                f"{shown(anchor.release)} was charged to {ledger.name}, so that ledger existed: put it back, "
-                "because a new one would forget what was spent; for other people choose another folder"
+                f"{shown(anchor.release)} was charged to {store.name}, so that ledger existed: put it back, "
+                f"because a new one would forget what was spent; for other people {elsewhere}"
             )
 
 
-def require_known(found: list[Witness], ledger: Path | None, history: History) -> None:
+def require_known(found: list[Witness], name: str, history: History) -> None:
     """Refuse a ledger that contradicts a release.
 
+    Args:
+        found: the releases.
+        name: the ledger's name; empty in memory.
+        history: the ledger's history.
+
     Raises:
-        LedgerMissing: A release names another ledger of this file name.
+        LedgerMissing: A release names another ledger of this name.
         LedgerStale: A release names a record that is missing from the history.
 
     Privacy: public.
@@ -85,7 +97,7 @@ def require_known(found: list[Witness], ledger: Path | None, history: History) -
                     f"the ledger does not know of {shown(anchor.release)}, which was charged to it: a backup "
                     "was restored; put the latest copy back"
                 )
-        elif ledger and anchor.ledger_file == ledger.name:
+        elif name and anchor.ledger_file == name:
             raise LedgerMissing(
                 f"{shown(anchor.release)} was charged to another ledger of this name; put that one back, or "
                 "move the release elsewhere"

@@ -17,11 +17,12 @@ from hushrec.errors import (
 )
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
-from hushrec.privacy.ledger import charging, sqlite
+from hushrec.privacy.ledger import charging
 from hushrec.privacy.ledger.history import History
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.ledger.routes import counted
-from hushrec.privacy.ledger.sqlite import Session
+from hushrec.privacy.ledger.stores import sqlite
+from hushrec.privacy.ledger.stores.store import Session
 from support.ledgers import finish
 
 MakePlan = Callable[..., Plan]

@@ -5,7 +5,6 @@ is a single file without a log.
 """
 
 import functools
-import hashlib
 import os
 import sqlite3
 import stat
@@ -15,13 +14,14 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from hushrec.errors import LedgerDamaged, LedgerError, LedgerMissing
 from hushrec.privacy.failpoints import failpoint
-from hushrec.privacy.ledger.history import Charge, History
+from hushrec.privacy.ledger.history import History
+from hushrec.privacy.ledger.stores.ledger_files import APPLICATION, others
+from hushrec.privacy.ledger.stores.store import Record, Session, totals
 
-APPLICATION = 0x68757368
-"""SQLite application id of a ledger."""
 TAKEN = "there is a ledger already; open it (without --new-ledger)"
 _VERSION = 3
 _PATIENCE = 60.0  # seconds that one process waits for another's transaction
@@ -62,68 +62,48 @@ _PASSING = {
 }
 
 
-class Session:
-    """One transaction on a verified ledger.
-
-    Attributes:
-        history: the whole chain, replayed and checked.
+class SqliteSession(Session):
+    """One transaction on a verified ledger in SQLite.
 
     Privacy: public.
     """
 
     def __init__(self, database: sqlite3.Connection) -> None:
-        self._database, self.history = database, History()
-        for record in database.execute("SELECT seq, body, hash FROM log ORDER BY seq"):
-            self.history.load(*record)
-        if not self.history.id:
-            raise LedgerDamaged("the ledger's records are gone; restore it and release nothing until then")
-        # The chain verifies itself except for its end; the account records the end and the sums.
-        if database.execute("SELECT * FROM account").fetchall() != [(1, *_totals(self.history))]:
-            raise LedgerDamaged(
-                "the ledger's records and its account disagree; restore it and release nothing until then"
-            )
+        self._database = database
+        super().__init__()
 
-    def append(self, **facts: object) -> int:
-        """Add a record; returns its number."""
-        record = self.history.append(facts)
+    def rows(self) -> Iterator[tuple[Any, Any, Any]]:
+        """Number, text and hash of every record, in order, as they are stored."""
+        return self._database.execute("SELECT seq, body, hash FROM log ORDER BY seq")
+
+    def account(self) -> list[tuple[Any, ...]]:
+        """The account, as ``totals`` gives it from the records."""
+        accounts = self._database.execute("SELECT * FROM account").fetchall()
+        return [account[1:] if account[0] == 1 else account for account in accounts]
+
+    def add(self, record: Record) -> None:
+        """Write a record that was replayed."""
         self._database.execute("INSERT INTO log VALUES (?, ?, ?)", record)
-        return record[0]
-
-    def records(self) -> list[dict[str, object]]:
-        """Number, text and hash of every record, as JSON values."""
-        rows = self._database.execute("SELECT seq, body, hash FROM log ORDER BY seq")
-        return [{"seq": seq, "record": body.decode(), "hash": digest.hex()} for seq, body, digest in rows]
 
     def settle(self) -> None:
         """Update the account from the records; the database refuses what exceeds the total."""
         self._database.execute(
             "UPDATE account SET (seq, head, rho, epsilon_sum, pure_rho, spent_epsilon, total_epsilon)"
             " = (?, ?, ?, ?, ?, ?, ?)",
-            _totals(self.history),
+            totals(self.history),
         )
 
     def save_artefact(self, charge: int, artefact: bytes) -> None:
         """Store the artefact of a charge."""
         self._database.execute("INSERT INTO artefact VALUES (?, ?)", (charge, artefact))
 
-    def artefact(self, charge: Charge) -> bytes:
-        """The artefact of a charge.
-
-        Raises:
-            LedgerDamaged: It is gone or altered.
-        """
-        rows = self._database.execute(
-            "SELECT content FROM artefact WHERE charge = ?", (charge.number,)
-        ).fetchall()
-        content = rows[0][0] if rows else None
-        if not isinstance(content, bytes) or hashlib.sha256(content).hexdigest() != charge.sha256:
-            raise LedgerDamaged(
-                "a stored artefact is gone or altered; restore the ledger from an intact copy"
-            )
-        return content
+    def content(self, charge: int) -> object:
+        """The stored artefact of a charge; None if there is none."""
+        rows = self._database.execute("SELECT content FROM artefact WHERE charge = ?", (charge,)).fetchall()
+        return rows[0][0] if rows else None
 
 
-class Store:
+class SqliteStore:
     """A ledger's database, in a file, or in memory if ``path`` is None.
 
     Privacy: public.
@@ -131,23 +111,27 @@ class Store:
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
+        self.name = self.place = path.name if path else ""
         self._lock = threading.RLock()
         self._memory = _connect(":memory:") if path is None else None
         if self._memory:
             weakref.finalize(self, self._memory.close)
 
-    def fill(self, first: dict[str, object]) -> None:
-        """Create the tables and the first record in an empty database in memory."""
-        assert self._memory is not None
-        _fill(self._memory, first)
+    def exists(self) -> bool:
+        """Whether there is a file."""
+        return self.path is None or self.path.exists()
 
-    @staticmethod
-    def create(path: Path, first: dict[str, object]) -> None:
-        """Create a ledger file with its first record, atomically.
+    def create(self, first: dict[str, Any]) -> None:
+        """Create a ledger file with its first record, atomically; or fill an empty database in memory.
 
         Raises:
             LedgerError: The file exists already, or cannot be created there.
         """
+        path = self.path
+        if path is None:
+            assert self._memory is not None
+            _fill(self._memory, first)
+            return
         try:
             with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
                 draft = Path(folder) / path.name
@@ -163,6 +147,10 @@ class Store:
                 "local disk"
             ) from error
 
+    def neighbours(self) -> "list[SqliteStore]":
+        """The other ledgers in the folder of the file, which need not exist."""
+        return [SqliteStore(path) for path in others(self.path)] if self.path else []
+
     def inspect(self) -> None:
         """Check every page of the file.
 
@@ -177,17 +165,17 @@ class Store:
                 raise LedgerDamaged("the ledger's file is corrupt; restore it and release nothing until then")
 
     @contextmanager
-    def reading(self) -> Iterator[Session]:
+    def reading(self) -> Iterator[SqliteSession]:
         """A consistent view."""
         with self._connection() as database, _transaction(database, "BEGIN"):
-            yield Session(database)
+            yield SqliteSession(database)
 
     @contextmanager
-    def writing(self) -> Iterator[Session]:
+    def writing(self) -> Iterator[SqliteSession]:
         """An exclusive transaction: on disk when the block ends, rolled back if it raises."""
         before = self._identity()
         with self._connection() as database, _transaction(database, "BEGIN IMMEDIATE"):
-            session = Session(database)
+            session = SqliteSession(database)
             yield session
             session.settle()
         if self._identity() != before:
@@ -247,7 +235,7 @@ def _connect(where: str) -> sqlite3.Connection:
     return database
 
 
-def _draft(path: Path, first: dict[str, object]) -> None:
+def _draft(path: Path, first: dict[str, Any]) -> None:
     # Only for its owner, whatever the umask; SQLite gives its other files the same rights.
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     path.chmod(0o600)
@@ -261,7 +249,7 @@ def _draft(path: Path, first: dict[str, object]) -> None:
     _sync(path)
 
 
-def _fill(database: sqlite3.Connection, first: dict[str, object]) -> None:
+def _fill(database: sqlite3.Connection, first: dict[str, Any]) -> None:
     history = History()
     record = history.append(first)
     database.executescript(
@@ -269,13 +257,7 @@ def _fill(database: sqlite3.Connection, first: dict[str, object]) -> None:
     )
     with _transaction(database, "BEGIN"):
         database.execute("INSERT INTO log VALUES (?, ?, ?)", record)
-        database.execute("INSERT INTO account VALUES (1, ?, ?, ?, ?, ?, ?, ?)", _totals(history))
-
-
-def _totals(history: History) -> tuple[object, ...]:
-    head, spent = history.head, history.spent
-    losses = spent.rho, spent.epsilon_sum, spent.pure_rho
-    return head.seq, bytes.fromhex(head.hash), *losses, history.spent_epsilon, history.total.epsilon_units
+        database.execute("INSERT INTO account VALUES (1, ?, ?, ?, ?, ?, ?, ?)", totals(history))
 
 
 def _recognise(database: sqlite3.Connection) -> None:

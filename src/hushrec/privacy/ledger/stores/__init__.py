@@ -1,0 +1,1 @@
+"""Where a ledger is kept: SQLite in a file or memory, or PostgreSQL for many hosts, behind one protocol."""

@@ -1,0 +1,99 @@
+"""The command line with the URL of a ledger, from the first release to a larger total."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from hushrec.cli.app import app
+from support.ledgers import as_user
+from support.postgres import PASSWORD
+
+pytestmark = pytest.mark.postgres
+RUNNER = CliRunner()
+
+
+def run(*arguments: object, code: int = 0) -> str:
+    done = RUNNER.invoke(app, [*map(str, arguments)])
+    said = done.output + (str(done.exception) if done.exception else "")
+    assert PASSWORD not in said
+    assert done.exit_code == code, said
+    return said
+
+
+@pytest.fixture
+def url(postgres) -> str:
+    return str(postgres.url(postgres.database()))
+
+
+@pytest.fixture
+def domain(csv: Path, tmp_path: Path) -> Path:
+    out = tmp_path / "domain.json"
+    items = tmp_path / "items.csv"
+    items.write_text(
+        "item_id\n" + "\n".join(sorted(pl.read_csv(csv, infer_schema=False)["item_id"].unique()))
+    )
+    run("domain", "--items", items, "--scale", 1, 5, 1, "--max-users", 100, "--cap", 12, "-o", out)
+    return out
+
+
+def test_releases_are_charged_and_a_restored_database_is_refused(
+    postgres, url: str, csv: Path, domain: Path, tmp_path: Path
+) -> None:
+    paid = ("--epsilon", 0.5, "--delta", 1e-4, "--unit", "user", "--adjacency", "add-remove")
+    total = ("--epsilon", 4, *paid[2:])
+    releases = tmp_path / "releases"
+    releases.mkdir()
+    said = run("ledger", "create", url, *total, "--max-releases", 3)
+    name = url.rpartition("/")[2]
+    assert f"Ledger {name}:" in said
+    spender = as_user(url, "pat", "hushrec_spender")
+    fit = ("fit", csv, "--domain", domain, "--model", "global-effects", *paid, "--ledger")
+    first = releases / "first.safetensors"
+    said = run(*fit, spender, "-o", first)
+    assert f"Charged to {name}" in said
+    assert "127.0.0.1" not in first.read_bytes()[:20_000].decode("utf-8", "replace")
+    history = tmp_path / "history.json"
+    run("ledger", "export", url, "-o", history)
+    assert "byte for byte" in run("ledger", "verify", history, first)
+    copy = postgres.database()
+    postgres.psql(f"DROP DATABASE {copy}")
+    postgres.psql(f"CREATE DATABASE {copy} TEMPLATE {name}")
+    run(*fit, spender, "-o", releases / "second.safetensors")
+    assert "knows all 2 releases of it" in run("ledger", "check", url, releases)
+    restored = str(postgres.url(copy, query=f"ledger={name}"))
+    run("ledger", "show", restored)
+    assert "a backup was restored" in run("ledger", "check", restored, releases, code=2)
+    # The folder of -o is looked at before the ratings are read, and nothing is charged.
+    assert "a backup was restored" in run(*fit, restored, "-o", releases / "third.safetensors", code=2)
+    assert "no release of this ledger" in run("ledger", "check", url, tmp_path, code=2)
+
+
+def test_one_raiser_proposes_and_another_confirms(url: str) -> None:
+    run("ledger", "create", url, "--epsilon", 1, "--delta", 1e-6, "--unit", "user", "--adjacency", "replace")
+    ann, bob = (as_user(url, name, "hushrec_raiser") for name in ("ann", "bob"))
+    said = run("ledger", "extend", ann, "--epsilon", 3)
+    assert "Proposed by ann: ε = 3.0 and 1 releases" in said
+    assert json.loads(run("ledger", "show", url, "--json"))["proposed"]["proposed_by"] == "ann"
+    assert "cannot confirm it" in run("ledger", "confirm", ann, "--epsilon", 3, code=2)
+    assert "confirm exactly that" in run("ledger", "confirm", bob, "--epsilon", 4, code=2)
+    run("ledger", "confirm", bob, "--epsilon", 3)
+    facts = json.loads(run("ledger", "show", url, "--json"))
+    assert facts["epsilon"] == 3.0
+    assert "proposed" not in facts
+
+
+def test_a_url_is_never_repeated(url: str) -> None:
+    for given in (
+        url,
+        url + "?ledger=x",
+        url.replace("postgresql://", "postgresql:/"),
+        url + "/x@y",
+        url + "?x=1",
+        url.replace("postgresql://", "postgresql+psycopg://"),
+        f"host=127.0.0.1 password={PASSWORD} dbname=films",
+    ):
+        for command in ("show", "export"):
+            run("ledger", command, given, code=2)
