@@ -174,9 +174,11 @@ def assemble(
 
     Privacy: private.
     """
-    names = pl.concat([pl.Series(dtype=pl.String), *(batch.names for batch in batches)]).unique().sort()
-    index = _index(names)
-    codes = [_codes(batch.names, index) for batch in batches]
+    named = pl.concat([pl.Series(dtype=pl.String), *(batch.names for batch in batches)])
+    names = named.unique().sort()
+    # All at once: there may be thousands of small batches.
+    ends = np.cumsum([len(batch.names) for batch in batches])
+    codes = np.split(_codes(named, _index(names)), ends[:-1])[: len(batches)]
     asked = np.full(len(names), np.inf)
     for code, batch in zip(codes, batches, strict=True):
         np.minimum.at(asked, code, np.inf if batch.asked is None else batch.asked)

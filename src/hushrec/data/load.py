@@ -12,10 +12,12 @@ from hushrec.data.interactions import Interactions
 from hushrec.data.ratings import Ratings
 from hushrec.data.readers import formats, netflix
 from hushrec.data.readers.columns import Columns, Roles
+from hushrec.data.readers.databases.database import Database
 from hushrec.data.readers.dataframes import from_table
 from hushrec.data.readers.sources import Part, parts
 from hushrec.errors import DataError
 from hushrec.progress import Progress, share, telling
+from hushrec.uris import scheme_of
 
 MAX_BYTES = 16 << 30
 
@@ -62,7 +64,8 @@ def load(
         source: a path, a table, or a list of several of these. A path may be a pattern (``"ratings/*.csv"``),
             a folder of files of one format, a zip archive of text files, or files in one
             (``"all.zip/*/ratings.csv"``). Text files may be gzipped (``.gz``). A table is one of polars,
-            pandas, pyarrow, DuckDB or another library that narwhals supports, in memory, lazy, or a stream.
+            pandas, pyarrow, DuckDB or another library that narwhals supports, in memory, lazy, or a
+            stream. A ``Database`` is what a query of one returns.
         domain: the public domain.
         columns: which column holds what: by name, ``{"user_id": "who"}``, or, for text without a header, by
             position from 0, ``{"user_id": 0, "item_id": 1, "rating": 2}``. Usual names, such as
@@ -111,8 +114,15 @@ def tables(
     with share("reading") as read:
         for place, part in enumerate(listed):
             for table in _read(part, roles, columns, format, separator, decimal, max_bytes):
-                yield table, str(part.file) if isinstance(part, Part) else "the table"
+                yield table, _called(part)
             read.reach(sum(sizes[: place + 1]), sum(sizes) or 1)
+
+
+def _called(part: Any) -> str:
+    """What errors call a file, query or table. Privacy: public."""
+    if isinstance(part, Database):
+        return part.place
+    return str(part.file) if isinstance(part, Part) else "the table"
 
 
 def _read(
@@ -124,10 +134,12 @@ def _read(
     decimal: str,
     max_bytes: int,
 ) -> Iterator[pl.DataFrame]:
-    """The tables of one file or table."""
+    """The tables of one file, query or table."""
     if not isinstance(part, Part):
         if format is not None or separator is not None or decimal != ".":
             raise DataError("format=, separator= and decimal= go with a file, not with a table")
+        if isinstance(part, Database):
+            return part.tables(columns, roles)
         return from_table(part, columns, roles)
     return formats.read(
         part.file,
@@ -142,7 +154,7 @@ def _read(
 
 
 def found(source: Any, format: str | None = None, max_bytes: int = MAX_BYTES) -> list[Any]:
-    """The files and tables of a source: a ``Part`` for each file, and each table as it is.
+    """The files and tables of a source: a ``Part`` for each file, and each table or query as it is.
 
     Args:
         source, format, max_bytes: as for ``load``.
@@ -157,6 +169,11 @@ def found(source: Any, format: str | None = None, max_bytes: int = MAX_BYTES) ->
         raise DataError("there is no file to read; name one or more")
     listed: list[Any] = []
     for one in sources:
+        if isinstance(one, str) and scheme_of(one):  # which may hold a password
+            raise DataError(
+                "this is the address of a database: say what to read there by a SELECT, in "
+                "hushrec.Database(address, query), or with --query on the command line"
+            )
         listed += parts(one, format, max_bytes) if isinstance(one, str | Path) else [one]
     seen: set[tuple[Path, str]] = set()
     for file in (part.file for part in listed if isinstance(part, Part)):

@@ -15,6 +15,7 @@ from hushrec.data.packed.draft import Temporary
 from hushrec.data.packed.partitions import Partitions
 from hushrec.data.ratings import Ratings
 from hushrec.data.readers.columns import Columns
+from hushrec.data.readers.databases.database import Database
 from hushrec.data.readers.formats import BINARY
 from hushrec.data.readers.sources import Part
 from hushrec.errors import DataError
@@ -118,6 +119,8 @@ def _most_records(source: Any) -> int:
 def too_large(source: Any, format: str | None, memory: int) -> bool:
     """Whether files are so large that loading them may need more than this memory, judged by their sizes.
 
+    How much a query of a database returns is not known before it runs: it counts as large.
+
     Args:
         source, format: as for ``load``.
         memory: bytes.
@@ -127,5 +130,8 @@ def too_large(source: Any, format: str | None, memory: int) -> bool:
 
     Privacy: private; only where rows are kept depends on it, not what is measured.
     """
-    files = [part for part in found(source, format) if isinstance(part, Part)]
-    return sum(map(_most_records, files)) * _LOADED > memory
+    listed = found(source, format)
+    files = [part for part in listed if isinstance(part, Part)]
+    return any(isinstance(one, Database) for one in listed) or (
+        sum(map(_most_records, files)) * _LOADED > memory
+    )

@@ -14,6 +14,7 @@ from hushrec.data.readers import formats, netflix
 from hushrec.data.readers.containers.archives import File, Member, members
 from hushrec.data.readers.text import refuse_bomb
 from hushrec.errors import DataError
+from hushrec.uris import is_address
 
 _ABSENT = "__HIVE_DEFAULT_PARTITION__"
 _VERSIONED = {"_delta_log": "Delta Lake", ".hoodie": "Hudi"}
@@ -71,12 +72,12 @@ def parts(source: str | Path, format: str | None, max_bytes: int) -> list[Part]:
         if archive.suffix == ".zip" and archive.is_file():
             return _in_archive(archive, path.relative_to(archive).as_posix(), format, max_bytes)
     if not glob.has_magic(str(path)):
-        raise DataError(f"{path} does not exist")
+        raise DataError(f"{_shown(path)} does not exist")
     found = sorted(glob.glob(str(path), recursive=True))
     if "**" in path.parts:  # which matches folders beside the files in them, and what a folder passes over
         found = [name for name in found if not (Path(name).is_dir() or Path(name).name.startswith("_"))]
     if not found:
-        raise DataError(f"{path} matches no file; check the pattern and the current folder")
+        raise DataError(f"{_shown(path)} matches no file; check the pattern and the current folder")
     root = next(parent for parent in path.parents if not glob.has_magic(str(parent)))
     return [
         part._replace(constants={**_stated(Path(name).relative_to(root)), **part.constants})
@@ -90,6 +91,15 @@ def _part(file: File, format: str | None) -> Part:
     if isinstance(file, Member) and chosen in formats.BINARY:
         raise DataError(f"{file} is a file of columns, which is read from disk alone; unpack it yourself")
     return Part(file, chosen)
+
+
+def _shown(path: Path) -> str:
+    if not is_address(str(path)):
+        return str(path)
+    return (
+        "what looks like a database's address (which must begin with postgresql://, sqlite:/// or "
+        "duckdb:///, and needs a query)"
+    )
 
 
 def _in_archive(archive: Path, pattern: str | None, format: str | None, max_bytes: int) -> list[Part]:

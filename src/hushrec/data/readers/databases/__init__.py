@@ -1,0 +1,1 @@
+"""Ratings in databases: what one SELECT returns, read-only and in batches, every cell as text."""
