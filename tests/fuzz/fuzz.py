@@ -1,6 +1,6 @@
 """Hostile files against the readers: each is read or refused, in little time and memory, and nothing leaks.
 
-    python tests/fuzz/fuzz.py ratings|releases SECONDS [SEED] [--plant FAULT]
+    python tests/fuzz/fuzz.py ratings|releases|clients SECONDS [SEED] [--plant FAULT] [--most FAULTS]
 
 A worker makes files, each from the seed and its number alone, and reads them; this process watches it. It is
 a fault if anything but an error of hushrec's own is raised, if the process dies, takes over 10 seconds or too
@@ -23,10 +23,9 @@ from pathlib import Path
 from random import Random
 
 SECONDS, ADDRESSES = 10, 64 << 30
-KEPT = 20  # faults after which it stops
 
 
-def watch(reader, seconds, seed, plant):
+def watch(reader, seconds, seed, plant, most):
     """Run workers until the time is up; what they did and what was wrong."""
     stop, number = time.monotonic() + seconds, 0
     done = {
@@ -41,7 +40,7 @@ def watch(reader, seconds, seed, plant):
     faults = []
     environment = {**os.environ, "RUST_BACKTRACE": "0"}
     with tempfile.TemporaryDirectory() as folder, open(Path(folder) / "stderr", "w+b") as noise:
-        while time.monotonic() < stop and len(faults) < KEPT:
+        while time.monotonic() < stop and len(faults) < most:
             command = [
                 sys.executable,
                 __file__,
@@ -56,7 +55,7 @@ def watch(reader, seconds, seed, plant):
             command += ["--plant", plant] if plant else []
             worker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=noise, env=environment)
             started = False
-            while time.monotonic() < stop and len(faults) < KEPT:
+            while time.monotonic() < stop and len(faults) < most:
                 wait = SECONDS if started else 120
                 line = (
                     worker.stdout.readline() if select.select([worker.stdout], [], [], wait)[0] else b"hangs"
@@ -169,10 +168,11 @@ def memory(*, reset=False):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("reader", choices=["ratings", "releases"])
+    parser.add_argument("reader", choices=["ratings", "releases", "clients"])
     parser.add_argument("seconds", type=float)
     parser.add_argument("seed", type=int, nargs="?", default=0)
     parser.add_argument("--plant", default="")
+    parser.add_argument("--most", type=int, default=20, help="faults after which it stops")
     parser.add_argument("--worker", type=int)
     parser.add_argument("--folder", type=Path)
     given = parser.parse_args()
@@ -180,6 +180,6 @@ if __name__ == "__main__":
         with suppress(BrokenPipeError):
             work(given.reader, given.seed, given.worker, given.folder, given.plant)
     else:
-        found = watch(given.reader, given.seconds, given.seed, given.plant)
+        found = watch(given.reader, given.seconds, given.seed, given.plant, given.most)
         print(json.dumps(found, indent=1))
         sys.exit(bool(found["faults"]))

@@ -2,6 +2,10 @@
 
 import contextlib
 import json
+import shutil
+import sys
+from functools import partial
+from pathlib import Path
 
 from hushrec import errors
 from hushrec.cli import console
@@ -46,4 +50,25 @@ def escapes():
     console.escaped = str
 
 
+def exchanged(file, text, other):
+    """The client in JavaScript with another text in one of its files."""
+    import clients
+
+    folder = Path(sys.argv[sys.argv.index("--folder") + 1]) / "javascript"
+    shutil.copytree(clients.SOURCE[0], folder, dirs_exist_ok=True)
+    written = (folder / file).read_text("utf-8")
+    assert text in written
+    (folder / file).write_text(written.replace(text, other), encoding="utf-8")
+    clients.SOURCE[0] = folder
+
+
 PLANTS = {plant.__name__: plant for plant in (headers, footers, panics, cells, escapes)}
+PLANTS |= {
+    "offsets": partial(exchanged, "safetensors.js", "start !== filled || ", ""),
+    "ends": partial(exchanged, "safetensors.js", "filled !== data.length", "false"),
+    "digests": partial(exchanged, "release.js", "if (!intact)", "if (false)"),
+    "repeats": partial(exchanged, "json.js", "if (found.has(name))", "if (false)"),
+    "brackets": partial(exchanged, "json.js", "  count(text, strings, others);\n", ""),
+    "infinities": partial(exchanged, "release.js", "!Number.isFinite(values[at])", "false"),
+    "grounds": partial(exchanged, "statement.js", "if (!isGrounded(told))", "if (false)"),
+}

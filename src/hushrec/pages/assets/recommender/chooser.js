@@ -1,0 +1,132 @@
+import { byId, counted, element } from "./element.js";
+import { starGroup } from "./star_group.js";
+import { FileError, saveStars } from "./stars.js";
+import { titleRow } from "./title_row.js";
+
+const SHOWN = 8;
+const STARTERS = 6;
+const POPULAR = 100;
+const APART = 7;
+
+/** Where titles are found and starred, and where the reader's own stars are kept. */
+export class Chooser {
+  #page;
+  #start = 0;
+  #offered = [];
+
+  /** @param {import("./page.js").Page} page */
+  constructor(page) {
+    this.#page = page;
+    byId("search").addEventListener("input", () => this.find());
+    byId("others").addEventListener("click", () => {
+      this.#start += STARTERS;
+      this.find();
+    });
+    this.#keep();
+    this.find();
+    this.showOwn();
+  }
+
+  /** Show what the search finds, or titles to begin with. */
+  find() {
+    const { titles, popular, stars } = this.#page;
+    const sought = byId("search").value;
+    const { items, all, near } = titles.find(sought, SHOWN);
+    if (sought.trim()) {
+      const more = all > SHOWN ? `, the first ${SHOWN} of ${all.toLocaleString("en")}` : "";
+      byId("found-title").textContent = all
+        ? `${near ? "Spelled nearly so" : "Found"}${more}`
+        : "No title found. Try one word of it, or a genre, or a year.";
+      this.#offered = items;
+    } else {
+      const free = spread(popular).filter((item) => stars.get(item) === undefined);
+      if (this.#start >= free.length) this.#start = 0;
+      byId("found-title").textContent = "Some to begin with";
+      this.#offered = free.slice(this.#start, this.#start + STARTERS);
+    }
+    byId("others").hidden = Boolean(sought.trim());
+    this.showOffered();
+  }
+
+  /** Show the offered titles with their stars, in unchanged places. */
+  showOffered() {
+    this.#fill(byId("found"), this.#offered);
+  }
+
+  /** Show the reader's own stars. */
+  showOwn() {
+    const { stars } = this.#page;
+    const { size, waiting } = stars;
+    this.#fill(byId("own-list"), stars.items);
+    byId("own").hidden = byId("export").hidden = !size;
+    byId("erase").hidden = !size && !waiting;
+    byId("own-title").textContent = `You ${this.#page.did} ${counted(size)}`;
+    byId("kept").textContent = waiting
+      ? `${counted(waiting)} more that you ${this.#page.did} ${waiting === 1 ? "is" : "are"} not in this catalogue. Your browser keeps them for a release that has them.`
+      : "";
+  }
+
+  /** Put a title into the search, so that it can be starred. */
+  seek(item) {
+    byId("search").value = this.#page.titles.title(item);
+    this.find();
+    byId("search").focus();
+  }
+
+  #fill(list, items) {
+    const { titles, stars, scale, pictured } = this.#page;
+    const place = [...list.children].findIndex((row) => row.contains(document.activeElement));
+    const held = list.children[place]?.dataset.item;
+    const rows = items.map((item) => {
+      const control = starGroup(titles.title(item), scale, stars.get(item), (value) => stars.set(item, value));
+      return element("li", { "data-item": item }, titleRow(titles, item, pictured), control);
+    });
+    list.replaceChildren(...rows);
+    if (place < 0) return;
+    const row = rows.find((one) => one.dataset.item === held) ?? rows[Math.min(place, rows.length - 1)];
+    (row?.querySelector('[role="radio"][tabindex="0"], .like, input') ?? byId("search")).focus();
+  }
+
+  /** Buttons that save, load and erase. */
+  #keep() {
+    const { stars } = this.#page;
+    byId("export").addEventListener("click", () => saveStars(stars.text));
+    byId("import").addEventListener("click", () => byId("import-file").click());
+    byId("import-file").addEventListener("change", async ({ target }) => {
+      const [file] = target.files;
+      if (!file) return;
+      try {
+        byId("kept").textContent = told(stars.load(await file.text()));
+      } catch (error) {
+        const why = error instanceof FileError ? error.message : "it cannot be read";
+        byId("kept").textContent = `Nothing was loaded: ${why}.`;
+      }
+      target.value = "";
+    });
+    byId("erase").addEventListener("click", () => {
+      byId("erase-question").textContent = `Erase the ${counted(stars.size + stars.waiting)} that you ${this.#page.did} from this browser? This cannot be undone.`;
+      byId("erase-dialog").showModal();
+    });
+    byId("erase-no").addEventListener("click", () => byId("erase-dialog").close());
+    byId("erase-yes").addEventListener("click", () => {
+      byId("erase-dialog").close();
+      stars.erase();
+      byId("kept").textContent = "Erased. Nothing of yours is kept here.";
+      byId("search").focus();
+    });
+  }
+}
+
+/** The hundred best known first, each view from all over them: everybody's list beside it begins with the top. */
+function spread(popular) {
+  const ranks = popular.slice(0, POPULAR).map((_, place) => place + 1);
+  const turns = Array.from({ length: APART }, (_, turn) => ranks.filter((rank) => (rank + turn) % APART === 0));
+  return [...turns.flat().map((rank) => popular[rank - 1]), ...popular.slice(POPULAR)];
+}
+
+/** What was loaded of a file, in words. */
+function told({ all, loaded }) {
+  const left = all - loaded;
+  if (!left) return `${counted(loaded)} loaded.`;
+  return `${loaded.toLocaleString("en")} of ${counted(all)} loaded; ${left.toLocaleString("en")} ${left === 1 ? "is" : "are"} not in this catalogue.`;
+}

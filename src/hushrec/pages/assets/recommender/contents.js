@@ -1,0 +1,60 @@
+/** The network gave no answer, which is no fault of the page. */
+export class Unreachable extends Error {}
+
+/** The files of this page, as `contents.json` names them: each is checked by its SHA-256 before use. */
+export class Contents {
+  /** @param {Object} facts of `contents.json`. */
+  constructor(facts) {
+    this.facts = facts;
+  }
+
+  /** @returns {Promise<Contents>} */
+  static async open() {
+    const answer = await asked("contents.json", "no-cache");
+    if (!answer.ok) throw new Error("contents.json is missing; write the page again with hushrec page");
+    return new Contents(await answer.json());
+  }
+
+  /**
+   * The bytes of the file with this role, such as "release"; undefined where the page has none.
+   *
+   * @param {string} role
+   * @returns {Promise<ArrayBuffer|undefined>}
+   */
+  async bytes(role) {
+    const name = this.facts[role];
+    if (name === undefined) return undefined;
+    for (const cache of ["default", "reload"]) { // an intermediary may hold the file of an earlier page
+      const answer = await asked(name, cache);
+      const bytes = await answer.arrayBuffer();
+      if (answer.ok && (await sha256(bytes)) === this.facts.files[name]) return bytes;
+    }
+    throw new Error(`${name} is missing or was altered on its way; reload the page, or tell its publisher`);
+  }
+
+  async text(role) {
+    const bytes = await this.bytes(role);
+    return bytes && new TextDecoder().decode(bytes);
+  }
+
+  async json(role) {
+    const text = await this.text(role);
+    return text && JSON.parse(text);
+  }
+}
+
+async function asked(name, cache) {
+  try {
+    return await fetch(name, { cache });
+  } catch {
+    throw new Unreachable("The release could not be fetched; reload the page.");
+  }
+}
+
+async function sha256(bytes) {
+  if (!globalThis.crypto?.subtle) {
+    throw new Error("this browser checks files on https or localhost only; open the page at such an address");
+  }
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

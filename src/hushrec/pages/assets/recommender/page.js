@@ -1,0 +1,144 @@
+import { Client, ReleaseError } from "./client/client.js";
+import { Chart } from "./chart.js";
+import { Chooser } from "./chooser.js";
+import { Contents } from "./contents.js";
+import { Counter } from "./counter.js";
+import { byId, counted } from "./element.js";
+import { Newer } from "./newer.js";
+import { showPromise } from "./promise.js";
+import { Ranking } from "./ranking.js";
+import { showRefusal } from "./refusal.js";
+import { Stars } from "./stars.js";
+import { Titles } from "./titles.js";
+import { Trust } from "./trust.js";
+
+const REASONS = 3;
+
+/** The page: a client, the reader's own stars, and the parts that show them. */
+export class Page {
+  /**
+   * @param {Client} client
+   * @param {Object} facts of `contents.json`.
+   * @param {Object<string, string[]>} columns of the titles.
+   */
+  constructor(client, facts, columns) {
+    const { release } = client;
+    const [lo, hi, step] = release.scale ?? [];
+    this.client = client;
+    this.scale = release.feedback === "ratings" ? { lo, hi, step } : null;
+    this.none = this.scale ? {} : [];
+    this.pictured = false;
+    this.popular = this.#popular();
+    this.titles = new Titles(release.items, columns, this.popular);
+    this.stars = new Stars(facts.stars, this.scale, (item) => this.titles.has(item));
+    this.#call();
+    this.ranking = new Ranking(this);
+    this.chooser = new Chooser(this);
+    this.stars.addEventListener("change", () => this.show());
+    showPromise(release, facts);
+  }
+
+  /** Show everything anew, after a star changed. */
+  show() {
+    performance.mark("starred");
+    this.chooser.showOffered();
+    this.chooser.showOwn();
+    this.ranking.show();
+    this.#note();
+    this.chart?.draw();
+    performance.measure("re-ranked", "starred");
+  }
+
+  /** Which of the reader's own titles moved an item most; none where the release cannot tell. */
+  reasons(item) {
+    if (!this.stars.size || !this.client.personal) return [];
+    try {
+      return this.client.reasons(this.stars.given, item, REASONS);
+    } catch (error) {
+      if (error instanceof ReleaseError) return []; // its predictions are not sums over own titles
+      throw error;
+    }
+  }
+
+  /** "starred" or "liked". */
+  get did() {
+    return this.scale ? "starred" : "liked";
+  }
+
+  /** Items as everybody gets them, which is by how well they are known and liked. */
+  #popular() {
+    const { items } = this.client.release;
+    return this.client.recommend(this.none, { n: items.length }).map(({ itemId }) => itemId);
+  }
+
+  #call() {
+    byId("call").textContent = this.scale ? "Star some titles." : "Like some titles.";
+    this.#note();
+  }
+
+  #note() {
+    const note = byId("list-note");
+    byId("list-title").textContent = this.client.personal && this.stars.size ? "Your list" : "Everybody’s list";
+    const kind = this.scale ? "The number is the rating it expects of you; the order also weighs how many know a title." : "";
+    if (!this.client.personal) note.textContent = `${this.client.release.taste} Your own titles leave it, and no more.`;
+    else if (!this.stars.size) note.textContent = "This is everybody’s list, until your first " + (this.scale ? "star." : "like.");
+    else note.textContent = `From ${counted(this.stars.size)} that you ${this.did}, on this device. ${kind}`;
+  }
+}
+
+async function start(found) {
+  byId("loading").hidden = false;
+  await new Newer().look();
+  const contents = await Contents.open();
+  const { facts } = contents;
+  found.facts = facts;
+  const [bytes, signature, key, columns, places] = await Promise.all([
+    contents.bytes("release"), contents.text("signature"), contents.text("key"), contents.json("titles"), contents.json("map"),
+  ]);
+  const trust = new Trust();
+  const checked = { bytes, signature, key };
+  Object.assign(found, { trust, checked: key !== undefined || trust.seen ? checked : undefined });
+  const client = await Client.open(bytes, trust.given(signature, key));
+  found.checked = undefined;
+  const { release } = client;
+  trust.remember(release.signature);
+  const { titles, features } = release;
+  const page = new Page(client, facts, columns ?? { titles, years: features?.year, genres: features?.genres });
+  byId("loading").hidden = true;
+  byId("main").hidden = false;
+  page.show();
+  performance.mark("first-list");
+  if (places) page.chart = new Chart(page, places);
+  await keepForOffline(page);
+}
+
+/** Keep the page on this device, then count what leaves it. */
+async function keepForOffline(page) {
+  const counter = new Counter((bytes) => {
+    byId("sent").textContent = `Bytes sent: at least ${bytes.toLocaleString("en")}`;
+    document.querySelector(".counter").classList.add("spent");
+  });
+  const note = byId("offline");
+  try {
+    await navigator.serviceWorker.register("worker.js", { updateViaCache: "none" });
+    const { active } = await navigator.serviceWorker.ready;
+    if (!navigator.serviceWorker.controller) {
+      const controlled = new Promise((resolve) => navigator.serviceWorker.addEventListener("controllerchange", resolve, { once: true }));
+      active.postMessage("claim"); // after a reload past the cache, nothing else makes it answer
+      await controlled;
+    }
+    note.textContent = "Kept on this device: this page works without a network from here on.";
+    page.pictured = true;
+    page.show();
+  } catch {
+    note.textContent = "This browser keeps no page for use without a network.";
+  }
+  counter.start();
+  document.documentElement.dataset.ready = "";
+}
+
+const found = {};
+start(found).catch((error) => {
+  console.info(error);
+  return showRefusal(error, found);
+});

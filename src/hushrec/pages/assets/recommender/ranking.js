@@ -1,0 +1,87 @@
+import { byId, element } from "./element.js";
+import { because } from "./reasons.js";
+import { starGroup } from "./star_group.js";
+import { titleRow } from "./title_row.js";
+
+const STEP = 10;
+
+/** The reader's own list, which is computed again whenever a star changes. */
+export class Ranking {
+  #page;
+  #length = STEP;
+  #rows = new Map();
+
+  /** @param {import("./page.js").Page} page */
+  constructor(page) {
+    this.#page = page;
+    byId("more").addEventListener("click", () => {
+      this.#length += STEP;
+      this.show();
+    });
+  }
+
+  /** Ids on the list, best first. */
+  get items() {
+    return [...this.#rows.keys()];
+  }
+
+  /** Compute the list and show it. */
+  show() {
+    const { client, stars, titles, none } = this.#page;
+    const before = this.items;
+    const tops = new Map([...this.#rows].map(([item, row]) => [item, row.getBoundingClientRect().top]));
+    const held = this.items.findIndex((item) => this.#rows.get(item).contains(document.activeElement));
+    const listed = client.recommend(stars.size ? stars.given : none, { n: this.#length });
+    this.#rows = new Map(listed.map((entry) => [entry.itemId, this.#row(entry)]));
+    byId("ranked").replaceChildren(...this.#rows.values());
+    byId("more").hidden = listed.length < this.#length;
+    this.#slide(tops);
+    this.#say(before.slice(0, STEP), titles);
+    if (held >= 0) this.#focus(held, before[held]);
+  }
+
+  #row({ itemId, rating }) {
+    const { stars, titles, scale, pictured } = this.#page;
+    const title = titles.title(itemId);
+    const reasons = this.#page.reasons(itemId);
+    return element(
+      "li",
+      { "data-item": itemId, class: reasons.length ? false : "bare" },
+      titleRow(titles, itemId, pictured),
+      element(
+        "span",
+        rating === null || rating === undefined ? {} : { class: "expected", title: "The rating that it expects of you" },
+        rating === null || rating === undefined ? "" : rating.toFixed(1),
+      ),
+      ...because(reasons, titles, stars),
+      element("div", { class: "act" }, starGroup(title, scale, undefined, (value) => stars.set(itemId, value))),
+    );
+  }
+
+  /** Let rows that stay glide to their new places, unless the reader prefers no motion. */
+  #slide(tops) {
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+    for (const [item, row] of this.#rows) {
+      const fall = (tops.get(item) ?? NaN) - row.getBoundingClientRect().top;
+      if (fall) row.animate([{ transform: `translateY(${fall}px)` }, { transform: "none" }], { duration: 250, easing: "ease-out" });
+      else if (tops.size && Number.isNaN(fall)) row.animate([{ opacity: 0 }, { opacity: 1 }], { duration: 250 });
+    }
+  }
+
+  /** Tell a screen reader what changed, in a few words. */
+  #say(before, titles) {
+    const { client, stars } = this.#page;
+    const after = this.items.slice(0, STEP);
+    if (!before.length || after.join() === before.join()) return;
+    const first = after.length ? ` First is ${titles.title(after[0])}.` : "";
+    const fresh = after.filter((item) => !before.includes(item)).length;
+    const what = client.personal && stars.size ? "Your list changed" : "The list changed";
+    byId("changed").textContent = fresh ? `${what}: ${fresh} new of ${after.length}.${first}` : `The order changed.${first}`;
+  }
+
+  /** Keep the keyboard where it was: on the same title, or on that which took its place. */
+  #focus(place, item) {
+    const row = this.#rows.get(item) ?? [...this.#rows.values()][Math.min(place, this.#rows.size - 1)];
+    row?.querySelector('[role="radio"][tabindex="0"], .like, input')?.focus({ preventScroll: true });
+  }
+}

@@ -1,0 +1,50 @@
+import { element, shape } from "./element.js";
+
+const WIDTH = 42;
+const STRONG = 0.5;
+
+/**
+ * Which of the reader's own titles moved an item, and how much, in words, with a signed bar before each.
+ *
+ * @param {{itemId: string, contribution: number}[]} reasons strongest first.
+ * @param {import("./titles.js").Titles} titles
+ * @param {import("./stars.js").Stars} stars
+ * @returns {HTMLElement[]} none without reasons.
+ */
+export function because(reasons, titles, stars) {
+  if (!reasons.length) return [];
+  const most = Math.max(...reasons.map(({ contribution }) => Math.abs(contribution)));
+  const lines = reasons.map(({ itemId, contribution }) =>
+    element(
+      "li",
+      {},
+      bar(contribution / most),
+      element(
+        "span",
+        {},
+        element("span", { class: "unseen" }, Math.abs(contribution) > STRONG * most ? "strongly " : "a little "),
+        contribution > 0 ? "pulled up by " : "pushed down by ",
+        given(stars.get(itemId)),
+        element("i", {}, titles.title(itemId)),
+      ),
+    ),
+  );
+  return [element("ul", { class: "because", "aria-label": "Because of yours" }, ...lines)];
+}
+
+/** "your 5 stars for "; nothing before a title that was liked. */
+function given(value) {
+  return typeof value === "number" ? `your ${value === 1 ? "1 star" : `${value} stars`} for ` : "";
+}
+
+/** A bar from its middle to the right where it raises, to the left where it lowers; share from −1 to 1. */
+function bar(share) {
+  const middle = WIDTH / 2;
+  const length = Math.max(Math.abs(share) * (middle - 1), 1.5);
+  return shape(
+    "svg",
+    { class: "bar", viewBox: `0 0 ${WIDTH} 8`, "aria-hidden": "true" },
+    shape("rect", { x: share < 0 ? middle - length : middle, y: 1, width: length, height: 6, class: share < 0 ? "lowers" : "raises" }),
+    shape("line", { x1: middle, x2: middle, y1: 0, y2: 8 }),
+  );
+}

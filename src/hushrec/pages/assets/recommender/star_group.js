@@ -1,0 +1,106 @@
+import { element } from "./element.js";
+
+const LARGEST_GROUP = 10;
+
+/**
+ * The control by which one item is starred or liked.
+ *
+ * Stars are a group of radio buttons with one tab stop: arrows move, Space or Enter chooses, digits choose at
+ * once, Delete takes the stars away. Arrows choose nothing by themselves, since a starred title leaves the list.
+ *
+ * @param {string} name of the item.
+ * @param {?{lo: number, hi: number, step: number}} scale null where items are liked.
+ * @param {number|boolean|undefined} value
+ * @param {function((number|boolean|undefined)): void} choose
+ * @returns {HTMLElement}
+ */
+export function starGroup(name, scale, value, choose) {
+  if (scale === null) return like(name, value, choose);
+  const values = steps(scale);
+  return values.length > LARGEST_GROUP ? field(name, scale, value, choose) : group(name, values, value, choose);
+}
+
+/** All ratings of a scale, ascending. */
+function steps({ lo, hi, step }) {
+  const count = Math.min(Math.round((hi - lo) / step) + 1, LARGEST_GROUP + 1);
+  return Array.from({ length: count }, (_, nth) => Number((lo + nth * step).toPrecision(12)));
+}
+
+function like(name, value, choose) {
+  const button = element(
+    "button",
+    { class: "like", type: "button", "aria-pressed": String(Boolean(value)), "aria-label": `I like ${name}` },
+    value ? "♥ Liked" : "♡ Like",
+  );
+  button.addEventListener("click", () => choose(value ? undefined : true));
+  return button;
+}
+
+function field(name, { lo, hi, step }, value, choose) {
+  const input = element("input", {
+    type: "number", min: lo, max: hi, step, value: value ?? "", "aria-label": `Your rating of ${name}, ${lo} to ${hi}`,
+  });
+  input.addEventListener("change", () => {
+    if (input.value === "") choose(undefined);
+    else if (input.valueAsNumber >= lo && input.valueAsNumber <= hi) choose(input.valueAsNumber);
+  });
+  return input;
+}
+
+function group(name, values, value, choose) {
+  const reached = values.findLastIndex((one) => value !== undefined && one <= value);
+  const buttons = values.map((one, nth) => {
+    const checked = nth === reached;
+    const button = element(
+      "button",
+      {
+        type: "button", role: "radio", "aria-checked": String(checked), "aria-label": plural(one),
+        tabindex: nth === Math.max(reached, 0) ? 0 : -1,
+      },
+      nth <= reached ? "★" : "☆",
+    );
+    button.addEventListener("click", () => choose(one));
+    button.addEventListener("pointerenter", () => show(buttons, nth));
+    return button;
+  });
+  const clear = element(
+    "button",
+    { class: "clear", type: "button", tabindex: -1, "aria-hidden": "true", "aria-disabled": String(reached < 0), title: "Take the stars away" },
+    "×",
+  );
+  clear.addEventListener("click", () => reached >= 0 && choose(undefined));
+  const radios = element(
+    "span",
+    {
+      class: values.length > 5 ? "stars many" : "stars", role: "radiogroup", "aria-label": `Your stars for ${name}`,
+      "aria-description": "Arrows move, Space chooses, Delete takes them away",
+    },
+    ...buttons,
+  );
+  radios.addEventListener("pointerleave", () => show(buttons, reached));
+  radios.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const at = buttons.indexOf(document.activeElement);
+    const last = buttons.length - 1;
+    const moves = { ArrowRight: at + 1, ArrowUp: at + 1, ArrowLeft: at - 1, ArrowDown: at - 1, Home: 0, End: last };
+    if (event.key in moves) move(buttons, Math.min(Math.max(moves[event.key], 0), last));
+    else if (event.key === "Delete" || event.key === "Backspace") choose(undefined);
+    else if (values.includes(Number(event.key)) && event.key.trim()) choose(Number(event.key));
+    else return;
+    event.preventDefault();
+  });
+  return element("span", { class: "rated" }, radios, clear);
+}
+
+function move(buttons, to) {
+  buttons.forEach((button, nth) => button.setAttribute("tabindex", nth === to ? 0 : -1));
+  buttons[to].focus();
+}
+
+function show(buttons, reached) {
+  buttons.forEach((button, nth) => (button.textContent = nth <= reached ? "★" : "☆"));
+}
+
+function plural(stars) {
+  return stars === 1 ? "1 star" : `${stars} stars`;
+}

@@ -1,0 +1,178 @@
+import { element } from "./element.js";
+
+/**
+ * The file of the stars that this browser keeps, without a release to show them by; undefined if it keeps none.
+ *
+ * @param {string} name as of `Stars`.
+ */
+export function keptStars(name) {
+  try {
+    const kept = JSON.parse(localStorage.getItem(`hushrec.stars.${name}`) ?? "[]");
+    return kept.length ? fileText(Array.isArray(kept[0]) ? Object.fromEntries(kept) : kept) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Offer the text of a file of stars as a download. */
+export function saveStars(text) {
+  const address = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  element("a", { href: address, download: isLikes(text) ? "my-likes.json" : "my-stars.json" }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}
+
+/** Whether the text of a saved file holds likes. */
+export function isLikes(text) {
+  return text.startsWith("[");
+}
+
+function fileText(values) {
+  return `${JSON.stringify(values, null, 1)}\n`;
+}
+
+/** Why a file of stars or likes was not loaded, in words for its reader. */
+export class FileError extends Error {}
+
+const FOREIGN = "this is not a file that was saved from this page";
+
+/**
+ * A reader's own stars or likes. They are kept in this browser's storage, and nowhere else.
+ *
+ * Every tab reads the storage before it writes, and hears when another tab wrote. What is kept of titles that are
+ * not in the catalogue waits for a release that has them: it is neither counted nor given nor saved to a file.
+ */
+export class Stars extends EventTarget {
+  #values = new Map();
+  #name;
+  #range;
+  #has;
+  #stored = true;
+
+  /**
+   * @param {string} name under which they are kept: of the population or the catalogue, so that they outlive
+   *   a release.
+   * @param {?{lo: number, hi: number}} range of ratings; null where items are liked.
+   * @param {function(string): boolean} has whether an item is in the catalogue.
+   */
+  constructor(name, range, has) {
+    super();
+    this.#name = `hushrec.stars.${name}`;
+    this.#range = range;
+    this.#has = has;
+    this.#read();
+    addEventListener("storage", ({ key }) => {
+      if (key !== null && key !== this.#name) return;
+      this.#read();
+      this.dispatchEvent(new Event("change"));
+    });
+  }
+
+  /** How many titles of the catalogue. */
+  get size() {
+    return this.items.length;
+  }
+
+  /** How many are kept of titles that are not in the catalogue. */
+  get waiting() {
+    return this.#values.size - this.size;
+  }
+
+  /** Ids of the catalogue, the last starred first. */
+  get items() {
+    return [...this.#values.keys()].filter(this.#has).reverse();
+  }
+
+  /** Number of stars of an item, `true` for a like, or undefined. */
+  get(item) {
+    return this.#values.get(item);
+  }
+
+  /** What the client takes: ratings by id, or ids. */
+  get given() {
+    const known = [...this.#values].filter(([item]) => this.#has(item));
+    return this.#range ? new Map(known) : known.map(([item]) => item);
+  }
+
+  /** Star an item; undefined takes its stars away. */
+  set(item, value) {
+    this.#change(() => {
+      if (value === undefined) this.#values.delete(item);
+      else this.#values.set(item, value);
+    });
+  }
+
+  /** As a file: what `hushrec recommend --ratings` reads. */
+  get text() {
+    const { given } = this;
+    return fileText(this.#range ? Object.fromEntries(given) : given);
+  }
+
+  /**
+   * Add the stars of a file, but for titles that are not in the catalogue; those of the same items are replaced.
+   *
+   * @param {string} text
+   * @returns {{all: number, loaded: number}} how many the file held, and how many of them are in the catalogue.
+   * @throws {FileError} it holds something else.
+   */
+  load(text) {
+    const pairs = this.#parsed(text);
+    const known = pairs.filter(([item]) => this.#has(item));
+    this.#change(() => known.forEach(([item, value]) => this.#values.set(item, value)));
+    return { all: pairs.length, loaded: known.length };
+  }
+
+  /** Forget all, in the storage too. */
+  erase() {
+    this.#change(() => this.#values.clear());
+  }
+
+  /** Items and values of a file. */
+  #parsed(text) {
+    let kept;
+    try {
+      kept = JSON.parse(text);
+    } catch {
+      throw new FileError(FOREIGN);
+    }
+    if (typeof kept !== "object" || kept === null) throw new FileError(FOREIGN);
+    const likes = Array.isArray(kept);
+    const pairs = likes ? kept.map((item) => [item, true]) : Object.entries(kept);
+    const right = likes ? ([item]) => typeof item === "string" : ([, value]) => typeof value === "number";
+    if (!pairs.every(right)) throw new FileError(FOREIGN);
+    if (likes && this.#range) throw new FileError("it holds likes, and this page takes stars");
+    if (!likes && !this.#range) throw new FileError("it holds ratings, and this page takes likes");
+    if (!pairs.every((pair) => this.#valid(pair))) {
+      throw new FileError(`it holds stars that are not from ${this.#range.lo} to ${this.#range.hi}`);
+    }
+    return [...new Map(pairs)];
+  }
+
+  #valid([item, value]) {
+    const { lo, hi } = this.#range ?? {};
+    return typeof item === "string" && (!this.#range || (typeof value === "number" && value >= lo && value <= hi));
+  }
+
+  /** Take over what the storage holds, which another tab may have changed. */
+  #read() {
+    if (!this.#stored) return;
+    try {
+      const kept = JSON.parse(localStorage.getItem(this.#name) ?? "[]");
+      this.#values = new Map((this.#range ? kept : kept.map((item) => [item, true])).filter((pair) => this.#valid(pair)));
+    } catch {
+      this.#values.clear(); // storage is switched off, or something else was kept there
+    }
+  }
+
+  #change(make) {
+    this.#read();
+    make();
+    const { size } = this.#values;
+    try {
+      if (size) localStorage.setItem(this.#name, JSON.stringify(this.#range ? [...this.#values] : [...this.#values.keys()]));
+      else localStorage.removeItem(this.#name);
+    } catch {
+      this.#stored = false; // storage is switched off or full: the stars live as long as the page is open
+    }
+    this.dispatchEvent(new Event("change"));
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * What this browser has seen of signatures, so that a later page at the same address cannot go back behind it.
+ *
+ * It is kept by the page's address and not by anything that the page says, which an exchanged page could change.
+ */
+export class Trust {
+  #name = `hushrec.seen.${new URL(".", location.href).pathname}`;
+  #seen;
+
+  constructor() {
+    try {
+      this.#seen = JSON.parse(localStorage.getItem(this.#name) ?? "null") ?? undefined;
+    } catch {
+      this.#seen = undefined; // storage is switched off: every visit is the first
+    }
+  }
+
+  /**
+   * What the client checks a release by: the page's signature and key, and what was seen before.
+   *
+   * @param {string|undefined} signature the text of the signature file.
+   * @param {string|undefined} key the text of the key file.
+   * @throws {Error} the page was signed before, and is not any more.
+   */
+  given(signature, key) {
+    if (this.#seen && (signature === undefined || key === undefined)) {
+      throw new Error("it was signed when you last looked, and is not any more; its owner must sign it");
+    }
+    return { signature, key, seen: this.#seen };
+  }
+
+  /** What was seen before; undefined if nothing was. */
+  get seen() {
+    return this.#seen;
+  }
+
+  /** Begin again, with the key that comes next. */
+  forget() {
+    localStorage.removeItem(this.#name);
+  }
+
+  /** Remember a signature that was found to be right. */
+  remember({ state, chain, ledger, version }) {
+    if (state !== "verified") return;
+    try {
+      localStorage.setItem(this.#name, JSON.stringify({ chain, ledger, version }));
+    } catch {
+      // storage is switched off: every visit is the first
+    }
+  }
+}

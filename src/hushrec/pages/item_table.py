@@ -1,0 +1,109 @@
+"""What a page shows of each item: title, year, genres and picture, as its publisher has made them public.
+
+Privacy: public.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Self
+
+from hushrec.errors import ReleaseError
+from hushrec.escapes import escaped, one_line
+
+LARGEST_PICTURE = 256 * 2**10
+"""Bytes in one picture: thumbnails, which a page holds all of."""
+_IMAGES = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpg", b"GIF8": "gif", b"RIFF": "webp"}
+"""First bytes of a picture → its ending. SVG is left out: opened by itself, it may run scripts."""
+
+__all__ = ["LARGEST_PICTURE", "ItemTable"]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemTable:
+    """Public texts about items, one of each for every id.
+
+    Attributes:
+        ids: item ids; those that a release does not have are ignored.
+        titles: "" where an item is called by its id.
+        years: "" where unknown; empty if the table has none.
+        genres: divided by ``|``, as MovieLens has them; empty if the table has none.
+        pictures: files of pictures, "" for none, relative to ``folder``; empty if the table has none.
+        folder: where the files of the pictures are.
+
+    Raises:
+        ReleaseError: The columns differ in length, or a picture is not a file beside the table.
+
+    Privacy: public.
+    """
+
+    ids: Sequence[str]
+    titles: Sequence[str]
+    years: Sequence[str] = ()
+    genres: Sequence[str] = ()
+    pictures: Sequence[str] = ()
+    folder: Path = Path()
+
+    def __post_init__(self) -> None:
+        if any(
+            len(column) not in ((n := len(self.ids)), 0 if name != "titles" else n)
+            for name, column in self._columns().items()
+        ):
+            raise ReleaseError("the table of titles does not have one of each for every id")
+        for name in filter(None, self.pictures):
+            if ":" in name or name.startswith(("/", "\\")) or ".." in Path(name).parts:
+                raise ReleaseError(
+                    f"the picture {escaped(name)} is not a file beside the table of titles; one from "
+                    "elsewhere would tell a third party what people look at: copy the pictures beside it"
+                )
+
+    def of(self, items: Sequence[str]) -> Self:
+        """The table of a catalogue: its items in their order, with "" for all that is not known.
+
+        Raises:
+            ReleaseError: The table has none of the items.
+        """
+        place = {item: row for row, item in enumerate(self.ids)}
+        if not any(item in place for item in items):
+            raise ReleaseError(
+                f"none of the {len(self.ids):,} ids in the table of titles is among this release's "
+                f"{len(items):,} items; the first column must hold the ids that the domain declares"
+            )
+        rows = [place.get(item) for item in items]
+        texts = {
+            name: ["" if row is None else one_line(column[row]) for row in rows] if len(column) else []
+            for name, column in self._columns().items()
+        }
+        return type(self)(items, **texts, folder=self.folder)
+
+    def to_json(self) -> dict[str, list[str]]:
+        """The columns that are there, without ids and pictures."""
+        return {
+            name: list(column)
+            for name, column in self._columns().items()
+            if len(column) and name != "pictures"
+        }
+
+    def picture(self, row: int) -> tuple[str, bytes]:
+        """The ending and the bytes of an item's picture.
+
+        Raises:
+            ReleaseError: It cannot be read, is too large, or is not PNG, JPEG, WebP or GIF.
+        """
+        name = self.pictures[row]
+        try:
+            path = (self.folder / name).resolve(strict=True)
+            inside = path.is_relative_to(self.folder.resolve())
+            data = path.read_bytes() if inside and path.stat().st_size <= LARGEST_PICTURE else b""
+        except OSError as error:
+            raise ReleaseError(f"the picture {escaped(name)} cannot be read: {error.strerror}") from None
+        ending = next((ending for first, ending in _IMAGES.items() if data.startswith(first)), None)
+        if ending is None or (ending == "webp" and data[8:12] != b"WEBP"):
+            raise ReleaseError(
+                f"the picture {escaped(name)} is not a PNG, JPEG, WebP or GIF of at most "
+                f"{LARGEST_PICTURE // 1024} KiB beside the table; convert it, or leave its cell empty"
+            )
+        return ending, data
+
+    def _columns(self) -> dict[str, Any]:
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)[1:-1]}

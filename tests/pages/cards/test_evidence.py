@@ -1,0 +1,187 @@
+"""Evidence on a card: of its own release alone, and never without what it is worth."""
+
+import hashlib
+import json
+import math
+import shlex
+
+import pytest
+
+from hushrec.errors import ReleaseError
+from hushrec.pages.cards.document import Caution, Grid, Lines
+from hushrec.pages.cards.evidence import accuracy, audit, no_accuracy, no_audit, refuted
+from hushrec.pages.cards.subject import Subject
+from support.releases import release, statement
+
+SETTINGS = {"rank": 2, "covariance": {"clip": None}}
+DIGEST = hashlib.sha256(b'{"covariance":{"clip":null},"rank":2}').hexdigest()
+SHA = "5a" * 32
+FOUND = {"part": "canary, 9 runs", "found": "ε ≥ 0.8", "claimed": "ε ≤ 1.25", "holds": True}
+FINDING = FOUND | {"confidence": "1 − 5e-07", "notices": "noise 30 % too small"}
+AUDIT = {
+    "subject": "s",
+    "model": "PrivateEASE",
+    "settings": SETTINGS,
+    "epsilon": 1.2499999,
+    "delta": 1e-6,
+    "unit": "user",
+    "adjacency": "add-remove",
+    "holds": True,
+    "findings": [FINDING],
+}
+SCORES = [
+    {"name": "films", "metric": "rmse", "value": 0.91234, "error": 0.0021},
+    {"name": "other", "metric": "rmse", "value": 0.5, "error": None},
+    {"name": "item average", "metric": "rmse", "value": 0.99, "error": None},
+    {"name": "films", "metric": "mae", "value": None, "error": None},
+]
+RELEASES = [{"name": "films", "sha256": SHA}, {"name": "other", "sha256": "00" * 32}]
+ACCURACY = {"warning": "w", "releases": RELEASES, "scores": SCORES}
+
+
+def subject(**changes):
+    said = statement(**({"model": "PrivateEASE", "settings": DIGEST} | changes))
+    return Subject.of(release(statement=said), "films.safetensors", SHA)
+
+
+def grid(blocks):
+    return next(block for block in blocks if isinstance(block, Grid))
+
+
+def test_what_an_audit_found_stands_beside_the_claim():
+    blocks = audit(json.dumps(AUDIT), "audit.json", subject())
+    assert grid(blocks).rows == (
+        ("canary, 9 runs", "ε ≥ 0.8", "ε ≤ 1.25", "holds", "1 − 5e-07", "noise 30 % too small"),
+    )
+    assert refuted(blocks) == ()
+
+
+def test_a_refuted_claim_is_a_caution_even_if_the_file_says_that_all_holds():
+    told = AUDIT | {"findings": [FINDING, FINDING | {"holds": False}]}
+    blocks = audit(json.dumps(told), "audit.json", subject())
+    (caution,) = refuted(blocks)
+    assert caution == Caution(("AN AUDIT FOUND MORE THAN IS CLAIMED: do not publish this file.",))
+    assert grid(blocks).rows[1][3] == "EXCEEDED"
+    unaudited = AUDIT | {"findings": [FINDING | {"part": "factors", "found": "–", "holds": None}]}
+    assert grid(audit(json.dumps(unaudited), "a", subject())).rows[0][3] == "not audited"
+
+
+def test_a_figure_above_the_claim_is_a_caution_even_if_the_file_says_that_it_holds():
+    for change in ({"found": "ε ≥ 9.9"}, {"found": "ε ≥ 9.9", "claimed": "ε ≤ 10"}):
+        told = AUDIT | {"findings": [FINDING | change]}
+        blocks = audit(json.dumps(told), "audit.json", subject())
+        assert refuted(blocks)
+        assert grid(blocks).rows[0][1:4] == ("ε ≥ 9.9", "ε ≤ 1.25", "EXCEEDED")
+
+
+@pytest.mark.parametrize(
+    ("change", "differs"),
+    [
+        ({"model": "Popularity"}, "model"),
+        ({"settings": {"rank": 3}}, "settings"),
+        ({"epsilon": 1.2}, "ε"),
+        ({"epsilon": None}, "ε"),
+        ({"delta": 1e-5}, "δ"),
+        ({"unit": "rating"}, "unit"),
+        ({"adjacency": "replace"}, "adjacency"),
+    ],
+)
+def test_an_audit_of_something_else_is_refused(change, differs):
+    with pytest.raises(ReleaseError, match=rf"it differs in {differs}; .* hushrec audit private-ease "):
+        audit(json.dumps(AUDIT | change), "audit.json", subject())
+
+
+def test_accuracy_is_of_this_release_and_not_private():
+    blocks = accuracy(json.dumps(ACCURACY), "accuracy.json", subject())
+    assert isinstance(blocks[0], Caution)
+    assert blocks[0].lines[0].startswith("NOT PRIVATE: ")
+    assert grid(blocks).heads == ("of", "rmse", "mae")
+    assert grid(blocks).rows == (
+        ("this release", "0.9123 ± 0.0021", "unknown"),
+        ("item average", "0.9900", ""),
+    )
+
+
+def test_accuracy_of_another_release_is_refused():
+    for releases in (RELEASES[1:], []):
+        with pytest.raises(ReleaseError, match="figures of another file"):
+            accuracy(json.dumps(ACCURACY | {"releases": releases}), "accuracy.json", subject())
+
+
+@pytest.mark.parametrize("take", [audit, accuracy])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        "null",
+        "[" * 10_000,
+        '{"a": 1e999}',
+        json.dumps(AUDIT | {"findings": 3}),
+        json.dumps(AUDIT | {"findings": [{}]}),
+        json.dumps(AUDIT | {"findings": [FINDING | {"holds": "yes"}]}),
+        json.dumps(AUDIT | {"findings": []}),
+        json.dumps(AUDIT | {"findings": [FINDING | {"part": "certified by the regulator"}]}),
+        json.dumps(AUDIT | {"epsilon": "x"}),
+        json.dumps({name: value for name, value in AUDIT.items() if name != "delta"}),
+        json.dumps(ACCURACY | {"releases": 3}),
+        json.dumps(ACCURACY | {"releases": [{}]}),
+        json.dumps(ACCURACY | {"scores": [{"name": "films"}]}),
+        json.dumps(ACCURACY | {"scores": []}),
+        json.dumps(ACCURACY | {"scores": [SCORES[0] | {"value": "x"}]}),
+        json.dumps(ACCURACY | {"scores": [SCORES[0] | {"value": True}]}),
+        json.dumps(ACCURACY | {"scores": [SCORES[0] | {"error": True}]}),
+        json.dumps(ACCURACY | {"scores": [SCORES[0] | {"value": 10**400}]}),
+        json.dumps(ACCURACY | {"scores": [SCORES[0] | {"metric": "certified"}, SCORES[0]]}).replace(
+            "certified", "as certified by the regulator"
+        ),
+        json.dumps(ACCURACY | {"scores": [*SCORES, SCORES[0] | {"name": "this release"}]}),
+        json.dumps(ACCURACY | {"scores": [*SCORES, SCORES[0] | {"name": "the best rival"}]}),
+        json.dumps(ACCURACY | {"warning": "x" * 2_000_000}),
+        json.dumps(AUDIT | {"subject": "x" * 2_000_000}),
+    ],
+)
+def test_any_other_file_is_refused(take, text):
+    with pytest.raises(ReleaseError, match=r"a\.json"):
+        take(text, "a.json", subject())
+
+
+def test_figures_of_any_size_are_short():
+    told = ACCURACY | {"scores": [SCORES[0] | {"value": 1e308, "error": -1e300}]}
+    assert grid(accuracy(json.dumps(told), "a", subject())).rows[0][1] == "1e+308 ± -1e+300"
+
+
+def test_no_word_of_a_crafted_release_is_a_command():
+    evil = "20; touch PWNED #"
+    (_, lines) = no_audit(subject(), (("rank", evil),))
+    assert shlex.split(lines.lines[0])[-5:] == ["--set", f"rank={evil}", "--json", ">", "audit.json"]
+    for changed, options in (
+        (subject(model=f"x{evil}"), ()),
+        (subject(model="module:Class"), ()),
+        (subject(), ((evil, "1"),)),
+        (subject(), (("rank", "1" * 1000),)),
+        (subject(), None),
+    ):
+        (text,) = no_audit(changed, options)
+        assert "hushrec does not know this model, or not these settings" in text.text
+    with pytest.raises(ReleaseError, match=r"it differs in model; audit the release's own model, with"):
+        audit(json.dumps(AUDIT), "a.json", subject(model=f"x{evil}"))
+
+
+def test_without_an_audit_the_command_that_makes_one_is_told():
+    (_, lines) = no_audit(subject(), (("rank", "2"),))
+    assert isinstance(lines, Lines)
+    assert lines.lines == (
+        "hushrec audit private-ease --epsilon 1.25 --delta 1e-06 --unit user --adjacency add-remove "
+        "--set rank=2 --json > audit.json",
+    )
+    for changes in ({"caveat": "NOT PRIVATE: seeded"}, {"epsilon": math.inf, "caveat": "NOT PRIVATE: exact"}):
+        (text,) = no_audit(subject(**changes))
+        assert "claims no ε" in text.text
+    made = Subject("data set", "RandomizedResponse", {}, 4, "scale", "", statement())
+    assert "this is a data set" in no_audit(made)[0].text
+
+
+def test_without_accuracy_it_is_said_why():
+    assert "no guarantee covers" in no_accuracy()[0].text

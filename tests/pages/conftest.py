@@ -1,0 +1,3 @@
+from support.releases import _ranker, _release, _statement
+
+__all__ = ["_ranker", "_release", "_statement"]

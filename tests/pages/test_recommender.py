@@ -1,0 +1,210 @@
+"""The folder of a page: what is in it, and what it refuses to be written from or over."""
+
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hushrec.errors import ReleaseError
+from hushrec.pages import recommender
+from hushrec.pages.item_table import ItemTable
+from hushrec.release import sentence
+from hushrec.release.client import Client
+from support.signed import key_file, signature
+
+ASSETS = Path(recommender.__file__).with_name("assets") / "recommender"
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+    "manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'"
+)
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
+
+
+@pytest.fixture
+def saved(release, tmp_path):
+    return release(n=6).save(tmp_path / "films.safetensors")
+
+
+def contents(folder):
+    return json.loads((folder / recommender.CONTENTS).read_text("utf-8"))
+
+
+def test_every_file_is_named_by_its_digest(saved, tmp_path):
+    folder = tmp_path / "page"
+    written = recommender.write(saved, folder)
+    assert written[0] == folder / "index.html"
+    assert {path for path in folder.rglob("*") if path.is_file()} == set(written)
+    listed = contents(folder)["files"]
+    names = {path.relative_to(folder).as_posix() for path in written}
+    assert names == {*listed, recommender.CONTENTS, "worker.js"}
+    for name, digest in listed.items():
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+    digest = hashlib.sha256((folder / recommender.CONTENTS).read_bytes()).hexdigest()
+    assert f'"{digest}"' in (folder / "worker.js").read_text("utf-8")
+    assert (folder / "films.safetensors").read_bytes() == saved.read_bytes()
+
+
+def test_the_same_release_gives_the_same_bytes_and_replaces_an_earlier_page(saved, release, tmp_path):
+    folder = tmp_path / "page"
+    first = {path: path.read_bytes() for path in recommender.write(saved, folder)}
+    other = release(n=6, seed=1).save(tmp_path / "others.safetensors")
+    recommender.write(other, folder)
+    assert not (folder / "films.safetensors").exists()
+    assert {path: path.read_bytes() for path in recommender.write(saved, folder)} == first
+
+
+def test_a_folder_with_anything_else_is_left_alone(saved, tmp_path):
+    folder = tmp_path / "page"
+    recommender.write(saved, folder)
+    (folder / "thesis.txt").write_text("precious")
+    with pytest.raises(ReleaseError, match=r"thesis\.txt"):
+        recommender.write(saved, folder)
+    (folder / "thesis.txt").unlink()
+    recommender.write(saved, folder)
+    (folder / recommender.CONTENTS).write_text('{"files": {}}')
+    with pytest.raises(ReleaseError, match="not known to come"):
+        recommender.write(saved, folder)
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(ReleaseError, match="-o"):
+        recommender.write(saved, file)
+
+
+def test_nothing_is_inline_and_nothing_comes_from_elsewhere(saved, tmp_path):
+    written = recommender.write(saved, tmp_path / "page")
+    index = written[0].read_text("utf-8")
+    assert f'content="{POLICY}"' in index
+    assert not re.search(r"<style|\sstyle=|\son\w+=|javascript:", index)
+    assert re.findall(r"<script[^>]*>(.*?)</script>", index, re.DOTALL) == [""]
+    for path in written:
+        if path.suffix in (".html", ".css", ".js", ".webmanifest"):
+            text = path.read_text("utf-8").replace("http://www.w3.org/2000/svg", "")
+            assert not re.search(r"(?:src|href|from|url\()\s*=?\s*[\"'(]?(?:https?:)?//", text), path
+            assert not re.search(r"innerHTML|insertAdjacentHTML|document\.write|\beval\(", text), path
+
+
+def test_a_signature_and_a_key_are_taken_along(saved, tmp_path):
+    assert "signature" not in (contents_of := _written(saved, tmp_path / "one"))
+    assert "key" not in contents_of
+    saved.with_name("films.safetensors.dsse.json").write_text(signature(saved.read_bytes()), "utf-8")
+    found = _written(saved, tmp_path / "two", key=key_file())
+    assert found["signature"] == "films.safetensors.dsse.json"
+    assert (tmp_path / "two" / found["key"]).read_text() == key_file()
+
+
+def test_a_page_that_would_refuse_its_release_is_not_written(saved, tmp_path):
+    for text in (None, signature(b"of another file"), signature(saved.read_bytes(), key=1)):
+        if text is not None:
+            saved.with_name("films.safetensors.dsse.json").write_text(text, "utf-8")
+        with pytest.raises(ReleaseError, match=r"unsigned|not the file|another key"):
+            recommender.write(saved, tmp_path / "page", key=key_file())
+        assert not (tmp_path / "page").exists()
+
+
+def _written(saved, folder, **given):
+    recommender.write(saved, folder, **given)
+    return contents(folder)
+
+
+def test_titles_are_written_in_the_order_of_the_items(saved, release, tmp_path):
+    first = release(n=6).items[0]
+    (tmp_path / "a.png").write_bytes(PNG)
+    table = ItemTable(["x", first], ["X", "<b>First</b>"], pictures=["", "a.png"], folder=tmp_path)
+    found = _written(saved, tmp_path / "page", titles=table)
+    columns = json.loads((tmp_path / "page" / found["titles"]).read_text("utf-8"))
+    assert columns["titles"] == ["<b>First</b>", *[""] * 5]
+    picture, *others = columns["pictures"]
+    assert others == [""] * 5
+    assert (tmp_path / "page" / picture).read_bytes() == PNG
+    assert picture in found["files"]
+
+
+def test_too_many_pictures_are_refused(saved, release, tmp_path, monkeypatch):
+    monkeypatch.setattr(recommender, "LARGEST_PICTURES", len(PNG) + 1)
+    for name, last in (("a.png", b""), ("b.png", b""), ("c.png", b"c")):
+        (tmp_path / name).write_bytes(PNG + last)
+    items = release(n=6).items
+    same = ItemTable(items[:2], ["A", "B"], pictures=["a.png", "b.png"], folder=tmp_path)
+    recommender.write(saved, tmp_path / "page", titles=same)
+    other = ItemTable(items[:2], ["A", "C"], pictures=["a.png", "c.png"], folder=tmp_path)
+    with pytest.raises(ReleaseError, match="pictures have more than"):
+        recommender.write(saved, tmp_path / "page", titles=other)
+
+
+def test_a_file_beyond_a_browsers_reach_is_refused_with_its_size(saved, tmp_path, monkeypatch):
+    monkeypatch.setattr(recommender, "LARGEST_RELEASE", saved.stat().st_size)
+    recommender.write(saved, tmp_path / "page")
+    monkeypatch.setattr(recommender, "LARGEST_RELEASE", saved.stat().st_size - 1)
+    with pytest.raises(ReleaseError, match=r"MB.*CovarianceSVD"):
+        recommender.write(saved, tmp_path / "page")
+
+
+@pytest.mark.parametrize(
+    ("most", "value", "allowed"), [("LARGEST_RANK", 2, 2), ("LARGEST_WORK", 6 * 2**2, 2)]
+)
+def test_a_rank_beyond_a_browsers_reach_is_refused(release, tmp_path, monkeypatch, most, value, allowed):
+    slow = release(n=6, rank=3).save(tmp_path / "slow.safetensors")
+    fast = release(n=6, rank=2).save(tmp_path / "fast.safetensors")
+    recommender.write(slow, tmp_path / "page")
+    monkeypatch.setattr(recommender, most, value)
+    recommender.write(fast, tmp_path / "page")
+    with pytest.raises(ReleaseError, match=f"3 factors for each of 6 items.*at most {allowed}$"):
+        recommender.write(slow, tmp_path / "page")
+
+
+def test_own_stars_are_kept_by_ledger_or_else_by_catalogue(release, statement, tmp_path):
+    """So that a later release of the same population finds them, and another population's does not."""
+    kept = [
+        _written(made.save(tmp_path / f"{nth}.safetensors"), tmp_path / str(nth))["stars"]
+        for nth, made in enumerate(
+            (
+                release(n=6),
+                release(n=7),
+                release(n=6, statement=statement(ledger={})),
+                release(n=6, seed=1, statement=statement(ledger={})),
+                release(n=7, statement=statement(ledger={})),
+            )
+        )
+    ]
+    assert kept[0] == kept[1] == "9f" * 16
+    assert kept[2] == kept[3] != kept[4]
+    assert len(kept[4]) == 64
+
+
+@pytest.mark.parametrize(("unit", "adjacency"), sentence.ADJACENCIES)
+def test_what_is_and_is_not_protected_is_said(release, statement, tmp_path, unit, adjacency):
+    made = release(n=6, statement=statement(unit=unit, adjacency=adjacency))
+    covered = _written(made.save(tmp_path / "films.safetensors"), tmp_path / "page")["covered"]
+    told = sentence.covered(unit, adjacency)
+    if told:
+        assert told == f"Protected: {covered['protected']}. Not protected: {covered['unprotected']}."
+    else:
+        assert "everything" in covered["protected"]
+        assert "many people" in covered["unprotected"]
+
+
+def test_nothing_is_said_to_be_protected_by_no_promise(release, statement, tmp_path):
+    made = release(n=6, statement=statement(caveat="NOT PRIVATE: seeded noise"))
+    assert _written(made.save(tmp_path / "films.safetensors"), tmp_path / "page")["covered"] == {}
+
+
+def test_the_map_is_written_where_the_release_has_one(saved, ranker, tmp_path):
+    found = _written(saved, tmp_path / "one")
+    places = json.loads((tmp_path / "one" / found["map"]).read_text("utf-8"))
+    assert len(places["x"]) == len(places["y"]) == 6
+    assert "map" not in _written(ranker().save(tmp_path / "popular.safetensors"), tmp_path / "two")
+
+
+def test_the_full_statement_is_among_the_files(saved, tmp_path):
+    found = _written(saved, tmp_path / "page")
+    text = (tmp_path / "page" / found["statement"]).read_text("utf-8")
+    assert Client(saved).release.statement.sentence[:60] in re.sub(r"\s+", " ", text)
+    assert np.isfinite(len(text))
+
+
+def test_our_files_are_short():
+    for path in ASSETS.iterdir():
+        assert len(path.read_text("utf-8").splitlines()) <= 350, path

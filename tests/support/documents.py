@@ -1,0 +1,90 @@
+"""Reads a page of HTML: whether it is well formed, what in it could act or fetch, and what it shows; and a
+document of every block."""
+
+from html.parser import HTMLParser
+
+from hushrec.pages.cards.document import (
+    Caution,
+    Check,
+    Document,
+    Facts,
+    Grid,
+    Lines,
+    Picture,
+    Points,
+    Section,
+    Text,
+)
+
+VOID = frozenset({"meta", "link", "br", "path", "line", "circle"})
+_ACTS = frozenset(
+    {"script", "iframe", "object", "embed", "form", "base", "img", "video", "audio", "foreignobject"}
+)
+_ADDRESSES = frozenset({"href", "src", "action", "xlink:href", "srcset", "data"})
+
+
+class _Reader(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.open, self.ids, self.shown, self.addresses, self.tags = [], [], [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        assert tag not in _ACTS, tag
+        named = dict(attrs)
+        assert len(named) == len(attrs), f"an attribute of {tag} is given twice"
+        assert not any(name.startswith("on") or name == "style" for name in named), attrs
+        self.addresses += [value for name, value in attrs if name in _ADDRESSES]
+        self.ids += [value for name, value in attrs if name == "id"]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, tag
+
+    def handle_data(self, data):
+        if "style" not in self.open:
+            self.shown.append(data)
+
+
+def read(page):
+    """The text that a page shows, in one line, if nothing in it can act."""
+    reader = _reader(page)
+    assert len(reader.ids) == len(set(reader.ids))
+    assert reader.tags.count("h1") == reader.tags.count("main") == reader.tags.count("title") == 1
+    return " ".join(" ".join(reader.shown).split())
+
+
+def addresses(page):
+    """All that a page links to or loads."""
+    return _reader(page).addresses
+
+
+def _reader(page):
+    assert page.startswith("<!doctype html>\n<html lang=")
+    reader = _Reader()
+    reader.feed(page)
+    reader.close()
+    assert not reader.open, reader.open
+    return reader
+
+
+def filled(text):
+    """A document of every block, with one text everywhere."""
+    every = (
+        Text(text),
+        Text(text, strong=True),
+        Caution((text, text)),
+        Points((text,)),
+        Check(text, text, (text, text)),
+        Facts(((text, text),)),
+        Grid(text, (text, "n"), ((text, text),)),
+        Lines(text, (text, text)),
+        Picture('<svg role="img" aria-hidden="true"><path d="M0 0"/></svg>', text),
+    )
+    return Document(text, text, text, every, (Section(text, every), Section(text, every)))
