@@ -10,13 +10,22 @@ BIN := $(VENV)/bin
 ONE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check --editable
 
-.PHONY: demo test lint test-full mutants audits fuzz wheel oracles bench bench-als bench-sgd bench-top-n tables docs clean
+.PHONY: demo test test-page test-postgres lint test-full mutants audits fuzz fuzz-service wheel oracles bench bench-als bench-sgd bench-top-n tables docs clean
 
 demo: $(VENV)/.report       ## private recommenders on generated clicks and ratings, offline
 	@$(ONE) $(BIN)/hushrec demo
 
-test: $(VENV)/.dev          ## the fast tests
-	@$(ONE) $(BIN)/python -m pytest -m "not full" -n 2
+test: $(VENV)/.dev          ## the fast tests, which need Python alone
+	@$(ONE) $(BIN)/python -m pytest -m "not full and not page and not postgres" -n 2
+	@echo "Left out: the page in Node and Chromium (make test-page), PostgreSQL (make test-postgres), and long runs (make test-full)"
+
+test-page: $(VENV)/.dev $(VENV)/.page  ## the client and the page in Node and Chromium, installed from Debian's packages
+	@tests/packages.sh node=nodejs tsc=node-typescript chromium=chromium /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf=fonts-dejavu-core
+	@$(ONE) $(BIN)/python -m pytest -m page -n 2
+
+test-postgres: $(VENV)/.dev  ## the ledger and the readers on a PostgreSQL server, installed from Debian's packages
+	@tests/packages.sh '/usr/lib/postgresql/*/bin/postgres=postgresql'
+	@$(ONE) $(BIN)/python -m pytest -m postgres -n 2
 
 lint: $(VENV)/.dev          ## style, types, layers, documentation
 	@$(BIN)/ruff check --quiet --output-format concise .
@@ -26,8 +35,8 @@ lint: $(VENV)/.dev          ## style, types, layers, documentation
 	@$(BIN)/python -m pytest tests/test_docs.py
 
 test-full: $(VENV)/.dev     ## all tests, with the statistical ones, the audits of all models, and the oracles
-	@$(ONE) $(BIN)/python -m pytest -n 2
-	@$(MAKE) --no-print-directory mutants oracles wheel
+	@$(ONE) $(BIN)/python -m pytest -m "not page and not postgres" -n 2
+	@$(MAKE) --no-print-directory test-page test-postgres mutants oracles wheel
 
 mutants: $(VENV)/.dev       ## faults planted one at a time: the fast tests must catch each
 	@$(BIN)/python tests/mutants/run.py
@@ -35,9 +44,14 @@ mutants: $(VENV)/.dev       ## faults planted one at a time: the fast tests must
 audits: $(VENV)/.dev        ## audits of every model and every planted fault, written into docs/audit.md
 	@$(BIN)/python docs/audits.py
 
-fuzz: $(VENV)/.dev          ## hostile files against both readers, SECONDS= each
+fuzz: $(VENV)/.dev          ## hostile files against all readers, SECONDS= each
+	@tests/packages.sh node=nodejs
 	@$(BIN)/python tests/fuzz/fuzz.py ratings $(SECONDS)
 	@$(BIN)/python tests/fuzz/fuzz.py releases $(SECONDS)
+	@$(BIN)/python tests/fuzz/fuzz.py clients $(SECONDS)
+
+fuzz-service: $(VENV)/.dev .venv-fuzz/.fuzz  ## schemathesis against the service, by its own OpenAPI
+	@$(ONE) $(BIN)/python tests/fuzz/service.py .venv-fuzz/bin/schemathesis
 
 wheel: $(VENV)/.dev         ## the wheel, built, installed into an empty environment, and tried there
 	@$(ONE) $(BIN)/python tests/wheel/run.py
@@ -67,7 +81,7 @@ docs: $(VENV)/.docs         ## the documentation as pages, in site/
 	@echo "site/index.html"
 
 clean:                    ## away with everything that make made
-	rm -rf $(VENV) .venv-oracles site build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) .venv-oracles .venv-fuzz site build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
 
 $(VENV)/.sgd-peers: export CFLAGS = -O3 -march=native -DUSEAVX  # LIBMF is built without vectors otherwise
 
@@ -83,7 +97,13 @@ $(VENV)/.%: pyproject.toml | $(VENV)/bin/python
 	@.venv-oracles/bin/python $(PIP_INSTALL) '.[$*]'
 	@touch $@
 
-$(VENV)/bin/python .venv-oracles/bin/python:
+# Schemathesis has pytest and hypothesis of its own choice: it lives apart as well.
+.venv-fuzz/.%: pyproject.toml | .venv-fuzz/bin/python
+	@echo "Installing hushrec[$*] into .venv-fuzz, once"
+	@.venv-fuzz/bin/python $(PIP_INSTALL) '.[$*]'
+	@touch $@
+
+$(VENV)/bin/python .venv-oracles/bin/python .venv-fuzz/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "hushrec needs Python 3.11 or newer; say which: make PYTHON=python3.12 ..."; exit 1; }
 	@$(PYTHON) -m venv $(@D:/bin=)

@@ -27,6 +27,17 @@ def real():
     return find
 
 
+@pytest.fixture(scope="session")
+def postgres():
+    """A PostgreSQL server of this session's own; or skips, without the server's programs."""
+    from support.postgres import programs, running
+
+    if programs() is None:
+        pytest.skip("no PostgreSQL server on this machine; install it (Debian: apt-get install postgresql)")
+    with running() as server:
+        yield server
+
+
 # -- from end to end --------------------------------------------------------------------------------------
 
 

@@ -253,3 +253,17 @@ def test_what_is_plain_is_left_alone():
     assert not dialect(
         "There is no ledger here. The history of this chimney is no longer than that of the heap."
     )
+
+
+def test_the_table_of_contents_holds_what_the_index_links():
+    text = (DOCS / "index.md").read_text("utf-8")
+    listed = {
+        line for block in re.findall(r"```\{toctree\}\n(.*?)```", text, re.DOTALL) for line in block.split()
+    }
+    linked = {
+        link.removesuffix(".md")
+        for link in LINK.findall(FENCE.sub("", text))
+        if re.fullmatch(r"[\w-]+\.md", link)
+    }
+    assert {"card", "page", "postgres", "signing", "operating", "javascript"} <= linked
+    assert linked <= listed

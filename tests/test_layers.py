@@ -46,6 +46,12 @@ PLANTS = {
     "release imports kernels": ("release/fold_in.py", "from hushrec.kernels.sums import gram", "client"),
     "release imports numba": ("release/fold_in.py", "import numba", "client"),
     "release imports pydantic": ("release/statement.py", "import pydantic", "client"),
+    "a page that reads ratings": ("pages/__init__.py", "from hushrec.data.ratings import Ratings", "service"),
+    "a service with a ledger": (
+        "service/__init__.py",
+        "def spend():\n    from hushrec.privacy.ledger.ledger import Ledger",
+        "service",
+    ),
     "kernels that draw": ("kernels/sums/segments.py", "import random", "kernels"),
     "kernels that ask the system": ("kernels/sums/segments.py", "import secrets", "kernels"),
     "kernels with tables": ("kernels/sums/gram.py", "import polars", "kernels"),
@@ -112,7 +118,7 @@ PLANTS = {
     ),
     "accounting that opens the ledger": (
         "privacy/accounting/plan.py",
-        "def spent():\n    from hushrec.privacy.ledger import sqlite",
+        "def spent():\n    from hushrec.privacy.ledger.stores import sqlite",
         "accounting",
     ),
     "a cycle": (

@@ -7,7 +7,19 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE, TESTS = ROOT / "src" / "hushrec", ROOT / "tests"
-APART = {"contracts", "crash", "fuzz", "mutants", "oracles", "statistical", "support", "wheel"}
+APART = {
+    "browser",
+    "contracts",
+    "crash",
+    "fuzz",
+    "javascript",
+    "mutants",
+    "oracles",
+    "postgres",
+    "statistical",
+    "support",
+    "wheel",
+}
 """Folders of tests of more than one module, and of what tests share."""
 CROSSING = {"docs", "end_to_end", "guides", "layers", "listed_end_to_end", "mirror", "pages", "readme"}
 """Test files at the top of the tree that are of more than one module, without ``test_``."""

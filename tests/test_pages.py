@@ -1,10 +1,16 @@
 """The how-to pages of a ledger over time: what they tell to type does what they say."""
 
+import hashlib
 import re
 import shlex
+import shutil
+import socket
 import subprocess
+import sys
+import time
 from pathlib import Path
 
+import httpx
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -30,10 +36,10 @@ def lines(page):
             yield command, remark.strip()
 
 
-def run(page):
-    """Type the commands of a page; returns all that they printed."""
+def run(page, part=slice(None)):
+    """Type the commands of a page, or some of them; returns all that they printed."""
     printed = []
-    for command, remark in lines(page):
+    for command, remark in [*lines(page)][part]:
         if not command.startswith("hushrec "):
             subprocess.run(command, shell=True, check=True)
             continue
@@ -126,7 +132,7 @@ def test_a_review_runs_as_its_page_says(shop):
     for command in (weekly[0], weekly[2], weekly[3]):  # declare, create the ledger, make one release
         assert CliRunner().invoke(app, shlex.split(command)[1:]).exit_code == 0
     printed = run("review")
-    assert "release 0 of this history, byte for byte" in " ".join(printed[5].split())
+    assert "release 1 of at most 52 in this history, byte for byte" in " ".join(printed[5].split())
     assert "controller: Films Ltd" in printed[-1]
     (block,) = blocks("review", "python")
     exec(compile(block, "review.md", "exec"), {})
@@ -134,3 +140,80 @@ def test_a_review_runs_as_its_page_says(shop):
     shown.write_text(shown.read_text("utf-8").replace('"unit": "user"', '"unit": "users"'), "utf-8")
     with pytest.raises(jsonschema.ValidationError):
         exec(compile(block, "review.md", "exec"), {})
+
+
+@pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed")
+def test_signing_goes_as_its_page_says(shop, capsys):
+    weekly = [command for command, _ in lines("weekly")]
+    for command in (weekly[0], weekly[2], weekly[3]):  # declare, create the ledger, make one release
+        assert CliRunner().invoke(app, shlex.split(command)[1:]).exit_code == 0
+    commands = [command for command, _ in lines("signing")]
+    printed, at = [], commands.index(next(line for line in commands if line.startswith("openssl")))
+    for part in (slice(None, at), slice(at, at + 2), slice(at + 2, None)):
+        printed += run("signing", part)
+        if part.stop == at:
+            for code in blocks("signing", "python"):
+                exec(compile(code, "signing.md", "exec"), {})
+    state, digest = capsys.readouterr().out.split()
+    assert state == "verified"
+    assert digest == hashlib.sha256((shop / "week-01.safetensors").read_bytes()).hexdigest()
+    flat = " ".join("".join(printed).split())
+    assert "as number 50, checked against a key of yours" in flat
+    assert "From release number 50 on:" in flat
+    assert "says that this key was replaced from number 50 on" in flat
+
+
+def test_a_service_is_operated_as_its_page_says(shop, monkeypatch):
+    monkeypatch.setenv("HUSHREC_KEY_PASSPHRASE", "six random words are much better")
+    weekly = [command for command, _ in lines("weekly")]
+    for command in (weekly[0], weekly[2], weekly[3]):  # declare, create the ledger, make one release
+        assert CliRunner().invoke(app, shlex.split(command)[1:]).exit_code == 0
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    printed, answers, served = [], [], None
+    try:
+        for line, remark in lines("operating"):
+            command = line.replace("8765", port)
+            if command.endswith("&"):
+                program = [sys.executable, "-c", "from hushrec.cli import main; main()"]
+                served = subprocess.Popen(
+                    [*program, *shlex.split(command)[1:-1]], stderr=subprocess.PIPE, text=True
+                )
+                assert "served" in served.stderr.readline()
+            elif command.startswith("curl"):
+                answers.append(httpx.get(shlex.split(command)[-1]).raise_for_status().json())
+            elif command.startswith("hushrec"):
+                done = CliRunner().invoke(app, shlex.split(command)[1:])
+                assert done.exit_code == (2 if remark == "refused" else 0), f"{command}\n{done.output}"
+                printed.append(done.output)
+            else:
+                subprocess.run(command, shell=True, check=True)
+        assert answers[0].pop("looked") < 60  # seconds since it looked into the folder
+        assert answers[0] == {"status": "ok", "releases": 1, "left_out": 0}
+        first, begun = answers[1], time.monotonic()
+        while (latest := httpx.get(f"http://127.0.0.1:{port}/releases/latest").json()) == first:
+            assert time.monotonic() - begun < 30, "the second release is not found"
+            time.sleep(0.5)
+        assert latest["version"] > first["version"]
+        assert latest["signature"]
+    finally:
+        served.terminate()
+        served.wait(30)
+        served.stderr.close()
+    assert any("so that ledger existed: put it back" in output for output in printed)
+    assert hr.Ledger.open("moved/ledger.db").releases_left == 49
+
+
+def test_a_ledger_that_was_restored_is_accepted_only_if_it_is_the_latest(shop):
+    weekly = [command for command, _ in lines("weekly")]
+    for command in (weekly[0], weekly[2], weekly[3]):
+        assert CliRunner().invoke(app, shlex.split(command)[1:]).exit_code == 0
+    ledger, second = Path("ledger.db"), shlex.split(weekly[4])[1:]
+    old = ledger.read_bytes()
+    assert CliRunner().invoke(app, second).exit_code == 0
+    latest = ledger.read_bytes()
+    third = [word.replace("week-02", "week-03") for word in second]
+    ledger.write_bytes(old)
+    assert "a backup was restored; put the latest copy back" in CliRunner().invoke(app, third).output
+    ledger.write_bytes(latest)
+    assert CliRunner().invoke(app, third).exit_code == 0

@@ -11,6 +11,7 @@ from .curator.fit import plan as plan
 from .curator.recommend_all import recommend_all as recommend_all
 from .curator.release_data import release_data as release_data
 from .curator.shares import share as share
+from .curator.sign import sign as sign
 from .data import synthetic as synthetic
 from .data.checks.checkup import Check as Check
 from .data.checks.checkup import check as check
@@ -20,6 +21,7 @@ from .data.load import load as load
 from .data.packed.blocks import Blocks as Blocks
 from .data.packed.pack import load_blocks as load_blocks
 from .data.ratings import Ratings as Ratings
+from .data.readers.databases.database import Database as Database
 from .errors import BudgetExceeded as BudgetExceeded
 from .evaluation.protocol import evaluate as evaluate
 from .local.released import ReleasedData as ReleasedData

@@ -4,7 +4,7 @@ from urllib.error import URLError
 import polars as pl
 import pytest
 
-from hushrec.cli import options
+from hushrec.cli import sources
 from hushrec.data.domain import Domain
 from hushrec.data.download import SETS
 from hushrec.data.load import load
@@ -60,7 +60,7 @@ def test_pack_makes_a_folder_that_fit_reads(here, hushrec, refused):
     assert "Next: hushrec fit packed --domain domain.json" in result.out
     assert "Confidential" in result.err
     domain = Domain.open("domain.json")
-    packed = options.packed_or_loaded(here / "packed", domain, None, None, None, ".")
+    packed = sources.packed_or_loaded(here / "packed", domain, None, None, None, ".")
     assert isinstance(packed, Blocks)
     assert packed.asks
     everybody = sum(block.n_ratings for block in packed.blocks())

@@ -1,4 +1,5 @@
 import csv
+import json
 import re
 import shlex
 import shutil
@@ -38,6 +39,14 @@ def test_the_whole_demo_twice(tmp_path, monkeypatch, hushrec):
     taste = hr.Release.open("demo/release-eps1.safetensors").taste
     assert taste in " ".join(shown.split())
     assert taste in Path("demo/report.html").read_text("utf-8")
+    assert "http.server -d demo/page 8000" in shown
+    facts = json.loads(Path("demo/page/contents.json").read_text("utf-8"))
+    assert (
+        Path("demo/page", facts["release"]).read_bytes() == Path("demo/release-eps1.safetensors").read_bytes()
+    )
+    titles = json.loads(Path("demo/page", facts["titles"]).read_text("utf-8"))["titles"]
+    with Path("demo/titles.csv").open(encoding="utf-8") as file:
+        assert [row["title"] for row in csv.DictReader(file)] == titles
     (header,) = (place for place, line in enumerate(lines) if line.startswith("rank"))
     mine = [line.split()[2] for line in lines[header + 2 : header + 12]]
     assert re.findall(r"i\d{5}", listed) == mine  # the list of user A is the one that the command prints
@@ -57,6 +66,13 @@ def test_the_next_command_names_the_program_by_its_path_if_the_shell_does_not_fi
 def test_a_folder_with_other_things_is_refused(tmp_path, refused):
     (tmp_path / "thesis.txt").write_text("precious")
     assert "--out" in refused(f"demo --quick --out {tmp_path}")
+    (tmp_path / "thesis.txt").unlink()
+    (tmp_path / demonstration.MARKER).touch()
+    for mine in ("page-of-mine.txt", "page/thesis.txt"):
+        (tmp_path / mine).parent.mkdir(exist_ok=True)
+        (tmp_path / mine).write_text("precious")
+        assert "move it" in refused(f"demo --quick --out {tmp_path}")
+        (tmp_path / mine).unlink()
 
 
 def test_without_the_report_extra_the_rest_is_there(tmp_path, monkeypatch, hushrec):

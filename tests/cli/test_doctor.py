@@ -7,10 +7,12 @@ from hushrec.errors import SamplerError
 def test_a_healthy_installation(hushrec):
     shown = hushrec("doctor").out
     for fact in (
-        f"hushrec        {package.__version__}",
+        f"hushrec          {package.__version__}",
         "passed its self-test",
         "WAL",
         "extra report",
+        "extra postgres",
+        "extra databases",
         "cache",
         "are free",
     ):
@@ -39,3 +41,4 @@ def test_the_facts_of_an_installation_are_one_object(hushrec):
     facts = json.loads(hushrec("doctor --json").out)
     assert facts["noise sampler"].startswith("passed")
     assert {"hushrec", "parts", "SQLite", "memory"} <= set(facts)
+    assert all(f"{part} " in facts["parts"] for part in ("numpy", "cryptography"))

@@ -1,3 +1,4 @@
+import hashlib
 import json
 import re
 
@@ -148,6 +149,8 @@ def test_the_scores_are_one_object(release, hushrec):
         metrics=["recall@5", "rmse", "coverage@5"],
         likes=4,
     )
+    digest = hashlib.sha256(release.read_bytes()).hexdigest()
+    assert facts["releases"] == [{"name": "films.safetensors", "sha256": digest}] * 2
     assert facts["warning"].startswith("NOT PRIVATE")
     ours = {of["metric"]: of for of in facts["scores"] if of["name"] == "films.safetensors"}
     assert [*ours] == ["recall@5", "rmse", "coverage@5", "rmse on rare items"]

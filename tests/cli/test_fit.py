@@ -147,7 +147,7 @@ def test_what_is_left_of_tastes_is_said_and_what_helps_where_nothing_is(here, hu
 
 def test_files_in_memory_and_on_disk_give_the_same_numbers(here, hushrec, budget, tmp_path, monkeypatch):
     """Without noise, the sums tell; a seeded fit cannot be asked for on the command line."""
-    from hushrec.cli import options
+    from hushrec.cli import sources
 
     temporary = tmp_path / "temporary"
     temporary.mkdir()
@@ -157,8 +157,8 @@ def test_files_in_memory_and_on_disk_give_the_same_numbers(here, hushrec, budget
         table.gather_every(3, part).write_csv(f"part-{part}.csv")
     domain = hr.Domain.open("domain.json")
     parts = [Path("part-0.csv"), Path("part-[12].csv")]
-    loaded = options.packed_or_loaded(parts, domain, None, None, None, ".")
-    with options.packed_or_loaded(parts, domain, None, None, None, ".", blocks=True) as packed:
+    loaded = sources.packed_or_loaded(parts, domain, None, None, None, ".")
+    with sources.packed_or_loaded(parts, domain, None, None, None, ".", blocks=True) as packed:
         assert list(temporary.iterdir())
         found = packed.gathered()
         assert found.digest() == loaded.digest() == hr.load("train.csv", domain).digest()
@@ -170,9 +170,9 @@ def test_files_in_memory_and_on_disk_give_the_same_numbers(here, hushrec, budget
 
 @pytest.mark.parametrize(("memory_size", "kind"), [(1, "Blocks"), (1 << 40, "Ratings")])
 def test_the_size_of_files_and_of_memory_decides(here, memory_size, kind, monkeypatch):
-    from hushrec.cli import options
+    from hushrec.cli import sources
 
     monkeypatch.setattr(memory, "machine", lambda: (memory_size, 0))
     domain = hr.Domain.open("domain.json")
-    given = options.packed_or_loaded(Path("train.csv"), domain, None, None, None, ".", blocks=None)
+    given = sources.packed_or_loaded(Path("train.csv"), domain, None, None, None, ".", blocks=None)
     assert type(given).__name__ == kind

@@ -36,6 +36,13 @@ def test_what_the_owner_declares_stands_in_statements(here, hushrec, refused, bu
     assert [release["release_index"] for release in facts["releases"]] == [0]
 
 
+def test_a_ledger_without_a_controller_says_how_to_declare_one(here, hushrec):
+    hint = "Statements will not say who answers for the data: hushrec ledger declare LEDGER --controller NAME"
+    assert hint in hushrec(CREATE).out
+    (here / "own.db").unlink()
+    assert "who answers" not in hushrec(f"{CREATE} --controller Films").out
+
+
 def test_each_statement_says_what_is_spent_with_it(here, hushrec, budget, tmp_path):
     hushrec(CREATE)
     for name in ("one", "two"):

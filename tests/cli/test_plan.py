@@ -156,3 +156,14 @@ def test_what_the_data_must_be_is_said_where_the_model_asks_for_it(here, hushrec
     told = json.loads(hushrec(f"{asked} --json").out)["prospects"]
     assert told.startswith("Taste is learned from about ")
     assert told in hushrec(asked).out
+
+
+def test_equal_rounds_share_a_line(here, hushrec, budget):
+    line = f"plan --domain domain.json {budget} --model posterior-mf"
+    shown = hushrec(line).out
+    planned = [row["name"] for row in json.loads(hushrec(f"{line} --json").out)["measurements"]]
+    rounds = [name for name in planned if ", round " in name]
+    assert len(rounds) > 2
+    (told,) = (line for line in shown.splitlines() if ", round" in line)
+    assert told.startswith(f"items, round × {len(rounds)}, each ")
+    assert all(name in shown for name in set(planned) - set(rounds))

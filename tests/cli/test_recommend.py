@@ -237,9 +237,13 @@ def test_reasons_are_shown_beside_each_item(factors, listing, hushrec, refused):
     for line, (item, score, rank, stars) in zip(
         shown.splitlines()[2:], client.recommend(own, 3), strict=True
     ):
-        because = ", ".join(f"{name} {added:+.2f}" for name, added in client.reasons(own, item))
+        words = {True: "pulled up by", False: "pushed down by"}
+        because = "; ".join(
+            f"{words[added > 0]} {name} {added:+.2f}" for name, added in client.reasons(own, item)
+        )
         assert " ".join(line.split()) == f"{rank} {item} {score:.2f} {stars:.2f} {because}"
         assert "i0000" in because
+    assert all(word in shown for word in ("pulled up by", "pushed down by"))
     user = hr.Release.open(listing).users[7]
     assert "--why names ratings of your own" in refused(f"recommend people.safetensors --user {user} --why")
 

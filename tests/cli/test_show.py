@@ -56,8 +56,9 @@ def test_what_people_give_is_shown(ranking, hushrec, name, told):
 
 
 def test_what_is_left_of_tastes_is_said_below_the_first_line(release, ranking, hushrec):
-    _, taste, empty, *_ = hushrec("show films.safetensors").out.splitlines()
+    _, taste, signature, empty, *_ = hushrec("show films.safetensors").out.splitlines()
     assert taste == hr.Release.open(release).taste
+    assert signature == "Signature: unsigned"
     assert empty == ""
     assert (
         "Lists are the same for everybody: Planted learns no tastes." in hushrec("show plain.safetensors").out

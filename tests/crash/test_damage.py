@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from hushrec.errors import LedgerError
-from hushrec.privacy.ledger import sqlite
 from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.ledger.stores import sqlite
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 

@@ -139,7 +139,7 @@ class Worker:
                     "-x",
                     "-q",
                     "-m",
-                    "not full",
+                    "not full and not page and not postgres",
                     "-p",
                     "no:cacheprovider",
                     "--tb=line",

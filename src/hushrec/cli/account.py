@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Mapping
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -17,6 +18,28 @@ if TYPE_CHECKING:
     from hushrec.privacy.accounting.plan import Plan
     from hushrec.privacy.ledger.ledger import Ledger
 
+
+def complete_ledger(typed: str) -> list[str]:
+    """The files that a shell offers; a URL is typed."""
+    return [] if ":" in typed else sorted(map(str, Path().glob(f"{escape(typed)}*")))
+
+
+LedgerArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="LEDGER",
+        autocompletion=complete_ledger,
+        help="The ledger: its file, or postgresql://host/database[?ledger=NAME].",
+    ),
+]
+LedgerOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LEDGER",
+        autocompletion=complete_ledger,
+        help="The population's ledger: its file, or postgresql://host/database[?ledger=NAME].",
+    ),
+]
 NewLedger = Annotated[
     bool,
     typer.Option(
@@ -36,8 +59,14 @@ BeyondShare = Annotated[
 Made = TypeVar("Made")
 
 
-def require(ledger: Path, planned: "Plan", new: bool) -> None:
+def require(ledger: str, planned: "Plan", new: bool, out: Path) -> None:
     """Refuse before the ratings are read what would be refused afterwards.
+
+    Args:
+        ledger: path or URL.
+        planned: what will be charged.
+        new: whether it is to be created.
+        out: the release to write: the releases in its folder are witnesses of a ledger that has no folder.
 
     Raises:
         LedgerError: The ledger does not exist or cannot be trusted, or a new one cannot be created there.
@@ -47,30 +76,38 @@ def require(ledger: Path, planned: "Plan", new: bool) -> None:
     from hushrec.privacy.ledger.ledger import Ledger
 
     if new:
-        require_startable(ledger, planned)
+        require_startable(ledger, planned, _witnesses(ledger, out))
     else:
-        Ledger.open(ledger)
+        Ledger.open(ledger, _witnesses(ledger, out))
 
 
-def opened(ledger: Path, planned: "Plan", new: bool) -> "Ledger":
+def opened(ledger: str, planned: "Plan", new: bool, out: Path) -> "Ledger":
     """The ledger; a new one is created first, and one line says so."""
     from hushrec.curator.accounts import start
     from hushrec.privacy.ledger.ledger import Ledger
 
     if not new:
-        return Ledger.open(ledger)
-    made = start(ledger, planned)
-    console.out().print(f"Started {ledger}: {made.total}, for one release", soft_wrap=True)
+        return Ledger.open(ledger, _witnesses(ledger, out))
+    made = start(ledger, planned, _witnesses(ledger, out))
+    console.out().print(
+        f"Started {made.place if made.path is None else ledger}: {made.total}, for one release",
+        soft_wrap=True,
+    )
     return made
 
 
+def _witnesses(ledger: str, out: Path) -> Path | None:
+    return out.parent if "://" in ledger else None
+
+
 def share(
-    ledger: Path,
+    ledger: str,
     config: "Model",
     domain: "Domain",
     release_index: int | None,
     checkpoint: Path | None,
     named: Mapping[str, object],
+    out: Path,
 ) -> "Budget":
     """The budget that ``--epsilon auto`` takes from a ledger.
 
@@ -79,8 +116,10 @@ def share(
         BudgetError: Nothing is left for the planned releases.
     """
     from hushrec.curator.shares import next_share
+    from hushrec.privacy.ledger.ledger import Ledger
 
-    budget = next_share(ledger, config, domain, release_index, checkpoint)
+    opened = Ledger.open(ledger, _witnesses(ledger, out))
+    budget = next_share(opened, config, domain, release_index, checkpoint)
     for name, value in named.items():
         if value not in (None, getattr(budget, name)):
             raise ConfigError(

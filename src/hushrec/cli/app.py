@@ -11,8 +11,9 @@ import typer
 from typer.core import TyperGroup
 
 import hushrec
-from hushrec.cli import data, ledger
+from hushrec.cli import data, keys, ledger
 from hushrec.cli.audit import audit
+from hushrec.cli.card import card
 from hushrec.cli.check import check
 from hushrec.cli.collect import collect
 from hushrec.cli.demo import demo
@@ -22,11 +23,14 @@ from hushrec.cli.evaluate import evaluate
 from hushrec.cli.experiment import experiment
 from hushrec.cli.fit import fit
 from hushrec.cli.models import models
+from hushrec.cli.page import page
 from hushrec.cli.plan import plan
 from hushrec.cli.recommend import recommend
 from hushrec.cli.release_data import release_data
 from hushrec.cli.reproduce import reproduce
+from hushrec.cli.serve import serve
 from hushrec.cli.show import show
+from hushrec.cli.sign import sign
 from hushrec.cli.similar import similar
 from hushrec.errors import HushrecError, LedgerWarning
 
@@ -45,9 +49,14 @@ COMMANDS = (
     "fit",
     "release-data",
     "collect",
+    "keys",
+    "sign",
     "show",
+    "card",
     "recommend",
     "similar",
+    "page",
+    "serve",
     "evaluate",
     "experiment",
     "reproduce",
@@ -114,9 +123,14 @@ app.command()(plan)
 app.command()(fit)
 app.command("release-data")(release_data)
 app.command()(collect)
+app.add_typer(keys.app, name="keys")
+app.command()(sign)
 app.command()(show)
+app.command()(card)
 app.command()(recommend)
 app.command()(similar)
+app.command()(page)
+app.command()(serve)
 app.command()(evaluate)
 app.command()(experiment)
 app.command()(reproduce)

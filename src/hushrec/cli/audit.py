@@ -54,8 +54,19 @@ def audit(
     if json:
         findings = [asdict(finding) for finding in found.findings]
         claimed = None if math.isinf(found.epsilon) else found.epsilon
-        facts = {"subject": found.subject, "epsilon": claimed, "holds": found.holds}
-        console.print_json({**facts, "findings": findings})
+        console.print_json(
+            {
+                "subject": found.subject,
+                "model": type(config).__name__,
+                "settings": config.settings(),
+                "epsilon": claimed,
+                "delta": delta,
+                "unit": unit,
+                "adjacency": adjacency,
+                "holds": found.holds,
+                "findings": findings,
+            }
+        )
         raise typer.Exit(0 if found.holds else 1)
     screen = console.out()
     screen.print(f"{found.subject}: claimed ε = {above(found.epsilon)}", soft_wrap=True)

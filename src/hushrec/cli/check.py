@@ -1,19 +1,19 @@
 """``hushrec check``: what a file looks like, before a budget is spent on it."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from hushrec.cli import console, options
+from hushrec.cli import console, options, sources
 
 
 def check(
     ratings: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(help="The private ratings or interactions, or a packed folder, as for fit."),
     ],
     domain: options.DomainFile,
+    query: sources.Query = None,
     column: options.Columns = None,
     format: options.Format = None,
     separator: options.Separator = None,
@@ -27,16 +27,15 @@ def check(
     """
     from hushrec.data.checks.checkup import check
     from hushrec.data.domain import Domain
-    from hushrec.data.packed.blocks import MANIFEST
 
-    declared = Domain.open(domain)
+    declared, named = Domain.open(domain), sources.named(ratings, query)
     with console.working("reading ratings"):
-        if len(ratings) == 1 and (ratings[0] / MANIFEST).is_file():
-            packed = options.packed_or_loaded(ratings, declared, column, format, separator, decimal)
+        if len(named) == 1 and sources.is_packed(named[0]):
+            packed = sources.packed_or_loaded(named, declared, column, format, separator, decimal)
             found = check(packed, declared)
         else:
             found = check(
-                ratings,
+                named,
                 declared,
                 columns=options.named_columns(column),
                 format=format,

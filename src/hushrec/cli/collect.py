@@ -1,6 +1,7 @@
 """``hushrec collect``: combine the reports of devices into one data set."""
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -29,6 +30,6 @@ def collect(
         ) from None
     console.print_statement(together.statement)
     console.out().print(
-        f"Wrote {out}: {together.n_people:,} people. Next: hushrec show {out}",
+        f"Wrote {out}: {together.n_people:,} people. Next: hushrec show {quote(str(out))}",
         soft_wrap=True,
     )

@@ -8,6 +8,8 @@ import json
 import os
 from contextlib import AbstractContextManager
 from functools import cache
+from itertools import groupby
+from string import digits
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     from hushrec.data.feedback import Feedback
     from hushrec.data.packed.blocks import Blocks
+    from hushrec.data.readers.databases.database import Database
     from hushrec.privacy.ledger.ledger import Ledger
     from hushrec.release.statement import Measured, Statement
 
@@ -93,11 +96,17 @@ def print_symbols() -> None:
     out().print("Symbols: docs/glossary.md#symbols. How to read ε: docs/reading-epsilon.md.")
 
 
-def measurements(listed: "tuple[Measured, ...]") -> "Table":
-    """The measurements with their noise and cost."""
+def measurements(listed: "tuple[Measured, ...]", *, fold: bool = False) -> "Table":
+    """The measurements with their noise and cost; folded, equal rounds in a row share a line."""
     made = table("measurement", "mechanism", "Δ", "noise", "entries", "share", "cost", left=2)
-    for m in listed:
-        made.add_row(*m.cells())
+    rows: list[tuple[str, ...]] = [m.cells() for m in listed]
+    for _, alike in groupby(rows, key=lambda row: (row[0].rstrip(digits), *row[1:]) if fold else row):
+        equal = list(alike)
+        if fold and len(equal) > 1:
+            name, *others = equal[0]
+            equal = [(f"{name.rstrip(digits + ' ')} × {len(equal)}, each", *others)]
+        for row in equal:
+            made.add_row(*row)
     return made
 
 
@@ -119,7 +128,7 @@ def print_ledger(ledger: "Ledger") -> None:
     from hushrec.figures import left, reading
 
     total, made = ledger.total, len({entry.charge for entry in ledger.entries()})
-    name = escaped(ledger.path.name) if ledger.path else "in memory"
+    name = escaped(ledger.name) or "in memory"
     console = out()
     console.print(f"Ledger {name}: {total}; releases charged {made}, at most {ledger.max_releases}")
     console.print(f"{reading(total.epsilon)}, over all releases together")
@@ -142,7 +151,7 @@ def print_ledger(ledger: "Ledger") -> None:
         )
 
 
-def names(sources: "Sequence[Path]") -> str:
+def names(sources: "Sequence[Path | Database]") -> str:
     """What several sources are called in one line: the first, and how many others there are."""
     first, *others = (source.name for source in sources)
     return f"{first} and {len(others)} more" if others else first

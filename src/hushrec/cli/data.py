@@ -1,12 +1,13 @@
 """``hushrec data``: fetch and verify public data sets; pack ratings that exceed memory."""
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 from urllib.parse import urlsplit
 
 import typer
 
-from hushrec.cli import console, options
+from hushrec.cli import console, options, sources
 
 app = typer.Typer(
     rich_markup_mode=None, no_args_is_help=True, help="List or fetch public data sets; pack ratings."
@@ -64,14 +65,15 @@ def get(
 @app.command()
 def pack(
     ratings: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(
-            help="The private ratings: files of user_id, item_id, rating[, timestamp][, epsilon]; or "
-            "interactions: user_id, item_id[, count][, timestamp][, epsilon]."
+            help="The private ratings, in files or in a database (--query): user_id, item_id, "
+            "rating[, timestamp][, epsilon]; or interactions: user_id, item_id[, count][, …]."
         ),
     ],
     domain: options.DomainFile,
     to: Annotated[Path, typer.Option("--to", help="The folder to create; only its owner can read it.")],
+    query: sources.Query = None,
     column: options.Columns = None,
     format: options.Format = None,
     separator: options.Separator = None,
@@ -88,7 +90,7 @@ def pack(
     declared = Domain.open(domain)
     with console.bars():
         packed = load_blocks(
-            ratings,
+            sources.named(ratings, query),
             declared,
             to,
             columns=options.named_columns(column),
@@ -98,4 +100,6 @@ def pack(
             max_bytes=max_bytes or MAX_BYTES,
         )
     console.print_confidential(to.name, packed)
-    console.out().print(f"Wrote {to}. Next: hushrec fit {to} --domain {domain}", soft_wrap=True)
+    console.out().print(
+        f"Wrote {to}. Next: hushrec fit {quote(str(to))} --domain {quote(str(domain))}", soft_wrap=True
+    )

@@ -29,8 +29,8 @@ def demo(
 ) -> None:
     """See what privacy costs, on made-up clicks and ratings.
 
-    Fits a model of each at several ε, makes one real release, lists items for two users, and writes a report.
-    Offline, in under a minute.
+    Fits a model of each at several ε, makes one real release, lists items for two users, and writes a report
+    and a page. Offline, in under a minute.
     """
     from hushrec.experiments.demo import demonstration
     from hushrec.experiments.demo.tastes import two_tastes
@@ -56,11 +56,17 @@ def demo(
     _print_lists(release, *tastes)
     items = " ".join(f"--item {item}" for item in tastes[0])
     next_command = f"{_program()} recommend {quote(str(out / demonstration.RELEASE))} {items}"
+    demonstration.write_page(release, out)
     _write_report(out, clicks, list_rows, ratings, rows, release, tastes, next_command)
     screen.print("Wrote")
     for name in demonstration.WRITTEN:
         if (out / name).exists():
-            screen.print(f"  {out / name}  ({(out / name).stat().st_size / 1000:,.0f} kB)", soft_wrap=True)
+            screen.print(f"  {out / name}  ({_size(out / name) / 1000:,.0f} kB)", soft_wrap=True)
+    screen.print()
+    served = f"python3 -m http.server -d {quote(str(out / demonstration.PAGE))} 8000"
+    screen.print("A page on which people get their own list, on their own device:")
+    screen.print(f"  {served}", soft_wrap=True)
+    screen.print("  then open http://localhost:8000")
     screen.print()
     screen.print(f"Next: {next_command}", soft_wrap=True)
 
@@ -153,6 +159,11 @@ def _print_lists(release: "Release", first: "Sequence[str]", second: "Sequence[s
     screen.print(f"With the most popular items, A's list shares {with_first}, and B's {with_second}.")
     screen.print(release.taste)
     screen.print()
+
+
+def _size(path: Path) -> int:
+    """Bytes in a file, or in all files of a folder."""
+    return sum(file.stat().st_size for file in ([path] if path.is_file() else path.rglob("*")))
 
 
 def _program() -> str:

@@ -14,8 +14,13 @@ import hushrec
 from hushrec.cli import console, options
 from hushrec.errors import SamplerError
 
-_PARTS = ("numpy", "scipy", "numba", "polars", "pydantic", "safetensors")
-_EXTRAS = {"report": ("matplotlib", "jinja2")}
+_PARTS = ("numpy", "scipy", "numba", "polars", "pydantic", "safetensors", "cryptography")
+_EXTRAS = {
+    "report": ("matplotlib",),
+    "serve": ("fastapi", "uvicorn"),
+    "postgres": ("psycopg",),
+    "databases": ("adbc_driver_postgresql", "adbc_driver_sqlite", "duckdb", "pyarrow"),
+}
 
 
 def doctor(json: options.Json = False) -> None:

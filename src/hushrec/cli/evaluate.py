@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from hushrec.cli import console, options
+from hushrec.cli import console, options, sources
+from hushrec.cli.verify import sha256
 from hushrec.errors import ConfigError
 from hushrec.escapes import escaped
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 _SLICED = ("recall", "ndcg")
 _RARE = "rmse on rare items"
+_Query = Annotated[
+    str | None,
+    typer.Option(metavar="SELECT|@FILE", help="If that is a database: what to read there, as fit --query."),
+]
 
 
 class _Row(NamedTuple):
@@ -33,8 +38,12 @@ class _Row(NamedTuple):
 
 def evaluate(
     release: Annotated[Path, typer.Argument(help="A release.")],
-    train: Annotated[Path, typer.Option(help="What users fold in: ratings or interactions.")],
-    test: Annotated[Path, typer.Option(help="What is predicted or found; none of it may be in --train.")],
+    train: Annotated[
+        str, typer.Option(metavar="RATINGS", help="What users fold in: ratings or interactions.")
+    ],
+    test: Annotated[
+        str, typer.Option(metavar="RATINGS", help="What is predicted or found; none of it may be in --train.")
+    ],
     domain: options.DomainFile,
     against: Annotated[Path | None, typer.Option(help="Another release, to compare with.")] = None,
     metric: Annotated[
@@ -49,8 +58,11 @@ def evaluate(
         float | None, typer.Option(help="For rankings of ratings: the lowest rating of an item to be found.")
     ] = None,
     fitted: Annotated[
-        Path | None,
-        typer.Option(help="What the release was fitted to, if not --train: it tells how popular items are."),
+        str | None,
+        typer.Option(
+            metavar="RATINGS",
+            help="What the release was fitted to, if not --train: it tells how popular items are.",
+        ),
     ] = None,
     slices: Annotated[
         bool, typer.Option("--slices", help="Also recall and nDCG by activity of users and by popularity.")
@@ -58,6 +70,9 @@ def evaluate(
     fold_in: Annotated[
         bool, typer.Option("--fold-in", help="Users whom the release lists fold in their own ratings too.")
     ] = False,
+    train_query: _Query = None,
+    test_query: _Query = None,
+    fitted_query: _Query = None,
     column: options.Columns = None,
     format: options.Format = None,
     separator: options.Separator = None,
@@ -84,9 +99,11 @@ def evaluate(
         raise ConfigError("--slices are of recall@K and ndcg@K; choose one with --metric, or leave it out")
     declared, source = Domain.open(domain), (column, format, separator, decimal)
     with console.working("reading"):
-        parts = [(path, options.load(path, declared, *source)) for path in (train, test, fitted) if path]
-    for path, part in parts:
-        console.print_confidential(path.name, part)
+        queries = ((train, train_query), (test, test_query), (fitted, fitted_query))
+        named_parts = [one for given, query in queries if given for one in sources.named([given], query)]
+        parts = [(part.name, sources.load(part, declared, *source)) for part in named_parts]
+    for name, part in parts:
+        console.print_confidential(name, part)
     known, held_out, *others = (part for _, part in parts)
     given: Any = {"train": known, "test": held_out, "likes": likes, "fitted": others[0] if others else None}
     with console.working("predicting"):
@@ -105,6 +122,7 @@ def evaluate(
         console.print_json(
             {
                 "warning": WARNING,
+                "releases": [{"name": str(path), "sha256": sha256(path)} for path in paths],
                 "scores": [*_scores(rows, known, held_out, names)],
                 "differences": [{"metric": name, **asdict(of)} for name, of in apart.items()],
                 "slices": [*_slices(rows, sliced)] if slices else [],

@@ -1,11 +1,12 @@
 """``hushrec fit``: make a public release from private ratings or from a released data set."""
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hushrec.cli import account, console, options
+from hushrec.cli import account, console, options, sources
 from hushrec.errors import ConfigError, ReleaseError
 
 if TYPE_CHECKING:
@@ -15,10 +16,10 @@ if TYPE_CHECKING:
 
 def fit(
     ratings: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(
-            help="The private ratings, in files, patterns, folders or zip archives: user_id, item_id, "
-            "rating[, timestamp][, epsilon], or interactions: "
+            help="The private ratings, in files, patterns, folders or zip archives, or in a database "
+            "(--query): user_id, item_id, rating[, timestamp][, epsilon], or interactions: "
             "user_id, item_id[, count][, …]; or a packed folder; or a released data set, which needs no "
             "domain, budget or ledger."
         ),
@@ -44,10 +45,7 @@ def fit(
         Literal["add-remove", "replace"] | None,
         typer.Option(help="add-remove hides whether the unit is present; replace hides only its content."),
     ] = None,
-    ledger: Annotated[
-        Path | None,
-        typer.Option(help="The population's ledger."),
-    ] = None,
+    ledger: account.LedgerOption = None,
     new_ledger: account.NewLedger = False,
     beyond_share: account.BeyondShare = False,
     release_index: Annotated[
@@ -68,6 +66,7 @@ def fit(
     noise: options.Noise = None,
     settings: options.Settings = None,
     blocks: options.OnDisk = None,
+    query: sources.Query = None,
     column: options.Columns = None,
     format: options.Format = None,
     separator: options.Separator = None,
@@ -77,23 +76,25 @@ def fit(
     from hushrec.local.dataset_files import recognised
 
     config = options.model(model, noise, settings)
-    if len(ratings) == 1 and recognised(ratings[0]):
+    named = sources.named(ratings, query)
+    first = named[0]
+    if len(named) == 1 and isinstance(first, Path) and recognised(first):
         paid = (epsilon, delta, unit, adjacency)
         given = (domain, *paid, ledger, release_index, checkpoint, noise, column, format, separator)
         flags = new_ledger or accept_dropped or beyond_share or blocks is not None
         if any(value is not None for value in given) or flags:
             raise ConfigError(
-                f"{ratings[0]} is a released data set: models of it cost nothing and take no options but "
+                f"{first} is a released data set: models of it cost nothing and take no options but "
                 "--model, --set and -o"
             )
-        _train(ratings[0], config, out)
+        _train(first, config, out)
         return
     auto = epsilon == "auto"
     budget = None if auto else options.budget(options.number(epsilon, "--epsilon"), delta, unit, adjacency)
     if domain is None or ledger is None or not (budget or auto):
         raise ConfigError(
             "private ratings need --domain, --epsilon, --delta, --unit, --adjacency and --ledger; a released "
-            f"data set needs none of them, but {console.names(ratings)} is not one, or is damaged: try "
+            f"data set needs none of them, but {console.names(named)} is not one, or is damaged: try "
             "hushrec show"
         )
     from hushrec.curator.acceptance import require_accepted
@@ -110,25 +111,23 @@ def fit(
                 "--epsilon auto takes a share of a ledger that is there: create it with its total and the "
                 "number of releases (hushrec ledger create --max-releases), and leave out --new-ledger"
             )
-        named = {"delta": delta, "unit": unit, "adjacency": adjacency}
-        budget = account.share(ledger, config, declared, release_index, checkpoint, named)
+        asked = {"delta": delta, "unit": unit, "adjacency": adjacency}
+        budget = account.share(ledger, config, declared, release_index, checkpoint, asked, out)
     planned = signed(config.plan(declared, budget), config, declared)
     assert isinstance(config, PrivateModel)  # others have no plan
     options.require_writable(out, ".safetensors")
     if planned.foreign:  # before the charge
         console.err().print(f"AUTHOR'S CLAIM: {planned.claim}", soft_wrap=True)
-    account.require(ledger, planned, new_ledger)
+    account.require(ledger, planned, new_ledger, out)
     if blocks is None and config.footprint(declared, budget).gathered:
         blocks = False
     with console.bars():
-        private = options.packed_or_loaded(
-            ratings, declared, column, format, separator, decimal, blocks=blocks
-        )
-    console.print_confidential(console.names(ratings), private)
+        private = sources.packed_or_loaded(named, declared, column, format, separator, decimal, blocks=blocks)
+    console.print_confidential(console.names(named), private)
     if new_ledger:  # before the ledger exists: it would remain, without a charge, if the fit were refused
         require_accepted(private, accepted=accept_dropped)
         require_memory(planned.model, config.footprint(declared, budget), private)
-    charged = account.opened(ledger, planned, new_ledger)
+    charged = account.opened(ledger, planned, new_ledger, out)
 
     def charge(beyond: bool) -> "Release":
         with console.bars():
@@ -179,7 +178,7 @@ def _print_next(release: "Release", out: Path) -> None:
     if not release.personal:
         console.out().print(remedy(release.feedback, release.config), soft_wrap=True)
     own = "--rating ITEM=STARS" if release.feedback == "ratings" else "--item ITEM"
-    console.out().print(f"Wrote {out}. Next: hushrec recommend {out} {own}", soft_wrap=True)
+    console.out().print(f"Wrote {out}. Next: hushrec recommend {quote(str(out))} {own}", soft_wrap=True)
 
 
 def _save(release: "Release", out: Path) -> None:

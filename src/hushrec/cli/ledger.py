@@ -6,26 +6,35 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hushrec.cli import console, options
+from hushrec.cli import account, console, options
 from hushrec.cli.verify import verify
+from hushrec.errors import ConfigError
 
 if TYPE_CHECKING:
+    from hushrec.privacy.accounting.budget import Budget
     from hushrec.privacy.ledger.ledger import Ledger
 
 app = typer.Typer(
-    rich_markup_mode=None, no_args_is_help=True, help="Show, create, extend, export or verify a ledger."
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Show, create, extend, check or export a ledger.",
 )
-_File = Annotated[Path, typer.Argument(help="The ledger.")]
 _MaxReleases = Annotated[int, typer.Option(min=1, help="How many releases the owner plans to make.")]
 
 
+_Epsilon = Annotated[float | None, typer.Option(help="The new total ε; unchanged by default.")]
+_More = Annotated[int | None, typer.Option(min=1, help="The new number of releases.")]
+_Releases = Annotated[
+    Path | None,
+    typer.Option(help="A folder of releases that may be of the same people, beside that of a file."),
+]
 _Population = Annotated[str, typer.Option(help="Whose data they are; stands in every statement.")]
 _Controller = Annotated[str, typer.Option(help="Who answers for the data; stands in every statement.")]
 _Contact = Annotated[str, typer.Option(help="Whom to ask; stands in every statement.")]
 
 
 @app.command()
-def show(path: _File, json: options.Json = False) -> None:
+def show(path: account.LedgerArgument, json: options.Json = False) -> None:
     """Show a population's total ε, what is spent, and on which releases."""
     from hushrec.figures import above
     from hushrec.privacy.accounting.accountant import Spent
@@ -45,6 +54,7 @@ def show(path: _File, json: options.Json = False) -> None:
             str(booked[0].release_index), booked[0].model, state, str(len(booked)), above(cost.epsilon(delta))
         )
     console.print_ledger(opened)
+    _print_proposed(opened)
     if listed.row_count:
         console.out().print()
         console.out().print(listed)
@@ -52,7 +62,7 @@ def show(path: _File, json: options.Json = False) -> None:
 
 @app.command()
 def create(
-    path: _File,
+    path: account.LedgerArgument,
     epsilon: options.Epsilon,
     delta: options.Delta,
     unit: options.Unit,
@@ -62,6 +72,7 @@ def create(
         Path | None,
         typer.Option(help="The domain that will be charged; a second ledger for its users is refused."),
     ] = None,
+    releases: _Releases = None,
     population: _Population = "",
     controller: _Controller = "",
     contact: _Contact = "",
@@ -74,12 +85,21 @@ def create(
     total = Budget(epsilon=epsilon, delta=delta, unit=unit, adjacency=adjacency)
     people = None if domain is None else Domain.open(domain).digest
     told = {"population": population, "controller": controller, "contact": contact}
-    console.print_ledger(Ledger.create(path, total, max_releases, domain=people, **told))
+    console.print_ledger(Ledger.create(path, total, max_releases, domain=people, releases=releases, **told))
+    if not controller:
+        console.out().print(
+            "Statements will not say who answers for the data: hushrec ledger declare LEDGER "
+            "--controller NAME --contact ADDRESS",
+            soft_wrap=True,
+        )
 
 
 @app.command()
 def declare(
-    path: _File, population: _Population = "", controller: _Controller = "", contact: _Contact = ""
+    path: account.LedgerArgument,
+    population: _Population = "",
+    controller: _Controller = "",
+    contact: _Contact = "",
 ) -> None:
     """Record whose data they are, who answers for them and whom to ask, for later statements."""
     from hushrec.privacy.ledger.ledger import Ledger
@@ -92,7 +112,7 @@ def declare(
 
 @app.command()
 def export(
-    path: _File,
+    path: account.LedgerArgument,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The file to write; else printed.")] = None,
 ) -> None:
     """Write the whole history with its hashes as JSON, which anybody can verify."""
@@ -118,24 +138,81 @@ app.command()(verify)
 
 @app.command()
 def extend(
-    path: _File,
-    epsilon: Annotated[float | None, typer.Option(help="The new total ε; unchanged by default.")] = None,
-    max_releases: Annotated[int | None, typer.Option(min=1, help="The new number of releases.")] = None,
+    path: account.LedgerArgument,
+    epsilon: _Epsilon = None,
+    max_releases: _More = None,
 ) -> None:
-    """Record the owner's decision to allow more: a larger total, more releases, or both."""
-    from hushrec.errors import ConfigError
+    """Record the owner's decision to allow more: a larger total, more releases, or both. In PostgreSQL this
+    proposes it, and another raiser confirms it."""
     from hushrec.privacy.ledger.ledger import Ledger
 
+    _require_more(epsilon, max_releases)
+    opened = Ledger.open(path)
+    opened.extend(_larger(opened, epsilon), max_releases)
+    console.print_ledger(opened)
+    _print_proposed(opened)
+
+
+@app.command()
+def confirm(path: account.LedgerArgument, epsilon: _Epsilon = None, max_releases: _More = None) -> None:
+    """Confirm what another raiser proposed for a ledger in PostgreSQL, by saying the same."""
+    from hushrec.privacy.ledger.ledger import Ledger
+
+    _require_more(epsilon, max_releases)
+    opened = Ledger.open(path)
+    opened.confirm(_larger(opened, epsilon), max_releases)
+    console.print_ledger(opened)
+
+
+@app.command()
+def check(
+    path: account.LedgerArgument,
+    releases: Annotated[list[Path], typer.Argument(help="Releases of the ledger, or folders of them.")],
+) -> None:
+    """Check that a ledger knows of its releases; one that was restored from a backup does not."""
+    from hushrec.privacy.ledger import witnesses
+    from hushrec.privacy.ledger.ledger import Ledger
+
+    ledger = Ledger.open(path)
+    for place in releases:
+        Ledger.open(path, place)
+    of_it = [told for told in witnesses.among(*releases) if told.ledger_id == ledger.id]
+    if not of_it:
+        raise ConfigError(f"no release of this ledger is in {console.names(releases)}; name others")
+    console.out().print(
+        f"{ledger.place}: knows all {len(of_it):,} releases of it, the latest at record "
+        f"{max(told.head.seq for told in of_it)} of {ledger.head.seq}",
+        soft_wrap=True,
+    )
+
+
+@app.command()
+def sql() -> None:
+    """Print the SQL that sets up a PostgreSQL database for ledgers, for its administrator to read and run."""
+    from hushrec.privacy.ledger.stores.connection import script
+
+    typer.echo(f"BEGIN;\n{script('postgres')}COMMIT;")
+
+
+def _larger(ledger: "Ledger", epsilon: float | None) -> "Budget":
+    from hushrec.privacy.accounting.budget import Budget
+
+    return ledger.total if epsilon is None else Budget(**ledger.total.model_dump() | {"epsilon": epsilon})
+
+
+def _require_more(epsilon: float | None, max_releases: int | None) -> None:
     if epsilon is None and max_releases is None:
         raise ConfigError("nothing to extend: give --epsilon, --max-releases or both")
-    opened = Ledger.open(path)
-    total = opened.total
-    if epsilon is not None:
-        from hushrec.privacy.accounting.budget import Budget
 
-        total = Budget(**total.model_dump() | {"epsilon": epsilon})
-    opened.extend(total, max_releases)
-    console.print_ledger(opened)
+
+def _print_proposed(ledger: "Ledger") -> None:
+    if waiting := ledger.proposed:
+        console.out().print(
+            f"Proposed by {waiting['proposed_by']}: ε = {waiting['total']['epsilon']} and "
+            f"{waiting['max_releases']:,} releases. Another raiser confirms it: hushrec ledger confirm "
+            f"LEDGER --epsilon {waiting['total']['epsilon']} --max-releases {waiting['max_releases']}",
+            soft_wrap=True,
+        )
 
 
 def _facts(ledger: "Ledger") -> dict[str, Any]:
@@ -166,5 +243,6 @@ def _facts(ledger: "Ledger") -> dict[str, Any]:
         "seq": head.seq,
         "head": head.hash,
         **ledger.declared,
+        **({"proposed": waiting} if (waiting := ledger.proposed) else {}),
         "releases": releases,
     }

@@ -12,9 +12,6 @@ from hushrec.errors import ConfigError, DataError, DomainError, ReleaseError
 
 if TYPE_CHECKING:
     from hushrec.data.domain import Domain
-    from hushrec.data.interactions import Interactions
-    from hushrec.data.packed.blocks import Blocks
-    from hushrec.data.ratings import Ratings
     from hushrec.local.method import Method
     from hushrec.models.base import Model
     from hushrec.privacy.accounting.budget import Budget
@@ -235,31 +232,6 @@ def _chosen(settings: list[str] | None, **chosen: Any) -> dict[str, Any]:
     return chosen
 
 
-def load(
-    source: Path | list[Path],
-    domain: "Domain",
-    columns: list[str] | None,
-    format: str | None,
-    separator: str | None,
-    decimal: str,
-) -> "Ratings | Interactions":
-    """The ratings or interactions in files.
-
-    Raises:
-        DataError: An option is wrong, or the file cannot be read.
-    """
-    from hushrec.data.load import load
-
-    return load(
-        source,
-        domain,
-        columns=named_columns(columns),
-        format=format,
-        separator=separator,
-        decimal=decimal,
-    )
-
-
 def named_columns(given: list[str] | None) -> dict[str, str | int] | None:
     """The column of each part of a record, by name or position.
 
@@ -268,47 +240,6 @@ def named_columns(given: list[str] | None) -> dict[str, str | int] | None:
     """
     pairs = (_pair(column, "--column") for column in given or [])
     return {name: int(at) if at.isdecimal() else at for name, at in pairs} or None
-
-
-def packed_or_loaded(
-    source: Path | list[Path],
-    domain: "Domain",
-    columns: list[str] | None,
-    format: str | None,
-    separator: str | None,
-    decimal: str,
-    *,
-    blocks: bool | None = False,
-) -> "Ratings | Interactions | Blocks":
-    """The ratings or interactions in files, or in a folder made by hushrec data pack.
-
-    ``blocks`` packs files into a temporary folder, which is deleted with the program; None does so if loading
-    them may need more than this machine's memory.
-
-    Raises:
-        DataError: An option is wrong, or the file or folder cannot be read.
-    """
-    from hushrec.data.packed.blocks import MANIFEST, Blocks
-
-    (first, *others) = source if isinstance(source, list) else [source]
-    if others or not (first / MANIFEST).is_file():
-        if blocks is None:
-            from hushrec.curator.memory import machine
-            from hushrec.data.packed.pack import too_large
-
-            blocks = too_large(source, format, machine()[0])
-        if not blocks:
-            return load(source, domain, columns, format, separator, decimal)
-        from hushrec.data.packed.pack import load_blocks
-
-        named = named_columns(columns)
-        form: Any = {"columns": named, "format": format, "separator": separator, "decimal": decimal}
-        return load_blocks(source, domain, **form)
-    if columns or format or separator or decimal != ".":
-        raise DataError(
-            f"{first} holds packed records, whose format is known: leave out --column and --format"
-        )
-    return Blocks.open(first, domain)
 
 
 def privacy_classes(given: list[str] | None) -> dict[str, float] | None:

@@ -74,7 +74,7 @@ def plan(
         head = f"{planned.model}, no finite ε: NOT PRIVATE; ε = {above(budget.epsilon)} only names its points"
     screen.print(head, soft_wrap=True)
     screen.print()
-    screen.print(console.measurements(lines))
+    screen.print(console.measurements(lines, fold=True))
     screen.print()
     screen.print(f"Total: true ε = {above(planned.epsilon)} at δ = {above(delta)} per {unit}, {adjacency}")
     screen.print(str(reading), soft_wrap=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hushrec.cli import console, options
+from hushrec.cli import console, keys, options, sources
 from hushrec.errors import DataError
 
 if TYPE_CHECKING:
@@ -72,14 +72,16 @@ def recommend(
     diversity: Annotated[
         float, typer.Option(min=0, max=1, help="0: the best items; above: items less like each other.")
     ] = 0,
+    key: keys.Pinned = None,
+    seen: keys.SeenFile = None,
     why: Annotated[bool, typer.Option("--why", help="Show which items of yours moved each most.")] = False,
     table: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--all",
             metavar="RATINGS",
-            help="Recommend for every user of these private ratings or interactions: a file, or a packed "
-            "folder. Needs --domain and -o.",
+            help="Recommend for every user of these private ratings or interactions: a file, a packed "
+            "folder, or a database (--query). Needs --domain and -o.",
         ),
     ] = None,
     domain: Annotated[Path | None, typer.Option(help="The domain of --all.")] = None,
@@ -87,6 +89,7 @@ def recommend(
         Path | None,
         typer.Option("--out", "-o", help="The private lists of --all to write, .parquet or .csv."),
     ] = None,
+    query: sources.Query = None,
     column: options.Columns = None,
     format: options.Format = None,
     separator: options.Separator = None,
@@ -102,19 +105,22 @@ def recommend(
     if table is not None:
         if rating or item or ratings or user is not None:
             raise DataError("give either --all or ratings of your own, not both")
-        if exclude or where or features or diversity or why or json_:
-            raise DataError("--all takes no --exclude, --where, --features, --diversity, --why or --json")
+        if exclude or where or features or diversity or why or json_ or key or seen:
+            raise DataError(
+                "--all takes no --exclude, --where, --features, --diversity, --why, --key, --seen or --json"
+            )
         if domain is None or out is None:
             raise DataError("--all needs --domain, as for hushrec fit, and -o, the file to write")
-        _recommend_all(release, table, domain, out, n, allowed, (column, format, separator, decimal))
+        (source,) = sources.named([table], query)
+        _recommend_all(release, source, domain, out, n, allowed, (column, format, separator, decimal))
         return
-    if domain or out or column or format or separator or decimal != ".":
+    if domain or out or query or column or format or separator or decimal != ".":
         raise DataError("--domain, -o and the options of a file's format need --all")
     from hushrec.cli.called import by_id, called, said
     from hushrec.cli.filters import allowed_items
     from hushrec.release.client import Client
 
-    client = Client(release)
+    client = Client(release, **keys.check(key, seen))
     if user is not None and (ratings or rating or item):
         raise DataError("give either --user or ratings of your own, not both")
     if user is not None and why:
@@ -146,14 +152,16 @@ def recommend(
         console.print_json({**about, "dimensions": client.release.dimensions, "items": listed_items})
         return
     stars, titles = client.release.feedback == "ratings", bool(client.release.titles)
-    columns = ["rank", "item", *["title"] * titles, "score", *["rating"] * stars, *["because of"] * why]
+    columns = ["rank", "item", *["title"] * titles, "score", *["rating"] * stars, *["why"] * why]
     listed = console.table(*columns, left=0)
     for column_, name_ in zip(listed.columns, columns, strict=True):
-        if name_ in ("item", "title", "because of"):
+        if name_ in ("item", "title", "why"):
             column_.justify = "left"
     for name, score, rank, predicted in rows:
-        because = ", ".join(
-            f"{client.title(mine)} {_figure(added, stars, '+')}" for mine, added in reasons[name]
+        because = "; ".join(
+            f"{'pulled up' if added > 0 else 'pushed down'} by {client.title(mine)} "
+            f"{_figure(added, stars, '+')}"
+            for mine, added in reasons[name]
         )
         title = [client.title(name)] * titles
         shown = [f"{predicted:.2f}"] if predicted is not None else []
@@ -172,7 +180,7 @@ def _figure(value: float, stars: bool, sign: str = "-") -> str:
 
 def _recommend_all(
     release: Path,
-    table: Path,
+    table: "sources.Source",
     domain: Path,
     out: Path,
     n: int,
@@ -192,7 +200,7 @@ def _recommend_all(
         console.err().print(f"Ignored, not in this release's catalogue: {len(unknown):,} ids of {allowed}")
     options.require_writable(out, ".parquet", ".csv")
     with console.bars():
-        known = options.packed_or_loaded(table, _rated(declared, table), *form)
+        known = sources.packed_or_loaded(table, _rated(declared, table), *form)
     console.print_confidential(table.name, known)
     write_lists(recommend_all(opened, known, n, allowed=ids, progress=progress_bar(console.err())), out)
     console.out().print(
@@ -202,11 +210,9 @@ def _recommend_all(
     )
 
 
-def _rated(domain: "Domain", table: Path) -> "Domain":
+def _rated(domain: "Domain", table: "sources.Source") -> "Domain":
     """The domain to read a file with: of likes, one that keeps the other ratings as well."""
-    from hushrec.data.packed.blocks import MANIFEST
-
-    if domain.likes is None or (table / MANIFEST).is_file():
+    if domain.likes is None or sources.is_packed(table):
         return domain
     return type(domain)(
         domain.items,

@@ -1,11 +1,12 @@
 """``hushrec release-data``: release a data set of randomized ratings, charged to a ledger."""
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from hushrec.cli import account, console, options
+from hushrec.cli import account, console, options, sources
 from hushrec.errors import ConfigError, ReleaseError
 
 if TYPE_CHECKING:
@@ -19,13 +20,13 @@ def release_data(
     domain: options.DomainFile,
     method: options.MethodOption,
     ratings: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Argument(
-            help="The private ratings, in files, patterns, folders or zip archives: user_id, item_id, "
-            "rating[, timestamp]."
+            help="The private ratings, in files, patterns, folders or zip archives, or in a database "
+            "(--query): user_id, item_id, rating[, timestamp]."
         ),
     ] = None,
-    ledger: Annotated[Path | None, typer.Option(help="The population's ledger.")] = None,
+    ledger: account.LedgerOption = None,
     new_ledger: account.NewLedger = False,
     beyond_share: account.BeyondShare = False,
     out: Annotated[
@@ -71,6 +72,7 @@ def release_data(
     accept_dropped: options.AcceptDropped = False,
     plan: Annotated[bool, typer.Option("--plan", help="Show the cost, and read no ratings.")] = False,
     json: options.Json = False,
+    query: sources.Query = None,
     column: options.Columns = None,
     format: options.Format = None,
     separator: options.Separator = None,
@@ -108,18 +110,19 @@ def release_data(
         raise ConfigError(
             "a release needs RATINGS, --ledger and -o; to see only the cost, give --plan instead"
         )
+    named = sources.named(ratings, query)
     options.require_writable(out, ".parquet", ".csv")
     require_lines(out, declared.items)
-    account.require(ledger, planned, new_ledger)
+    account.require(ledger, planned, new_ledger, out)
     with console.bars():
-        loaded = options.load(ratings, declared, column, format, separator, decimal)
+        loaded = sources.load(named, declared, column, format, separator, decimal)
     private = Ratings.of(loaded, by="release-data")
-    console.print_confidential(console.names(ratings), private)
+    console.print_confidential(console.names(named), private)
     if new_ledger:  # before the ledger exists: it would remain, without a charge, if the release were refused
         if not on_device(declared):
             require_accepted(private, accepted=accept_dropped)
         require_memory(planned.model, config.footprint(planned, declared), private)
-    charged = account.opened(ledger, planned, new_ledger)
+    charged = account.opened(ledger, planned, new_ledger, out)
 
     def charge(beyond: bool) -> "ReleasedData":
         with console.working("randomizing rows"):
@@ -140,7 +143,7 @@ def release_data(
     console.print_statement(data.statement)
     console.print_ledger(charged)
     console.out().print(
-        f"Wrote {out}, with its statement next to it. Next: hushrec fit {out} --model item-knn "
+        f"Wrote {out}, with its statement next to it. Next: hushrec fit {quote(str(out))} --model item-knn "
         "-o model.safetensors",
         soft_wrap=True,
     )

@@ -6,21 +6,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hushrec.cli import console, options
-from hushrec.errors import ConfigError
+from hushrec.cli import console, keys, options
+from hushrec.errors import ConfigError, ReleaseError
 from hushrec.escapes import escaped
 
 if TYPE_CHECKING:
-    from hushrec.release.artefact import Release
     from hushrec.release.statement import Statement
+
+_DATA_SETS = ".parquet", ".csv"
 
 
 def show(
     release: Annotated[Path | None, typer.Argument(help="A release, or a released data set.")] = None,
+    key: keys.Pinned = None,
+    seen: keys.SeenFile = None,
     json: options.Json = False,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of statements.")] = False,
 ) -> None:
-    """Show a release's statement of privacy."""
+    """Show a release's statement of privacy, and who signed it."""
     if schema:
         from hushrec.release.statement import SCHEMA
 
@@ -28,13 +31,16 @@ def show(
         return
     if release is None:
         raise ConfigError("give a release to show, or --schema for the form of its statement")
+    given = keys.check(key, seen)
+    if given and release.suffix in _DATA_SETS:
+        raise ReleaseError(f"{release} is a data set, which hushrec does not sign; leave out --key")
     if json:
-        console.print_json(_facts(release))
+        console.print_json(_facts(release, given))
         return
-    about, statement, taste = _data(release) if release.suffix in (".parquet", ".csv") else _model(release)
+    about, statement, lines = _data(release) if release.suffix in _DATA_SETS else _model(release, given)
     console.out().print(escaped(f"{release.name}: {about}"), soft_wrap=True)
-    if taste:
-        console.out().print(taste, soft_wrap=True)
+    for line in filter(None, lines):
+        console.out().print(line, soft_wrap=True)
     console.out().print()
     console.print_statement(statement)
     _print_undeclared(statement)
@@ -53,9 +59,9 @@ def _print_undeclared(statement: "Statement") -> None:
         console.out().print()
 
 
-def _facts(path: Path) -> dict[str, Any]:
+def _facts(path: Path, given: dict[str, Any]) -> dict[str, Any]:
     """What the file is, and its statement of privacy, as JSON values."""
-    if path.suffix in (".parquet", ".csv"):
+    if path.suffix in _DATA_SETS:
         from hushrec.local.released import ReleasedData
 
         data = ReleasedData.open(path)
@@ -71,7 +77,7 @@ def _facts(path: Path) -> dict[str, Any]:
         }
     from hushrec.release.artefact import Release
 
-    release = Release.open(path)
+    release = Release.open(path, **given)
     return {
         "file": path.name,
         "model": release.model,
@@ -84,40 +90,27 @@ def _facts(path: Path) -> dict[str, Any]:
         "likes": release.likes,
         "counts": release.counts,
         "taste": release.taste,
+        "signature": release.signature.to_json(),
         "statement": release.statement.to_json(),
     }
 
 
-def _model(path: Path) -> "tuple[str, Statement, str]":
+def _model(path: Path, given: dict[str, Any]) -> "tuple[str, Statement, list[str]]":
+    from hushrec.pages.cards.subject import Subject
     from hushrec.release.artefact import Release
 
-    opened = Release.open(path)
-    people = f"{len(opened.users):,} people listed, " if opened.users else ""
-    about = f"{opened.model}, {len(opened.items):,} items, {people}{_given(opened)}"
-    return about, opened.statement, opened.taste
+    opened = Release.open(path, **given)
+    return Subject.of(opened).about, opened.statement, [opened.taste, f"Signature: {opened.signature}"]
 
 
-def _data(path: Path) -> "tuple[str, Statement, str]":
+def _data(path: Path) -> "tuple[str, Statement, list[str]]":
     from hushrec.local.released import ReleasedData
+    from hushrec.pages.cards.subject import on_scale
 
     opened = ReleasedData.open(path)
     domain = opened.ratings.domain
     about = (
         f"data set by {opened.method}, {opened.n_people:,} people, {opened.ratings.n_ratings:,} cells, "
-        f"{domain.n_items:,} items, {_scale(domain.scale)}"
+        f"{domain.n_items:,} items, {on_scale(domain.scale)}"
     )
-    return about, opened.statement, ""
-
-
-def _given(release: "Release") -> str:
-    """What people give, as in a domain."""
-    if release.likes is not None and release.scale is not None:
-        return f"likes: ratings of at least {release.likes:g} on the {_scale(release.scale)}"
-    if release.scale is not None:
-        return _scale(release.scale)
-    return "interactions" if release.counts is None else f"interactions counted up to {release.counts}"
-
-
-def _scale(scale: tuple[float, float, float]) -> str:
-    lo, hi, step = scale
-    return f"scale {lo:g} to {hi:g} by {step:g}"
+    return about, opened.statement, []

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -19,16 +19,57 @@ def verify(
     release: Annotated[Path | None, typer.Argument(help="A release or released data set of it.")] = None,
 ) -> None:
     """Check the hashes of an exported history, and that a release is the one that it records."""
+    found = checked(history, release)
+    screen = console.out()
+    screen.print(
+        f"{history}: {found.records:,} records of ledger {found.ledger}, all as they were hashed.",
+        soft_wrap=True,
+    )
+    if release is not None:
+        screen.print(
+            f"{release}: {found.place} in this history, byte for byte as it was recorded.", soft_wrap=True
+        )
+
+
+class Checked(NamedTuple):
+    """What was found of a history that holds together.
+
+    Attributes:
+        records: number of its records.
+        ledger: id of its ledger.
+        release_index: of the release that it records; None if none was given.
+        max_releases: how many releases the ledger was for when it was charged; None if it is not known.
+    """
+
+    records: int
+    ledger: str
+    release_index: int | None
+    max_releases: int | None = None
+
+    @property
+    def place(self) -> str:
+        """Which release it is, counted from 1 as in statements."""
+        most = "" if self.max_releases is None else f" of at most {self.max_releases:,}"
+        return "" if self.release_index is None else f"release {self.release_index + 1:,}{most}"
+
+
+def checked(history: Path, release: Path | None) -> Checked:
+    """Check the hashes of an exported history, and that a release is the one that it records.
+
+    Raises:
+        LedgerError: The history was altered, or does not record the release as it is.
+    """
     told = _history(history)
     records = told["records"]
     _check_chain(history, told)
-    told_of = ""
-    if release is not None:
-        index = _check_release(history, records, release)
-        told_of = f"{release}: release {index} of this history, byte for byte as it was recorded."
-    about = f"{history}: {len(records):,} records of ledger {told['ledger']}, all as they were hashed."
-    for line in filter(None, (about, told_of)):
-        console.out().print(line, soft_wrap=True)
+    index, most = (None, None) if release is None else _check_release(history, records, release)
+    return Checked(len(records), told["ledger"], index, most)
+
+
+def sha256(path: Path) -> str:
+    """SHA-256 of a file's bytes, hex."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _history(path: Path) -> dict[str, Any]:
@@ -69,8 +110,8 @@ def _check_chain(path: Path, told: Mapping[str, Any]) -> None:
         )
 
 
-def _check_release(history: Path, records: list[dict[str, Any]], path: Path) -> Any:
-    """Refuse a release that the history does not record; returns its index."""
+def _check_release(history: Path, records: list[dict[str, Any]], path: Path) -> tuple[Any, Any]:
+    """Refuse a release that the history does not record; returns its index, and how many there may be."""
     ledger, content = _release(path)
     if "id" not in ledger:
         raise LedgerError(f"{path} was charged to no ledger that is kept, so no history can record it")
@@ -99,7 +140,7 @@ def _check_release(history: Path, records: list[dict[str, Any]], path: Path) -> 
             f"{path} differs from what {history} records of its charge. A model of released data is not in "
             "the history: verify the data set. Any other release was altered: do not rely on it"
         )
-    return charged.get("release_index")
+    return charged.get("release_index"), ledger.get("max_releases")
 
 
 def _release(path: Path) -> tuple[Mapping[str, Any], bytes]:

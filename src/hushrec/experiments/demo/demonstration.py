@@ -11,9 +11,12 @@ from hushrec.data.ratings import Ratings
 from hushrec.data.synthetic import interactions, netflix_like
 from hushrec.errors import ConfigError
 from hushrec.experiments.demo.clicks import METRICS, ListRow
+from hushrec.experiments.demo.made_up_titles import MadeUp, made_up_titles
 from hushrec.experiments.demo.sweep import Row
 from hushrec.models.covariance_svd import CovarianceSVD
 from hushrec.models.private_ease import PrivateEASE
+from hushrec.pages import recommender
+from hushrec.pages.item_table import ItemTable
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import Seeded
@@ -25,9 +28,12 @@ MARKER = ".hushrec-demo"
 RELEASE, LEDGER = "release-eps1.safetensors", "ledger.db"
 CLICKS_CURVE, CLICKS_TABLE = "clicks.svg", "clicks.csv"
 RATINGS_CURVE, RATINGS_TABLE, REPORT = "ratings.svg", "ratings.csv", "report.html"
-WRITTEN = (REPORT, CLICKS_CURVE, CLICKS_TABLE, RATINGS_CURVE, RATINGS_TABLE, RELEASE, LEDGER)
-_OURS = (MARKER, *WRITTEN, "curve.svg", "curve.csv")
-"""What any version writes; SQLite and interrupted writes put files of the same names with a suffix beside."""
+TITLES, PAGE = "titles.csv", "page"
+_FILES = (REPORT, CLICKS_CURVE, CLICKS_TABLE, RATINGS_CURVE, RATINGS_TABLE, RELEASE, TITLES, LEDGER)
+WRITTEN = (*_FILES, PAGE)
+_OURS = (MARKER, *_FILES, "curve.svg", "curve.csv")
+"""What any version writes; SQLite and interrupted writes put files of the same names with a suffix beside.
+The page is a folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +80,23 @@ def prepare(folder: Path) -> None:
 
     Raises:
         ConfigError: The folder holds something that the demonstration did not write; nothing was deleted.
+        ReleaseError: The page in it does; nothing was deleted.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         found = sorted(entry.name for entry in folder.iterdir())
-        foreign = [name for name in found if MARKER not in found or not name.startswith(_OURS)]
+        ours = [name for name in found if name.startswith(_OURS) or name == PAGE]
+        foreign = [name for name in found if MARKER not in found or name not in ours]
         if foreign:
             raise ConfigError(
                 f"{folder} holds {foreign[0]}, which is not known to come from the demonstration; move "
                 "it, or choose another folder with --out"
             )
+        if PAGE in found:
+            recommender.clear(folder / PAGE)
         for name in found:
-            (folder / name).unlink()
+            if name != PAGE:
+                (folder / name).unlink()
         (folder / MARKER).write_text("hushrec demo wrote this folder and clears it when it runs again\n")
     except OSError as error:
         raise ConfigError(f"{folder}: {error.strerror}; choose another folder with --out") from None
@@ -106,6 +117,19 @@ def real_release(clicks: Interactions, folder: Path) -> Release:
     release = fit(clicks, PrivateEASE(), budget(1), ledger=ledger)
     release.save(folder / RELEASE)
     return release
+
+
+def write_page(release: Release, folder: Path) -> None:
+    """Made-up titles of the items, and the page on which people find and like them.
+
+    Privacy: post-processing of the release; the titles are public.
+    """
+    made = made_up_titles(release.items)
+    lines = [",".join(MadeUp._fields), *map(",".join, made)]
+    (folder / TITLES).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    columns = dict(zip(MadeUp._fields, map(list, zip(*made, strict=True)), strict=True))
+    table = ItemTable(columns["item_id"], columns["title"], columns["year"], columns["genres"])
+    recommender.write(folder / RELEASE, folder / PAGE, titles=table)
 
 
 def write_clicks(rows: Sequence[ListRow], path: Path) -> None:

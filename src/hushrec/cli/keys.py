@@ -1,0 +1,193 @@
+"""``hushrec keys``: the owner's keys, and the key file that users pin."""
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hushrec.cli import console, options
+from hushrec.errors import ConfigError, ReleaseError
+
+if TYPE_CHECKING:
+    from hushrec.release.signing.key_file import KeyFile
+    from hushrec.release.signing.keys import PrivateKey
+
+app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Make, show or rotate the owner's keys.")
+PASSPHRASE = "HUSHREC_KEY_PASSPHRASE"
+"""The variable that holds the passphrase of a private key."""
+Pinned = Annotated[
+    Path | None,
+    typer.Option("--key", metavar="PUB", help="The owner's key file: check the signature by it."),
+]
+SeenFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--seen",
+        metavar="FILE",
+        help="Where the latest number is kept, so that older releases are refused; by default beside the key "
+        "file, as PUB.seen.json.",
+    ),
+]
+
+
+def check(key: Path | None, seen: Path | None) -> dict[str, Any]:
+    """What ``Release.open`` takes, of the two options.
+
+    Raises:
+        ConfigError: There is a file of what was seen, and no key.
+    """
+    if key is None:
+        if seen is not None:
+            raise ConfigError("--seen keeps the number of verified releases: give --key as well")
+        return {}
+    return {"key": key, "seen": seen or key.with_name(f"{key.name}.seen.json")}
+
+
+@app.command()
+def new(
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="The private key to write, .key; the public one is .pub.")
+    ],
+) -> None:
+    """Make a private key and its public key.
+
+    Asks for a passphrase, or takes it from HUSHREC_KEY_PASSPHRASE. Without a terminal and without this
+    variable, the private key is not encrypted.
+    """
+    from hushrec.release.signing.keys import PrivateKey, grouped
+
+    options.require_suffix(out, "-o", ".key")
+    public = out.with_suffix(".pub")
+    for path in (out, public):
+        if path.exists():
+            raise ReleaseError(f"{path} exists, and a key is never replaced; choose another name with -o")
+    passphrase = os.environ.get(PASSPHRASE, "")
+    if not passphrase and sys.stdin.isatty():
+        passphrase = typer.prompt(
+            "Passphrase, empty for none",
+            default="",
+            show_default=False,
+            hide_input=True,
+            confirmation_prompt=True,
+            err=True,
+        )
+    key = PrivateKey.new()
+    _create(out, key.to_pem(passphrase), 0o600)
+    _create(public, key.public.pem, 0o644)
+    protected = "encrypted by your passphrase" if passphrase else "not encrypted"
+    console.out().print(
+        f"Wrote {out}, {protected}: keep it, and a copy of it, where only you can read it", soft_wrap=True
+    )
+    console.out().print(f"Wrote {public}: publish it, with its fingerprint", soft_wrap=True)
+    console.out().print(f"Fingerprint: {grouped(key.public.id)}", soft_wrap=True)
+
+
+@app.command()
+def show(
+    file: Annotated[Path, typer.Argument(help="A key file, or a private key.")],
+    json: options.Json = False,
+) -> None:
+    """Show the fingerprint of a key, and the rotations of a key file."""
+    from hushrec.release.signing.key_file import KeyFile
+    from hushrec.release.signing.keys import grouped
+
+    text = _read(file)
+    private = "PRIVATE KEY-----" in text
+    keys = KeyFile((opened(file).public,)) if private else KeyFile.from_text(text)
+    if json:
+        listed = zip(keys.keys, keys.starts, strict=True)
+        told = [{"key_id": key.id, "from_version": start} for key, start in listed]
+        console.print_json({"file": file.name, "private": private, "keys": told})
+        return
+    kind = "private key, known to its owner alone" if private else "key file"
+    console.out().print(f"{file.name}: {kind}", soft_wrap=True)
+    console.out().print(f"Fingerprint: {grouped(keys.pinned.id)}", soft_wrap=True)
+    for key, start in zip(keys.keys[1:], keys.starts[1:], strict=True):
+        console.out().print(f"From release number {start:,} on: {grouped(key.id)}", soft_wrap=True)
+
+
+@app.command()
+def rotate(
+    file: Annotated[Path, typer.Argument(help="The key file that users pin; a line is added to it.")],
+    new: Annotated[Path, typer.Argument(help="The public key that replaces the present one.")],
+    key: Annotated[Path, typer.Option("--key", help="The private key in use, which signs the rotation.")],
+    from_version: Annotated[
+        int, typer.Option(min=0, help="Number of the first release that the other key signs.")
+    ],
+) -> None:
+    """Replace the owner's key by another one, for users who pinned the first.
+
+    Users who fetch the key file again accept the other key from that release on, and refuse the old key's
+    signatures of it and of later releases.
+    """
+    from hushrec.release.signing.key_file import KeyFile
+    from hushrec.release.signing.keys import PublicKey, grouped
+
+    keys = KeyFile.from_text(_read(file))
+    keys = keys.rotated(opened(key), PublicKey.from_pem(_read(new)), from_version)
+    _replace(file, keys)
+    console.out().print(
+        f"{file}: from release number {from_version:,} on, {grouped(keys.keys[-1].id)}; publish this file in "
+        "place of the one before",
+        soft_wrap=True,
+    )
+
+
+def opened(path: Path) -> "PrivateKey":
+    """A private key; its passphrase is taken from the environment, or asked for.
+
+    Raises:
+        ReleaseError: The file is not a private key, or the passphrase is missing or wrong.
+    """
+    from hushrec.release.signing.keys import PrivateKey
+
+    return PrivateKey.from_pem(_read(path), passphrase(path))
+
+
+def passphrase(path: Path) -> str:
+    """The passphrase of a private key, "" if it has none.
+
+    Raises:
+        ReleaseError: The file cannot be read.
+    """
+    from hushrec.release.signing.keys import is_encrypted
+
+    mode = path.stat().st_mode & 0o777 if path.exists() and os.name == "posix" else 0
+    if mode & 0o077:
+        console.err().print(
+            f"Users other than the owner can access {path} (mode {mode:o}): chmod 600 {path}", soft_wrap=True
+        )
+    if not is_encrypted(_read(path)):
+        return ""
+    given = os.environ.get(PASSPHRASE, "")
+    if not given and sys.stdin.isatty():
+        given = str(typer.prompt("Passphrase", hide_input=True, err=True))
+    return given
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes()[: 1 << 20].decode("utf-8", "replace")
+    except OSError as error:
+        raise ReleaseError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _create(path: Path, text: str, mode: int) -> None:
+    """Write a file that must not exist."""
+    try:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w") as file:
+            file.write(text)
+    except OSError as error:
+        raise ReleaseError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _replace(path: Path, keys: "KeyFile") -> None:
+    """Write a key file, whole or not at all."""
+    part = path.with_name(path.name + ".part")
+    try:
+        part.write_text(keys.to_text(), encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        raise ReleaseError(f"{path} cannot be written: {error.strerror}") from None

@@ -1,0 +1,79 @@
+"""``hushrec page``: a folder that any host serves, in which people get lists on their own device."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hushrec.cli import console
+
+if TYPE_CHECKING:
+    from hushrec.pages.item_table import ItemTable
+
+
+def page(
+    release: Annotated[Path, typer.Argument(help="A release.")],
+    titles: Annotated[
+        Path | None,
+        typer.Option(
+            help="Public titles of the items, and years, genres and pictures where it has them: a table with "
+            "a header, or MovieLens' movies.dat or u.item.",
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            help="The public key of the release's signature, which the page checks.",
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="The folder to write; an earlier page in it is replaced.")
+    ] = Path("page"),
+) -> None:
+    """Write a page on which people get their own list.
+
+    Any static host can serve the folder. The page computes on the reader's own device and sends nothing.
+    """
+    from hushrec.pages import recommender
+    from hushrec.pages.earlier_page import conflict
+    from hushrec.release.artefact import Release
+
+    table = None if titles is None else title_table(titles)
+    pinned = key.read_text("utf-8") if key else None
+    warning = conflict(out, release, pinned)
+    written = recommender.write(release, out, titles=table, key=pinned)
+    if warning:
+        console.err().print(f"Warning: {warning}", soft_wrap=True, highlight=False)
+    if not Release.open(release).personal:
+        console.err().print(
+            "Warning: this release holds no taste: everybody gets the same list", soft_wrap=True
+        )
+    size = sum(path.stat().st_size for path in written)
+    screen = console.out()
+    screen.print(f"Wrote {out}: {len(written):,} files, {size / 1e6:,.1f} MB", soft_wrap=True)
+    screen.print(
+        f"Look at it: python3 -m http.server -d {out} 8000, then http://localhost:8000", soft_wrap=True
+    )
+
+
+def title_table(path: Path) -> "ItemTable":
+    """A public table of titles, with the columns that a page can show."""
+    from hushrec.data.readers.catalogue import headings, read_catalogue
+    from hushrec.pages.item_table import ItemTable
+
+    shown = {"year", "genres", "picture"}
+    named = {name.lower(): name for name in headings(path) if name.lower() in shown}
+    found = read_catalogue(path, features=list(named.values()) if named else None)
+    columns = {name.lower(): texts for name, texts in found.features.items()}
+    return ItemTable(
+        found.ids,
+        found.titles or [""] * len(found.ids),
+        years=columns.get("year", ()),
+        genres=columns.get("genres", ()),
+        pictures=columns.get("picture", ()),
+        folder=path.parent,
+    )

@@ -1,0 +1,126 @@
+"""Where a command's ratings come from: files, a packed folder, or a query of a database."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+
+from hushrec.cli import options
+from hushrec.errors import DataError
+
+if TYPE_CHECKING:
+    from hushrec.data.domain import Domain
+    from hushrec.data.interactions import Interactions
+    from hushrec.data.packed.blocks import Blocks
+    from hushrec.data.ratings import Ratings
+    from hushrec.data.readers.databases.database import Database
+
+    Source: TypeAlias = Path | Database
+
+Query = Annotated[
+    str | None,
+    typer.Option(
+        "--query",
+        metavar="SELECT|@FILE",
+        help="Read what this SELECT returns, or the one in a file, of a database: postgresql://host/db, or a "
+        "file of SQLite or DuckDB.",
+    ),
+]
+
+
+def named(given: Sequence[str], query: str | None) -> "list[Source]":
+    """What the arguments of a command name: paths, or the one database of ``--query``.
+
+    Raises:
+        DataError: A database has no query or stands beside other sources, or the query's file cannot be read.
+    """
+    if query is None:
+        if any("://" in one for one in given):  # which may hold a password
+            raise DataError("an address with :// is a database: say what to read there, --query 'SELECT …'")
+        return [Path(one) for one in given]
+    from hushrec.data.readers.databases.database import Database
+
+    (first, *others) = given
+    if others:
+        raise DataError("--query reads one database; name it alone")
+    if not query.startswith("@"):
+        return [Database(first, query)]
+    try:
+        return [Database(first, Path(query[1:]).read_text(encoding="utf-8"))]
+    except (OSError, ValueError):
+        raise DataError(f"--query {query}: this file cannot be read as text") from None
+
+
+def is_packed(source: "Source") -> bool:
+    """Whether a source is a folder made by hushrec data pack."""
+    from hushrec.data.packed.blocks import MANIFEST
+
+    return isinstance(source, Path) and (source / MANIFEST).is_file()
+
+
+def load(
+    source: "Source | list[Source]",
+    domain: "Domain",
+    columns: list[str] | None,
+    format: str | None,
+    separator: str | None,
+    decimal: str,
+) -> "Ratings | Interactions":
+    """The ratings or interactions in files or a database.
+
+    Raises:
+        DataError: An option is wrong, or the source cannot be read.
+    """
+    from hushrec.data.load import load
+
+    return load(
+        source,
+        domain,
+        columns=options.named_columns(columns),
+        format=format,
+        separator=separator,
+        decimal=decimal,
+    )
+
+
+def packed_or_loaded(
+    source: "Source | list[Source]",
+    domain: "Domain",
+    columns: list[str] | None,
+    format: str | None,
+    separator: str | None,
+    decimal: str,
+    *,
+    blocks: bool | None = False,
+) -> "Ratings | Interactions | Blocks":
+    """The ratings or interactions in files or a database, or in a folder made by hushrec data pack.
+
+    ``blocks`` packs them into a temporary folder, which is deleted with the program; None does so if loading
+    them may need more than this machine's memory.
+
+    Raises:
+        DataError: An option is wrong, or the source cannot be read.
+    """
+    (first, *others) = source if isinstance(source, list) else [source]
+    if others or not is_packed(first):
+        if blocks is None:
+            from hushrec.curator.memory import machine
+            from hushrec.data.packed.pack import too_large
+
+            blocks = too_large(source, format, machine()[0])
+        if not blocks:
+            return load(source, domain, columns, format, separator, decimal)
+        from hushrec.data.packed.pack import load_blocks
+
+        named = options.named_columns(columns)
+        form: Any = {"columns": named, "format": format, "separator": separator, "decimal": decimal}
+        return load_blocks(source, domain, **form)
+    if columns or format or separator or decimal != ".":
+        raise DataError(
+            f"{first} holds packed records, whose format is known: leave out --column and --format"
+        )
+    from hushrec.data.packed.blocks import Blocks
+
+    assert isinstance(first, Path)
+    return Blocks.open(first, domain)

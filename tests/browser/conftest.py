@@ -1,0 +1,191 @@
+"""A real Chromium that looks at pages, each served by a host of its own that logs every request."""
+
+import functools
+import http.server
+import threading
+
+import numpy as np
+import pytest
+
+from hushrec.experiments.demo.made_up_titles import made_up_titles
+from hushrec.pages import recommender
+from hushrec.pages.item_table import ItemTable
+from support.releases import ranker, release, statement
+
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = (
+    *("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"),
+    *("--disable-sync", "--no-first-run"),
+)
+READY = "html[data-ready]"
+N = 240
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args):
+    return {**browser_type_launch_args, "executable_path": CHROMIUM, "args": [*FLAGS]}
+
+
+@pytest.fixture(scope="session")
+def device():
+    """The plugin's: no phone is imitated. The other tests have a fixture of the same name."""
+    return None
+
+
+class Host:
+    """Serves a folder. ``asked`` are the paths of all requests, in order."""
+
+    def __init__(self, folder):
+        self.folder, self.asked = folder, []
+        host = self
+
+        class Handler(http.server.SimpleHTTPRequestHandler):
+            def log_message(self, *_):
+                pass
+
+            def parse_request(self):
+                parsed = super().parse_request()
+                host.asked.append(getattr(self, "path", "?"))
+                return parsed
+
+        serve = functools.partial(Handler, directory=str(folder))
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), serve)
+        self._server.daemon_threads = True
+        self.url = f"http://localhost:{self._server.server_port}/"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def stop(self):
+        """The host is gone: nobody listens."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def host():
+    """Serves folders until the test ends."""
+    hosts = []
+
+    def serve(folder):
+        hosts.append(Host(folder))
+        return hosts[-1]
+
+    yield serve
+    for one in hosts:
+        one.stop()
+
+
+def films(n=N, seed=0, version=3, **changes):
+    """A release of ratings in which tastes show: two kinds of items, of different fame."""
+    made = release(n=n, rank=4, seed=seed, scale=(1.0, 5.0, 1.0), **changes)
+    rng = np.random.default_rng(seed)
+    made.tensors["item_factors"][:] = rng.normal(size=(n, 4)) * [0.2, 0.4, 0.2, 0.1]
+    made.tensors["item_factors"][::2, 0] += 0.7
+    made.tensors["item_factors"][1::2, 0] -= 0.7
+    made.tensors["item_popularity"][:] = np.exp(rng.normal(size=n))
+    made.statement.ledger["seq"] = version
+    return made
+
+
+def likes(n=N):
+    """A release of interactions in which tastes show."""
+    rng = np.random.default_rng(1)
+    factors = rng.normal(size=(n, 4)).astype(np.float32)
+    weights = rng.uniform(0.2, 1, size=n).astype(np.float32)
+    return ranker(
+        [f"i{k:05d}" for k in range(n)],
+        kind="linear items",
+        statement=statement(interactions=True),
+        tensors={
+            "item_factors": factors,
+            "input_weights": weights,
+            "output_weights": weights,
+            "item_scores": np.linspace(5, 0, n, dtype=np.float32),
+        },
+    )
+
+
+def titles(items, **columns):
+    """Made-up titles of a catalogue."""
+    made = made_up_titles(items)
+    return ItemTable(
+        items,
+        [row.title for row in made],
+        [row.year for row in made],
+        [row.genres for row in made],
+        **columns,
+    )
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Writes the page of a release into a folder."""
+
+    def write(made, name="films", titled=True, **given):
+        made.save(tmp_path / f"{name}.safetensors")
+        table = titles(made.items) if titled is True else titled
+        recommender.write(tmp_path / f"{name}.safetensors", tmp_path / "page", titles=table or None, **given)
+        return tmp_path / "page"
+
+    return write
+
+
+@pytest.fixture
+def heard(page):
+    """All that the console says, with errors of scripts and of the page's policy; none may be there."""
+    said = []
+
+    def hear(message):
+        if message.location["url"].endswith("/favicon.ico"):  # a card, and a statement alone, have no picture
+            return
+        said.append(f"{message.type}: {message.text}")
+
+    page.on("console", hear)
+    page.on("pageerror", lambda error: said.append(f"error: {error}"))
+    return said
+
+
+@pytest.fixture
+def visit(page, host, written, heard):
+    """Opens the page of a release, and gives its host."""
+
+    def go(made=None, **given):
+        served = host(written(made or films(), **given))
+        page.goto(served.url)
+        page.wait_for_selector(READY)
+        return served
+
+    yield go
+    assert not heard
+
+
+@pytest.fixture
+def star(page):
+    """Finds a title by the search, and stars it."""
+
+    def choose(title, stars):
+        page.fill("#search", title)
+        row = page.locator("#found > li").filter(has=page.get_by_text(title, exact=True))
+        row.get_by_role("radio", name="1 star" if stars == 1 else f"{stars} stars", exact=True).click()
+
+    return choose
+
+
+@pytest.fixture
+def listed(page):
+    """Ids on the list, best first."""
+    return lambda: page.locator("#ranked > li").evaluate_all("rows => rows.map(row => row.dataset.item)")
+
+
+@pytest.fixture(name="films")
+def _films():
+    return films
+
+
+@pytest.fixture(name="likes")
+def _likes():
+    return likes
+
+
+@pytest.fixture(name="titles")
+def _titles():
+    return titles

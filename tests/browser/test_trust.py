@@ -1,0 +1,299 @@
+"""What the page refuses, in words: altered files, wrong signatures, other keys and older releases."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hushrec.pages import recommender
+from javascript import cases
+from support.releases import statement
+from support.signed import key_file, signature
+
+pytestmark = pytest.mark.page
+
+
+@pytest.fixture
+def signed(films, tmp_path, titles):
+    """Writes the page of a signed release of some version, as its publisher does."""
+
+    def write(version=3, signer=0, **given):
+        made = films(seed=version, version=version)
+        path = made.save(tmp_path / "films.safetensors")
+        text = signature(path.read_bytes(), version, key=signer)
+        path.with_name("films.safetensors.dsse.json").write_text(text, "utf-8")
+        given.setdefault("key", key_file(first=signer))
+        recommender.write(path, tmp_path / "page", titles=titles(made.items), **given)
+        return tmp_path / "page"
+
+    return write
+
+
+def opened(page, served):
+    """Open the page anew, without what the browser keeps for use without a network."""
+    page.goto("about:blank")
+    kinds = {"origin": served.url, "storageTypes": "service_workers,cache_storage"}
+    session = page.context.new_cdp_session(page)
+    session.send("Storage.clearDataForOrigin", kinds)
+    session.send("Network.clearBrowserCache")  # this host dates its files to the second
+    page.goto(served.url)
+    page.wait_for_selector("html[data-ready], #trouble:not([hidden])")
+    return page.text_content("#trouble") if page.is_visible("#trouble") else ""
+
+
+def relist(folder):
+    """Bring the page's own list of digests up to date, as a forger would."""
+    contents = json.loads((folder / "contents.json").read_text("utf-8"))
+    contents["files"] = {
+        name: recommender._digest((folder / name).read_bytes()) for name in contents["files"]
+    }
+    (folder / "contents.json").write_text(json.dumps(contents), "utf-8")
+
+
+def test_a_right_signature_is_shown(page, signed, host, heard):
+    assert opened(page, host(signed())) == ""
+    assert "verified, by the key" in page.inner_text("#facts")
+    assert not heard
+
+
+def test_an_unsigned_release_says_so(page, visit):
+    visit()
+    assert "unsigned: nothing shows who published this file" in page.inner_text("#facts")
+
+
+def test_a_forged_signature_is_refused(page, signed, host):
+    folder = signed()
+    file = folder / "films.safetensors.dsse.json"
+    file.write_text(signature((folder / "films.safetensors").read_bytes(), key=1), "utf-8")
+    relist(folder)
+    assert "another key" in opened(page, host(folder))
+    assert not page.is_visible("#main")
+
+
+def test_a_release_that_was_altered_after_it_was_signed_is_refused(page, signed, host, films, tmp_path):
+    folder = signed()
+    films(seed=9).save(folder / "films.safetensors")
+    assert "altered" in opened(page, host(folder))
+    relist(folder)
+    assert "altered" in opened(page, host(folder))
+    assert not page.is_visible("#main")
+
+
+def test_an_older_version_is_refused(page, signed, host):
+    served = host(signed(version=5))
+    assert opened(page, served) == ""
+    signed(version=4)
+    assert "older release" in opened(page, served)
+    signed(version=6)
+    assert opened(page, served) == ""
+
+
+def test_another_key_is_refused_and_a_rotation_is_followed(page, signed, host):
+    served = host(signed(version=5))
+    assert opened(page, served) == ""
+    signed(version=6, signer=1)
+    assert "another key" in opened(page, served)
+    signed(version=6, signer=1, key=key_file((1, 6)))
+    assert opened(page, served) == ""
+
+
+def starred(page):
+    page.locator("#found > li").nth(0).get_by_role("radio").nth(4).click()
+
+
+def test_a_refusal_tells_a_reader_what_to_do_and_lets_them_keep_their_stars(page, signed, host):
+    served = host(signed(version=5))
+    opened(page, served)
+    starred(page)
+    signed(version=4)
+    opened(page, served)
+    assert page.inner_text("#trouble p").startswith(
+        "This site shows an older list than the one that you have seen"
+    )
+    assert "Your stars are kept on this device." in page.inner_text("#trouble")
+    assert "fetch the latest" not in page.inner_text("#trouble"), "only under the technical words"
+    assert page.inner_text("h1") == "This list is not shown."
+    assert not page.is_visible("#sent")
+    assert not page.is_visible(".lead")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save my stars to a file").click()
+    assert list(json.loads(Path(download.value.path()).read_text("utf-8")).values()) == [5]
+    assert page.get_by_role("button", name="Trust this site").count() == 0, "an older list is never trusted"
+
+
+def test_a_reader_can_trust_another_key_when_the_owner_says_so(page, signed, host):
+    served = host(signed(version=5))
+    opened(page, served)
+    starred(page)
+    signed(version=6, signer=1)
+    assert "another key" in opened(page, served)
+    page.get_by_role("button", name="Trust this site").click()
+    assert "through a channel that you trust" in page.inner_text("dialog[open]")
+    page.get_by_role("button", name="Do not trust it").click()
+    assert page.is_visible("#trouble")
+    page.get_by_role("button", name="Trust this site").click()
+    page.get_by_role("button", name="Trust it", exact=True).click()
+    page.wait_for_selector("html[data-ready]")
+    assert page.locator("#own-list > li").count() == 1
+    signed(version=7)
+    assert "another key" in opened(page, served)
+
+
+def test_a_forged_list_cannot_be_trusted(page, signed, host):
+    served = host(signed(version=5))
+    opened(page, served)
+    folder = signed(version=6)
+    file = folder / "films.safetensors.dsse.json"
+    file.write_text(signature((folder / "films.safetensors").read_bytes(), 6, key=1), "utf-8")
+    relist(folder)
+    assert "another key" in opened(page, served)
+    assert page.get_by_role("button", name="Trust this site").count() == 0
+
+
+def test_a_page_that_is_not_signed_any_more_is_refused(page, signed, host, films, tmp_path):
+    served = host(signed())
+    assert opened(page, served) == ""
+    (tmp_path / "films.safetensors.dsse.json").unlink()
+    recommender.write(tmp_path / "films.safetensors", tmp_path / "page")
+    assert "not any more" in opened(page, served)
+
+
+@pytest.mark.parametrize("signer", [None, 1])
+def test_after_a_signed_page_another_ledgers_release_is_refused(page, signed, host, films, tmp_path, signer):
+    served = host(signed())
+    assert opened(page, served) == ""
+    others = films(seed=5, version=9)
+    others.statement.ledger["id"] = "ff" * 16
+    path = others.save(tmp_path / "others.safetensors")
+    key = None
+    if signer is not None:
+        text, key = signature(path.read_bytes(), 9, key=signer, ledger="ff" * 16), key_file(first=signer)
+        path.with_name("others.safetensors.dsse.json").write_text(text, "utf-8")
+    recommender.write(path, tmp_path / "page", key=key)
+    got = opened(page, served)
+    assert ("another key" if signer else "not any more") in got
+    contents = json.loads((tmp_path / "page" / "contents.json").read_text("utf-8"))
+    (tmp_path / "page" / "contents.json").write_text(json.dumps(contents | {"stars": "x"}), "utf-8")
+    assert opened(page, served) != ""
+
+
+@pytest.fixture
+def exchanged(page, visit, films, tmp_path):
+    """A page in use with one star, whose folder was exchanged for that of a newer release; gives its host."""
+    served = visit(films())
+    page.locator("#found > li").nth(0).get_by_role("radio").nth(4).click()
+    films(seed=5).save(tmp_path / "films.safetensors")
+    recommender.write(tmp_path / "films.safetensors", served.folder)
+    return served
+
+
+def test_the_first_visit_finds_a_newer_page_and_shows_it_at_a_click(page, exchanged, listed):
+    before = listed()
+    asked = len(exchanged.asked)
+    page.reload()
+    page.locator("#newer", has_text="A newer list is here.").wait_for()
+    assert "/worker.js" in exchanged.asked[asked:]
+    assert listed() == before
+    page.click("#newer button")
+    page.wait_for_function(
+        "old => document.querySelector('#ranked > li')?.dataset.item !== old", arg=before[0]
+    )
+    page.wait_for_selector("html[data-ready]")
+    assert listed() != before
+    assert page.inner_text("#newer") == ""
+    assert page.locator("#own-list > li").count() == 1
+    assert page.inner_text("#sent") == "Bytes sent: 0"
+
+
+@pytest.mark.parametrize("leave", ["reload", "return"])
+def test_the_next_visit_shows_the_newer_page_in_any_case(page, exchanged, listed, leave):
+    before = listed()
+    page.reload()
+    page.locator("#newer", has_text="A newer list is here.").wait_for()
+    if leave == "reload":
+        page.reload()
+    else:
+        page.goto("about:blank")
+        page.goto(exchanged.url)
+    page.wait_for_function(
+        "old => document.querySelector('#ranked > li')?.dataset.item !== old", arg=before[0]
+    )
+    page.wait_for_selector("html[data-ready]")
+    assert page.locator("#own-list > li").count() == 1
+
+
+def test_an_open_page_asks_for_a_newer_one_once_and_tells_nothing(page, exchanged):
+    page.add_init_script(
+        """const update = ServiceWorkerRegistration.prototype.update;
+        window.updates = 0;
+        ServiceWorkerRegistration.prototype.update = function () {
+            window.updates += 1;
+            return update.call(this);
+        };"""
+    )
+    exchanged.asked.clear()
+    page.reload()
+    page.locator("#newer", has_text="A newer list is here.").wait_for()
+    asked = list(exchanged.asked)
+    assert page.evaluate("window.updates") == 1, "the browser's own look comes late, or never on short visits"
+    assert not [path for path in asked if "?" in path]
+    page.locator("#found > li").nth(1).get_by_role("radio").nth(3).click()
+    page.wait_for_timeout(300)
+    assert exchanged.asked == asked
+    assert page.inner_text("#sent") == "Bytes sent: 0"
+
+
+def test_a_page_that_was_loaded_past_the_cache_is_kept_again(page, visit):
+    """A reload with Shift leaves a page without its worker."""
+    served = visit()
+    session = page.context.new_cdp_session(page)
+    session.send("Page.reload", {"ignoreCache": True})
+    page.wait_for_selector("html[data-ready]")
+    assert page.evaluate("navigator.serviceWorker.controller !== null")
+    assert served.url
+
+
+def test_nothing_is_promised_where_nothing_is(page, visit, films):
+    visit(films(statement=statement(caveat="NOT PRIVATE: seeded noise")))
+    assert page.inner_text("#sentence").startswith("Nothing is promised")
+    assert "Protected" not in page.inner_text("#facts")
+
+
+def test_the_panel_says_what_the_statement_says(page, visit, films):
+    made = films()
+    visit(made)
+    assert page.inner_text("#sentence") == made.statement.sentence
+    assert "1.25 at δ = 1e-06, for each person" in page.inner_text("#facts")
+
+
+@pytest.fixture(scope="module")
+def questions(tmp_path_factory):
+    """The shared cases of both clients, and this one beside them."""
+    folder = tmp_path_factory.mktemp("cases")
+    cases.write(folder)
+    here = Path(cases.__file__).parent
+    for file in [here / "checker.js", *Path(recommender.__file__).parents[1].glob("javascript/*.js")]:
+        (folder / file.name).write_bytes(file.read_bytes())
+    (folder / "index.html").write_text("<!doctype html><title>cases</title>")
+    return folder
+
+
+def test_the_client_answers_in_the_browser_as_in_python(page, host, questions):
+    page.goto(host(questions).url)
+    names = json.loads((questions / "index.json").read_text("utf-8"))
+    assert len(names) >= 10
+    found = page.evaluate(
+        """async (names) => {
+            const { Client } = await import("./client.js");
+            const { differences } = await import("./checker.js");
+            const found = [];
+            for (const name of names) {
+                const bytes = await (await fetch(`${name}.safetensors`)).arrayBuffer();
+                const expected = await (await fetch(`${name}.json`)).json();
+                found.push(...await differences(Client, new Uint8Array(bytes), expected));
+            }
+            return found;
+        }""",
+        names,
+    )
+    assert found == []

@@ -1,0 +1,34 @@
+import json
+from pathlib import Path
+
+from support.releases import release as made_up
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
+
+
+def test_page_writes_a_folder_and_says_how_to_look_at_it(tmp_path, hushrec, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    made = made_up(n=4)
+    made.save("films.safetensors")
+    lines = [f"{item},Title {n},199{n},Drama|War,a.png" for n, item in enumerate(made.items)]
+    Path("titles.csv").write_text("\n".join(["id,title,Year,genres,picture", *lines]), "utf-8")
+    Path("a.png").write_bytes(PNG)
+    shown = hushrec("page films.safetensors --titles titles.csv -o there").out
+    assert "Wrote there" in shown
+    assert "http.server -d there" in shown
+    assert Path("there/index.html").is_file()
+    columns = json.loads(Path("there/titles.json").read_text("utf-8"))
+    assert columns["titles"] == ["Title 0", "Title 1", "Title 2", "Title 3"]
+    assert columns["years"] == ["1990", "1991", "1992", "1993"]
+    assert columns["genres"] == ["Drama|War"] * 4
+    assert len(set(columns["pictures"])) == 1
+
+
+def test_page_refuses_a_picture_from_elsewhere(tmp_path, refused, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = made_up(n=4)
+    made.save("films.safetensors")
+    Path("titles.csv").write_text(f"id,title,picture\n{made.items[0]},T,https://else.where/a.png\n", "utf-8")
+    assert "third party" in refused("page films.safetensors --titles titles.csv -o there")
+    assert not Path("there").exists()
