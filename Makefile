@@ -10,14 +10,14 @@ BIN := $(VENV)/bin
 ONE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check --editable
 
-.PHONY: demo test test-page test-postgres lint test-full mutants audits fuzz fuzz-service wheel oracles bench bench-als bench-sgd bench-top-n tables docs clean
+.PHONY: demo test test-page test-postgres test-spark test-spark-full lint test-full mutants audits fuzz fuzz-service wheel oracles bench bench-als bench-sgd bench-top-n tables docs clean
 
 demo: $(VENV)/.report       ## private recommenders on generated clicks and ratings, offline
 	@$(ONE) $(BIN)/hushrec demo
 
 test: $(VENV)/.dev          ## the fast tests, which need Python alone
-	@$(ONE) $(BIN)/python -m pytest -m "not full and not page and not postgres" -n 2
-	@echo "Left out: the page in Node and Chromium (make test-page), PostgreSQL (make test-postgres), and long runs (make test-full)"
+	@$(ONE) $(BIN)/python -m pytest -m "not full and not page and not postgres and not spark" -n 2
+	@echo "Left out: the page in Node and Chromium (make test-page), PostgreSQL (make test-postgres), Spark (make test-spark), and long runs (make test-full)"
 
 test-page: $(VENV)/.dev $(VENV)/.page  ## the client and the page in Node and Chromium, installed from Debian's packages
 	@tests/packages.sh node=nodejs tsc=node-typescript chromium=chromium /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf=fonts-dejavu-core
@@ -27,6 +27,14 @@ test-postgres: $(VENV)/.dev  ## the ledger and the readers on a PostgreSQL serve
 	@tests/packages.sh '/usr/lib/postgresql/*/bin/postgres=postgresql'
 	@$(ONE) $(BIN)/python -m pytest -m postgres -n 2
 
+test-spark: $(VENV)/.dev $(VENV)/.spark  ## a small case on Spark, with Java installed from Debian's packages
+	@tests/packages.sh java=default-jre-headless
+	@$(ONE) $(BIN)/python -m pytest -m "spark and not full"
+
+test-spark-full: $(VENV)/.dev $(VENV)/.spark  ## all of Spark: partitions, lost executors, speculation
+	@tests/packages.sh java=default-jre-headless
+	@$(ONE) $(BIN)/python -m pytest -m spark
+
 lint: $(VENV)/.dev          ## style, types, layers, documentation
 	@$(BIN)/ruff check --quiet --output-format concise .
 	@$(BIN)/ruff format --check --quiet . || { echo "run $(BIN)/ruff format"; exit 1; }
@@ -35,8 +43,8 @@ lint: $(VENV)/.dev          ## style, types, layers, documentation
 	@$(BIN)/python -m pytest tests/test_docs.py
 
 test-full: $(VENV)/.dev     ## all tests, with the statistical ones, the audits of all models, and the oracles
-	@$(ONE) $(BIN)/python -m pytest -m "not page and not postgres" -n 2
-	@$(MAKE) --no-print-directory test-page test-postgres mutants oracles wheel
+	@$(ONE) $(BIN)/python -m pytest -m "not page and not postgres and not spark" -n 2
+	@$(MAKE) --no-print-directory test-page test-postgres test-spark-full mutants oracles wheel
 
 mutants: $(VENV)/.dev       ## faults planted one at a time: the fast tests must catch each
 	@$(BIN)/python tests/mutants/run.py
