@@ -1,6 +1,5 @@
 """A real Chromium that looks at pages, each served by a host of its own that logs every request."""
 
-import functools
 import http.server
 import threading
 
@@ -33,13 +32,16 @@ def device():
 
 
 class Host:
-    """Serves a folder. ``asked`` are the paths of all requests, in order."""
+    """Serves a folder, which may be exchanged. ``asked`` are the paths of all requests, in order."""
 
     def __init__(self, folder):
         self.folder, self.asked = folder, []
         host = self
 
         class Handler(http.server.SimpleHTTPRequestHandler):
+            def __init__(self, *given):
+                super().__init__(*given, directory=str(host.folder))
+
             def log_message(self, *_):
                 pass
 
@@ -48,8 +50,7 @@ class Host:
                 host.asked.append(getattr(self, "path", "?"))
                 return parsed
 
-        serve = functools.partial(Handler, directory=str(folder))
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), serve)
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         self.url = f"http://localhost:{self._server.server_port}/"
         threading.Thread(target=self._server.serve_forever, daemon=True).start()

@@ -43,15 +43,15 @@ def test_two_tabs_keep_each_others_stars(page, visit):
     other.goto(host.url)
     other.wait_for_selector(READY)
     first = give(other, 0)
-    page.locator(f"#own-list [data-item='{first}']").wait_for(timeout=3000)
+    page.locator(f"#own-list [data-item='{first}']").wait_for()
     second = give(page, 1)
     page.reload()
     page.wait_for_selector(READY)
     assert own(page) == {first, second}
-    other.locator(f"#own-list [data-item='{second}']").wait_for(timeout=3000)
+    other.locator(f"#own-list [data-item='{second}']").wait_for()
     other.click("#erase")
     other.click("#erase-yes")
-    page.locator("#own").wait_for(state="hidden", timeout=3000)
+    page.locator("#own").wait_for(state="hidden")
 
 
 def test_a_tab_that_heard_nothing_reads_before_it_writes(page, visit):

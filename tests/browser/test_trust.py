@@ -179,11 +179,28 @@ def test_after_a_signed_page_another_ledgers_release_is_refused(page, signed, ho
 
 @pytest.fixture
 def exchanged(page, visit, films, tmp_path):
-    """A page in use with one star, whose folder was exchanged for that of a newer release; gives its host."""
+    """A page in use with one star; the next time that it looks, it finds a newer release. Gives its host.
+
+    The browser looks for a newer page as well, about when a visit has loaded. If it were first, the newer
+    page would be shown at once, not offered. So the folders are exchanged when the page looks, and it looks
+    again if a look of the browser's was under way.
+    """
     served = visit(films())
     page.locator("#found > li").nth(0).get_by_role("radio").nth(4).click()
     films(seed=5).save(tmp_path / "films.safetensors")
-    recommender.write(tmp_path / "films.safetensors", served.folder)
+    recommender.write(tmp_path / "films.safetensors", tmp_path / "newer")
+    page.expose_function("exchange", lambda: setattr(served, "folder", tmp_path / "newer"))
+    page.add_init_script(
+        """const workers = window.ServiceWorkerRegistration?.prototype ?? {}; // none on about:blank
+        const update = workers.update;
+        window.updates = 0;
+        workers.update = async function () {
+            window.updates += 1;
+            await window.exchange();
+            const found = await update.call(this);
+            return found.installing || found.waiting ? found : update.call(this);
+        };"""
+    )
     return served
 
 
@@ -223,23 +240,15 @@ def test_the_next_visit_shows_the_newer_page_in_any_case(page, exchanged, listed
 
 
 def test_an_open_page_asks_for_a_newer_one_once_and_tells_nothing(page, exchanged):
-    page.add_init_script(
-        """const update = ServiceWorkerRegistration.prototype.update;
-        window.updates = 0;
-        ServiceWorkerRegistration.prototype.update = function () {
-            window.updates += 1;
-            return update.call(this);
-        };"""
-    )
     exchanged.asked.clear()
     page.reload()
     page.locator("#newer", has_text="A newer list is here.").wait_for()
     asked = list(exchanged.asked)
-    assert page.evaluate("window.updates") == 1, "the browser's own look comes late, or never on short visits"
+    assert page.evaluate("window.updates") == 1
     assert not [path for path in asked if "?" in path]
     page.locator("#found > li").nth(1).get_by_role("radio").nth(3).click()
     page.wait_for_timeout(300)
-    assert exchanged.asked == asked
+    assert set(exchanged.asked[len(asked) :]) <= {"/worker.js"}, "which the browser may look for by itself"
     assert page.inner_text("#sent") == "Bytes sent: 0"
 
 
