@@ -156,12 +156,12 @@ def test_too_little_laplace_noise_is_noticed(weaken):
 
 def test_samples_that_everyone_is_in_are_noticed(monkeypatch):
     """The planted fault: the price is that of a sample, and everyone takes part."""
-    from hushrec.privacy.noise import poisson_sampling
+    from hushrec.privacy.noise.poisson_sampling import Sample
 
     few = hr.PosteriorMF(rank=2, rounds=8, clip_norm=0.01, sample_rate=0.02)
     planned, gaps = worlds(few)
     assert listen(planned, gaps, runs=20_000).epsilon <= planned.epsilon
-    monkeypatch.setattr(poisson_sampling, "participants", lambda n, rate, key: np.ones(n, np.bool_))
+    monkeypatch.setattr(Sample, "of", lambda sample, nonces: np.ones(len(nonces), np.bool_))
     assert listen(planned, gaps, runs=20_000).epsilon > planned.epsilon
 
 

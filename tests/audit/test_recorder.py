@@ -5,11 +5,13 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import polars as pl
 import pytest
 
 from hushrec.audit.recorder import Leak, Measured, Recorder, moved, ratio
 from hushrec.privacy.accounting.events import Gaussian, Laplace, PosteriorSample
 from hushrec.privacy.bounded import Bounded, BoundedMatrix, Noisy, NoisyMatrix
+from hushrec.privacy.noise.poisson_sampling import Sample, nonces
 
 GAUSSIAN = Gaussian("sums", 5.0, 1.0, 1.0, 2)
 LAPLACE = Laplace("sums", 7.0, 1.0, 1.0, 2)
@@ -69,7 +71,9 @@ def test_all_cells_of_a_matrix_count():
 def test_everyone_is_in_a_sample():
     recorder = Recorder()
     sampled = Gaussian("sums", 1.0, 1.0, 1.0, 2, 0.5)
-    assert recorder.released(sampled, 3, np.array([True, False, False])).tolist() == [True] * 3
+    sample, own = Sample(0.5, bytes(32)), nonces(pl.Series(["a", "b", "c", "d", "e"]))
+    assert not sample.of(own).all()
+    assert recorder.released(sampled, None, sample).of(own).tolist() == [True] * 5
     assert not recorder.measured
 
 

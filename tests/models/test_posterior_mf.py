@@ -8,6 +8,7 @@ from hushrec.data.packed.blocks import Blocks
 from hushrec.errors import BudgetUnsupported, DataError
 from hushrec.privacy.accounting.accountant import gaussian_epsilon, gaussian_mu
 from hushrec.privacy.grant import Grant
+from support.people import Chosen
 
 
 def user(budget, epsilon=4.0):
@@ -63,10 +64,9 @@ def test_the_gradients_are_of_those_whom_the_grant_has_drawn(world, budget, tmp_
     monkeypatch.setattr(Grant, "release", watched)
     found = []
     for drawn in ([], [0], [world[0].n_users - 1]):
+        sample = Chosen(world[0].users.gather(drawn))
         monkeypatch.setattr(
-            Grant,
-            "sample",
-            lambda grant, name, n, drawn=drawn: grant._drawn.add(name) or np.isin(np.arange(n), drawn),
+            Grant, "sample", lambda grant, name, sample=sample: grant._drawn.add(name) or sample
         )
         fitted(ratings, model, user(budget))
         found.append([summed[f"items, round {t}"] for t in (1, 2, 3)])

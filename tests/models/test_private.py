@@ -49,7 +49,7 @@ class Rounds(GlobalEffects):
                 assert len(run.measure(query, lambda key: key)) == 32
                 return dataclasses.replace(made, statement=placeholder_statement(CHAIN))
             if query.rate < 1:
-                assert run.sample(query, feedback.n_users).shape == (feedback.n_users,)
+                assert run.sample(query).rate == drawn_rate(self.rate)
             run.measure(query, np.zeros(12, np.int64))
         return made
 

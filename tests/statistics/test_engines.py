@@ -9,6 +9,7 @@ from hushrec.data.domain import Domain
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
 from hushrec.data.synthetic import netflix_like
+from hushrec.privacy.noise.poisson_sampling import Sample
 from hushrec.statistics import covariance_sums, engines, population
 from hushrec.statistics.covariance_sums import CovarianceSums
 from hushrec.statistics.engines import BlockFiles, Memory, engine_of
@@ -35,8 +36,8 @@ class Workers:
     def blocks(self):
         yield from self._parts
 
-    def map(self, function, *per_block):
-        return Workers(starmap(function, zip(self._parts, *per_block, strict=True)))
+    def map(self, function):
+        return Workers(map(function, self._parts))
 
     def total(self, add, *shapes):
         alone = [Memory(part).total(add, *shapes) for part in reversed(self._parts)]
@@ -107,9 +108,8 @@ def of_ridge(source):
 
 def of_marginals(source, *, sampled=False):
     people = Population(source, weigh)
-    if sampled:  # the same people whatever their order: those whose number on the roster is even
-        numbers = [place for block in people.blocks() for place in block.rows.places().tolist()]
-        people = people.sampled(np.array(numbers) % 2 == 0)
+    if sampled:
+        people = people.sampled(Sample(0.5, bytes(range(32))))
     gradients = MarginalGradients(source.domain, RANK, 1, 0.5, 0.8, 0.8, 1.5)
     return [gradients.measure(people, EFFECTS, Q)]
 
@@ -186,7 +186,7 @@ def test_people_of_weight_zero_may_be_all_of_a_block(ratings, tmp_path):
     asked = np.where(np.arange(ratings.n_users) < absent, 0.0, 8.0)
     asking = ratings.with_asked(asked)
     blocks = Blocks.write(asking, tmp_path / "again", ratings_per_block=90)
-    assert Population(blocks, weigh).n_people == ratings.n_users - absent
+    assert len(next(Population(blocks, weigh).blocks()).weights) == 0
     for name in ("weighed effects", "marginal gradients", "sampled gradients"):
         assert same(STATISTICS[name](asking), STATISTICS[name](blocks))
 
@@ -200,13 +200,6 @@ def test_memory_computes_once_and_files_in_every_pass(ratings, stored):
         assert len(calls) == times
 
 
-@pytest.mark.parametrize("number", [0, 2])
-def test_each_block_needs_its_own_argument(ratings, number):
-    for engine in (Memory(ratings), BlockFiles(ratings.blocks)):
-        with pytest.raises(ValueError, match="zip"):
-            [*engine.map(lambda block, argument: argument, [0] * number).blocks()]
-
-
 # -- each of these faults is found ------------------------------------------------------------------------
 
 
@@ -214,6 +207,11 @@ def twice(blocks, add, shapes, right=engines._total):
     """Adds the last of several blocks twice, as a cluster does that repeats what it takes for lost."""
     blocks = [*blocks]
     return right(blocks + blocks[1:][-1:], add, shapes)
+
+
+def by_place(users):
+    """Draws people by where they are."""
+    return np.indices((len(users), 3))[0].astype(np.uint32)
 
 
 def cut_by_block(sums, ratings, entries, low, high=None, right=CovarianceSums._add_products):
@@ -236,8 +234,9 @@ def in_single_precision(*rows, out, right=covariance_sums.weighted_gram, **setti
             Ratings,
             "places",
             lambda ratings: np.arange(ratings.n_users),
-            {"sums of people", "entries", "factor sums", "sampled gradients"},
+            {"sums of people", "entries", "factor sums"},
         ),
+        (population, "nonces", by_place, {"sampled gradients"}),
         (CovarianceSums, "_add_products", cut_by_block, {"covariance by rating", "covariance by user"}),
         (
             covariance_sums,
@@ -246,7 +245,13 @@ def in_single_precision(*rows, out, right=covariance_sums.weighted_gram, **setti
             {"covariance by rating", "covariance by user"},
         ),
     ],
-    ids=["a block is added twice", "people by place in the block", "cut by block", "single precision"],
+    ids=[
+        "a block is added twice",
+        "people by place in the block",
+        "drawn by place in the block",
+        "cut by block",
+        "single precision",
+    ],
 )
 def test_a_planted_fault_is_found(ratings, stored, monkeypatch, owner, name, fault, found):
     sources = {key: list(source.blocks()) for key, source in stored.items()}  # read before the fault

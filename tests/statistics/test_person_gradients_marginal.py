@@ -7,13 +7,14 @@ import dataclasses
 import itertools
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hushrec.statistics.person_gradients import MarginalGradients
 from hushrec.statistics.population import FULL, Population
-from support.people import HEAVY, SCALES, person
+from support.people import HEAVY, SCALES, Chosen, person
 
 WEIGHTS = [1, 77, FULL // 3, FULL // 2, FULL - 1, FULL]
 
@@ -23,7 +24,8 @@ def measured(search, gradients, rows, weights, drawn, effects, factors):
     ratings = search.ratings(gradients.domain, rows)
     there = np.array([set(row) != {None} for row in rows])
     people = Population(ratings.with_asked(np.array(weights, float)[there]), lambda asked: asked.astype(int))
-    return gradients.measure(people.sampled(np.array(drawn)[there]), effects, factors)
+    sample = Chosen(ratings.users.filter(pl.Series(np.array(drawn)[there])))
+    return gradients.measure(people.sampled(sample), effects, factors)
 
 
 def gave(search, gradients, row, weight, factors, effects, rng, drawn=(True, True, True)):
@@ -79,7 +81,7 @@ def test_whoever_was_not_drawn_gives_nothing_and_the_search_would_notice(search,
             found, sum(part for part, there in zip(alone, drawn, strict=True) if there)
         )
         assert gave(search, gradients, HEAVY, FULL, factors, effects, rng, drawn) <= 1
-    monkeypatch.setattr(Population, "sampled", lambda self, chosen: self)
+    monkeypatch.setattr(Population, "sampled", lambda self, sample: self)
     with pytest.raises(AssertionError, match="neighbours differ"):
         gave(search, gradients, HEAVY, FULL, factors, effects, rng, (False, True, True))
 

@@ -1,15 +1,19 @@
 """People who take part, with their weights: the same sums from memory and from block files."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from hushrec.data.packed.blocks import Blocks
+from hushrec.privacy.noise.poisson_sampling import Sample, nonces
 from hushrec.statistics.item_sums import EffectSums
 from hushrec.statistics.person_gradients import MarginalGradients
 from hushrec.statistics.population import FULL, Population
 from support.people import person
+
+SAMPLE = Sample(0.5, bytes(range(32)))
 
 
 @pytest.fixture
@@ -34,13 +38,12 @@ def test_sums_over_block_files_are_the_sums_in_memory(crowd, tmp_path):
     assert stored.n_blocks > 5
     sums = effect_sums(crowd.domain)
     gradients = MarginalGradients(crowd.domain, 3, 1, 0.5, 0.8, 0.8, 1.5)
-    chosen = np.random.default_rng(1).random(Population(crowd, weigh).n_people) < 0.5
     factors = np.random.default_rng(2).standard_normal((40, 3))
     found = []
     for source in (crowd, stored):
         people = Population(source, weigh)
         effects = [values for _, values in sums.measure(people)]
-        found.append([*effects, gradients.measure(people.sampled(chosen), np.full(40, 3.0), factors)])
+        found.append([*effects, gradients.measure(people.sampled(SAMPLE), np.full(40, 3.0), factors)])
     for here, there in zip(*found, strict=True):
         np.testing.assert_array_equal(here, there)
 
@@ -48,7 +51,8 @@ def test_sums_over_block_files_are_the_sums_in_memory(crowd, tmp_path):
 def test_who_asks_for_nothing_is_not_there(crowd):
     without = crowd.select(np.repeat(crowd.asked > 0, crowd.counts))
     here, there = Population(crowd, weigh), Population(without, weigh)
-    assert here.n_people == there.n_people == int((crowd.asked > 0).sum()) < crowd.n_users
+    assert (here.n_listed, there.n_listed) == (crowd.n_users, int((crowd.asked > 0).sum()))
+    assert there.n_listed < crowd.n_users
     (ours, weights), (theirs, same) = next(here.blocks()), next(there.blocks())
     assert ours.digest() == theirs.digest()
     np.testing.assert_array_equal(weights, same)
@@ -58,15 +62,42 @@ def test_nobody_at_all_gives_zeros(search):
     domain = search.domain(40, 3)
     people = Population(search.ratings(domain, [[None] * 40] * 3))
     sums = effect_sums(domain)
-    assert people.n_people == 0
+    assert people.n_listed == 0
     assert all(not values.any() for _, values in sums.measure(people))
+
+
+def test_a_sample_takes_its_people_in_memory_and_in_files_in_any_order(crowd, tmp_path):
+    order = np.random.default_rng(3).permutation(crowd.n_users)
+    ones = [crowd.select(np.repeat(np.arange(crowd.n_users) == place, crowd.counts)) for place in order]
+    stored = Blocks.write(ones, tmp_path / "blocks", ratings_per_block=1)
+    found = []
+    for source in (crowd, stored):
+        drawn = Population(source, weigh).sampled(SAMPLE)
+        blocks = [
+            zip(rows.users.to_list(), weights.tolist(), strict=True) for rows, weights in drawn.blocks()
+        ]
+        found.append(dict(itertools.chain(*blocks)))
+    assert found[0] == found[1]
+    asking = crowd.select(np.repeat(crowd.asked > 0, crowd.counts))
+    expected = np.where(SAMPLE.of(nonces(asking.users)), weigh(asking.asked), 0)
+    assert found[0] == dict(zip(asking.users.to_list(), expected.tolist(), strict=True))
+    assert 0 < (expected > 0).sum() < asking.n_users
+
+
+def test_a_sample_of_a_sample_takes_those_of_both(crowd):
+    people, other = Population(replace(crowd, asked=None)), Sample(0.5, bytes(32))
+    (block,) = people.sampled(SAMPLE).sampled(other).blocks()
+    own = nonces(crowd.users)
+    np.testing.assert_array_equal(block.weights > 0, SAMPLE.of(own) & other.of(own))
+    (alone,) = people.sampled(other).blocks()
+    np.testing.assert_array_equal(alone.weights > 0, other.of(own))
 
 
 def test_sums_without_weights_are_refused_for_people_who_have_them(crowd):
     """Or they would count in full, whatever they ask for."""
     asking, silent = Population(crowd, weigh), Population(replace(crowd, asked=None), weigh)
     everyone = Population(crowd)
-    for people in (asking, everyone.sampled(np.ones(crowd.n_users, dtype=bool))):
+    for people in (asking, everyone.sampled(SAMPLE)):
         with pytest.raises(ValueError, match="takes no weights"):
             _ = people.in_full
     for people in (silent, everyone):

@@ -7,12 +7,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from hushrec.arrays import Ints
+from hushrec.arrays import Bools, Ints, Words32
 from hushrec.privacy.bounded import BoundedMatrix
+from hushrec.privacy.noise.poisson_sampling import Sample
 
 _Value = TypeVar("_Value")
 
@@ -48,6 +49,16 @@ class Measured:
         return str(self.event.name)
 
 
+class Everyone(Sample):
+    """A sample in which everyone takes part. Privacy: not private."""
+
+    __slots__ = ()
+
+    def of(self, nonces: Words32) -> Bools:
+        """True for all, shape (n_users,). Privacy: public."""
+        return np.ones(len(nonces), np.bool_)
+
+
 class Recorder:
     """Records a fit; with a tape, replays the values of another fit into it.
 
@@ -72,8 +83,8 @@ class Recorder:
         Raises:
             Leak: The tape has another measurement here.
         """
-        if isinstance(value, np.ndarray):
-            return np.ones_like(value)
+        if isinstance(value, Sample):
+            return cast(_Value, Everyone(value.rate, value.key))
         if isinstance(value, bytes):
             self.samples.append(event.name)  # type: ignore[attr-defined]
             return value

@@ -140,5 +140,5 @@ def _gradient(
     gradients: MarginalGradients, query: Sum, people: Population, run: Run, effects: Floats, items: Floats
 ) -> Ints:
     """The sum of a round over all users, or over the sample that the run draws."""
-    chosen = None if query.rate == 1 else run.sample(query, people.n_people)
-    return gradients.measure(people if chosen is None else people.sampled(chosen), effects, items)
+    sample = run.sample(query)
+    return gradients.measure(people if sample is None else people.sampled(sample), effects, items)

@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterable
 from fractions import Fraction
 from types import ModuleType
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 
-from hushrec.arrays import Bools, Floats, Ints
+from hushrec.arrays import Floats, Ints
 from hushrec.errors import GrantError
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.events import Event, Gaussian, Laplace
@@ -32,6 +32,9 @@ from hushrec.privacy.local.rows import RandomizedRows, Rows
 from hushrec.privacy.local.substitution import SubstitutionRandomizer
 from hushrec.privacy.noise.entropy import Entropy, observer_of
 from hushrec.privacy.noise.geometric import require_threshold
+
+if TYPE_CHECKING:
+    from hushrec.privacy.noise.poisson_sampling import Sample
 
 _Released = TypeVar("_Released", Noisy, NoisyMatrix)
 DRAWS: dict[type[Event], str] = {Gaussian: "add_gaussian", Laplace: "add_laplace"}
@@ -232,25 +235,24 @@ class Grant:
         """
         return np.asarray(sampler().permutation(n_people, self._entropy.key("", "order")))
 
-    def sample(self, name: str, n_people: int) -> Bools:
-        """Draw the users who take part in a subsampled measurement, once, before it is made.
+    def sample(self, name: str) -> "Sample":
+        """Draw who takes part in a subsampled measurement, once, before it is made.
 
         Returns:
-            Whether each of ``n_people`` takes part, shape (n_people,).
+            The sample, which tells of each user whether they take part.
 
         Raises:
             GrantError: No sample is booked under that name, or it was already drawn or used.
 
         Privacy: private; only the ``release`` of their sum is public.
         """
-        from hushrec.privacy.noise import poisson_sampling  # compiled code, like the sampler
+        from hushrec.privacy.noise.poisson_sampling import Sample  # compiled code, like the sampler
 
         event = self._booked(name, "sample")
         if name in self._drawn:
             raise GrantError(f"{name}: its sample was drawn already; each booking has one")
         self._drawn.add(name)
-        taking_part = poisson_sampling.participants(n_people, event.rate, self._entropy.key(name, "sample"))
-        return self._observer.released(event, n_people, taking_part)
+        return self._observer.released(event, None, Sample(event.rate, self._entropy.key(name, "sample")))
 
     def sample_key(self, name: str) -> bytes:
         """Return, once, the 32-byte key from which all randomness of a posterior sample is drawn.

@@ -1,21 +1,25 @@
 """What a model runs on: the plan that was charged, or no plan for the non-private baseline."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Protocol, TypeVar
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
-from hushrec.arrays import Bools, Floats, Ints
+from hushrec.arrays import Floats, Ints
 from hushrec.errors import GrantError
 from hushrec.privacy.accounting.budget import Terms
+from hushrec.privacy.accounting.events import Event
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.accounting.weights import GRID, weights
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 from hushrec.privacy.grant import Grant
 from hushrec.privacy.query import AnyQuery, Query
 from hushrec.progress import advance
+
+if TYPE_CHECKING:
+    from hushrec.privacy.noise.poisson_sampling import Sample
 
 MEASURING = "measuring"
 """The stage of a fit whose steps are the queries of its plan."""
@@ -49,15 +53,15 @@ class Run(Protocol):
         """Noise parameter of the query's event; 0 without noise. Privacy: public."""
         ...
 
-    def sample(self, query: AnyQuery, n_people: int) -> Bools | None:
-        """Who takes part in a query of a random sample, shape (n_people,); None for everybody.
-
-        Privacy: private.
-        """
+    def sample(self, query: AnyQuery) -> "Sample | None":
+        """Who takes part in a query of a random sample; None for everybody. Privacy: private."""
         ...
 
-    def weights(self, asked: Floats) -> Ints:
-        """Weights for the ε that users ask for, in steps of 1/GRID.
+    @property
+    def weights(self) -> Callable[[Floats], Ints]:
+        """A function from the ε that users ask for to their weights, in steps of 1/GRID.
+
+        It holds nothing of the run, so that it may be sent to where the ratings are.
 
         Privacy: private in, private out; a user's weight depends only on the ε that they ask for.
         """
@@ -110,17 +114,17 @@ class ChargedRun:
         """Noise parameter of the booked event. Privacy: public."""
         return next(event.noise for event in self.plan.events if event.name == query.name)
 
-    def sample(self, query: AnyQuery, n_people: int) -> Bools | None:
+    def sample(self, query: AnyQuery) -> "Sample | None":
         """The sample that the grant draws. Privacy: private."""
-        return None if query.rate == 1 else self.grant.sample(query.name, n_people)
+        return None if query.rate == 1 else self.grant.sample(query.name)
 
-    def weights(self, asked: Floats) -> Ints:
+    @property
+    def weights(self) -> Callable[[Floats], Ints]:
         """The largest weights at which the plan costs each user at most the ε that they ask for.
 
         Privacy: private in, private out.
         """
-        found = weights(self.plan.events, self.plan.budget.delta, asked)
-        return np.rint(found * GRID).astype(np.int64)
+        return partial(_weights, tuple(self.plan.events), self.plan.budget.delta)
 
     @cached_property
     def _planned(self) -> dict[str, AnyQuery]:
@@ -151,10 +155,19 @@ class ExactRun:
         """None: 0. Privacy: public."""
         return 0.0
 
-    def sample(self, query: AnyQuery, n_people: int) -> Bools | None:
+    def sample(self, query: AnyQuery) -> "Sample | None":
         """Everybody takes part. Privacy: public."""
         return None
 
-    def weights(self, asked: Floats) -> Ints:
+    @property
+    def weights(self) -> Callable[[Floats], Ints]:
         """Full weight, but for users who ask for 0, who have none. Privacy: private in, private out."""
-        return np.where(asked > 0, GRID, 0)
+        return _full_or_none
+
+
+def _weights(events: tuple[Event, ...], delta: float, asked: Floats) -> Ints:
+    return np.rint(weights(events, delta, asked) * GRID).astype(np.int64)
+
+
+def _full_or_none(asked: Floats) -> Ints:
+    return np.where(asked > 0, GRID, 0)

@@ -175,7 +175,7 @@ class CovarianceSums:
         Neither this nor how users are cut into blocks and runs changes a bit, so it may depend on private
         data.
         """
-        return people.n_people << self.weights.bits <= self._most
+        return people.n_listed << self.weights.bits <= self._most
 
     def _add_products(self, ratings: Ratings, entries: Ints32, low: Ints, high: Ints | None = None) -> None:
         """Add Σ w ẑ ẑᵀ over a block; with ``high``, only the dropped bits stay in ``low``."""

@@ -4,8 +4,7 @@ Every private sum is a function that adds what one block of people contributes t
 any cut of the people into blocks, in any order, gives the same bits, and a sum does not know its engine.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import starmap
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -34,12 +33,11 @@ class Engine(Protocol[Block]):
         """The blocks, in an order that is the same in every pass. Privacy: private."""
         ...
 
-    def map(self, function: Callable[..., Part], *per_block: Sequence[Any]) -> "Engine[Part]":
+    def map(self, function: Callable[[Any], Part]) -> "Engine[Part]":
         """What ``function`` makes of each block, where the block is; memory keeps it.
 
-        Args:
-            function: takes a block, and the block's entry of each of ``per_block``.
-            per_block: sequences with an entry for each block.
+        A cluster sends this function, and that of ``total``, to its machines. So they hold settings and
+        released arrays alone: no run, no grant, no engine, and nothing about other people.
 
         Privacy: private.
         """
@@ -74,10 +72,9 @@ class Memory(Generic[Block]):
         """The only block. Privacy: private."""
         yield self._block
 
-    def map(self, function: Callable[..., Part], *per_block: Sequence[Any]) -> Engine[Part]:
+    def map(self, function: Callable[[Any], Part]) -> Engine[Part]:
         """As in ``Engine``, computed at once and kept. Privacy: private."""
-        (made,) = starmap(function, zip(self.blocks(), *per_block, strict=True))
-        return Memory(made)
+        return Memory(function(self._block))
 
     def total(self, add: Callable[..., None], *shapes: Shape) -> list[Ints]:
         """As in ``Engine``. Privacy: private."""
@@ -100,9 +97,9 @@ class BlockFiles(Generic[Block]):
         """The blocks, each read when it is needed. Privacy: private."""
         yield from self._read()
 
-    def map(self, function: Callable[..., Part], *per_block: Sequence[Any]) -> Engine[Part]:
+    def map(self, function: Callable[[Any], Part]) -> Engine[Part]:
         """As in ``Engine``, computed again in every pass. Privacy: private."""
-        return BlockFiles(lambda: starmap(function, zip(self._read(), *per_block, strict=True)))
+        return BlockFiles(lambda: map(function, self._read()))
 
     def total(self, add: Callable[..., None], *shapes: Shape) -> list[Ints]:
         """As in ``Engine``. Privacy: private."""

@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Iterator
 from copy import copy
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from hushrec.arrays import Bools, Floats, Ints
+from hushrec.arrays import Floats, Ints, Words32
 from hushrec.data.feedback import Feedback
 from hushrec.data.packed.blocks import Blocks
+from hushrec.privacy.noise.poisson_sampling import Sample, nonces
 from hushrec.statistics.engines import Engine, engine_of
 
 FULL = 1 << 16
@@ -33,16 +34,16 @@ class Weighed(NamedTuple):
 class Population:
     """People who gave feedback, without those of weight 0, who do not even affect what is drawn for others.
 
-    Sums over them do not depend on how they are cut into blocks, nor on their order. Who is in a Poisson
-    sample does: ``load_blocks`` lists people in another order than ``load``.
+    Neither sums over them nor who is in a sample depends on how they are cut into blocks, or on their order.
 
     Args:
         source: private ratings or interactions, capped, in memory or in block files.
         weigh: maps requested ε to weights in steps of 2^-16, from 0 to ``FULL``, of the same shape. None if
-            no ε are requested.
+            no ε are requested. It is sent to where the people are, so it holds nothing but settings.
 
     Attributes:
         domain: the public domain.
+        n_listed: number of people of the source, those of weight 0 included.
         weighed: the blocks with weights, for sums that take them.
 
     Privacy: private.
@@ -50,12 +51,11 @@ class Population:
 
     def __init__(self, source: Feedback | Blocks, weigh: Callable[[Floats], Ints] | None = None) -> None:
         self.domain = source.domain
-        self._weigh = weigh if source.asks else None
-        self._n_listed = source.n_users
-        self._everyone: Engine[Any] | None = engine_of(source)
-        self.weighed: Engine[Weighed] = self._everyone.map(self._weighed)
-        if self._weigh:
-            self._everyone = None
+        self.n_listed = source.n_users
+        rows = engine_of(source)
+        personal = weigh if source.asks else None
+        self.weighed: Engine[Weighed] = rows.map(partial(_weighed, personal))
+        self._everyone = None if personal else rows
 
     @property
     def in_full(self) -> Engine[Any]:
@@ -74,35 +74,34 @@ class Population:
         """The people block by block, with weights. Privacy: private."""
         return self.weighed.blocks()
 
-    @property
-    def n_people(self) -> int:
-        """Number of people who take part. Privacy: private."""
-        return sum(self._sizes) if self._weigh else self._n_listed
-
-    def sampled(self, chosen: Bools) -> Self:
-        """The same people, with weight 0 for those who are not chosen.
-
-        Args:
-            chosen: whether each person takes part in a round, in the order of the blocks, shape (n_people,).
+    def sampled(self, sample: Sample) -> Self:
+        """The same people, with weight 0 for those who do not take part.
 
         Privacy: private.
         """
-        sample = copy(self)
-        parts = np.split(chosen, np.cumsum(self._sizes, dtype=np.int64))[:-1]
-        sample.weighed, sample._everyone = self.weighed.map(_draw, parts), None
-        return sample
+        weighed = self._numbered.map(partial(_drawn, sample))
+        drawn = copy(self)
+        drawn.weighed, drawn._everyone = weighed, None
+        del drawn._numbered  # of the people before they were drawn
+        return drawn
 
     @cached_property
-    def _sizes(self) -> list[int]:
-        """People in each block."""
-        return [len(weights) for _, weights in self.blocks()]
-
-    def _weighed(self, block: Feedback) -> Weighed:
-        if block.asked is None or self._weigh is None:
-            return Weighed(block, np.full(block.n_users, FULL, dtype=np.int64))
-        weights = self._weigh(block.asked)
-        return Weighed(block.select(np.repeat(weights > 0, np.diff(block.indptr))), weights[weights > 0])
+    def _numbered(self) -> Engine[tuple[Weighed, Words32]]:
+        """Each block with its people's nonces, the same for every sample."""
+        return self.weighed.map(_numbered)
 
 
-def _draw(block: Weighed, chosen: Bools) -> Weighed:
-    return block._replace(weights=np.where(chosen, block.weights, 0))
+def _weighed(weigh: Callable[[Floats], Ints] | None, block: Feedback) -> Weighed:
+    if block.asked is None or weigh is None:
+        return Weighed(block, np.full(block.n_users, FULL, dtype=np.int64))
+    weights = weigh(block.asked)
+    return Weighed(block.select(np.repeat(weights > 0, np.diff(block.indptr))), weights[weights > 0])
+
+
+def _numbered(block: Weighed) -> tuple[Weighed, Words32]:
+    return block, nonces(block.rows.users)
+
+
+def _drawn(sample: Sample, numbered: tuple[Weighed, Words32]) -> Weighed:
+    block, own = numbered
+    return block._replace(weights=np.where(sample.of(own), block.weights, 0))

@@ -133,7 +133,7 @@ def test_it_is_released_through_its_own_door_alone(event: Event) -> None:
         "release_matrix": lambda: charged.release_matrix(matrix, threshold=1, limit=9),
         "release_rows": lambda: charged.release_rows("sums", np.zeros((2, 2)), np.ones(2)),
         "randomize": lambda: charged.randomize(rows, ResponseRandomizer(3, 1.0)),
-        "sample": lambda: charged.sample("sums", 3),
+        "sample": lambda: charged.sample("sums"),
         "sample_key": lambda: charged.sample_key("sums"),
     }
     assert set(event.doors) <= set(calls)

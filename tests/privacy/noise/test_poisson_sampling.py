@@ -2,13 +2,15 @@
 
 import hashlib
 import math
+import struct
 from collections.abc import Callable
 
 import numpy as np
+import polars as pl
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, chi2
 
-from hushrec.arrays import Bools
+from hushrec.arrays import Bools, Words32
 from hushrec.errors import BudgetError, GrantError, SamplerError
 from hushrec.kernels.noise import chacha
 from hushrec.privacy.accounting.budget import Budget
@@ -20,77 +22,115 @@ from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import Seeded
-from hushrec.privacy.noise.poisson_sampling import participants
+from hushrec.privacy.noise.poisson_sampling import Sample, nonces
 
 KEY = bytes(range(32))
 RATES = (2.0**-10, 0.03125, 0.3125, 0.5, 0.96875)
-PEOPLE = 2**20
+PEOPLE, ROUNDS = 2**19, 32
 BUDGET = Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
+Draw = Callable[[Words32, float, bytes], Bools]
 
 
 def key(number: int) -> bytes:
     return hashlib.sha256(b"participation %d" % number).digest()
 
 
-def fits(draw: Callable[[int, float, bytes], Bools]) -> bool:
-    """Number of participants, and of pairs of them at many distances, within 1e-7 tails of their law."""
+def ids(*numbers: int) -> pl.Series:
+    return pl.Series([f"user {number}" for number in range(*numbers)], dtype=pl.String)
+
+
+def draw(own: Words32, rate: float, key: bytes) -> Bools:
+    return Sample(rate, key).of(own)
+
+
+@pytest.fixture(scope="module")
+def people() -> Words32:
+    return nonces(ids(PEOPLE))
+
+
+def fits(draw: Draw, people: Words32) -> bool:
+    """Participants, pairs of people in one round, one person in two rounds: within 1e-8 tails of their law.
+
+    And over many rounds their numbers vary as those of people who are drawn each for themselves.
+    """
+    checks = []
     for number, rate in enumerate(RATES):
-        taken = draw(PEOPLE, rate, key(number))
-        checks = [(int(taken.sum()), PEOPLE, rate)]
-        for lag in (1, 2, 511, 512, 513, 1024, 2048):
+        taken, later = (draw(people, rate, key(of)) for of in (number, 100 + number))
+        checks.append((int(taken.sum()), PEOPLE, rate))
+        checks += [(int((taken & other).sum()), PEOPLE, rate * rate) for other in (later, np.roll(later, 1))]
+        for lag in (1, 2, 63, 64, 65, 2048):
             first = taken[: PEOPLE // (2 * lag) * 2 * lag].reshape(-1, 2, lag)
             checks.append((int((first[:, 0] & first[:, 1]).sum()), first[:, 0].size, rate * rate))
-        for found, trials, chance in checks:
-            distribution = binom(trials, chance)
-            if not distribution.ppf(1e-7) <= found <= distribution.isf(1e-7):
-                return False
-    return True
+    counts = [int(draw(people, 0.5, key(200 + number)).sum()) for number in range(ROUNDS)]
+    varied = sum((2 * count - PEOPLE) ** 2 for count in counts) / PEOPLE
+    return chi2.ppf(1e-8, ROUNDS) <= varied <= chi2.isf(1e-8, ROUNDS) and all(
+        binom.ppf(1e-8, trials, chance) <= found <= binom.isf(1e-8, trials, chance)
+        for found, trials, chance in checks
+    )
 
 
-def test_samples_have_the_law_that_is_booked() -> None:
-    # 40 checks at 2e-7 each: a false alarm once in 1e5 sets of keys, and these keys are fixed.
-    assert fits(participants)
+def test_samples_have_the_law_that_is_booked(people: Words32) -> None:
+    # 46 checks at 2e-8 each: a false alarm in less than one of 1e6 sets of keys, and these keys are fixed.
+    # Binomial counts of 2^19 are normal enough for the last one: their fourth moment is off by 4e-6.
+    assert fits(draw, people)
 
 
-FAULTS: dict[str, Callable[[int, float, bytes], Bools]] = {
-    "three per cent too many": lambda n, rate, key: participants(n, drawn_rate(min(1.03 * rate, 0.99)), key),
-    "one word for two people": lambda n, rate, key: np.repeat(participants(n // 2, rate, key), 2),
-    "a sample of fixed size": lambda n, rate, key: np.roll(np.arange(n) < rate * n, key[0]),
-    "16 of the 32 bits": lambda n, rate, key: participants(
-        n, max(1, math.floor(rate * 2**4)) / 2**4 if rate < 0.9 else rate, key
-    ),
-    "words drawn twice": lambda n, rate, key: np.tile(participants(512, rate, key), n // 512),
+FAULTS: dict[str, Draw] = {
+    "three per cent too many": lambda own, rate, key: draw(own, drawn_rate(min(1.03 * rate, 0.99)), key),
+    "one word for two people": lambda own, rate, key: np.repeat(draw(own[::2], rate, key), 2),
+    "a sample of fixed size": lambda own, rate, key: np.roll(np.arange(len(own)) < rate * len(own), key[0]),
+    "words drawn twice": lambda own, rate, key: np.tile(draw(own[:512], rate, key), len(own) // 512),
+    "one key for two rounds": lambda own, rate, key: draw(own, rate, KEY),
+    "16 of the 96 bits": lambda own, rate, key: draw(own & np.array([0xFFFF, 0, 0], np.uint32), rate, key),
+    "the word, not the person's": lambda own, rate, key: draw(own[:1].repeat(len(own), 0), rate, key),
 }
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_the_check_of_samples_finds_a_planted_fault(fault: str) -> None:
-    assert not fits(FAULTS[fault])
+def test_the_check_of_samples_finds_a_planted_fault(fault: str, people: Words32) -> None:
+    assert not fits(FAULTS[fault], people)
+
+
+def test_no_two_people_share_their_bits(people: Words32) -> None:
+    # A false alarm at 2^38/2^97.
+    assert len(np.unique(people, axis=0)) == PEOPLE
 
 
 def test_a_sample_is_the_words_below_the_rate() -> None:
-    taken = participants(5000, 0.375, KEY)
-    words = np.empty(chacha.WORDS, np.uint64)
-    for person in (0, 1, 511, 512, 1023, 1024, 2047, 3000, 4999):
-        batch, place = divmod(person, 2 * chacha.WORDS)
-        chacha.keystream(words, np.frombuffer(KEY, "<u4").astype(np.uint32), batch * chacha.BLOCKS, (0, 0, 0))
-        word = int(words[place % chacha.WORDS])
-        half = word & 0xFFFFFFFF if place < chacha.WORDS else word >> 32
-        assert taken[person] == (half < 0.375 * ODDS)
+    """Person by person: BLAKE2b of the id is the nonce, and block 0 begins with the word."""
+    users, rate = pl.Series([*ids(300), "", "ü", "a" * 1000, "\U0001f600"]), 0.375
+    taken, words = draw(nonces(users), rate, KEY), np.empty(chacha.WORDS, np.uint64)
+    for user, there in zip(users, taken, strict=True):
+        own = hashlib.blake2b(user.encode(), digest_size=12, person=b"hushrec sample").digest()
+        key_words = np.frombuffer(KEY, "<u4").astype(np.uint32)
+        chacha.keystream(words, key_words, 0, struct.unpack("<3I", own))
+        assert there == (int(words[0]) & 0xFFFFFFFF < rate * ODDS)
 
 
-def test_a_person_is_drawn_whatever_the_number_of_others() -> None:
-    everybody = participants(3000, 0.25, KEY)
-    for n_people in (0, 1, 1023, 1024, 1025):
-        assert np.array_equal(participants(n_people, 0.25, KEY), everybody[:n_people])
+def test_a_person_is_drawn_whoever_else_there_is_and_in_any_order() -> None:
+    users = ids(70_000)  # more than are hashed at once
+    everybody = draw(nonces(users), 0.25, KEY)
+    for n_people in (0, 1, 63, 64, 65, 3000):
+        assert np.array_equal(draw(nonces(users[:n_people]), 0.25, KEY), everybody[:n_people])
+    order = np.random.default_rng(1).permutation(len(users))
+    assert np.array_equal(draw(nonces(users.gather(order)), 0.25, KEY), everybody[order])
 
 
-@pytest.mark.parametrize("rate", [0.0, 1.5, 0.1, math.nan, -0.5, 2.0**-33])
+@pytest.mark.parametrize("rate", [0.0, 1.0, 1.5, 0.1, math.nan, -0.5, 2.0**-33])
 def test_a_rate_that_cannot_be_drawn_is_refused(rate: float) -> None:
     with pytest.raises(SamplerError, match="multiple of 2"):
-        participants(3, rate, KEY)
-    with pytest.raises(BudgetError, match="drawn_rate"):
-        Gaussian("sums", 1.0, 1.0, 1.0, 1, rate)
+        Sample(rate, KEY)
+    if rate != 1:
+        with pytest.raises(BudgetError, match="drawn_rate"):
+            Gaussian("sums", 1.0, 1.0, 1.0, 1, rate)
+
+
+def test_a_sample_needs_a_whole_key_and_does_not_show_it() -> None:
+    for short in (b"", KEY[1:], KEY + KEY):
+        with pytest.raises(SamplerError, match="32 bytes"):
+            Sample(0.5, short)
+    secret = Sample(0.5, b"S" * 32)
+    assert "SSS" not in f"{secret!r} {secret}"
 
 
 def test_the_drawn_rate_is_never_above_the_asked_one() -> None:
@@ -118,35 +158,35 @@ def test_a_sum_over_a_sample_is_released_after_the_sample_was_drawn_and_once() -
     grant = granted(0.25, 0.25, 1.0)
     with pytest.raises(GrantError, match="draw it with sample"):
         grant.release(sums("round 0"))
-    taken = grant.sample("round 0", 1000)
+    own = nonces(ids(1000))
+    taken = grant.sample("round 0").of(own)
     assert taken.dtype == np.bool_
     assert 150 < taken.sum() < 350
     with pytest.raises(GrantError, match="drawn already"):
-        grant.sample("round 0", 1000)
+        grant.sample("round 0")
     with pytest.raises(GrantError, match="draw it with sample"):
         grant.release(sums("round 1"))
     noisy = grant.release(sums("round 0"))
     assert noisy.sigma == noisy.event.noise  # type: ignore[union-attr]
     assert noisy.values.any()
-    for again in (lambda: grant.sample("round 0", 5), lambda: grant.release(sums("round 0"))):
+    for again in (lambda: grant.sample("round 0"), lambda: grant.release(sums("round 0"))):
         with pytest.raises(GrantError, match="already made"):
             again()
-    assert not np.array_equal(taken, grant.sample("round 1", 1000))
+    assert not np.array_equal(taken, grant.sample("round 1").of(own))
 
 
 def test_only_what_is_booked_is_sampled() -> None:
     grant = granted(0.25, 1.0)
     with pytest.raises(GrantError, match="booked was gaussian"):
-        grant.sample("round 1", 5)
+        grant.sample("round 1")
     grant.release(sums("round 1"))
     with pytest.raises(GrantError, match="not booked"):
-        grant.sample("round 2", 5)
+        grant.sample("round 2")
 
 
 def test_a_seeded_sample_is_repeatable() -> None:
-    first, again, other = (granted(0.5, seed=seed).sample("round 0", 500) for seed in (3, 3, 4))
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
+    first, again, other = (granted(0.5, seed=seed).sample("round 0") for seed in (3, 3, 4))
+    assert first == again != other
 
 
 def test_who_takes_part_and_the_noise_have_keys_of_their_own() -> None:
@@ -160,7 +200,7 @@ def test_who_takes_part_and_the_noise_have_keys_of_their_own() -> None:
 
     grant = Ledger.ephemeral(BUDGET).charge(plan(0.25, 0.25), entropy=Watched(1))
     for name in ("round 0", "round 1"):
-        grant.sample(name, 100)
+        grant.sample(name)
         grant.release(sums(name))
     assert len(set(asked)) == len(asked) == 4
 
@@ -205,10 +245,9 @@ def test_a_fit_that_goes_on_draws_the_same_people_again(path, tmp_path) -> None:
         with Checkpoint(tmp_path / "kept") as checkpoint:
             checkpoint.bind({"fit": "this"}, ledger.id)
             grant = Ledger.open(path).charge(plan(0.25, 0.25), entropy=checkpoint)
-            samples.append(grant.sample("round 0", 500))
+            samples.append(grant.sample("round 0"))
             released.append(grant.release(sums("round 0")).values)
-            samples.append(grant.sample("round 1", 500))
-    assert np.array_equal(samples[0], samples[2])
-    assert np.array_equal(samples[1], samples[3])
+            samples.append(grant.sample("round 1"))
+    assert samples[:2] == samples[2:]
+    assert samples[0] != samples[1]
     assert np.array_equal(released[0], released[1])
-    assert not np.array_equal(samples[0], samples[1])

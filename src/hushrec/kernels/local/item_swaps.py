@@ -10,8 +10,8 @@ no draw depends on threads or on the rejections of another slot.
 import numba
 import numpy as np
 
-from hushrec.arrays import Bytes, Floats, Ints, Ints32, Words
-from hushrec.kernels.noise.chacha import BLOCKS, WORDS, Words32, keystream
+from hushrec.arrays import Bytes, Floats, Ints, Ints32, Words, Words32
+from hushrec.kernels.noise.chacha import BLOCKS, WORDS, keystream
 
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)

@@ -6,8 +6,8 @@ Uniform choices are exact: a word that would cause bias is rejected, and the nex
 import numba
 import numpy as np
 
-from hushrec.arrays import Bytes, Ints, Ints32, Words
-from hushrec.kernels.noise.chacha import BLOCKS, WORDS, Words32, keystream
+from hushrec.arrays import Bytes, Ints, Ints32, Words, Words32
+from hushrec.kernels.noise.chacha import BLOCKS, WORDS, keystream
 
 _BITS = 32
 _ALL = 2**_BITS

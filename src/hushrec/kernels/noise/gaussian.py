@@ -17,8 +17,8 @@ import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import extending
 
-from hushrec.arrays import Floats, Floats32, Words
-from hushrec.kernels.noise.chacha import BLOCKS, WORDS, Words32, keystream
+from hushrec.arrays import Floats, Floats32, Words, Words32
+from hushrec.kernels.noise.chacha import BLOCKS, WORDS, keystream
 from hushrec.kernels.simd import TILE, cgutils, data_of, plus, spread, store
 
 LARGEST = math.sqrt(66 * math.log(2))

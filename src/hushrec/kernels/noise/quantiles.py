@@ -9,8 +9,8 @@ of the words alone: rounding, instruction sets and the number of threads cannot 
 import numba
 import numpy as np
 
-from hushrec.arrays import Bools, Floats, Ints, Words
-from hushrec.kernels.noise.chacha import BLOCKS, WORDS, Words32, keystream
+from hushrec.arrays import Bools, Floats, Ints, Words, Words32
+from hushrec.kernels.noise.chacha import BLOCKS, WORDS, keystream
 
 PIECES_LOG2 = 6
 """The table has 2^PIECES_LOG2 pieces in each octave [2^e, 2^(e+1)) of the 63-bit word."""

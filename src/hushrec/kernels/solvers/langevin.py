@@ -23,9 +23,8 @@ import numba
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from hushrec.arrays import Floats, Floats32, Ints, Ints32
+from hushrec.arrays import Floats, Floats32, Ints, Ints32, Words32
 from hushrec.kernels.csr import check_rows, frozen
-from hushrec.kernels.noise.chacha import Words32
 from hushrec.kernels.noise.gaussian import draw, reference_draw, room
 from hushrec.kernels.simd import TILE, aligned, prefetch
 from hushrec.kernels.solvers.langevin_pass import LangevinPass

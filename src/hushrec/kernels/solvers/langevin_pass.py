@@ -4,9 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hushrec.arrays import Ints32
+from hushrec.arrays import Ints32, Words32
 from hushrec.kernels.csr import frozen
-from hushrec.kernels.noise.chacha import Words32
 
 __all__ = ["LangevinPass"]
 

@@ -13,8 +13,7 @@ import numba
 import numpy as np
 from numba import extending
 
-from hushrec.arrays import Floats, Floats32, Ints32
-from hushrec.kernels.noise.chacha import Words32
+from hushrec.arrays import Floats, Floats32, Ints32, Words32
 from hushrec.kernels.noise.gaussian import draw, room
 from hushrec.kernels.simd import data_of
 

@@ -21,9 +21,8 @@ class Observer(Protocol):
 
         Args:
             event: what was booked.
-            private: what the noise hides: the bounded sum; the number of people that a sample is drawn from;
-                None for a posterior sample.
-            value: the noisy value; who takes part; or the key of a posterior sample.
+            private: what the noise hides: the bounded sum; None for a sample of people or of a posterior.
+            value: the noisy value; the sample of people; or the key of a posterior sample.
             public: what else the code that measures chose, which neighbouring data must agree on.
 
         Privacy: private in, public out.

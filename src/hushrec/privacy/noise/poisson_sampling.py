@@ -1,42 +1,84 @@
 """Poisson sampling of users: independent draws with exactly the booked probability.
 
-User n takes part if the n-th 32-bit word of a key's ChaCha20 stream (RFC 8439) is below rate · 2³². Given
-uniform words, the probability is exactly the rate. Whether a user takes part depends only on their index, not
-on the number of users.
+A user takes part if a 32-bit word of their own is below rate · 2³²: the first word of ChaCha20 (RFC 8439)
+under the sample's key, with 96 bits of BLAKE2b of the user's id as nonce. Given uniform words, the
+probability is exactly the rate. That the words of all nonces and keys are uniform and independent is what is
+assumed of the cipher, here as for all noise. Who takes part depends on the key and their own id alone: not
+on other users, on their order, or on where the ratings are.
+
+Users whose ids have the same 96 bits take part together or not at all. For two ids that nobody chose to
+this end, the chance is 2⁻⁹⁶. An id with the bits of a given one takes about 2⁹⁶ hashes to find. Two accounts
+with the same bits take about 2⁴⁸: whoever makes them lowers the protection of these two alone, to at worst
+that of a measurement without sampling.
 """
 
-import numpy as np
+import hashlib
+from dataclasses import dataclass
 
-from hushrec.arrays import Bools
+import numpy as np
+import polars as pl
+
+from hushrec.arrays import Bools, Words32
 from hushrec.errors import SamplerError
-from hushrec.kernels.noise import chacha
+from hushrec.kernels.noise.chacha import first_words
 from hushrec.privacy.accounting.events import ODDS
 
+_HASH = hashlib.blake2b(digest_size=12, person=b"hushrec sample")
+_AT_ONCE = 1 << 16  # ids as Python strings, which take ten times the memory of their nonces
 
-def participants(n_people: int, rate: float, key: bytes) -> Bools:
-    """Draw a Poisson sample of users.
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Sample:
+    """Who takes part in one measurement, as a rule that decides for any user. ``repr`` shows nothing.
 
     Args:
-        n_people: number of users.
-        rate: probability that each takes part, a multiple of 1/ODDS in (0, 1).
+        rate: probability that each user takes part, a multiple of 1/ODDS in (0, 1).
         key: 32 bytes that were never used before.
-
-    Returns:
-        Whether each takes part, shape (n_people,).
 
     Raises:
         SamplerError: The rate cannot be drawn exactly, or the key has another length.
 
-    Privacy: private; amplification by sampling requires that the sample stays secret.
+    Privacy: private; amplification by sampling requires that the key stays secret. It may go to where users'
+        ratings are, because it tells nothing that the ratings there do not.
     """
-    below = rate * ODDS
-    if not (0 < below < ODDS and below.is_integer()) or len(key) != 32:
-        raise SamplerError("a sample needs a rate in (0, 1), a multiple of 2^-32, and a key of 32 bytes")
-    threshold = np.uint64(int(below))
-    taken = np.empty(-(-n_people // (2 * chacha.WORDS)) * 2 * chacha.WORDS, np.bool_)
-    key_words, words = np.frombuffer(key, "<u4").astype(np.uint32), np.empty(chacha.WORDS, np.uint64)
-    for number, part in enumerate(taken.reshape(-1, 2, chacha.WORDS)):
-        chacha.keystream(words, key_words, number * chacha.BLOCKS, (0, 0, 0))
-        np.less(words & np.uint64(ODDS - 1), threshold, out=part[0])
-        np.less(words >> np.uint64(32), threshold, out=part[1])
-    return taken[:n_people].copy()
+
+    rate: float
+    key: bytes
+
+    def __post_init__(self) -> None:
+        below = self.rate * ODDS
+        if not (0 < below < ODDS and below.is_integer()) or len(self.key) != 32:
+            raise SamplerError("a sample needs a rate in (0, 1), a multiple of 2^-32, and a key of 32 bytes")
+
+    def of(self, nonces: Words32) -> Bools:
+        """Whether each user takes part, shape (n_users,).
+
+        Args:
+            nonces: the users' ``nonces``, shape (n_users, 3).
+
+        Privacy: private.
+        """
+        words = np.empty(len(nonces), np.uint32)
+        first_words(words, np.frombuffer(self.key, "<u4").astype(np.uint32), nonces)
+        return np.asarray(words < np.uint32(self.rate * ODDS))
+
+
+def nonces(users: pl.Series) -> Words32:
+    """96 bits of each user's id, the same for all samples, shape (n_users, 3).
+
+    Args:
+        users: user ids.
+
+    Privacy: private.
+    """
+    found = np.empty((len(users), 3), np.uint32)
+    for start in range(0, len(users), _AT_ONCE):
+        ids = users[start : start + _AT_ONCE].to_list()
+        found[start : start + len(ids)] = np.frombuffer(b"".join(map(_hashed, ids)), "<u4").reshape(-1, 3)
+    return found
+
+
+def _hashed(user: str) -> bytes:
+    state = _HASH.copy()  # a third faster than a new one
+    state.update(user.encode())
+    return state.digest()

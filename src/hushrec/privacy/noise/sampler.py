@@ -25,7 +25,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from hushrec.arrays import Floats, Ints, Words
+from hushrec.arrays import Floats, Ints, Words, Words32
 from hushrec.errors import SamplerError
 from hushrec.kernels.noise import chacha, quantiles
 from hushrec.privacy.noise import exact, geometric, quantile_tables
@@ -302,7 +302,7 @@ def _keystream(key: bytes, counter: int, nonce: tuple[int, int, int]) -> Words:
     return words
 
 
-def _key_words(key: bytes) -> chacha.Words32:
+def _key_words(key: bytes) -> Words32:
     return np.frombuffer(key, "<u4").astype(np.uint32)
 
 
