@@ -38,6 +38,17 @@ def postgres():
         yield server
 
 
+@pytest.fixture(scope="session")
+def spark():
+    """A Spark session of this test run's own, on two cores; or skips, without pyspark or Java."""
+    from support.spark import missing, running
+
+    if reason := missing():
+        pytest.skip(reason)
+    with running() as session:
+        yield session
+
+
 # -- from end to end --------------------------------------------------------------------------------------
 
 

@@ -16,6 +16,7 @@ APART = {
     "mutants",
     "oracles",
     "postgres",
+    "spark",
     "statistical",
     "support",
     "wheel",

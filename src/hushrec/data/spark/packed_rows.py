@@ -1,0 +1,160 @@
+"""A block of people as one row of a Spark DataFrame, and back.
+
+::
+
+    part, cut     which part of the people the block is of, and its place among the part's blocks
+    users         ids of the block's users, UTF-8, each followed by NUL; null if the row holds counts alone
+    indptr        where each user's entries start, then where the last ones end, int64
+    items         index in the catalogue, int32
+    values        of ratings: steps above the bottom of the scale; of interactions: how often, uint8
+    timestamps    int64
+    asked         the ε that each user requests, float64
+    dropped       what the loader read, dropped or changed on the way to this row, int64, as in ``Dropped``
+
+All but ``part`` and ``cut`` are bytes of little-endian arrays, null for what there is not. These are the
+arrays of ``hushrec.data.packed.blocks``.
+
+Privacy: private.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import astuple
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from hushrec.data.domain import Domain
+from hushrec.data.feedback import Feedback
+from hushrec.data.interactions import Interactions
+from hushrec.data.losses.dropped import Dropped
+from hushrec.data.packed.block_files import OPTIONAL, TYPES
+from hushrec.data.ratings import Ratings
+from hushrec.errors import DataError
+
+RATINGS_PER_ROW = 1 << 20
+SCHEMA = (
+    "part int, cut int, users binary, indptr binary, items binary, values binary, timestamps binary, "
+    "asked binary, dropped binary"
+)
+"""The schema, as Spark writes it."""
+ARRAYS = ("users", "indptr", "items", "values", "timestamps", "asked")
+
+__all__ = [
+    "ARRAYS",
+    "RATINGS_PER_ROW",
+    "SCHEMA",
+    "counted",
+    "counts_in",
+    "cuts",
+    "feedback_in",
+    "from_row",
+    "table_of",
+    "to_row",
+]
+
+
+def cuts(people: Feedback, ratings_per_row: int = RATINGS_PER_ROW) -> Iterator[Feedback]:
+    """The people in blocks of at most so many entries; a user with more gets a block of their own.
+
+    Privacy: private.
+    """
+    start = 0
+    while start < people.n_users:
+        reach = np.searchsorted(people.indptr, people.indptr[start] + ratings_per_row, side="right")
+        stop = max(int(reach) - 1, start + 1)
+        yield people.slice(start, stop)
+        start = stop
+
+
+def to_row(block: Feedback, part: int, cut: int = 0, dropped: Dropped | None = None) -> dict[str, Any]:
+    """A row that holds a block.
+
+    Args:
+        block: the people of the row.
+        part, cut: its place among all rows.
+        dropped: what the loader dropped on the way to it, if it is counted here.
+
+    Privacy: private.
+    """
+    ids = "\0".join([*block.users.to_list(), ""]).encode()
+    row: dict[str, Any] = {"part": part, "cut": cut, "users": ids}
+    for name in ARRAYS[1:]:
+        array = getattr(block, block.VALUES if name == "values" else name)
+        row[name] = None if array is None else _little(array).tobytes()
+    return row | {"dropped": None if dropped is None else counted(dropped)}
+
+
+def counted(dropped: Dropped) -> bytes:
+    """Counts of what was dropped, as bytes. Privacy: private."""
+    return np.array(astuple(dropped), dtype="<i8").tobytes()
+
+
+def counts_in(given: bytes | None) -> Dropped:
+    """Counts of what was dropped, from bytes. Privacy: private."""
+    return Dropped(*np.frombuffer(given or b"", dtype="<i8").tolist())
+
+
+def table_of(rows: Iterable[dict[str, Any]]) -> Any:
+    """Rows as an Arrow table of ``SCHEMA``. Privacy: private."""
+    import pyarrow as pa
+
+    fields = [field.split() for field in SCHEMA.split(", ")]
+    types = {"int": pa.int32(), "binary": pa.binary()}
+    return pa.Table.from_pylist([*rows], schema=pa.schema([(name, types[kind]) for name, kind in fields]))
+
+
+def from_row(row: Mapping[str, Any], domain: Domain) -> Any:  # the domain says of which kind
+    """The block of a row, ``Ratings`` or ``Interactions``; arrays are views of the row's bytes.
+
+    Args:
+        row: the arrays of the row by name, each as bytes, or as anything with the buffer protocol.
+        domain: the public domain.
+
+    Raises:
+        DataError: the row is damaged.
+
+    Privacy: private.
+    """
+    kind = Ratings if domain.feedback == "ratings" else Interactions
+    try:
+        *users, rest = bytes(row["users"]).decode().split("\0")
+        if rest:
+            raise ValueError
+        found = {
+            name: _array(row["values" if name == kind.VALUES else name], name)
+            for name in ("indptr", "items", kind.VALUES, *sorted(OPTIONAL))
+        }
+        return kind(domain, pl.Series(users, dtype=pl.String), **found)  # type: ignore[arg-type]
+    except (ValueError, TypeError, DataError):
+        pass
+    raise DataError("a row of people is damaged; load the ratings into Spark again")
+
+
+def feedback_in(batch: Any, domain: Domain) -> Iterator[tuple[int, Any]]:
+    """The blocks of an Arrow batch of rows, each with its number, one decoded at a time.
+
+    Args:
+        batch: a ``pyarrow.RecordBatch`` of the columns of ``SparkFeedback.frame``.
+        domain: the public domain.
+
+    Raises:
+        DataError: a row is damaged.
+
+    Privacy: private.
+    """
+    for place, number in enumerate(batch.column("block").to_pylist()):
+        yield number, from_row({name: batch.column(name)[place].as_buffer() for name in ARRAYS}, domain)
+
+
+def _array(given: Any, name: str) -> NDArray[Any] | None:
+    if given is None:
+        return None
+    dtype = np.dtype(TYPES[name])
+    found = np.frombuffer(given, dtype=dtype.newbyteorder("<")).astype(dtype, copy=False)
+    return np.require(found, requirements="A")  # a row may begin at any byte of a batch
+
+
+def _little(array: NDArray[Any]) -> NDArray[Any]:
+    return array.astype(array.dtype.newbyteorder("<"), copy=False)

@@ -1,0 +1,83 @@
+"""The Spark session, the one that is active or one on this machine; and what fails in it."""
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from hushrec.errors import DataError
+
+Result = TypeVar("Result")
+
+_ELSEWHERE = ("PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR", "SPARK_HOME", "SPARK_REMOTE")
+"""Variables by which spark-submit, or whoever set up Spark here, says where it runs and how."""
+_HERE = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+"""Settings of a session on this machine."""
+
+__all__ = ["contained", "session"]
+
+
+def session() -> Any:
+    """The active Spark session, or a new one.
+
+    A new one follows spark-submit, SPARK_REMOTE, SPARK_HOME or SPARK_CONF_DIR if there is any of them.
+    Otherwise it runs on this machine alone, with all of its cores and this Python: it listens on no address
+    but 127.0.0.1 and has no web page.
+
+    Returns:
+        a ``pyspark.sql.SparkSession``.
+
+    Raises:
+        DataError: pyspark or Java is missing, or Spark does not start.
+
+    Privacy: public.
+    """
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise DataError("Spark needs pip install 'hushrec[spark]', and Java 17 or newer") from None
+    if (active := SparkSession.getActiveSession()) is not None:
+        return active
+    builder = SparkSession.builder.appName("hushrec")
+    if not any(name in os.environ for name in _ELSEWHERE):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # which no setting says as well
+        for name, value in _HERE.items():
+            builder = builder.config(name, value)
+    try:
+        return builder.getOrCreate()
+    except Exception:  # which class depends on what fails: Java, its port, or the cluster
+        pass
+    raise DataError(
+        "Spark does not start; install Java 17 or newer (Debian: apt-get install default-jre-headless) and "
+        "set JAVA_HOME if it is not on the PATH, and check the address of the cluster if you name one"
+    )
+
+
+def contained(action: Callable[[], Result]) -> Result:
+    """What a job of Spark returns; of its failure nothing is shown, because Spark's messages may hold cells.
+
+    Raises:
+        DataError: it fails.
+
+    Privacy: private.
+    """
+    try:
+        return action()
+    except DataError:
+        raise
+    except Exception as error:  # of Spark, of py4j, or of its sockets
+        absent = "ModuleNotFoundError" in str(error)
+    if absent:
+        raise DataError(
+            "a Python module is missing on an executor of Spark; install hushrec[spark] there, in the "
+            "Python that PYSPARK_PYTHON names (docs/spark.md says how)"
+        )
+    raise DataError(
+        "Spark failed; the logs of its executors say where, and may hold cells: keep them private. "
+        "If a cast or a file fails there, read the columns as text; if memory ran out, use more parts"
+    )

@@ -1,0 +1,215 @@
+"""Ratings or interactions that a Spark cluster keeps: the twin of ``Blocks``, which keeps them in files."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from hushrec.data.domain import Domain
+from hushrec.data.feedback import Feedback
+from hushrec.data.losses.dropped import Dropped
+from hushrec.data.packed.block_files import StoredBlock
+from hushrec.data.spark.packed_rows import (
+    ARRAYS,
+    RATINGS_PER_ROW,
+    counts_in,
+    cuts,
+    from_row,
+    table_of,
+    to_row,
+)
+from hushrec.data.spark.session import contained
+from hushrec.errors import DataError
+from hushrec.markup import Html, block, prose
+
+__all__ = ["SparkFeedback"]
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class SparkFeedback:
+    """The ratings or interactions of a population in the memory and on the disks of a Spark cluster.
+
+    Create them with ``hushrec.load_spark``. The cluster lets go of them at the end of a ``with`` statement,
+    or with its session. A block that it loses it reads and cleans again, so the source must not change.
+
+    Attributes:
+        domain: the public domain.
+        frame: a DataFrame with a row for every block: ``block``, its number from 0, and the arrays of
+            ``hushrec.data.spark.packed_rows``. Caps are not applied to it.
+        dropped: how many records the loader read, and what it dropped or changed.
+        cap: the most entries of each user that count, None for all; ``read`` applies it.
+
+    Privacy: private. ``repr`` shows the domain, no counts.
+    """
+
+    domain: Domain
+    frame: Any
+    dropped: Dropped
+    asks: bool
+    _kept: Any
+    _parts: tuple[StoredBlock, ...]
+    cap: int | None = None
+
+    @classmethod
+    def of(cls, session: Any, source: Feedback | Iterable[Feedback], *, n_blocks: int = 1) -> Self:
+        """Send what is in memory here to a cluster.
+
+        Args:
+            session: a ``SparkSession``.
+            source: ratings or interactions, or several of disjoint sets of users.
+            n_blocks: into so many blocks each, about, of nearly as many entries.
+
+        Raises:
+            DataError: there are none, or they belong to several domains.
+
+        Privacy: private.
+        """
+        given = [source] if isinstance(source, Feedback) else [*source]
+        if len({(one.domain.digest, one.asks) for one in given}) != 1:
+            raise DataError(
+                "send at least one Ratings or Interactions, all loaded with one domain and the same columns"
+            )
+        size = min(RATINGS_PER_ROW, max(max(len(one.items) for one in given) // n_blocks, 1))
+        blocks = [block for one in given for block in cuts(one, size)]
+        rows = session.createDataFrame(table_of(to_row(one, part) for part, one in enumerate(blocks)))
+        kept = cls.keeping(rows.repartitionById(len(blocks) or 1, "part"), given[0].domain, given[0].asks)
+        return replace(kept, dropped=sum((one.dropped for one in given), Dropped()))
+
+    @classmethod
+    def keeping(cls, rows: Any, domain: Domain, asks: bool) -> Self:
+        """Compute rows of ``hushrec.data.spark.packed_rows`` once, and keep them in the cluster.
+
+        Args:
+            rows: a DataFrame.
+            domain: the public domain.
+            asks: whether users request their own ε.
+
+        Raises:
+            DataError: Spark fails.
+
+        Privacy: private.
+        """
+        from pyspark.sql import functions as sql
+
+        kept = rows.persist()
+        places, parts, dropped = _listed(kept)
+        first: dict[int, int] = {}
+        for place, (part, _) in enumerate(places):
+            first.setdefault(part, place)
+        starts = sql.lit([first.get(part, 0) for part in range(max(first, default=0) + 1)])
+        number = sql.get(starts, sql.col("part")) + sql.col("cut")
+        people = kept.where(sql.col("users").isNotNull()).select(number.alias("block"), *ARRAYS)
+        return cls(domain, people, dropped, asks, kept, parts)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._kept.unpersist()
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks. Privacy: private."""
+        return len(self._parts)
+
+    @property
+    def n_users(self) -> int:
+        """Number of users with at least one item. Privacy: private."""
+        return sum(part.users for part in self._parts)
+
+    @property
+    def n_entries(self) -> int:
+        """Number of ratings or interactions. Privacy: private."""
+        return sum(part.ratings for part in self._parts)
+
+    @property
+    def exceeds_declared_users(self) -> bool:
+        """Whether there are more users than ``domain.max_users`` declares. Privacy: private."""
+        return self.n_users > self.domain.max_users
+
+    def blocks(self) -> Iterator[Any]:
+        """``Ratings`` or ``Interactions`` block by block, each sent to this machine when it is needed.
+
+        Raises:
+            DataError: Spark fails.
+
+        Privacy: private.
+        """
+        rows = contained(self.frame.toLocalIterator)
+        while (row := contained(lambda: next(rows, None))) is not None:
+            made = from_row(row.asDict(), self.domain)
+            yield made if self.cap is None else made.capped(self.cap)
+
+    def gathered(self) -> Any:
+        """Refuses: ratings in a cluster are not brought into the memory of one machine.
+
+        Raises:
+            DataError: always.
+
+        Privacy: private.
+        """
+        raise DataError(
+            "this needs all ratings in the memory of one machine, but they are in a Spark cluster; choose a "
+            "model that measures them where they are, or load them here with hushrec.load"
+        )
+
+    def capped(self, cap: int) -> Self:
+        """At most ``cap`` entries of each user, as in ``Ratings.capped``, chosen when a block is read.
+
+        Raises:
+            DataError: the cap is below 1.
+
+        Privacy: private.
+        """
+        if cap < 1:
+            raise DataError("a cap keeps at least one item of each user: cap must be 1 or more")
+        return replace(self, cap=cap if self.cap is None else min(cap, self.cap))
+
+    def verify(self) -> None:
+        """Hash every block where it is, and compare with what was loaded.
+
+        Raises:
+            DataError: a block differs: it was lost, and its source has changed since. Or Spark fails.
+
+        Privacy: private.
+        """
+        if _listed(self._kept)[1] != self._parts:
+            raise DataError(
+                "the ratings in Spark are not what was loaded: their source has changed, and a part that was "
+                "lost was read again; load them again, from a source that stays as it is"
+            )
+
+    def digest(self) -> str:
+        """SHA-256, in hex, of domain, cap and all blocks; verifies the blocks.
+
+        Raises:
+            DataError: a block differs from what was loaded, or Spark fails.
+
+        Privacy: private.
+        """
+        self.verify()
+        told = [self.domain.digest, self.cap, self.asks, [part.sha256 for part in self._parts]]
+        return hashlib.sha256(f"hushrec spark 1 {json.dumps(told, sort_keys=True)}".encode()).hexdigest()
+
+    def __repr__(self) -> str:
+        return f"SparkFeedback({self.domain!r}, private)"
+
+    def _repr_html_(self) -> Html:
+        return block("SparkFeedback, private", prose(repr(self.domain)))
+
+
+def _listed(kept: Any) -> tuple[list[tuple[int, int]], tuple[StoredBlock, ...], Dropped]:
+    """The place of each block in ascending order, its facts, and what was dropped on the way to all."""
+    from pyspark.sql import functions as sql
+
+    hashes = [sql.sha2(name, 256).alias(name) for name in ARRAYS]
+    sizes = [sql.length("indptr").alias("starts"), sql.length("items").alias("entries")]
+    rows = contained(lambda: kept.select("part", "cut", "dropped", *sizes, *hashes).collect())
+    dropped = sum((counts_in(row.dropped) for row in rows), Dropped())
+    people = sorted((row for row in rows if row.users is not None), key=lambda row: (row.part, row.cut))
+    facts = [
+        StoredBlock(row.starts // 8 - 1, row.entries // 4, {name: row[name] for name in ARRAYS if row[name]})
+        for row in people
+    ]
+    return [(row.part, row.cut) for row in people], tuple(facts), dropped

@@ -1,0 +1,107 @@
+"""A block of people becomes a row of bytes, and the row the same block again."""
+
+import dataclasses
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hushrec.data import synthetic
+from hushrec.data.domain import Domain
+from hushrec.data.interactions import Interactions
+from hushrec.data.losses.dropped import Dropped
+from hushrec.data.ratings import Ratings
+from hushrec.data.spark.packed_rows import (
+    ARRAYS,
+    SCHEMA,
+    counted,
+    counts_in,
+    cuts,
+    feedback_in,
+    from_row,
+    table_of,
+    to_row,
+)
+from hushrec.errors import DataError
+
+ITEMS = Domain(range(5), scale=(1, 5, 1), max_users=10)
+COUNTED = Domain(range(5), counts=9, max_users=10)
+USERS = pl.Series(["a", "café", "\u2028"], dtype=pl.String)
+INDPTR, GIVEN = np.array([0, 2, 3, 6]), np.array([1, 4, 0, 0, 2, 3])
+TIMES, ASKED = np.arange(6) << 33, np.array([0, 0.25, 3])
+
+
+def kinds():
+    """Blocks with and without each array that may be absent."""
+    yield Ratings(ITEMS, USERS, INDPTR, GIVEN, steps=np.arange(6) % 5)
+    yield Ratings(ITEMS, USERS, INDPTR, GIVEN, steps=np.arange(6) % 5, timestamps=TIMES, asked=ASKED)
+    yield Interactions(COUNTED, USERS, INDPTR, GIVEN, occurrences=np.arange(1, 7), timestamps=TIMES)
+    yield Interactions(Domain(range(5), max_users=10), USERS, INDPTR, GIVEN, asked=ASKED)
+    yield Ratings(ITEMS, USERS[:0], np.zeros(1), GIVEN[:0], steps=GIVEN[:0])
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_a_row_holds_a_block(number):
+    block = [*kinds()][number]
+    row = to_row(block, 3, 1)
+    assert (row["part"], row["cut"], row["dropped"]) == (3, 1, None)
+    again = from_row(row, block.domain)
+    assert type(again) is type(block)
+    assert again.to_polars().equals(block.to_polars())
+    assert again.digest() == block.digest()
+
+
+def test_a_batch_of_rows_wherever_they_begin_in_memory():
+    """Numbers in Arrow's buffers need not be aligned; those of a block are, as compiled loops expect."""
+    blocks = [*kinds()][:2]
+    table = table_of(to_row(block, 0, cut) for cut, block in enumerate(blocks))
+    batch = table.rename_columns(["part", "block", *table.column_names[2:]]).to_batches()[0]
+    for number, block in feedback_in(batch, ITEMS):
+        assert block.digest() == blocks[number].digest()
+        assert all(array.flags.aligned for array in (block.indptr, block.items, block.steps))
+    assert number == 1
+
+
+def test_the_schema_is_that_of_the_rows():
+    table = table_of([to_row(next(kinds()), 0)])
+    spelled = ", ".join(f"{field.name} {str(field.type).removesuffix('32')}" for field in table.schema)
+    assert spelled == SCHEMA
+    assert set(ARRAYS) < set(table.column_names)
+
+
+def test_counts_of_what_was_dropped_survive():
+    dropped = Dropped(*range(1, 1 + len(dataclasses.fields(Dropped))))
+    assert counts_in(counted(dropped)) == dropped
+    assert counts_in(None) == Dropped()
+
+
+def test_blocks_are_bounded_and_nobody_is_in_two():
+    people = synthetic.netflix_like(60, 12, 400, 7)
+    blocks = [*cuts(people, 20)]
+    assert len(blocks) > 10
+    assert all(len(block.items) <= 20 or block.n_users == 1 for block in blocks)
+    assert pl.concat([block.to_polars() for block in blocks]).equals(people.to_polars())
+    assert [block.n_users for block in cuts(people, 1)] == [1] * people.n_users
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"items": b"123"},
+        {"items": None},
+        {"items": (b"\xff" * 24)},
+        {"users": b"a\0b"},
+        {"users": None},
+        {"users": b"\xff\0"},
+        {"indptr": b""},
+        {"values": b"\xff" * 6},
+        {"asked": b"\xff" * 24},
+    ],
+    ids=str,
+)
+def test_a_damaged_row_is_refused_without_its_content(damage):
+    row = to_row(next(kinds()), 0) | damage
+    with pytest.raises(DataError, match="a row of people is damaged") as refused:
+        from_row(row, ITEMS)
+    assert refused.value.__cause__ is None
+    assert refused.value.__context__ is None
