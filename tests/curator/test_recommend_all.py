@@ -1,5 +1,6 @@
 """Lists for every user of a table: those of the client, written for the curator alone."""
 
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -76,6 +77,28 @@ def test_block_files_give_the_same_lists(release, rated, tmp_path, monkeypatch):
     found = [*recommend_all(release, blocks, 5)]
     assert len(found) > 20
     assert by_user(found) == expected
+
+
+@pytest.mark.parametrize("cores", [1, 2, 5])
+def test_cores_change_neither_lists_nor_order(release, rated, monkeypatch, cores):
+    expected = by_user(recommend_all(release, rated, 5))
+    monkeypatch.setattr(top_n, "_SCORES", 3 * ITEMS)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: range(cores), raising=False)
+    found = by_user(recommend_all(release, rated, 5))
+    assert [*found] == rated.users.to_list()
+    assert found == expected
+
+
+def test_whoever_stops_reading_stops_the_ranking(release, rated, monkeypatch):
+    """A few blocks are ranked ahead of the reader, and no more."""
+    monkeypatch.setattr(top_n, "_SCORES", ITEMS)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: range(2), raising=False)
+    ranked, of = [], top_n.Ranking.of
+    monkeypatch.setattr(top_n.Ranking, "of", lambda *given: ranked.append(1) or of(*given))
+    tables = recommend_all(release, rated, 5)
+    next(tables)
+    tables.close()
+    assert 1 <= len(ranked) <= 5
 
 
 def test_only_what_is_allowed_is_listed(release, rated):

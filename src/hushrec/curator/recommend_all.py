@@ -5,7 +5,9 @@ Privacy: private. Each list is a function of its user's own rows, and no guarant
 
 import errno
 import os
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -22,9 +24,9 @@ from hushrec.errors import DataError
 from hushrec.local.dataset_files import SUFFIXES
 from hushrec.progress import Progress, share, telling
 from hushrec.release.artefact import Release
-from hushrec.release.top_n import Ranked, Rows, top_n
+from hushrec.release.top_n import Ranked, Ranking, Rows
 
-__all__ = ["recommend_all", "write_lists"]
+__all__ = ["Listing", "recommend_all", "write_lists"]
 
 _SCHEMA = {"user_id": pl.String, "item_id": pl.String, "score": pl.Float64, "rank": pl.Int64}
 
@@ -64,21 +66,70 @@ def recommend_all(
 
     Privacy: private: no guarantee covers the lists. Show each user their own list, and publish none.
     """
-    likes = _threshold(release, feedback.domain)
-    listable = None if allowed is None else _listable(release, allowed)
-    items = pl.Series(release.items, dtype=pl.String)
+    listing = Listing(release, feedback.domain, n, allowed)
     done = 0
     with telling(progress), share("recommending") as listed:
-        for block in feedback.blocks():
-            rows = Rows(block.indptr, block.items, block.values())
-            used = rows if likes is None else _used(rows, rows.values >= likes)
-            start = 0
-            for ranked in top_n(release, used, n, allowed=listable, seen=None if likes is None else rows):
-                stop = start + len(ranked.items)
-                yield _table(block.users[start:stop], items, ranked)
-                listed.reach(done + stop, feedback.n_users)
-                start = stop
-            done += block.n_users
+        for table, n_users in _on_all_cores(listing.table, _parts(feedback, listing.n_users)):
+            yield table
+            done += n_users
+            listed.reach(done, feedback.n_users)
+
+
+class Listing:
+    """What turns a block of users into their lists; several threads may use it at once.
+
+    Args:
+        release, n, allowed: as in ``recommend_all``.
+        domain: that of the blocks.
+
+    Attributes:
+        n_users: how many users at most a block should have.
+
+    Raises:
+        ConfigError, DataError, ReleaseError: as in ``recommend_all``.
+
+    Privacy: post-processing of a release.
+    """
+
+    def __init__(self, release: Release, domain: Domain, n: int, allowed: Iterable[str] | None) -> None:
+        self._likes = _threshold(release, domain)
+        listable = None if allowed is None else _listable(release, allowed)
+        self._ranking = Ranking(release, n, allowed=listable)
+        self._items = pl.Series(release.items, dtype=pl.String)
+        self.n_users = self._ranking.n_users
+
+    def table(self, block: Ratings | Interactions) -> pl.DataFrame:
+        """Lists of all users of a block, as ``recommend_all`` yields them. Privacy: private."""
+        rows = Rows(block.indptr, block.items, block.values())
+        if self._likes is None:
+            return _table(block.users, self._items, self._ranking.of(rows))
+        used = _used(rows, rows.values >= self._likes)
+        return _table(block.users, self._items, self._ranking.of(used, seen=rows))
+
+
+def _parts(feedback: Ratings | Interactions | Blocks, size: int) -> Iterator[Ratings | Interactions]:
+    """All users in order, at most ``size`` at once."""
+    for block in feedback.blocks():
+        for start in range(0, block.n_users, size):
+            yield block.slice(start, min(start + size, block.n_users))
+
+
+def _on_all_cores(
+    make: Callable[[Ratings | Interactions], pl.DataFrame], parts: Iterator[Ratings | Interactions]
+) -> Iterator[tuple[pl.DataFrame, int]]:
+    """What is made of each part, in the order of the parts, and its number of users; a few are made ahead."""
+    threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    pool, made = ThreadPoolExecutor(threads), deque[tuple[Future[pl.DataFrame], int]]()
+    try:
+        for part in parts:
+            made.append((pool.submit(make, part), part.n_users))
+            if len(made) > 2 * threads:
+                table, n_users = made.popleft()
+                yield table.result(), n_users
+        for table, n_users in made:
+            yield table.result(), n_users
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _threshold(release: Release, domain: Domain) -> float | None:

@@ -15,7 +15,7 @@ from hushrec.release.artefact import Release
 from hushrec.release.fold_in import Predictor, predictor
 from hushrec.release.predictors.block_scores import BlockPredictor, BlockScores, Rows
 
-__all__ = ["Ranked", "Rows", "top_n"]
+__all__ = ["Ranked", "Ranking", "Rows", "top_n"]
 
 _SCORES = 1 << 21  # scores of a block: at most 16 MB, in double precision
 _PARTS = 8  # parts of the catalogue whose largest scores stand for all
@@ -33,6 +33,42 @@ class Ranked(NamedTuple):
 
     items: Ints
     scores: Floats
+
+
+class Ranking:
+    """Ranks the whole catalogue for many users; several threads may use it at once.
+
+    Args:
+        release: any release.
+        n: length of each list, 1 or more.
+        allowed: which items may be listed, shape (n_items,); all by default.
+
+    Attributes:
+        n_users: for how many users at most to ask at once.
+
+    Raises:
+        ConfigError: ``n`` is below 1.
+        ReleaseError: The release lacks what its kind needs.
+
+    Privacy: post-processing of a release.
+    """
+
+    def __init__(self, release: Release, n: int, *, allowed: Bools | None = None) -> None:
+        if n < 1:
+            raise ConfigError("a list has at least one item: n must be 1 or more")
+        self._predictor, self._n_items, self._n = predictor(release), len(release.items), n
+        self._barred = None if allowed is None else ~allowed
+        self.n_users = max(_SCORES // max(self._n_items, 1), 1)
+
+    def of(self, rows: Rows, seen: Rows | None = None) -> Ranked:
+        """The lists of a block of users; arguments and errors as in ``top_n``. Privacy: private."""
+        block = _scores(self._predictor, rows, self._n_items)
+        for given in (rows, seen):
+            if given is not None:
+                block.rough[np.repeat(np.arange(given.n_users), np.diff(given.indptr)), given.items] = -np.inf
+        if self._barred is not None:
+            block.rough[:, self._barred] = -np.inf
+        return _best(block, self._n)
 
 
 def top_n(
@@ -60,20 +96,10 @@ def top_n(
 
     Privacy: private, as the rows.
     """
-    if n < 1:
-        raise ConfigError("a list has at least one item: n must be 1 or more")
-    found, n_items = predictor(release), len(release.items)
-    size = max(_SCORES // max(n_items, 1), 1)
-    for start in range(0, rows.n_users, size):
-        stop = min(start + size, rows.n_users)
-        block = _scores(found, rows.part(start, stop), n_items)
-        for given in (rows, seen):
-            if given is not None:
-                owned = given.part(start, stop)
-                block.rough[np.repeat(np.arange(owned.n_users), np.diff(owned.indptr)), owned.items] = -np.inf
-        if allowed is not None:
-            block.rough[:] += np.where(allowed, 0, -np.inf).astype(block.rough.dtype)
-        yield _best(block, n)
+    ranking = Ranking(release, n, allowed=allowed)
+    for start in range(0, rows.n_users, ranking.n_users):
+        stop = min(start + ranking.n_users, rows.n_users)
+        yield ranking.of(rows.part(start, stop), None if seen is None else seen.part(start, stop))
 
 
 def _scores(found: Predictor, rows: Rows, n_items: int) -> BlockScores:

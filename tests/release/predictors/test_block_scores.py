@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hushrec.release.predictors.block_scores import InnerProducts, Rows
+from hushrec.release.predictors.block_scores import MULTIPLIED, InnerProducts, Rows
 
 ITEMS, USERS = 301, 17
 
@@ -54,6 +54,22 @@ def test_an_exact_score_has_the_same_bits_however_it_is_asked_for(width):
         assert (products.of(vectors[user], np.arange(ITEMS)) == found[user]).all()
         assert products.of(vectors[user], np.array([user]))[0] == found[user, user]
         assert (products.of(vectors[user], np.arange(3, 20)) == found[user, 3:20]).all()
+
+
+@pytest.mark.parametrize("width", [1, 3, 66, 700])
+def test_no_product_is_large_enough_for_several_blas_threads(width, monkeypatch):
+    """Threads that wait for one another made ranking five times slower."""
+    sizes, product = [], np.matmul
+
+    def measured(left, right, **more):
+        sizes.append(left.size * right.shape[1])
+        return product(left, right, **more)
+
+    monkeypatch.setattr(np, "matmul", measured)
+    rows, vectors = np.zeros((20_000, width)), np.zeros((40, width))
+    assert (InnerProducts(rows).scores(vectors).rough == 0).all()
+    assert sum(sizes) == 20_000 * 40 * width
+    assert max(sizes) <= MULTIPLIED
 
 
 def test_parts_of_rows():

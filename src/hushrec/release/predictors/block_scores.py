@@ -14,10 +14,14 @@ import numpy as np
 
 from hushrec.arrays import Floats, Floats32, Ints, Ints32
 
-__all__ = ["BlockPredictor", "BlockScores", "InnerProducts", "Rows"]
+__all__ = ["MULTIPLIED", "BlockPredictor", "BlockScores", "InnerProducts", "Rows"]
+
+MULTIPLIED = 1 << 18
+"""Multiplications up to which OpenBLAS uses one thread for a product; several wait for one another."""
 
 _PAIRS = 1 << 11  # pairs at once, such that they fit in a cache; does not change the result
 _LARGEST = 1e18  # norm of a vector up to which products fit in single precision
+_USERS = 16  # users of such a product
 
 
 class Rows(NamedTuple):
@@ -90,7 +94,8 @@ class InnerProducts:
     def __init__(self, rows: Floats) -> None:
         self.rows = rows
         self._norm = float(np.sqrt((rows**2).sum(axis=1).max(initial=0.0)))
-        self._single = rows.astype(np.float32) if self._norm < _LARGEST else None
+        fits = self._norm < _LARGEST
+        self._columns = np.ascontiguousarray(rows.T, dtype=np.float32) if fits else None
 
     def of(self, vector: Floats, items: Ints) -> Floats:
         """Exact scores of one user.
@@ -130,13 +135,24 @@ class InnerProducts:
         """
         norms, width = np.sqrt((vectors**2).sum(axis=1)), vectors.shape[1]
         rough: Floats32 | Floats
-        if self._single is not None and norms.max(initial=0.0) < _LARGEST:
-            rough = vectors.astype(np.float32) @ self._single.T
+        if self._columns is not None and norms.max(initial=0.0) < _LARGEST:
+            rough = _product(vectors.astype(np.float32), self._columns)
         else:
             rough = vectors @ self.rows.T
         limits = np.finfo(rough.dtype)
         lost = float(limits.epsneg) * self._norm * norms + float(limits.tiny) * (1 + self._norm + norms)
         return BlockScores(rough, (2 * width + 3) * lost, partial(self.pairs, vectors))
+
+
+def _product(left: Floats32, right: Floats32) -> Floats32:
+    """``left @ right``, in pieces that are small enough for one BLAS thread."""
+    found = np.empty((left.shape[0], right.shape[1]), dtype=np.float32)
+    step = max(MULTIPLIED // (_USERS * max(left.shape[1], 1)), 1)
+    for user in range(0, found.shape[0], _USERS):
+        for item in range(0, found.shape[1], step):
+            piece = slice(user, user + _USERS), slice(item, item + step)
+            np.matmul(left[piece[0]], right[:, piece[1]], out=found[piece])
+    return found
 
 
 def _dots(left: Floats, right: Floats) -> Floats:

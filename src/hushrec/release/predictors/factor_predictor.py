@@ -8,7 +8,7 @@ from hushrec.arrays import Floats, Ints, Ints32
 from hushrec.errors import ReleaseError
 from hushrec.release.artefact import Release
 from hushrec.release.lists import noisy_cosines, unlike
-from hushrec.release.predictors.block_scores import BlockScores, InnerProducts, Rows
+from hushrec.release.predictors.block_scores import MULTIPLIED, BlockScores, InnerProducts, Rows
 from hushrec.release.predictors.choice import ABSENCE, LIKING, popularity_and_span
 
 _CELLS = 1 << 22  # of the normal equations that are solved at once
@@ -81,7 +81,12 @@ class FactorPredictor:
 
     def _moments(self, both: Floats, rated: Ints | Ints32) -> Floats:
         """Σ y yᵀ/τ_i² of y = (residual, row) over what a user gave, shape (1 + width, 1 + width)."""
-        return np.asarray((both * self._precision[rated, None]).T @ both, dtype=np.float64)
+        weighted = both * self._precision[rated, None]
+        step = max(MULTIPLIED // both.shape[1] ** 2, 1)
+        found = weighted[:step].T @ both[:step]
+        for first in range(step, len(rated), step):
+            found += weighted[first : first + step].T @ both[first : first + step]
+        return np.asarray(found, dtype=np.float64)
 
     def contributions(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         """f_tᵀ (I + Σ f fᵀ/τ_i²)⁻¹ f_i (r_i − μ_i − user_mean − b)/τ_i², with b the user's level.
