@@ -9,6 +9,7 @@ from . import testing as testing
 from .curator.fit import fit as fit
 from .curator.fit import plan as plan
 from .curator.recommend_all import recommend_all as recommend_all
+from .curator.recommend_on_spark import recommend_on_spark as recommend_on_spark
 from .curator.release_data import release_data as release_data
 from .curator.shares import share as share
 from .curator.sign import sign as sign
