@@ -50,6 +50,10 @@ MODELS = {
     ),
     "knn corrected": lambda **noise: hr.CovarianceKNN(rank=4, n_neighbours=5, **noise),
     "knn published": lambda **noise: hr.McSherryKNN(rank=4, n_neighbours=5, **noise),
+    "svd of a head": lambda **noise: hr.CovarianceSVD(rank=4, covariance={"pair_items": 12}, **noise),
+    "knn of a head": lambda **noise: hr.CovarianceKNN(
+        rank=4, n_neighbours=5, covariance={"pair_items": 12}, **noise
+    ),
     "dense knn corrected": lambda **noise: hr.CovarianceKNN(
         n_neighbours=5, covariance={"cleaning": "none"}, **noise
     ),

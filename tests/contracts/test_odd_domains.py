@@ -146,11 +146,13 @@ MODELS: dict[str, list[Any]] = {
             for way in ("weighted", "shrink", "none")
         ),
         hr.CovarianceSVD(),
+        hr.CovarianceSVD(rank=2, covariance=CovarianceSettings(pair_items=2)),
     ],
     "CovarianceKNN": [
         hr.CovarianceKNN(rank=2),
         hr.CovarianceKNN(rank=2, covariance=CovarianceSettings(cleaning="shrink")),
         hr.CovarianceKNN(covariance=CovarianceSettings(cleaning="none")),
+        hr.CovarianceKNN(covariance=CovarianceSettings(cleaning="none", pair_items=2)),
     ],
     "InputPerturbationMF": [
         hr.InputPerturbationMF(rank=2),

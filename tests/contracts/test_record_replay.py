@@ -20,6 +20,11 @@ MODELS = {
     "svd": (hr.CovarianceSVD, {"rank": 2}),
     "knn": (hr.CovarianceKNN, {"rank": 2, "n_neighbours": 2}),
     "dense knn": (hr.CovarianceKNN, {"n_neighbours": 2, "covariance": {"cleaning": "none"}}),
+    "svd of a head": (hr.CovarianceSVD, {"rank": 2, "covariance": {"pair_items": 3}}),
+    "dense knn of a head": (
+        hr.CovarianceKNN,
+        {"n_neighbours": 2, "covariance": {"cleaning": "none", "pair_items": 3}},
+    ),
     "shrunk svd": (hr.CovarianceSVD, {"rank": 2, "covariance": {"cleaning": "shrink"}}),
     "levels": (hr.GlobalEffects, {"user_biases": "released"}),
     "perturbed": (hr.InputPerturbationMF, {"rank": 2, "epochs": 2}),
@@ -50,7 +55,15 @@ CASES = [
     for protected in (RATING, STARS, USER)
     if protected in model.supports and (name, protected) != ("levels", USER)
 ]
-SLOW = ("dense knn", "shrunk svd", "perturbed sgd", "published effects", "published svd", "published knn")
+SLOW = (
+    "dense knn",
+    "dense knn of a head",
+    "shrunk svd",
+    "perturbed sgd",
+    "published effects",
+    "published svd",
+    "published knn",
+)
 QUICK = [case for case in CASES if case[0] not in SLOW]
 WORLDS = {
     kind: World.of(hr.Domain(list("abcdefg"), scale=scale, cap=3, max_users=max_users))

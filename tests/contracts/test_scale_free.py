@@ -39,6 +39,7 @@ MODELS = {
     "knn": hr.CovarianceKNN(rank=3),
     "knn, as it is": hr.CovarianceKNN(covariance=CovarianceSettings(cleaning="none")),
     "svd": hr.CovarianceSVD(rank=3),
+    "svd of a head": hr.CovarianceSVD(rank=3, covariance=CovarianceSettings(pair_items=9)),
     "svd, shrunk": hr.CovarianceSVD(rank=3, covariance=CovarianceSettings(cleaning="shrink")),
     "input": hr.InputPerturbationMF(rank=3),
     "input, sgd": hr.InputPerturbationMF(rank=3, solver="sgd"),

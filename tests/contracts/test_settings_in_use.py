@@ -47,7 +47,7 @@ APART = {
 }
 CANDIDATES: Mapping[str, tuple[Any, ...]] = {
     "rank": (1, 3),
-    "pair_items": (4,),
+    "pair_items": (4, 3),
     "loss_bound": (20.0,),
     "clip_norm": (0.01, 0.5),
     "contribution_cap": (2.0,),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hushrec.kernels.csr import check_rows, frozen
+from hushrec.kernels.csr import check_rows, frozen, kept_rows
 
 INDPTR, COLUMNS = np.array([0, 2, 2, 3]), np.array([0, 4, 1], np.int32)
 
@@ -29,6 +29,12 @@ def test_rows_that_fit_pass():
 def test_rows_that_do_not_fit_are_refused(change, message):
     with pytest.raises(ValueError, match=message):
         check_rows(**({"indptr": INDPTR, "columns": COLUMNS, "n_columns": 5} | change))
+
+
+def test_rows_of_what_is_kept_may_be_empty():
+    kept = np.array([False, True, True, False, False])
+    assert kept_rows(np.array([0, 2, 3, 3, 5]), kept).tolist() == [0, 1, 2, 2, 2]
+    assert kept_rows(np.array([0]), kept[:0]).tolist() == [0]
 
 
 def test_what_fits_already_is_frozen_without_a_copy():

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 import hushrec as hr
@@ -15,6 +16,21 @@ def test_factors_find_what_global_effects_leave(rmse, budget):
 def test_every_way_of_cleaning_runs(rmse, budget, way):
     config = hr.CovarianceSVD(rank=8, covariance=CovarianceSettings(cleaning=way))
     assert 0.5 < rmse(config, budget(20.0)) < 1.6
+
+
+def test_a_head_finds_most_of_it_and_its_tail_is_predicted_by_effects(world, rmse, budget):
+    config = hr.CovarianceSVD(rank=8, covariance={"pair_items": 60})
+    assert rmse(hr.CovarianceSVD(rank=8)) < rmse(config) < rmse(hr.GlobalEffects()) - 0.01
+    release = hr.fit(world[0], config, budget(20.0), entropy=hr.testing.Seeded(0))
+    counts = np.bincount(world[0].items, minlength=150)
+    head = release.tensors["item_factors"].any(axis=1)
+    assert head.sum() == 60
+    assert counts[head].min() > 0.8 * counts[~head].max(), "they are the most rated ones, but for noise"
+    client, items = hr.Client(release), np.array(release.items)
+    raised, lowered = (client.predict(dict.fromkeys(items[head][:20], r)) for r in (5.0, 1.0))
+    assert len({round(raised[item] - lowered[item], 6) for item in items[~head][:5]}) == 1, "by level alone"
+    listed = {row.item_id for row in client.recommend({items[head][0]: 5.0}, n=149)}
+    assert set(items[~head]) <= listed
 
 
 @pytest.mark.parametrize(("unit", "adjacency"), UNITS)

@@ -14,11 +14,13 @@ import numpy as np
 
 import hushrec
 import hushrec as hr
+from hushrec.estimation.head import Head
 from hushrec.estimation.noisy_ratings import NoisyRatings
 from hushrec.models.phases.biases import BiasSettings
 from hushrec.privacy import grant as grant_module
 from hushrec.statistics import sensitivity
 from hushrec.statistics.cells import Cells
+from hushrec.statistics.covariance_sums import CovarianceSums
 from hushrec.statistics.factor_sums import FactorSums
 from hushrec.statistics.interactions import pair_sums
 from hushrec.statistics.interactions.directions import ENTRY_BITS, WEIGHT_BITS
@@ -36,6 +38,7 @@ MODELS = {
     "user sgd": hr.UserLevelSGD(rank=2, epochs=2, clip_norm=0.01),
     "als": hr.PrivateALS(rank=2, epochs=2),
     "posterior": hr.PosteriorMF(rank=2, rounds=2, clip_norm=0.01),
+    "head": hr.CovarianceSVD(rank=2, covariance={"pair_items": 3}),
     "ease": hr.PrivateEASE(rank=2),
 }
 LISTING = ("promises", "perturbed", "sgd", "als")
@@ -207,13 +210,23 @@ def factors_of_the_ratings(users, sums, rows, people, items):
     return users(sums, rows, people, np.where(odd, items, -items))
 
 
+# -- faults that the covariance of the head of a catalogue might have -------------------------------------
+
+
+def head_of_the_ratings(measure, sums, people, effects, mean, head):
+    """Chosen by the true counts: one person, or one rating, can exchange an item and all of its pairs."""
+    (ratings,) = people.in_full.blocks()
+    counts = np.bincount(ratings.items, minlength=head.n_items).astype(np.float64)
+    return measure(sums, people, effects, mean, Head.of(counts, sums.n_items))
+
+
 # -- faults that pairs of items might have -----------------------------------------------------------------
 
 
 def exact_directions(measure, sums, people, lens):
     """Weights by counts without noise: one interaction moves the vectors of everybody else."""
     (given,) = people.in_full.blocks()
-    counts = np.bincount(given.items, minlength=lens.n_items)[lens.kept] + 1.0
+    counts = np.bincount(given.items, minlength=lens.head.n_items)[lens.head.items] + 1.0
     return measure(sums, people, dataclasses.replace(lens, weights=counts / counts.max(), direction=counts))
 
 
@@ -260,6 +273,18 @@ REPLAYED = [
     ),
     *(
         Fault("exact directions", PairSums, "measure", exact_directions, "further away", protected, "ease")
+        for protected in (RATING, USER)
+    ),
+    *(
+        Fault(
+            "head of the ratings",
+            CovarianceSums,
+            "measure",
+            head_of_the_ratings,
+            "further away",
+            protected,
+            "head",
+        )
         for protected in (RATING, USER)
     ),
     Fault("unclipped", RidgeGradients, "measure", unclipped, "further away", USER, "user sgd"),

@@ -34,10 +34,11 @@ def require_memory(model: str, footprint: Footprint, ratings: Feedback | Blocks)
     whole, free = machine()
     if footprint.held(n_ratings, ratings.n_users) <= free:
         return
+    lower = f"a smaller {footprint.lowered_by}" if footprint.lowered_by else "a smaller catalogue or rank"
     raise MemoryExceeded(
         f"{model} needs {footprint.room}; this machine has {in_bytes(whole)}, of which too little is free. "
-        "Nothing was charged. Choose another model (hushrec plan shows what each needs), a smaller catalogue "
-        "or rank, or a machine with more memory"
+        f"Nothing was charged. Choose {lower}, another model (hushrec plan shows what each needs), "
+        "or a machine with more memory"
     )
 
 

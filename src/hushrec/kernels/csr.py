@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from hushrec.arrays import Ints, Ints32
+from hushrec.arrays import Bools, Ints, Ints32
 
-__all__ = ["CSR", "ascends", "check_rows", "cuts", "frozen"]
+__all__ = ["CSR", "ascends", "check_rows", "cuts", "frozen", "kept_rows"]
 
 
 class CSR(NamedTuple):
@@ -55,6 +55,11 @@ def check_rows(indptr: Ints, columns: Ints32, n_columns: int) -> None:
         raise ValueError("indptr must run from 0 to the number of ratings and not descend")
     if len(columns) and not (columns.min() >= 0 and columns.max() < n_columns):
         raise ValueError("items and users must lie in 0 to their number - 1")
+
+
+def kept_rows(indptr: Ints, kept: Bools) -> Ints:
+    """Where each row starts, and the last one ends, of the ``kept`` entries alone; rows may be empty."""
+    return np.asarray(np.concatenate([[0], np.cumsum(kept, dtype=np.int64)])[indptr])
 
 
 def frozen(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:

@@ -74,6 +74,10 @@ class CovarianceKNN(PrivateModel):
         """As in ``CovarianceSettings``."""
         return self.covariance.shares(budget)
 
+    def prospects(self, domain: Domain, budget: Budget) -> str:
+        """Which part of a large catalogue the covariance is of."""
+        return self.covariance.prospects(domain)
+
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """The item effects, then the covariance."""
         rank = 0 if self._dense else self.rank
@@ -91,7 +95,7 @@ class CovarianceKNN(PrivateModel):
         if self._dense:
             return neighbour_release(self, domain, baseline, self.n_neighbours, dense(matrices))
         factors = self.covariance.factors(matrices, covariance, baseline.counts, self.rank)
-        cleaned = {"item_factors": factors, "similarity_factors": similarity(matrices, domain.n_items)}
+        cleaned = {"item_factors": factors, "similarity_factors": similarity(matrices)}
         return neighbour_release(self, domain, baseline, self.n_neighbours, cleaned)
 
     @property

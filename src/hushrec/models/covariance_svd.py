@@ -59,6 +59,10 @@ class CovarianceSVD(PrivateModel):
         """As in ``CovarianceSettings``."""
         return self.covariance.shares(budget)
 
+    def prospects(self, domain: Domain, budget: Budget) -> str:
+        """Which part of a large catalogue the covariance is of."""
+        return self.covariance.prospects(domain)
+
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """The item effects, then the covariance."""
         return effects_footprint(domain, budget).then(self.covariance.footprint(domain, self.rank))

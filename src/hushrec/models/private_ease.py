@@ -4,13 +4,13 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar
 
-import numpy as np
 from pydantic import Field
 
 from hushrec.arrays import Floats
 from hushrec.data.domain import Domain, FeedbackKind
 from hushrec.data.interactions import Interactions
 from hushrec.data.packed.blocks import Blocks
+from hushrec.estimation.head import Head
 from hushrec.estimation.pair_factors import cleaned, ease, muting, rounds
 from hushrec.estimation.shrinkage import denoised_counts, shrinking
 from hushrec.models.phases.outputs import linear_release, score_release
@@ -128,8 +128,8 @@ class PrivateEASE(PrivateModel):
         size = max(float(run.measure(crowd.query, crowd.measure(people)).values[0]), 1.0)
         signal = _strength(run.terms) * size
         weights = muting(popularity, signal)
-        kept = np.sort(np.argsort(-popularity, kind="stable")[: self.pair_items])
-        lens = ItemWeights(domain.n_items, kept, weights.weights[kept], weights.direction[kept])
+        head = Head.of(popularity, self.pair_items)
+        lens = ItemWeights(head, weights.weights[head.items], weights.direction[head.items])
         sums = self._pairs(domain, run.terms)
         noisy = {query.name: run.measure(query, values) for query, values in sums.measure(people, lens)}
         reach = self._reach(signal, popularity, run.terms)
@@ -137,12 +137,11 @@ class PrivateEASE(PrivateModel):
         if few or reach < FOUND * math.sqrt(domain.n_items):
             return score_release(self, domain, popularity)
         pairs = noisy["item pairs"]
-        found = cleaned(pairs.values, pairs.sigma, weights.variance[kept], signal, reach, self.rank)
-        factors = np.zeros((domain.n_items, found.shape[1]))
-        factors[kept] = found
+        found = cleaned(pairs.values, pairs.sigma, weights.variance[head.items], signal, reach, self.rank)
         total = noisy["vector lengths"].values[0] if run.terms.unit == "rating" else size
         part = noisy["popular part"].values[0]
-        return linear_release(self, domain, ease(factors, weights, float(part), float(total)), popularity)
+        linear = ease(head.spread(found), weights, float(part), float(total))
+        return linear_release(self, domain, linear, popularity)
 
     def _reach(self, signal: float, popularity: Floats, terms: Terms) -> float:
         """μ Σ √c; in half for unit ``user``, and there from counts, in which c ≥ K items weigh √(c K)."""

@@ -186,7 +186,9 @@ class _McSherryCovariance(_McSherry):
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """The item effects, then the covariance."""
         rank = 0 if self.covariance.cleaning == "none" else 20
-        return super().footprint(domain, budget).then(covariance_footprint(domain, rank, weighted=False))
+        return (
+            super().footprint(domain, budget).then(covariance_footprint(domain.n_items, rank, weighted=False))
+        )
 
     def _matrices(self, baseline: ItemEffects, people: Population, run: Run) -> Matrices:
         return measured(self._covariance(people.domain, run.terms), baseline, people, run)
@@ -270,5 +272,5 @@ class McSherryKNN(_McSherryCovariance):
         if how.cleaning == "none":
             return neighbour_release(self, domain, baseline, self.n_neighbours, dense(matrices))
         factors = shrunk_factors(matrices, domain, how.shrinkage, baseline.counts, self.rank)
-        cleaned = {"item_factors": factors, "similarity_factors": similarity(matrices, domain.n_items)}
+        cleaned = {"item_factors": factors, "similarity_factors": similarity(matrices)}
         return neighbour_release(self, domain, baseline, self.n_neighbours, cleaned)

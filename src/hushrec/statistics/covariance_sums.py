@@ -3,15 +3,18 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
-from hushrec.arrays import Floats, Ints, Ints32
+from hushrec.arrays import Bytes, Floats, Ints, Ints32
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.errors import DomainError
+from hushrec.estimation.head import Head
+from hushrec.kernels.csr import kept_rows
 from hushrec.kernels.sums.centring import centre
 from hushrec.kernels.sums.gram import weighted_gram
 from hushrec.kernels.triangle import packed_size
@@ -31,6 +34,56 @@ _KEPT_BITS = (
 )
 
 
+class HeadRatings(NamedTuple):
+    """A block of people with their ratings of the head's items; some have none.
+
+    Attributes:
+        indptr: where each person's ratings start, then where the last ones end, shape (n_users + 1,).
+        items: place of each item in the head, ascending inside a person.
+        steps: uint8, steps above the bottom of the scale, shape of ``items``.
+
+    Privacy: private.
+    """
+
+    indptr: Ints
+    items: Ints32
+    steps: Bytes
+
+    @property
+    def n_users(self) -> int:
+        """Number of people. Privacy: private."""
+        return len(self.indptr) - 1
+
+    @property
+    def counts(self) -> Ints:
+        """Number of ratings of every person, shape (n_users,). Privacy: private."""
+        return np.diff(self.indptr)
+
+    def slice(self, start: int, stop: int) -> "HeadRatings":
+        """The rows of the people from ``start`` up to but excluding ``stop``. Privacy: private."""
+        own = slice(self.indptr[start], self.indptr[stop])
+        return HeadRatings(
+            self.indptr[start : stop + 1] - self.indptr[start], self.items[own], self.steps[own]
+        )
+
+
+def of_head(block: Ratings, places: Ints32) -> HeadRatings:
+    """Each person's ratings of the head's items.
+
+    A map of each person's own ratings by public places, which keeps neighbouring data neighbouring for every
+    unit: people who differ in one rating then differ in one at most.
+
+    Args:
+        block: private ratings.
+        places: place of each item of the catalogue in the head, −1 in the tail, shape (n_items,).
+
+    Privacy: private.
+    """
+    at = places[block.items]
+    kept = at >= 0
+    return HeadRatings(kept_rows(block.indptr, kept), at[kept], block.steps[kept])
+
+
 @dataclass(frozen=True)
 class CovarianceSums:
     """Σ_u w_u ẑ_u ẑ_uᵀ and Σ_u w_u e_u e_uᵀ as upper triangles, and how they are computed.
@@ -38,6 +91,9 @@ class CovarianceSums:
     Each user's residuals x = r − item effect are clamped to ±limit, centred on the user's own shrunk mean,
     and clamped to ±clip. Weights: unit ``rating``, 1/√c (Gaussian) or 1/c (Laplace), of c + ``offset``
     ratings; unit ``user``, min(1, K/c) or its square.
+
+    With ``pair_items``, they are sums over the ratings of so many items, the head of the catalogue, as if
+    nobody had rated any other: c and the mean are those of a user's ratings of the head.
 
     Item effects are clamped to the scale, so with its whole width as ``limit`` no residual is clamped.
 
@@ -51,6 +107,7 @@ class CovarianceSums:
         contribution_cap: K (unit ``user``).
         offset: added to c in the weights (unit ``rating``).
         threads: number of threads of the kernel; the sums do not depend on it.
+        pair_items: number of items of which pairs are summed; None for the whole catalogue.
 
     Privacy: public.
     """
@@ -65,6 +122,12 @@ class CovarianceSums:
     contribution_cap: float
     offset: float
     threads: int = 2
+    pair_items: int | None = None
+
+    @property
+    def n_items(self) -> int:
+        """Number of items of which pairs are summed."""
+        return min(self.domain.n_items, self.pair_items or self.domain.n_items)
 
     @cached_property
     def grid(self) -> Grid:
@@ -85,8 +148,8 @@ class CovarianceSums:
             raise DomainError(f"sums of {self.domain.max_users:,} users do not fit 64 bits; declare fewer")
         power = 1.0 if self.norm == "l1" else 0.5
         if self.unit == "rating":
-            return Weights(self.domain.n_items, bits, power, offset=self.offset)
-        return Weights(min(self.domain.cap, self.domain.n_items), bits, 2 * power, self.contribution_cap)
+            return Weights(self.n_items, bits, power, offset=self.offset)
+        return Weights(min(self.domain.cap, self.n_items), bits, 2 * power, self.contribution_cap)
 
     @property
     def dropped_bits(self) -> int:
@@ -95,7 +158,7 @@ class CovarianceSums:
 
     def queries(self) -> Iterator[Sum]:
         """Descriptions of the two matrices, in the order in which they are measured."""
-        step, size = self.grid.step, packed_size(self.domain.n_items)
+        step, size = self.grid.step, packed_size(self.n_items)
         bound, weights = self.bound * step, self.weights.values
         unit = step**2 * self.weights.step * 2**self.dropped_bits
         replace = self.adjacency == "replace"
@@ -110,12 +173,12 @@ class CovarianceSums:
         yield Sum("covariance", change, self.norm, unit, size)
         yield Sum("co-rating weights", co_rating, self.norm, self.weights.step, size)
 
-    def entries(self, ratings: Ratings, item_effects: Floats, global_mean: float) -> Ints32:
+    def entries(self, ratings: Ratings | HeadRatings, item_effects: Floats, global_mean: float) -> Ints32:
         """Each user's centred and clamped ratings ẑ, in grid steps, shape (n_ratings,).
 
         Args:
             ratings: ratings of all users.
-            item_effects: released mean rating of each item, shape (n_items,).
+            item_effects: released mean rating of each item that they are of, shape (n_items,).
             global_mean: released mean residual G′.
 
         Privacy: private.
@@ -136,32 +199,39 @@ class CovarianceSums:
         return centred
 
     def measure(
-        self, people: Population, item_effects: Floats, global_mean: float
+        self, people: Population, item_effects: Floats, global_mean: float, head: Head | None = None
     ) -> Iterator[tuple[Sum, Ints]]:
         """The two matrices, one after the other, packed as upper triangles.
 
         Args:
             people: people without weights; for unit ``user``, their ratings are capped to the domain's cap.
-            item_effects: released mean rating of each item, shape (n_items,).
+            item_effects: released mean rating of each item of the catalogue, shape (domain.n_items,).
             global_mean: released mean residual G′.
+            head: ``n_items`` items, chosen from released values alone; None for the whole catalogue.
 
         Raises:
-            ValueError: these people have weights.
+            ValueError: these people have weights, or the head has another size than was planned.
 
         Privacy: bounded, each by its query's sensitivity.
         """
         covariance, co_rating = self.queries()
+        everyone, effects = people.in_full, item_effects
+        if head is not None and not head.is_whole:
+            everyone = everyone.map(partial(of_head, places=head.places))
+            effects = item_effects[head.items]
+        if len(effects) != self.n_items:
+            raise ValueError(f"the head must have the {self.n_items:,} items that were planned")
 
-        def add_products(ratings: Ratings, *sums: Ints) -> None:
-            self._add_products(ratings, self.entries(ratings, item_effects, global_mean), *sums)
+        def add_products(ratings: Ratings | HeadRatings, *sums: Ints) -> None:
+            self._add_products(ratings, self.entries(ratings, effects, global_mean), *sums)
 
-        def add_ones(ratings: Ratings, sums: Ints) -> None:
+        def add_ones(ratings: Ratings | HeadRatings, sums: Ints) -> None:
             self._add_gram(sums, ratings, None)
 
-        # Each is a triangle of the whole catalogue, so no name here keeps the one that was given away.
+        # Each is a large triangle, so no name here keeps the one that was given away.
         triangles = [covariance.size] if self._fits(people) else [covariance.size] * 2
-        yield covariance, self._cut(*people.in_full.total(add_products, *triangles))
-        (sums,) = people.in_full.total(add_ones, co_rating.size)
+        yield covariance, self._cut(*everyone.total(add_products, *triangles))
+        (sums,) = everyone.total(add_ones, co_rating.size)
         yield co_rating, sums
 
     @property
@@ -177,7 +247,9 @@ class CovarianceSums:
         """
         return people.n_listed << self.weights.bits <= self._most
 
-    def _add_products(self, ratings: Ratings, entries: Ints32, low: Ints, high: Ints | None = None) -> None:
+    def _add_products(
+        self, ratings: Ratings | HeadRatings, entries: Ints32, low: Ints, high: Ints | None = None
+    ) -> None:
         """Add Σ w ẑ ẑᵀ over a block; with ``high``, only the dropped bits stay in ``low``."""
         if high is None:
             self._add_gram(low, ratings, entries)
@@ -197,7 +269,7 @@ class CovarianceSums:
             low += high
         return low
 
-    def _add_gram(self, sums: Ints, ratings: Ratings, entries: Ints32 | None) -> None:
+    def _add_gram(self, sums: Ints, ratings: Ratings | HeadRatings, entries: Ints32 | None) -> None:
         weights = self.weights.steps[ratings.counts]
         rows = (ratings.indptr, ratings.items, entries, weights)
-        weighted_gram(*rows, self.domain.n_items, threads=self.threads, out=sums)
+        weighted_gram(*rows, self.n_items, threads=self.threads, out=sums)

@@ -33,6 +33,7 @@ class Footprint:
         million_ratings: rough further seconds per million ratings.
         gathered: whether the bytes per rating are held for all ratings at once, also for those in block
             files, of which otherwise one block is in memory.
+        lowered_by: the setting that lowers the memory most, if there is one beside rank and catalogue.
 
     Privacy: public.
     """
@@ -43,6 +44,7 @@ class Footprint:
     seconds: float = 0.0
     million_ratings: float = 0.0
     gathered: bool = False
+    lowered_by: str = ""
 
     @classmethod
     def of(cls, sizes: Iterable[int]) -> Self:
@@ -68,6 +70,7 @@ class Footprint:
             self.seconds + other.seconds,
             self.million_ratings + other.million_ratings,
             self.gathered or other.gathered,
+            other.lowered_by or self.lowered_by,
         )
 
     def held(self, n_ratings: int, n_people: int) -> float:

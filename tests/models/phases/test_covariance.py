@@ -1,10 +1,13 @@
 """How a covariance is measured and cleaned: settings, shares of the budget, and factors of a planted one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import hushrec as hr
 from hushrec.errors import ConfigError
+from hushrec.estimation.head import Head
 from hushrec.models.phases.covariance import (
     CovarianceSettings,
     Matrices,
@@ -12,10 +15,12 @@ from hushrec.models.phases.covariance import (
     dense,
     require_dense,
     shrunk_factors,
+    similarity,
 )
 from hushrec.privacy.bounded import Noisy
 
 UNITS = ["rating", "user"]
+SETTING = "covariance.pair_items"
 
 
 def domain_of(n=12, scale=(1, 5, 1)):
@@ -30,6 +35,7 @@ def planted(rng, n=12, unit=1.0):
     return direction, Matrices(
         Noisy("covariance", covariance, 0.0, 1.0, None),
         Noisy("weights", np.full(len(covariance), 50.0), 0.0, 1.0, None),
+        Head(n, np.arange(n)),
     )
 
 
@@ -86,6 +92,7 @@ def test_a_dense_release_is_the_average_and_never_divides_by_less_than_one():
         Matrices(
             Noisy("covariance", np.array([6.0, -2.0, 0.5]), 0.0, 1.0, None),
             Noisy("weights", np.array([3.0, -4.0, 0.25]), 0.0, 1.0, None),
+            Head(2, np.arange(2)),
         )
     )
     average, weights = found["covariance"], found["similarity"]
@@ -113,10 +120,48 @@ def test_matrices_of_a_large_catalogue_are_not_released_without_cleaning():
 
 def test_cleaning_takes_memory_and_time_beside_measuring():
     plain, weighted, shrunk = (
-        covariance_footprint(domain_of(2000), rank, weighted=way)
-        for rank, way in ((0, False), (20, True), (20, False))
+        covariance_footprint(2000, rank, weighted=way) for rank, way in ((0, False), (20, True), (20, False))
     )
     assert plain.memory < weighted.memory < shrunk.memory
     assert plain.seconds < shrunk.seconds < weighted.seconds
-    assert CovarianceSettings().footprint(domain_of(2000), 20) == weighted
-    assert CovarianceSettings(cleaning="none").footprint(domain_of(2000), 0) == plain
+    assert CovarianceSettings().footprint(domain_of(2000), 20) == replace(weighted, lowered_by=SETTING)
+    dense = CovarianceSettings(cleaning="none").footprint(domain_of(2000), 0)
+    assert dense == replace(plain, lowered_by=SETTING)
+
+
+def test_a_tail_takes_the_room_of_its_zeros_and_of_the_ratings_of_the_head():
+    settings = CovarianceSettings(pair_items=2000)
+    whole, headed = (settings.footprint(domain_of(n), 20) for n in (2000, 50_000))
+    assert headed.memory - whole.memory == 48_000 * 20 * 16
+    assert headed.each_rating > whole.each_rating
+    assert headed.seconds == whole.seconds
+
+
+def test_a_plan_tells_of_what_the_covariance_is():
+    settings = CovarianceSettings(pair_items=20)
+    assert settings.prospects(domain_of(20)) == ""
+    assert "the 20 most rated items of 21, by noisy count" in settings.prospects(domain_of(21))
+
+
+@pytest.mark.parametrize("way", ["weighted", "shrink", "none"])
+def test_factors_of_a_head_are_those_of_a_catalogue_without_a_tail(budget, way):
+    """The counts of the tail are of no use to the head, and its factors are zero."""
+    direction, matrices = planted(np.random.default_rng(1))
+    items, counts = np.array([*range(1, 12), 14]), np.full(15, 1e6)
+    counts[items] = np.linspace(20, 80, 12)
+    settings = CovarianceSettings(cleaning=way)
+    few, many = (settings.sums(domain_of(n), budget(), "l2") for n in (12, 15))
+    alone = settings.factors(matrices, few, counts[items], 2)
+    found = settings.factors(matrices._replace(head=Head(15, items)), many, counts, 2)
+    np.testing.assert_array_equal(found[items], alone)
+    assert np.abs(alone).max() > 0.3 * direction.max()
+    assert not found[[0, 12, 13]].any()
+
+
+def test_the_similarity_of_a_head_is_zero_in_the_tail():
+    _, matrices = planted(np.random.default_rng(1))
+    items = np.array([*range(1, 12), 14])
+    found = similarity(matrices._replace(head=Head(15, items)))
+    np.testing.assert_array_equal(found[items], similarity(matrices))
+    assert found[items].any()
+    assert not found[[0, 12, 13]].any()

@@ -6,6 +6,7 @@ from math import isqrt
 import numpy as np
 import pytest
 
+from hushrec.estimation.head import Head
 from hushrec.statistics.interactions.directions import (
     LARGEST,
     WEIGHT_BITS,
@@ -20,12 +21,12 @@ UNITS = ["user", "rating"]
 def some_lens(n=12, kept=None, seed=0):
     rng = np.random.default_rng(seed)
     kept = np.arange(n) if kept is None else np.asarray(kept)
-    return ItemWeights(n, kept, rng.uniform(0.01, 1, len(kept)), rng.uniform(0, 1, len(kept)))
+    return ItemWeights(Head(n, kept), rng.uniform(0.01, 1, len(kept)), rng.uniform(0, 1, len(kept)))
 
 
 def exact(lens, row, unit):
     """A user's ‖y‖², ⟨v, y⟩, τ and weight, all in steps, by integers of any size."""
-    at = [place for place in (int(lens.places[item]) for item in row) if place >= 0]
+    at = [place for place in (int(lens.head.places[item]) for item in row) if place >= 0]
     along, y = [int(v) for v in lens.along], {place: int(lens.entries[place]) for place in at}
     square, product = sum(e * e for e in y.values()), sum(along[k] * e for k, e in y.items())
     multiple = Fraction(product << 12, sum(v * v for v in along)) + Fraction(1, 2)
@@ -52,27 +53,27 @@ def test_vectors_are_those_of_the_definition(unit):
         assert [tuple(map(int, each)) for each in facts] == [exact(lens, row, unit) for row in rows]
         for user, row in enumerate(rows):
             own = slice(made.indptr[user], made.indptr[user + 1])
-            kept = sorted(set(row.tolist()) & set(lens.kept.tolist()))
-            assert lens.kept[made.items[own]].tolist() == kept
-            assert made.entries[own].tolist() == lens.entries[lens.places[kept]].tolist()
+            kept = sorted(set(row.tolist()) & set(lens.head.items.tolist()))
+            assert lens.head.items[made.items[own]].tolist() == kept
+            assert made.entries[own].tolist() == lens.entries[lens.head.places[kept]].tolist()
 
 
 def test_weights_are_rounded_to_a_thousandth_and_a_direction_has_length_one():
-    lens = ItemWeights(5, np.array([1, 3, 4]), np.array([1.0, 0.5, 1e-9]), np.array([3.0, 4.0, 0.0]))
+    lens = ItemWeights(Head(5, np.array([1, 3, 4])), np.array([1.0, 0.5, 1e-9]), np.array([3.0, 4.0, 0.0]))
     assert lens.entries.tolist() == [1024, 512, 0]
     assert lens.along.tolist() == [2458, 3277, 0]
-    assert lens.places.tolist() == [-1, 0, -1, 1, 2]
+    assert lens.head.places.tolist() == [-1, 0, -1, 1, 2]
     for n in (1, 2, 1000, LARGEST):
         length = np.sqrt(some_lens(n).square) / 4096
         assert 0.97 < length < 1.03
-    nothing = ItemWeights(2, np.arange(2), np.ones(2), np.zeros(2))
+    nothing = ItemWeights(Head(2, np.arange(2)), np.ones(2), np.zeros(2))
     assert np.sqrt(nothing.square) == 4096
 
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_who_is_about_parallel_to_the_direction_counts_as_zero(unit):
     """Of τ times the direction only rounding is left; a part of z above the threshold counts."""
-    lens = ItemWeights(101, np.arange(101), np.ones(101), np.append(np.ones(100), 0))
+    lens = ItemWeights(Head(101, np.arange(101)), np.ones(101), np.append(np.ones(100), 0))
     everything, more = directed(interactions_of(101, [range(100), range(101)]), lens, unit).weight.tolist()
     assert everything == 0
     assert more == pytest.approx(2 ** (17 if unit == "user" else 21), rel=1e-4), "z is the last item"
@@ -83,9 +84,9 @@ def hostile():
     for n in (2, 30, 1000, LARGEST):
         for odd in (0.0, 1e-4, 1e-3, 0.01, 0.03, 0.05, 0.1, 0.3, 1.0):
             away = odd * np.where(np.arange(n) % 2, 1, -1)
-            yield ItemWeights(n, np.arange(n), np.ones(n), 1 + away), n
-        yield ItemWeights(n, np.arange(n), np.ones(n), np.r_[1, np.full(n - 1, 1e-9)]), n
-        yield ItemWeights(n, np.arange(n), np.ones(n), np.zeros(n)), n
+            yield ItemWeights(Head(n, np.arange(n)), np.ones(n), 1 + away), n
+        yield ItemWeights(Head(n, np.arange(n)), np.ones(n), np.r_[1, np.full(n - 1, 1e-9)]), n
+        yield ItemWeights(Head(n, np.arange(n)), np.ones(n), np.zeros(n)), n
 
 
 def largest_terms(lens, n, unit):

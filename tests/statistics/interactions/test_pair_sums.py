@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import hushrec as hr
+from hushrec.estimation.head import Head
 from hushrec.statistics.interactions import directions, pair_sums
 from hushrec.statistics.interactions.directions import ItemWeights, directed
 from hushrec.statistics.interactions.pair_sums import PairSums
@@ -22,7 +23,9 @@ BESIDE = [[0, 1], [1, 2, 3], [0]]
 
 def lens_of(weights, direction, n_items=None):
     n = len(weights)
-    return ItemWeights(n_items or n, np.arange(n), np.asarray(weights, float), np.asarray(direction, float))
+    return ItemWeights(
+        Head(n_items or n, np.arange(n)), np.asarray(weights, float), np.asarray(direction, float)
+    )
 
 
 def at_random(n, rng):
@@ -31,7 +34,7 @@ def at_random(n, rng):
 
 def measured(people, lens, unit, threads=1):
     """Name → (query, values in steps)."""
-    sums = PairSums(len(lens.kept), unit, threads)
+    sums = PairSums(len(lens.head.items), unit, threads)
     found = {query.name: (query, values) for query, values in sums.measure(people, lens)}
     assert [query for query, _ in found.values()] == [*sums.queries()]
     return found
@@ -47,8 +50,8 @@ def same(one, other):
 
 def exact_pairs(rows, lens, unit):
     """Above the diagonal, by integers of any size: sums rounded down to 2^-24 once, their correction once."""
-    users = directed(interactions_of(lens.n_items, rows), lens, unit)
-    n, dropped = len(lens.kept), 13 if unit == "user" else 17
+    users = directed(interactions_of(lens.head.n_items, rows), lens, unit)
+    n, dropped = len(lens.head.items), 13 if unit == "user" else 17
     gram, cross, square = np.zeros((n, n), object), np.zeros(n, object), 0
     for user, (weight, multiple) in enumerate(
         zip(users.weight.tolist(), users.multiple.tolist(), strict=True)
@@ -67,9 +70,9 @@ def exact_pairs(rows, lens, unit):
 
 def dense_pairs(rows, lens, unit):
     """Σ w z zᵀ above the diagonal, in floats, with z at a right angle to v."""
-    y = np.zeros((len(rows), len(lens.kept)))
+    y = np.zeros((len(rows), len(lens.head.items)))
     for user, row in enumerate(rows):
-        at = lens.places[np.asarray(row, dtype=np.int64)]
+        at = lens.head.places[np.asarray(row, dtype=np.int64)]
         y[user, at[at >= 0]] = lens.weights[at[at >= 0]]
     v = lens.direction / np.linalg.norm(lens.direction)
     z = y - np.outer(y @ v, v)
@@ -88,7 +91,7 @@ def some_rows(n_users=150, n_items=30, seed=4):
 def test_the_pairs_have_the_bits_of_exact_arithmetic(unit):
     rows, rng = some_rows(), np.random.default_rng(3)
     kept = np.array([1, 2, 3, 5, 8, 13, 21, 22, 29])
-    few = ItemWeights(30, kept, rng.uniform(0, 1, 9), rng.uniform(0, 1, 9))
+    few = ItemWeights(Head(30, kept), rng.uniform(0, 1, 9), rng.uniform(0, 1, 9))
     for lens in (at_random(30, rng), lens_of(np.ones(30), np.ones(30)), few):
         found = measured(people_of(30, rows), lens, unit)["item pairs"][1]
         assert found.tolist() == exact_pairs(rows, lens, unit)
@@ -164,7 +167,7 @@ def test_a_correction_of_huge_sums_is_exact():
 def test_nobody_adds_nothing(unit):
     lens = at_random(4, np.random.default_rng(1))
     assert not any(values.any() for _, values in measured(people_of(4, []), lens, unit).values())
-    elsewhere = dataclasses.replace(lens, n_items=5)
+    elsewhere = dataclasses.replace(lens, head=Head(5, lens.head.items))
     assert not any(values.any() for _, values in measured(people_of(5, [[4]]), elsewhere, unit).values())
 
 
@@ -173,9 +176,9 @@ def test_nobody_adds_nothing(unit):
 
 def ratios(search, lens, unit, one, other, bound=1.0):
     """Distance over ``bound`` · Δ by name, of neighbours beside the same others."""
-    beside = [row for row in BESIDE if max(row) < lens.n_items]
-    here = measured(people_of(lens.n_items, [*beside, one]), lens, unit)
-    there = measured(people_of(lens.n_items, [*beside, *other]), lens, unit)
+    beside = [row for row in BESIDE if max(row) < lens.head.n_items]
+    here = measured(people_of(lens.head.n_items, [*beside, one]), lens, unit)
+    there = measured(people_of(lens.head.n_items, [*beside, *other]), lens, unit)
     return {
         name: search.exceeds(
             dataclasses.replace(query, sensitivity=bound * query.sensitivity), values, there[name][1]

@@ -1,6 +1,7 @@
 """The second phase of both covariance models: measure the covariance, and clean it."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
@@ -10,6 +11,8 @@ from hushrec.arrays import Floats, Floats32
 from hushrec.data.domain import Domain
 from hushrec.errors import ConfigError
 from hushrec.estimation import low_rank
+from hushrec.estimation.head import Head
+from hushrec.kernels.sums.segments import LABEL_BITS
 from hushrec.models.phases.item_effects import ItemEffects
 from hushrec.privacy.accounting.budget import Terms
 from hushrec.privacy.bounded import Noisy, Norm
@@ -24,13 +27,18 @@ _LARGEST_DENSE = 10_000
 
 
 class Matrices(NamedTuple):
-    """Released covariance and co-rating weights, packed upper triangles.
+    """Released covariance and co-rating weights of the head of a catalogue, packed upper triangles.
+
+    Attributes:
+        covariance, weights: shape (n_head (n_head + 1) / 2,).
+        head: which items they are of.
 
     Privacy: public once released.
     """
 
     covariance: Noisy
     weights: Noisy
+    head: Head
 
 
 class CovarianceSettings(Frozen):
@@ -43,6 +51,8 @@ class CovarianceSettings(Frozen):
         contribution_cap: K, the number of ratings up to which a user counts in full (unit ``user``).
         cleaning: ``weighted``; ``shrink``, as McSherry & Mironov 2009, §4.6; or ``none``.
         shrinkage: β of the diagonal and of the rest, for ``shrink``.
+        pair_items: the most rated items, by noisy count, whose covariance is measured; the others are
+            predicted by their effects alone.
         threads: number of threads of the kernel; does not change the result.
 
     Privacy: public.
@@ -54,6 +64,7 @@ class CovarianceSettings(Frozen):
     contribution_cap: Annotated[float, only(unit="user")] = Field(default=30, ge=1, allow_inf_nan=False)
     cleaning: Cleaning = "weighted"
     shrinkage: Annotated[tuple[float, float], only(cleaning="shrink")] = (10.0, 100.0)
+    pair_items: int = Field(default=20_000, ge=2, le=1 << LABEL_BITS)
     threads: int = Field(default=2, ge=1, exclude=True)
 
     def sums(self, domain: Domain, terms: Terms, norm: Norm) -> CovarianceSums:
@@ -69,6 +80,7 @@ class CovarianceSettings(Frozen):
             contribution_cap=self.contribution_cap,
             offset=self.offset,
             threads=self.threads,
+            pair_items=self.pair_items,
         )
 
     def shares(self, terms: Terms) -> Mapping[str, float]:
@@ -90,7 +102,7 @@ class CovarianceSettings(Frozen):
         }
 
     def factors(self, matrices: Matrices, sums: CovarianceSums, counts: Floats, rank: int) -> Floats:
-        """Item factors of the cleaned covariance, shape (n_items, rank).
+        """Item factors of the cleaned covariance, zero in the tail of the catalogue, shape (n_items, rank).
 
         Privacy: post-processing.
         """
@@ -108,35 +120,55 @@ class CovarianceSettings(Frozen):
             np.matmul(visible, visible.T, out=weights, casting="same_kind")
         np.maximum(weights, 1e-3, out=weights)
         # Twice the value for independent products, because those of one user are correlated.
-        kappa = 2 * variance**2 * min(1.0, weight_sum / max(float(counts.sum()), 1.0))
+        rated = float(counts[matrices.head.items].sum())
+        kappa = 2 * variance**2 * min(1.0, weight_sum / max(rated, 1.0))
         sigma = matrices.covariance.sigma / star**2
         factors = low_rank.weighted_factors(covariance, weights, sigma, kappa, rank)
-        return star * factors * low_rank.unclipped(variance, sums.clip / star)
+        return matrices.head.spread(star * factors * low_rank.unclipped(variance, sums.clip / star))
 
     def footprint(self, domain: Domain, rank: int) -> Footprint:
-        """As ``covariance_footprint``."""
-        return covariance_footprint(domain, rank, weighted=self.cleaning == "weighted")
+        """As ``covariance_footprint``, which ``pair_items`` bounds."""
+        n = min(domain.n_items, self.pair_items)
+        found = covariance_footprint(n, rank, weighted=self.cleaning == "weighted")
+        return replace(
+            found,
+            memory=found.memory + 16.0 * rank * (domain.n_items - n),
+            each_rating=found.each_rating + (5 if n < domain.n_items else 0),
+            lowered_by="covariance.pair_items",
+        )
+
+    def prospects(self, domain: Domain) -> str:
+        """Which part of a large catalogue the covariance is of, in words; empty if it is of all."""
+        if domain.n_items <= self.pair_items:
+            return ""
+        return (
+            f"The covariance is that of the {self.pair_items:,} most rated items of {domain.n_items:,}, by "
+            "noisy count; the others are predicted by their effects alone. covariance.pair_items sets their "
+            "number."
+        )
 
 
 def measured(sums: CovarianceSums, baseline: ItemEffects, people: Population, run: Run) -> Matrices:
-    """Release covariance and weights of the residuals of the item effects.
+    """Release covariance and weights of the residuals of the item effects, for the most rated items.
 
     Privacy: charged (the events of ``sums``).
     """
-    values = sums.measure(people, baseline.item_effects, baseline.user_mean)
-    return Matrices(*(run.measure(query, triangle) for query, triangle in values))
+    head = Head.of(baseline.counts, sums.n_items)
+    values = sums.measure(people, baseline.item_effects, baseline.user_mean, head)
+    covariance, weights = (run.measure(query, triangle) for query, triangle in values)
+    return Matrices(covariance, weights, head)
 
 
 def squares(matrices: Matrices, domain: Domain) -> tuple[Floats32, Floats32]:
     """Covariance, in squared stars, and weights, as square matrices. Privacy: post-processing."""
-    n = domain.n_items
+    n = len(matrices.head.items)
     return low_rank.full(matrices.covariance, n, domain.scale.star**2), low_rank.full(matrices.weights, n)
 
 
 def shrunk_factors(
     matrices: Matrices, domain: Domain, shrinkage: tuple[float, float], counts: Floats, rank: int
 ) -> Floats:
-    """Factors of the average product shrunk to the mean (McSherry & Mironov 2009, §4.6).
+    """Factors of the average product shrunk to the mean (McSherry & Mironov 2009, §4.6); zero in the tail.
 
     Args:
         matrices: what was released.
@@ -148,22 +180,25 @@ def shrunk_factors(
     Privacy: post-processing.
     """
     average = low_rank.shrunk_average(*squares(matrices, domain), shrinkage)
-    return domain.scale.star * low_rank.low_rank(average, counts, rank)
+    factors = low_rank.low_rank(average, counts[matrices.head.items], rank)
+    return matrices.head.spread(domain.scale.star * factors)
 
 
-def similarity(matrices: Matrices, n: int) -> Floats:
-    """Factors of the cleaned co-rating weights, which serve as similarity; shape (n, any).
+def similarity(matrices: Matrices) -> Floats:
+    """Factors of the cleaned co-rating weights, which serve as similarity; shape (n_items, any).
 
     Privacy: post-processing.
     """
-    return low_rank.spectral_factors(low_rank.full(matrices.weights, n), matrices.weights.sigma)
+    square = low_rank.full(matrices.weights, len(matrices.head.items))
+    return matrices.head.spread(low_rank.spectral_factors(square, matrices.weights.sigma))
 
 
 def dense(matrices: Matrices) -> dict[str, Floats32]:
-    """Cov/Wgt and Wgt without cleaning, packed. Privacy: post-processing."""
-    weights = matrices.weights.values
+    """Cov/Wgt and Wgt without cleaning, packed, for the whole catalogue. Privacy: post-processing."""
+    weights, head = matrices.weights.values, matrices.head
     average = matrices.covariance.values / np.maximum(weights, 1.0)
-    return {"covariance": average.astype(np.float32), "similarity": weights.astype(np.float32)}
+    found = {"covariance": average.astype(np.float32), "similarity": weights.astype(np.float32)}
+    return {name: head.spread_triangle(triangle) for name, triangle in found.items()}
 
 
 def require_dense(domain: Domain) -> None:
@@ -180,21 +215,21 @@ def require_dense(domain: Domain) -> None:
         )
 
 
-def covariance_footprint(domain: Domain, rank: int, *, weighted: bool) -> Footprint:
-    """Square matrices of the catalogue, and the cost of cleaning them.
+def covariance_footprint(n: int, rank: int, *, weighted: bool) -> Footprint:
+    """Square matrices of some items, and the cost of cleaning them.
 
     One matrix is a triangle of 64-bit numbers or a square of 32-bit ones. Measuring holds six of them: the
     covariance, and the weights, both as sums and with noise. Cleaning holds the two that were released, their
     squares, and as many again that are made of them.
 
     Args:
-        domain: the public domain.
+        n: number of items whose covariance is measured.
         rank: number of factors; 0 if none are made.
         weighted: whether the factors are fitted under weights.
 
     Privacy: public.
     """
-    n, square = domain.n_items, 4.0 * domain.n_items**2
+    square = 4.0 * n**2
     count = 7 if weighted else 10 if rank else 6
     products = 24.0 * (rank + 20)
     if weighted:

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from hushrec.arrays import Floats, Ints, Ints32
 from hushrec.data.feedback import Feedback
+from hushrec.estimation.head import Head
+from hushrec.kernels.csr import kept_rows
 
 ENTRY_BITS, DIRECTION_BITS = 10, 12
 LARGEST = 1 << 15
@@ -33,16 +35,14 @@ class ItemWeights:
     """Which items are weighted, and how: public, because it is made from released counts.
 
     Args:
-        n_items: size of the catalogue.
-        kept: positions of the weighted items in the catalogue, ascending, shape (n_kept,), at most 2^15.
-        weights: d of each, above 0 and at most 1, shape (n_kept,).
-        direction: v, shape (n_kept,); it is scaled to length 1.
+        head: the weighted items, at most 2^15.
+        weights: d of each, above 0 and at most 1, shape (n_head,).
+        direction: v, shape (n_head,); it is scaled to length 1.
 
     Privacy: public.
     """
 
-    n_items: int
-    kept: Ints
+    head: Head
     weights: Floats
     direction: Floats
 
@@ -64,13 +64,6 @@ class ItemWeights:
     def square(self) -> int:
         """‖v‖² in squared steps."""
         return int((self.along**2).sum())
-
-    @cached_property
-    def places(self) -> Ints32:
-        """Place of each item of the catalogue among the weighted ones, −1 elsewhere, shape (n_items,)."""
-        places = np.full(self.n_items, -1, dtype=np.int32)
-        places[self.kept] = np.arange(len(self.kept))
-        return places
 
 
 class Directed(NamedTuple):
@@ -107,10 +100,9 @@ def directed(block: Feedback, lens: ItemWeights, unit: str) -> Directed:
 
     Privacy: private.
     """
-    at = lens.places[block.items]
+    at = lens.head.places[block.items]
     kept = at >= 0
-    indptr, items = _sums(kept, block.indptr), at[kept]
-    indptr = np.concatenate([[0], np.cumsum(indptr)])
+    indptr, items = kept_rows(block.indptr, kept), at[kept]
     entries = lens.entries[items]
     wide = entries.astype(np.int64)
     square, product = _sums(wide**2, indptr), _sums(wide * lens.along[items], indptr)

@@ -1,0 +1,86 @@
+"""The head of a catalogue: the items of which a model measures pairs, chosen by released counts.
+
+A matrix of all pairs grows with the square of the catalogue. Its size has to be known before anything is
+read, so the number of items is public and fixed; which items they are follows from noisy counts.
+
+Privacy: public, because it is made from released counts.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from hushrec.arrays import Floats, Floats32, Ints, Ints32
+from hushrec.kernels.triangle import diagonal_positions, packed_size
+
+
+@dataclass(frozen=True, eq=False)
+class Head:
+    """Some items of a catalogue, in its order; the others are its tail.
+
+    Args:
+        n_items: size of the catalogue.
+        items: positions of the head's items in the catalogue, ascending, shape (n_head,).
+
+    Privacy: public.
+    """
+
+    n_items: int
+    items: Ints
+
+    @classmethod
+    def of(cls, counts: Floats, most: int) -> Self:
+        """The items with the largest counts; of equal ones, the first.
+
+        Args:
+            counts: released number of ratings or interactions of each item, shape (n_items,).
+            most: number of items in the head, if the catalogue has so many.
+
+        Privacy: post-processing.
+        """
+        return cls(len(counts), np.sort(np.argsort(-counts, kind="stable")[:most]))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether there is no tail."""
+        return len(self.items) == self.n_items
+
+    @cached_property
+    def places(self) -> Ints32:
+        """Place of each item of the catalogue in the head, −1 in the tail, shape (n_items,)."""
+        places = np.full(self.n_items, -1, dtype=np.int32)
+        places[self.items] = np.arange(len(self.items))
+        return places
+
+    def spread(self, rows: Floats) -> Floats:
+        """Rows of the head's items as rows of the catalogue's; those of the tail are zero.
+
+        Args:
+            rows: shape (n_head, any).
+
+        Returns:
+            Shape (n_items, any).
+        """
+        spread = np.zeros((self.n_items, rows.shape[1]))
+        spread[self.items] = rows
+        return spread
+
+    def spread_triangle(self, packed: Floats32) -> Floats32:
+        """A packed triangle of the head as one of the catalogue, zero for pairs with an item of the tail.
+
+        Args:
+            packed: shape (n_head (n_head + 1) / 2,).
+
+        Returns:
+            Shape (n_items (n_items + 1) / 2,).
+        """
+        if self.is_whole:
+            return packed
+        spread = np.zeros(packed_size(self.n_items), packed.dtype)
+        rows, own = diagonal_positions(self.n_items), diagonal_positions(len(self.items))
+        for place, item in enumerate(self.items):
+            others = self.items[place:]
+            spread[rows[item] + others - item] = packed[own[place] : own[place] + len(others)]
+        return spread
