@@ -22,7 +22,17 @@ APART = {
     "wheel",
 }
 """Folders of tests of more than one module, and of what tests share."""
-CROSSING = {"docs", "end_to_end", "guides", "layers", "listed_end_to_end", "mirror", "pages", "readme"}
+CROSSING = {
+    "benchmarks",
+    "docs",
+    "end_to_end",
+    "guides",
+    "layers",
+    "listed_end_to_end",
+    "mirror",
+    "pages",
+    "readme",
+}
 """Test files at the top of the tree that are of more than one module, without ``test_``."""
 ALIASES = {Path("arrays"), Path("experiments/work")}
 """Modules with nothing in them that could fail."""
