@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 ONE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check --editable
 
-.PHONY: demo test test-page test-postgres test-spark test-spark-full lint test-full mutants audits fuzz fuzz-service wheel oracles bench bench-als bench-sgd bench-top-n tables docs clean
+.PHONY: demo test test-page test-postgres test-spark test-spark-full lint test-full mutants audits fuzz fuzz-service wheel oracles bench bench-scale bench-spark bench-als bench-sgd bench-top-n tables docs clean
 
 demo: $(VENV)/.report       ## private recommenders on generated clicks and ratings, offline
 	@$(ONE) $(BIN)/hushrec demo
@@ -67,9 +67,15 @@ wheel: $(VENV)/.dev         ## the wheel, built, installed into an empty environ
 oracles: .venv-oracles/.oracles  ## our accountant against dp-accounting and autodp, our metrics against ranx
 	@.venv-oracles/bin/python -m pytest tests/oracles
 
-bench: $(VENV)/.bench       ## speed beside others', each pair in one run
-	@set -e; for script in $(filter-out %/top_n_peers.py %/top_n_models.py %/top_n_tables.py %/top_n_dimensions.py,$(wildcard benchmarks/*.py)); do \
-		echo "== $$script"; $(BIN)/python $$script; done
+bench: $(VENV)/.bench       ## speed beside others, each pair in one run: one table of rows, exponents and marks
+	@$(BIN)/python benchmarks/bench.py bench
+
+bench-scale: $(VENV)/.bench  ## the same at 100 M ratings
+	@$(BIN)/python benchmarks/bench.py scale
+
+bench-spark: $(VENV)/.bench $(VENV)/.spark  ## the same on Spark, with Java installed from Debian's packages
+	@tests/packages.sh java=default-jre-headless
+	@$(BIN)/python benchmarks/bench.py spark
 
 bench-als: $(VENV)/.bench $(VENV)/.peers  ## alternating least squares beside lenskit, which brings torch along
 	@$(BIN)/python benchmarks/als.py

@@ -8,7 +8,7 @@ same problem: both begin with its first item factors, and the training losses af
 implicit minimises another objective, over all pairs, by three steps of conjugate gradients a row (its
 default) or by Cholesky. A peer that is not installed is left out. On a busy machine, trust the CPU seconds.
 
-Before that, hushrec alone: three sizes, with the exponent of CPU seconds ~ ratings^x, and four ranks. Peak
+Before that, hushrec alone: three sizes and four ranks. Peak
 memory is what the process held at most from before the transposing to after the epochs, both orders of the
 ratings included.
 """
@@ -26,6 +26,7 @@ os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": str(threads), "LK
 os.environ |= {"RAYON_NUM_THREADS": str(threads), "LK_NUM_BACKEND_THREADS": "1"}
 
 import numpy as np  # noqa: E402  (reads how many threads to use)
+from rows import report  # noqa: E402
 
 from hushrec.data.synthetic import netflix_like  # noqa: E402
 from hushrec.kernels.solvers.least_squares import solve_rows  # noqa: E402
@@ -38,6 +39,7 @@ SIZES = {
 }
 RANK = 64
 RANKS = 16, 32, 64, 128
+MARKS = {"lenskit": "≥ 3 ×", "implicit, CG": "≥ 1 ×"}
 REG = 0.05
 
 
@@ -164,27 +166,36 @@ def beside_peers(ratings, rank, rounds):
             times[name].append(timed(program.epoch))
     n = len(ratings.items)
     medians = {name: np.median(taken, axis=0) for name, taken in times.items()}
-    print(f"rank {rank}, {n / 1e6:g} M ratings, {threads} threads; transposed in {ours.transposing:.2f} s")
-    print(f"{'':18} s/epoch M ratings/s CPU s/epoch  hushrec is, per CPU s")
+    own, own_cpu = medians.pop("hushrec")
     for name, (took, worked) in medians.items():
-        faster, leaner = (took, worked) / medians["hushrec"]
-        line = f"{name:18} {took:7.2f} {n / took / 1e6:11.2f} {worked:11.2f}"
-        print(f"{line} {faster:9.1f} × {leaner:8.1f} ×")
+        report(
+            "ALS",
+            f"an epoch, rank {rank}, {threads} threads",
+            f"{n / 1e6:g}M ratings",
+            "M ratings/s",
+            n / own / 1e6,
+            peer=name,
+            theirs=n / took / 1e6,
+            mark=MARKS.get(name, ""),
+            note=f"{worked / own_cpu:.1f} × per CPU second",
+        )
     if peer:
         theirs = loss(rows, peer.scorer.user_embeddings, peer.scorer.item_embeddings)
         print(f"training loss after {rounds} epochs: {loss(rows, ours.p, ours.q) / theirs:.6f} of lenskit's")
 
 
 def alone(name, ratings, rank, rounds):
-    """Median CPU seconds of an epoch; a line is printed."""
+    """The median of an epoch."""
     arguments = *centred(ratings), first_factors(len(ratings.domain.items), rank)
     forget_peak()
     ours = Hushrec(*arguments)
     ours.epoch()
     taken = [timed(ours.epoch) for _ in range(rounds)]
     (took, worked), n, peak = np.median(taken, axis=0), len(ratings.items), memory("VmHWM")
-    print(f"{name:>4} {rank:5} {took:8.3f} {n / took / 1e6:11.2f} {worked:12.3f} {peak:8.2f}", flush=True)
-    return worked
+    note = f"{worked:.2f} CPU s; peak {peak:.2f} GB"
+    report(
+        "ALS", f"an epoch, rank {rank}", f"{name} ratings", "M ratings/s", n / took / 1e6, amount=n, note=note
+    )
 
 
 def main():
@@ -197,15 +208,12 @@ def main():
     one = np.array([0, 1]), np.zeros(1, np.int32), np.ones(1, np.float32), np.ones((1, 1), np.float32)
     compiling = seconds(lambda: solve_rows(*one, np.ones(1), np.empty((1, 1), np.float32)))[0]
     print(f"compiled, or loaded from the cache, in {compiling:.1f} s")
-    print("size  rank  s/epoch M ratings/s  CPU s/epoch  peak GB")
-    points = []
     for name, size in SIZES.items():
         ratings = netflix_like(*size, seed=0)
-        points.append((len(ratings.items), alone(name, ratings, RANK, rounds)))
-    n_ratings, times = np.log(np.array(points)).T
-    print(f"CPU seconds ~ ratings^{np.polyfit(n_ratings, times, 1)[0]:.2f}")
+        alone(name, ratings, RANK, rounds)
     for rank in RANKS:
-        alone(name, ratings, rank, rounds)
+        if rank != RANK:
+            alone(name, ratings, rank, rounds)
     beside_peers(ratings, RANK, rounds)
 
 

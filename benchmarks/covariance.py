@@ -5,8 +5,8 @@
 ``Cov`` sums w_u a_u a_uᵀ over centred ratings on a grid of 2^-9, ``Wgt`` the same over ones. scipy multiplies
 float64 rows that hold √w_u a_u already, with the one thread that it has; the ratio is its time over Cov's,
 both in this process, one after the other. ``peak`` is what the process held at most during Cov and Wgt, all
-arguments and both results included; ``added`` is what one Cov alone added, its result included. The last line
-fits seconds ~ (Σ c_u²)^exponent. ``--full`` adds 100 M ratings, which scipy does not get to see.
+arguments and both results included; ``added`` is what one Cov alone added, its result included. Seconds grow
+with Σ c_u². ``--full`` is 100 M ratings instead, which scipy does not get to see.
 """
 
 import argparse
@@ -16,6 +16,7 @@ from statistics import median
 from time import perf_counter
 
 import numpy as np
+from rows import report
 from scipy.sparse import csr_array
 
 from hushrec.data.synthetic import netflix_like
@@ -71,7 +72,6 @@ def measure(name, users, n_items, n_ratings, threads, *, with_scipy):
     added = memory("VmHWM") - before
     together = [(first, seconds(wgt)[0])]
     peak = memory("VmHWM")
-    line = f"{name:>5} {pairs:9.3g}"
     if with_scipy:
         scaled = entries * np.repeat(np.sqrt(weights), counts)
         x = csr_array((scaled, items, indptr), shape=(users, n_items))
@@ -82,25 +82,27 @@ def measure(name, users, n_items, n_ratings, threads, *, with_scipy):
         del product, x, scaled
         together += [(seconds(cov)[0], seconds(wgt)[0]) for _ in range(2)]
     cov_s, wgt_s = (median(times) for times in zip(*together, strict=True))
-    line += f" {cov_s:8.2f} {wgt_s:8.2f} {pairs / cov_s / 1e9:9.2f} {peak:7.2f} {added:7.2f}"
-    line += f" {scipy:8.2f} {scipy / cov_s:7.1f}" if with_scipy else f" {'-':>8} {'-':>7}"
-    print(line, flush=True)
-    return float((counts.astype(np.float64) ** 2).sum()), cov_s
+    size, squares = f"{name} ratings × {n_items:,} items", float((counts.astype(np.float64) ** 2).sum())
+    note = f"{pairs / cov_s / 1e9:.2f} G pairs/s; peak {peak:.2f} GB, {added:.2f} of it added"
+    if with_scipy:
+        beside = {"peer": "scipy X.T @ X, one thread", "theirs": scipy, "mark": "≥ 10 ×"}
+        report("covariance", f"covariance, {threads} threads", size, "s", cov_s, amount=squares, **beside)
+        return
+    report("covariance", f"covariance alone, {threads} threads", size, "s", cov_s, note=note)
+    both = f"covariance and weights, {threads} threads"
+    report("covariance", both, size, "s", cov_s + wgt_s, mark="≤ 30 s")
+    report("covariance", f"{both}: peak", size, "GB", peak, mark="≤ 8 GB")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--full", action="store_true", help="also 100 M ratings, without scipy")
+    parser.add_argument("--full", action="store_true", help="100 M ratings, without scipy")
     parser.add_argument("--threads", type=int, default=2)
     asked = parser.parse_args()
     one = np.array([0, 1]), np.zeros(1, np.int32), None, np.ones(1, np.int64)
     print(f"compiled, or loaded from the cache, in {seconds(lambda: weighted_gram(*one, 1))[0]:.1f} s")
-    print(" size     pairs    Cov s    Wgt s Gpairs/s peak GB   added  scipy s   ratio")
-    points = [measure(name, *size, asked.threads, with_scipy=True) for name, size in SIZES.items()]
-    if asked.full:
-        points += [measure(name, *size, asked.threads, with_scipy=False) for name, size in FULL.items()]
-    squares, times = np.log(np.array(points)).T
-    print(f"seconds ~ (Σ c²)^{np.polyfit(squares, times, 1)[0]:.2f}")
+    for name, size in (FULL if asked.full else SIZES).items():
+        measure(name, *size, asked.threads, with_scipy=not asked.full)
 
 
 if __name__ == "__main__":

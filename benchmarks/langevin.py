@@ -1,6 +1,6 @@
 """Langevin dynamics beside gradient descent: what the noise costs, on Netflix-like ratings.
 
-    python benchmarks/langevin.py [--rounds 7] [--intervals 8]
+    python benchmarks/langevin.py [--rounds 5] [--intervals 8]
 
 Passes of both over the same ratings, two threads each, one after the other in every round: the medians, and
 their ratios in seconds and in CPU seconds. Normals are timed by themselves, as many at a time as pay an item.
@@ -15,6 +15,7 @@ os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": str(THREADS)}
 
 import numba  # noqa: E402  (reads how many threads to use)
 import numpy as np  # noqa: E402
+from rows import report  # noqa: E402
 
 from hushrec.data.synthetic import netflix_like  # noqa: E402
 from hushrec.kernels.noise.gaussian import draw, room  # noqa: E402
@@ -68,24 +69,29 @@ def payments(count, z, n, key):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--intervals", type=int, default=8)
     asked = parser.parse_args()
     made = netflix_like(USERS, ITEMS, RATINGS, seed=0)
     key = np.zeros(8, np.uint32)
-    print("rank  descend  langevin s/pass  ratio  (CPU)  M ratings/s  M normals/s a thread")
     for rank in RANKS:
-        passes = Passes(made, rank, asked.noise_intervals)
+        passes = Passes(made, rank, asked.intervals)
         passes.descend(), passes.langevin()
         taken = [(seconds(passes.descend), seconds(passes.langevin)) for _ in range(asked.rounds)]
         (without, cpu_without), (with_noise, cpu_with) = np.median(taken, axis=0)
         z, count = np.zeros(room(rank + 1), np.float32), 100_000
         payments(1, z, rank + 1, key)
         rate = count * (rank + 1) / seconds(lambda: payments(count, z, rank + 1, key))[0] / 1e6  # noqa: B023
-        print(
-            f"{rank:4} {without:8.3f} {with_noise:9.3f} {with_noise / without:13.2f}"
-            f" {cpu_with / cpu_without:6.2f} {RATINGS / with_noise / 1e6:12.1f} {rate:12.0f}",
-            flush=True,
+        report(
+            "Langevin",
+            f"a pass with noise, rank {rank}",
+            "10M ratings",
+            "s",
+            with_noise,
+            peer="a pass of gradient descent",
+            theirs=without,
+            mark="≥ 0.667 ×" if rank == 64 else "",
+            note=f"{cpu_with / cpu_without:.2f} × its CPU seconds; {rate:.0f} M normals/s a thread",
         )
 
 

@@ -6,9 +6,10 @@ Ratings are made up; noise is seeded. The first fit of each model, which loads c
 """
 
 import argparse
-import math
 import resource
 import time
+
+from rows import report
 
 import hushrec as hr
 
@@ -33,7 +34,6 @@ def main():
         ("InputPerturbationMF", hr.InputPerturbationMF(), "replace"),
     ]
     small = listed(500, 200, 20_000)
-    found = {}
     for place, data in enumerate([small, *(listed(n // 140, 10_677, n) for n in sizes)]):
         for name, config, unit in cases:
             adjacency = "replace" if unit == "replace" else "add-remove"
@@ -41,12 +41,10 @@ def main():
             budget = hr.Budget(epsilon=4, delta=1e-8, unit=protects, adjacency=adjacency)
             start = time.perf_counter()
             hr.fit(data, config, budget, entropy=hr.testing.Seeded(1))
+            taken, n = time.perf_counter() - start, data.n_ratings
             if place:
-                found.setdefault((name, unit), []).append(time.perf_counter() - start)
-    print(f"{'':20} {'':8}  {'  '.join(f'{n:>12,}' for n in sizes)}   seconds ~ ratings^x")
-    for (name, unit), seconds in found.items():
-        exponent = math.log(seconds[2] / seconds[0]) / math.log(sizes[2] / sizes[0])
-        print(f"{name:20} {unit:8}  {'  '.join(f'{s:>10.2f} s' for s in seconds)}   x = {exponent:.2f}")
+                work = f"{name}, unit {protects}, {adjacency}"
+                report("private fit", work, f"{n / 1e6:g}M ratings", "s", taken, amount=n)
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB")
 
 

@@ -2,8 +2,7 @@
 
     python benchmarks/sgd.py [alone] [peers] [race] [large] [--rounds 3]
 
-alone: hushrec at three sizes and five ranks, with the exponents of CPU seconds ~ ratings^x and
-~ (ratings × rank)^y.
+alone: hushrec at three sizes and five ranks.
 
 peers: every rank beside the peers. In each round one program after the other makes a few passes over the
 same ratings, two threads each, and the medians count. From rank 256 on these are the ratings of the first
@@ -43,6 +42,7 @@ os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": str(THREADS)}
 
 import numba  # noqa: E402  (reads how many threads to use)
 import numpy as np  # noqa: E402
+from rows import report  # noqa: E402
 
 from hushrec.data.synthetic import netflix_like  # noqa: E402
 from hushrec.kernels.solvers.sgd import descend, padded  # noqa: E402
@@ -57,6 +57,7 @@ RANKS = 16, 64, 256, 1024, 2048
 PASSES = {16: 20, 64: 10}  # others 4: of one program in a round
 WORK = 2.56e9  # largest ratings × rank of a pass beside peers
 RATE, REG = 0.005, 0.02
+KIND = "gradient descent"
 
 
 class Ratings:
@@ -236,8 +237,6 @@ class Memory:
 
 def alone(rounds):
     """Hushrec at three sizes and all ranks, a pass each time."""
-    print("size  rank  s/pass M ratings/s  CPU s/pass")
-    points = []
     for name, size in SIZES.items():
         ratings = Ratings.made(*size)
         for rank in RANKS:
@@ -250,20 +249,24 @@ def alone(rounds):
                 taken.append(ours.passes(1))
                 worked.append(process_time() - start)
             took, work = np.median(taken), np.median(worked)
-            points.append((rank, part.n, work))
-            print(f"{name:>4} {rank:5} {took:7.3f} {part.n / took / 1e6:11.2f} {work:11.3f}", flush=True)
-    ranks, n, work = np.log(np.array(points)).T
-    at = np.exp(ranks).round() == 64
-    print(f"rank 64: CPU seconds ~ ratings^{np.polyfit(n[at], work[at], 1)[0]:.2f}")
-    print(f"all: CPU seconds ~ (ratings × rank)^{np.polyfit(n + ranks, work, 1)[0]:.2f}\n")
+            note = f"{work:.2f} CPU s a pass"
+            if part.n < ratings.n:
+                note += f", of the first {part.n / 1e6:.1f}M"
+            speed = part.n / took / 1e6
+            report(
+                KIND,
+                f"a pass, rank {rank}",
+                f"{name} ratings",
+                "M ratings/s",
+                speed,
+                amount=part.n,
+                note=note,
+            )
 
 
 def beside_peers(rounds):
     ratings, memory = Ratings.made(*SIZES["10M"]), Memory()
     peers = installed([Libmf, Cornac, Surprise], ratings)
-    titles = "".join(f"{peer.name:>10} (ours ×)" for peer in peers)
-    print(f"M ratings/s, medians of {rounds} rounds")
-    print(f" ratings  rank   hushrec{titles}   memory GB/s   hushrec's")
     for rank in RANKS:
         part, count = ratings.first(WORK / rank), PASSES.get(rank, 4)
         here = [peer for peer in peers if rank in peer.ranks]
@@ -275,18 +278,18 @@ def beside_peers(rounds):
             bandwidth.append(memory.measure())
         speed, *speeds = part.n / 1e6 / np.median(taken, axis=0)
         theirs = dict(zip(here, speeds, strict=True))
-        # Where a peer's passes are lost in its reading, their difference says nothing.
-        cells = (
-            f"{theirs[peer]:10.2f} ({speed / theirs[peer]:6.2f})" if theirs.get(peer, 0) > 0 else f"{'–':>19}"
-            for peer in peers
-        )
+        size = f"{part.n / 1e6:.1f}M ratings × {part.n_items:,} items"
+        for peer, its in theirs.items():
+            # Where a peer's passes are lost in its reading, their difference says nothing.
+            beside = {"peer": peer.name, "theirs": its if its > 0 else None}
+            if peer is Libmf:
+                beside["mark"] = "≥ 0.8 ×" if rank == 16 else "≥ 1 ×"
+            report(KIND, f"a pass beside peers, rank {rank}", size, "M ratings/s", speed, **beside)
         limit, used = np.median(bandwidth), speed * 8 * rank / 1e3
-        print(
-            f"{part.n / 1e6:6.2f} M {rank:5}{speed:10.2f}{''.join(cells)}"
-            f" {limit:13.1f} {used:8.1f} = {used / limit:.0%}",
-            flush=True,
-        )
-    print()
+        beside = {"peer": "a large array, changed in place", "theirs": limit}
+        if rank >= 1024:
+            beside["mark"] = "≥ 0.8 ×"
+        report(KIND, f"memory, rank {rank}", size, "GB/s", used, **beside)
 
 
 def race(rounds):
@@ -316,15 +319,23 @@ def race(rounds):
         best.append((rate, reg))
         print(f"{name}: rate {rate:g}, penalty {reg:g}; RMSE from {min(found.values()):.4f}", end=" ")
         print(f"to {max(found.values()):.4f} on the validation part", flush=True)
-    print("LIBMF passes  RMSE   hushrec passes  RMSE")
     for count in (2, 4, 6, 10, 15, 20):
         counts = int(count * pace), count
         curve = [
             ended(make, train, test, n, *pair)
             for make, n, pair in zip((descended, libmf_fitted), counts, best, strict=True)
         ]
-        print(f"{count:12} {curve[1]:7.4f} {counts[0]:14} {curve[0]:7.4f}", flush=True)
-    print()
+        work = f"after the time of {count} passes of LIBMF, rank 64"
+        report(
+            KIND,
+            work,
+            "10M ratings",
+            "RMSE",
+            curve[0],
+            peer="LIBMF",
+            theirs=curve[1],
+            note=f"{counts[0]} passes",
+        )
 
 
 OURS = {"rate": (0.01, 0.02, 0.03), "reg": (0.01, 0.02, 0.05)}
@@ -358,9 +369,10 @@ def large(_):
     first, second = ours.passes(1), ours.passes(1)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     n = len(ours.rows[1])
-    print(f"{n / 1e6:.1f} M ratings, rank 64: {first:.2f} s, again {second:.2f} s a pass", end=", ")
-    print(f"{n / second / 1e6:.1f} M ratings/s; peak memory {peak / 2**20:.2f} GiB", end=", ")
-    print(f"{before / 2**20:.2f} GiB of it before the passes")
+    note = f"{second:.2f} s, the first {first:.2f} s; peak memory {peak / 2**20:.2f} GiB"
+    note += f", {before / 2**20:.2f} GiB of it before the passes"
+    size = f"{n / 1e6:.1f}M ratings × {LARGE[1]:,} items"
+    report(KIND, "a pass, rank 64", size, "M ratings/s", n / second / 1e6, note=note)
 
 
 def installed(peers, ratings):

@@ -25,6 +25,7 @@ def script(name, folder="benchmarks"):
 
 
 rows = script("rows")
+bench, speed = script("bench"), script("speed", "docs")
 ROW = {"kind": "covariance", "work": "one matrix", "size": "10 M ratings", "unit": "s", "ours": 2.0}
 
 
@@ -61,3 +62,55 @@ def test_a_row_is_printed_and_handed_on(tmp_path, monkeypatch, capsys):
     first, second = capsys.readouterr().out.splitlines()
     assert " ".join(first.split()).endswith("2 s scipy: 20, 10 × ≥ 10 × met")
     assert second.endswith("NOT MET")
+
+
+def test_the_page_is_what_its_rows_make_of_it():
+    before = speed.PAGE.read_text("utf-8")
+    assert speed.written(before, bench.kept()) == before, "run python docs/speed.py"
+
+
+def test_the_page_follows_the_rows_and_lacks_no_table():
+    cells = [dict(cells) for cells in bench.kept()]
+    cells[0]["ours"] = "123456"
+    assert "123,456" in speed.written(speed.PAGE.read_text("utf-8"), cells)
+    cells[0]["kind"] = "unplaced"
+    with pytest.raises(SystemExit, match="unplaced"):
+        speed.written(speed.PAGE.read_text("utf-8"), cells)
+
+
+def test_exponents_are_of_seconds_whether_a_row_is_a_time_or_a_rate():
+    sizes = 1e6, 3e6, 1e7
+    times = [rows.Row("a", "time", f"{n}", "s", n**1.5, n, "peer", 2 * n) for n in sizes]
+    rates = [rows.Row("a", "rate", f"{n}", "M ratings/s", n**-0.5, n) for n in sizes]
+    few = [rows.Row("a", "few", f"{n}", "s", n, n) for n in sizes[:2]]
+    first, second = bench.exponents([*times, *rates, *few])
+    assert first == ("a", "time, peer", pytest.approx(1.5), pytest.approx(1))
+    assert second == ("a", "rate", pytest.approx(1.5), None)
+
+
+def test_a_kept_row_takes_the_place_of_the_one_before(tmp_path, monkeypatch):
+    monkeypatch.setattr(bench, "KEPT", tmp_path / "speed.csv")
+    about = {"machine": "2 cores", "versions": "Python 3.11", "load": "0.1"}
+    older, other = rows.Row(**ROW), rows.Row(**{**ROW, "size": "1 M ratings"})
+    newer = rows.Row(**{**ROW, "ours": 1.0}, amount=1e7, mark="≤ 2 s", note="a note, with a comma")
+    bench.keep([(older, about), (other, about)])
+    bench.keep([(newer, {**about, "load": "0.2"})])
+    assert [bench.row_of(cells) for cells in bench.kept()] == [newer, other]
+    assert [cells["load"] for cells in bench.kept()] == ["0.2", "0.1"]
+
+
+def test_a_script_that_fails_is_named_and_its_rows_are_kept(tmp_path, monkeypatch):
+    (tmp_path / "benchmarks").mkdir()
+    text = "import sys\nsys.path.insert(0, sys.argv[1])\nfrom rows import report\n"
+    (tmp_path / "benchmarks/one.py").write_text(text + "report('a', 'b', 'c', 's', 1)\nsys.exit(3)\n")
+    monkeypatch.setattr(bench, "ROOT", tmp_path)
+    found, failed = bench.ran([f"one.py {ROOT / 'benchmarks'}"])
+    assert [row.kind for row, _ in found] == ["a"]
+    assert failed == [f"one.py {ROOT / 'benchmarks'}"]
+    assert "cores" in found[0][1]["machine"]
+
+
+def test_every_script_of_the_suites_is_there():
+    later = {"netflix_scale.py", "spark.py", "recommend_all.py"}
+    named = {command.split()[0] for suite in bench.SUITES.values() for command in suite}
+    assert {name for name in named if not (ROOT / "benchmarks" / name).is_file()} <= later
