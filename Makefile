@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 ONE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check --editable
 
-.PHONY: demo test test-page test-postgres test-spark test-spark-full lint test-full mutants audits fuzz fuzz-service wheel oracles bench bench-scale bench-spark bench-als bench-sgd bench-top-n tables docs clean
+.PHONY: demo test test-page test-postgres test-spark test-spark-full lint test-full mutants audits fuzz fuzz-service wheel oracles bench bench-ratios bench-scale bench-spark bench-als bench-sgd bench-top-n tables docs clean
 
 demo: $(VENV)/.report       ## private recommenders on generated clicks and ratings, offline
 	@$(ONE) $(BIN)/hushrec demo
@@ -69,6 +69,9 @@ oracles: .venv-oracles/.oracles  ## our accountant against dp-accounting and aut
 
 bench: $(VENV)/.bench       ## speed beside others, each pair in one run: one table of rows, exponents and marks
 	@$(BIN)/python benchmarks/bench.py bench
+
+bench-ratios: $(VENV)/.dev  ## the four kernels beside peers, for half a minute: fails if one became slow
+	@$(ONE) $(BIN)/python benchmarks/ratios.py
 
 bench-scale: $(VENV)/.bench  ## the same at 100 M ratings
 	@$(BIN)/python benchmarks/bench.py scale

@@ -1,5 +1,6 @@
 """The rows of the bench table, and the page that is made of them."""
 
+import dataclasses
 import importlib.util
 import json
 import sys
@@ -25,7 +26,7 @@ def script(name, folder="benchmarks"):
 
 
 rows = script("rows")
-bench, speed = script("bench"), script("speed", "docs")
+bench, ratios, speed = script("bench"), script("ratios"), script("speed", "docs")
 ROW = {"kind": "covariance", "work": "one matrix", "size": "10 M ratings", "unit": "s", "ours": 2.0}
 
 
@@ -114,3 +115,28 @@ def test_every_script_of_the_suites_is_there():
     later = {"netflix_scale.py", "spark.py", "recommend_all.py"}
     named = {command.split()[0] for suite in bench.SUITES.values() for command in suite}
     assert {name for name in named if not (ROOT / "benchmarks" / name).is_file()} <= later
+
+
+SLOWED = {
+    "covariance": (ratios.gram, "weighted_gram"),
+    "exact noise": (ratios.sampler, "rounded_gaussian"),
+    "gradient descent": (ratios.sgd, "descend"),
+    "least squares": (ratios.least_squares, "solve_rows"),
+}
+
+
+@pytest.mark.parametrize("work", ratios.WORKS, ids=lambda work: work.name.replace(" ", "-"))
+def test_a_kernel_that_takes_twice_as_long_is_found(work, monkeypatch, capsys):
+    """The usual ratio is measured here, so that the test holds on any machine."""
+    work = dataclasses.replace(work, usual=ratios.ratio(work, 7))
+    assert ratios.below((work,), 7) == []
+    module, name = SLOWED[work.name]
+    kernel = getattr(module, name)
+
+    def twice(*arguments, **named):
+        kernel(*arguments, **named)
+        return kernel(*arguments, **named)
+
+    monkeypatch.setattr(module, name, twice)
+    assert ratios.below((work,), 7) == [work.name]
+    assert "TOO SLOW" in capsys.readouterr().out

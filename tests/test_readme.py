@@ -105,7 +105,7 @@ def test_continuous_integration_runs_the_lint_and_the_readmes_test_command(tmp_p
     environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     done = subprocess.run([ROOT / ".ci" / "run"], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    more = ["make test-page", "make test-postgres", "make test-spark"]  # what needs more than Python
+    more = ["make bench-ratios", "make test-page", "make test-postgres", "make test-spark"]
     assert done.stdout.splitlines() == ["make lint", "== make test", "make test", *more]
 
 
