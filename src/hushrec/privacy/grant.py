@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from fractions import Fraction
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from hushrec.privacy.bounded import (
 )
 from hushrec.privacy.checkpoint import released_values
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
+from hushrec.privacy.confined import Confined
 from hushrec.privacy.failpoints import failpoint
 from hushrec.privacy.local.response import ResponseRandomizer
 from hushrec.privacy.local.rows import RandomizedRows, Rows
@@ -43,7 +44,7 @@ SEAL = object()
 """Passed by the ledger, so that no other code creates a grant by accident."""
 
 
-class Grant:
+class Grant(Confined):
     """The right to make each measurement of one charge once. Only ``Ledger.charge`` creates one.
 
     A grant belongs to the process that was charged. A copy, or the same grant in a forked child, would draw
@@ -315,15 +316,6 @@ class Grant:
         if self.checkpoint:
             released_values.save(self.checkpoint, noisy)
         return noisy
-
-    def __copy__(self) -> NoReturn:
-        raise GrantError("a grant cannot be copied: a copy would draw unpaid noise; charge the ledger again")
-
-    def __deepcopy__(self, memo: object) -> NoReturn:
-        self.__copy__()
-
-    def __reduce__(self) -> NoReturn:
-        self.__copy__()
 
 
 @functools.cache

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from hushrec.errors import CheckpointError
 from hushrec.privacy.checkpoint.folder import Folder
+from hushrec.privacy.confined import Confined
 from hushrec.privacy.failpoints import failpoint
 
 Fact = int | float | str
@@ -53,7 +54,7 @@ class State(NamedTuple):
     facts: dict[str, Fact]
 
 
-class Checkpoint:
+class Checkpoint(Confined):
     """A private folder from which one fit resumes: its noise key, its commitment and its named states.
 
     The folder is as private as the ratings: anyone with its key and the release can subtract the noise and

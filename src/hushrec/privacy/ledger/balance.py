@@ -14,6 +14,7 @@ from hushrec.markup import Html
 from hushrec.privacy.accounting.accountant import Spent
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
+from hushrec.privacy.confined import Confined
 from hushrec.privacy.ledger import summary, witnesses
 from hushrec.privacy.ledger.caveats import CLAIMED
 from hushrec.privacy.ledger.charging import commitment, finished, planned_budget
@@ -25,7 +26,7 @@ from hushrec.privacy.ledger.stores.store import Session, Store
 from hushrec.privacy.noise.entropy import Entropy
 
 
-class Balance:
+class Balance(Confined):
     """What a ledger says, read from where it is kept each time that it is asked.
 
     Attributes:

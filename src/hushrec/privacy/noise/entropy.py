@@ -4,6 +4,8 @@ import hashlib
 import os
 from typing import Protocol, TypeVar
 
+from hushrec.privacy.confined import Confined
+
 _DOMAIN = b"hushrec seeded entropy\0"
 _Value = TypeVar("_Value")
 
@@ -65,7 +67,7 @@ class Entropy(Protocol):
         ...
 
 
-class OperatingSystem:
+class OperatingSystem(Confined):
     """The operating system's random number generator, one read per key.
 
     Privacy: private.
@@ -81,7 +83,7 @@ class OperatingSystem:
         return os.urandom(32)
 
 
-class Seeded:
+class Seeded(Confined):
     """A repeatable sequence of keys for tests and experiments: SHA-256(domain, seed, counter).
 
     Args:
