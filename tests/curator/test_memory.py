@@ -8,7 +8,10 @@ import pytest
 
 import hushrec as hr
 from hushrec.curator import memory
-from hushrec.curator.memory import machine
+from hushrec.curator.memory import machine, require_memory
+from hushrec.data.losses.dropped import Dropped
+from hushrec.data.packed.block_files import StoredBlock
+from hushrec.data.spark.spark_feedback import SparkFeedback
 from hushrec.errors import HushrecError, MemoryExceeded
 from hushrec.local.groups import Groups
 from hushrec.local.method import Method
@@ -42,6 +45,14 @@ def test_a_covariance_of_a_hundred_thousand_items_is_not_charged(tmp_path, small
         hr.fit(of(105_114), whole, BUDGET, ledger=ledger)
     assert "Choose a smaller covariance.pair_items, another model" in str(refused.value)
     assert not ledger.entries()
+
+
+def test_of_ratings_in_spark_the_driver_holds_none(small):
+    many = (StoredBlock(10**9, 10**11, {}),)
+    there = SparkFeedback(of(3).domain, None, Dropped(), asks=False, _kept=None, _parts=many)
+    require_memory("Model", Footprint(GB / 20, 40, 400), there)
+    with pytest.raises(MemoryExceeded, match="Nothing was charged"):
+        require_memory("Model", Footprint(GB, 0), there)
 
 
 @pytest.mark.parametrize(

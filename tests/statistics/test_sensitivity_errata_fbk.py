@@ -16,7 +16,7 @@ from hushrec.kernels.csr import CSR
 from hushrec.privacy.accounting.events import Gaussian, Laplace, Spherical
 from hushrec.privacy.grant import SEAL, Grant
 from hushrec.solvers.factorizers import Sparse
-from hushrec.statistics.engines import Memory
+from hushrec.statistics.engines.engine import Memory
 from hushrec.statistics.factor_sums import FactorSums, in_ball
 from hushrec.statistics.residuals import ResidualRows
 

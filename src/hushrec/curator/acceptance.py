@@ -2,6 +2,7 @@
 
 from hushrec.data.feedback import Feedback
 from hushrec.data.packed.blocks import Blocks
+from hushrec.data.spark.spark_feedback import SparkFeedback
 from hushrec.errors import RecordsDropped
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import Entropy
@@ -29,7 +30,7 @@ def pays(account: Ledger, entropy: Entropy | None) -> bool:
     return account.path is not None and (entropy is None or entropy.private)
 
 
-def require_accepted(ratings: Feedback | Blocks, *, accepted: bool) -> None:
+def require_accepted(ratings: Feedback | Blocks | SparkFeedback, *, accepted: bool) -> None:
     """Refuse to spend a budget if much was dropped or changed, which a wrong column or scale does.
 
     More than a tenth of the records is much (``Dropped.lost`` says which count). Messages show no number:

@@ -19,6 +19,7 @@ from hushrec.data.feedback import Feedback
 from hushrec.data.interactions import Interactions
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
+from hushrec.data.spark.spark_feedback import SparkFeedback
 from hushrec.errors import BudgetUnsupported, CheckpointError, ConfigError, DataError
 from hushrec.local.released import ReleasedData
 from hushrec.models.base import Model
@@ -32,6 +33,7 @@ from hushrec.privacy.run import MEASURING, ChargedRun, ExactRun
 from hushrec.progress import Progress, stage, telling
 from hushrec.release.artefact import Release
 from hushrec.release.statement import Statement
+from hushrec.statistics.engines.spark_engine import require_ready
 
 _ANY = -1  # stands for release index None: the checkpoint then finds its charge by its commitment
 
@@ -50,7 +52,7 @@ def plan(config: Model, domain: Domain, budget: Budget) -> Plan:
 
 
 def fit(
-    ratings: Ratings | Interactions | Blocks | ReleasedData,
+    ratings: Ratings | Interactions | Blocks | SparkFeedback | ReleasedData,
     config: Model,
     budget: Budget | Literal["auto"] | None = None,
     *,
@@ -69,8 +71,8 @@ def fit(
     same noise, whether it was killed, interrupted or ended by an error, unless you delete the folder.
 
     Args:
-        ratings: private ratings, in memory or in block files; or a released data set, which is paid for
-            already: leave out budget and ledger then; the release carries the data set's statement.
+        ratings: private ratings, in memory, in block files or in Spark; or a released data set, which is paid
+            for already: leave out budget and ledger then; the release carries the data set's statement.
         config: a model's settings.
         budget: what may be spent; ``"auto"`` takes an equal share of what the ledger has left for the
             releases that are still planned, with its δ, unit and adjacency; None gives the non-private
@@ -104,6 +106,7 @@ def fit(
             ledger; or ``entropy`` is given too; or ``entropy`` is a checkpoint.
         BudgetUnsupported: The model does not support the budget or per-user ε; or a budget is given for a
             released data set.
+        ConfigError: The ratings are in Spark, and the model needs more of them than sums. Nothing is charged.
         DataError: The model learns from another kind of feedback, a block is damaged, or the domain has
             privacy classes and the ratings do not say who is in which.
 
@@ -132,6 +135,8 @@ def fit(
     if isinstance(budget, str):
         _require_auto(budget)
         budget = next_share(ledger, config, ratings.domain, release_index, checkpoint)
+    if isinstance(ratings, SparkFeedback):
+        _require_sums_alone(config)
     _require_personal(config, budget, asks=ratings.asks)
     if ratings.domain.privacy_classes and not ratings.asks:
         raise DataError(
@@ -140,6 +145,9 @@ def fit(
         )
     if isinstance(ratings, Blocks):
         ratings.verify()  # before the charge, which a damaged file would waste
+    if isinstance(ratings, SparkFeedback):
+        ratings.verify()
+        require_ready(ratings)
     if budget is None:
         terms = config.baseline
         population = ratings.capped(ratings.domain.cap) if terms.unit == "user" else ratings
@@ -164,7 +172,7 @@ def fit(
 
 @contextmanager
 def _going_on(
-    folder: str | Path | None, ratings: Feedback | Blocks, settings: str, ledger: str
+    folder: str | Path | None, ratings: Feedback | Blocks | SparkFeedback, settings: str, ledger: str
 ) -> Iterator[Checkpoint | None]:
     """The checkpoint of exactly this fit, if it has one; deleted once the release is made."""
     if folder is None:
@@ -182,7 +190,7 @@ def _named(config: Model) -> str:
 
 
 def _charged(
-    ratings: Feedback | Blocks,
+    ratings: Feedback | Blocks | SparkFeedback,
     config: Model,
     planned: Plan,
     account: Ledger,
@@ -223,3 +231,14 @@ def _require_personal(config: Model, budget: Budget | None, *, asks: bool) -> No
             f"these ratings carry per-user ε, which {type(config).__name__} does not support; use "
             f'{" or ".join(able)} with unit "user" and adjacency "add-remove", or drop the column epsilon'
         )
+
+
+def _require_sums_alone(config: Model) -> None:
+    """Refuse ratings in Spark if the model needs every user's ratings on this machine."""
+    if config.sums_alone:
+        return
+    able = [name for name in registry.MODELS if registry.class_of(name).sums_alone]  # type: ignore[attr-defined]
+    raise ConfigError(
+        f"{type(config).__name__} needs more than sums over users, so it does not run on Spark; choose "
+        f"{', '.join(able[:-1])} or {able[-1]}, or load the ratings here with hushrec.load or load_blocks"
+    )

@@ -15,6 +15,7 @@ class Noiseless(Model):
     Privacy: private. Of a data set that was released before, post-processing.
     """
 
+    sums_alone: ClassVar = False
     instead: ClassVar[str] = (
         "release the data first (release_data, hushrec release-data) and fit on that, or choose a private "
         "model, such as CovarianceKNN"

@@ -54,6 +54,7 @@ class PosteriorSampleMF(PrivateModel):
 
     supports: ClassVar = frozenset({("user", "add-remove"), ("user", "replace")})
     personal: ClassVar = True
+    sums_alone: ClassVar = False
 
     rank: int = Field(default=16, ge=1, le=128)
     loss_bound: float | None = Field(default=None, gt=0, allow_inf_nan=False)

@@ -167,6 +167,8 @@ class FriedmanInputMF(Friedman):
     Privacy: charged its true cost, which may be above the paper's ε; unit ``rating`` under both adjacencies.
     """
 
+    sums_alone: ClassVar = False
+
     rank: int = Field(default=8, ge=1, le=120)
     solver: Literal["sgd", "als"] = "sgd"
     epochs: int | None = Field(default=None, ge=1, le=1000)
@@ -251,6 +253,8 @@ class FriedmanALS(Friedman):
     Privacy: never private: its noise is drawn in floating point. Its true loss is known under ``replace``
     only.
     """
+
+    sums_alone: ClassVar = False
 
     rank: int = Field(default=8, ge=1, le=128)
     epochs: int = Field(default=5, ge=1, le=100)

@@ -35,6 +35,8 @@ from hushrec.statistics.residuals import Residuals
 class _Descent(Friedman):
     """What both algorithms share: settings, start, footprint."""
 
+    sums_alone: ClassVar = False
+
     rank: int = Field(default=8, ge=1, le=128)
     epochs: int = Field(default=12, ge=1, le=100)
     clip: float = Field(default=0.2, gt=0, le=1, allow_inf_nan=False)

@@ -11,7 +11,7 @@ from hushrec.arrays import Floats, Ints, Ints32
 from hushrec.data.domain import Domain
 from hushrec.kernels.sums.gradients import errors, item_sums, user_sums
 from hushrec.privacy.query import Sum
-from hushrec.statistics.engines import Engine
+from hushrec.statistics.engines.engine import Engine
 from hushrec.statistics.residuals import ResidualRows, Residuals
 
 _FACTOR_BITS = 14

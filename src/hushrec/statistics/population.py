@@ -10,8 +10,9 @@ import numpy as np
 from hushrec.arrays import Floats, Ints, Words32
 from hushrec.data.feedback import Feedback
 from hushrec.data.packed.blocks import Blocks
+from hushrec.data.spark.spark_feedback import SparkFeedback
 from hushrec.privacy.noise.poisson_sampling import Sample, nonces
-from hushrec.statistics.engines import Engine, engine_of
+from hushrec.statistics.engines.engine import Engine, engine_of
 
 FULL = 1 << 16
 """A weight of one, in steps of the weights' grid."""
@@ -49,7 +50,9 @@ class Population:
     Privacy: private.
     """
 
-    def __init__(self, source: Feedback | Blocks, weigh: Callable[[Floats], Ints] | None = None) -> None:
+    def __init__(
+        self, source: Feedback | Blocks | SparkFeedback, weigh: Callable[[Floats], Ints] | None = None
+    ) -> None:
         self.domain = source.domain
         self.n_listed = source.n_users
         rows = engine_of(source)

@@ -11,7 +11,7 @@ from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.kernels.csr import CSR
 from hushrec.kernels.sums.gradients import residuals
-from hushrec.statistics.engines import Engine
+from hushrec.statistics.engines.engine import Engine
 from hushrec.statistics.integer_grid import Grid
 from hushrec.statistics.population import Population
 

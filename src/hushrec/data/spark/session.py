@@ -1,6 +1,7 @@
 """The Spark session, the one that is active or one on this machine; and what fails in it."""
 
 import os
+import re
 import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -18,6 +19,9 @@ _HERE = {
     "spark.ui.showConsoleProgress": "false",
 }
 """Settings of a session on this machine."""
+
+_OURS = re.compile(r"^hushrec\.errors\.DataError: (.+)$", re.MULTILINE)
+"""An error of hushrec in what Spark repeats of the output of a worker."""
 
 __all__ = ["contained", "session"]
 
@@ -59,10 +63,10 @@ def session() -> Any:
 
 
 def contained(action: Callable[[], Result]) -> Result:
-    """What a job of Spark returns; of its failure nothing is shown, because Spark's messages may hold cells.
+    """What a job of Spark returns; of its failure only hushrec's own words are shown: Spark's may hold cells.
 
     Raises:
-        DataError: it fails.
+        DataError: it fails, or hushrec raised one on an executor.
 
     Privacy: private.
     """
@@ -71,8 +75,10 @@ def contained(action: Callable[[], Result]) -> Result:
     except DataError:
         raise
     except Exception as error:  # of Spark, of py4j, or of its sockets
-        absent = "ModuleNotFoundError" in str(error)
-    if absent:
+        told = str(error)
+    if (ours := _OURS.search(told)) is not None:
+        raise DataError(ours[1])
+    if "ModuleNotFoundError" in told:
         raise DataError(
             "a Python module is missing on an executor of Spark; install hushrec[spark] there, in the "
             "Python that PYSPARK_PYTHON names (docs/spark.md says how)"

@@ -13,7 +13,7 @@ from hushrec.kernels.sums.gram import weighted_gram
 from hushrec.kernels.triangle import packed_size
 from hushrec.privacy.query import Sum
 from hushrec.statistics import sensitivity
-from hushrec.statistics.engines import Engine
+from hushrec.statistics.engines.engine import Engine
 from hushrec.statistics.interactions.directions import (
     DIRECTION_BITS,
     ENTRY_BITS,

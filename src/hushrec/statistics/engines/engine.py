@@ -1,4 +1,4 @@
-"""Where private rows are, and where their sums are computed: in memory, or block by block from files.
+"""Where private rows are, and where they are summed: in memory, block by block from files, or in Spark.
 
 Every private sum is a function that adds what one block of people contributes to integers, and addition. So
 any cut of the people into blocks, in any order, gives the same bits, and a sum does not know its engine.
@@ -9,22 +9,23 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from hushrec.arrays import Ints
+from hushrec.arrays import Ints, Shape
 from hushrec.data.feedback import Feedback
 from hushrec.data.packed.blocks import Blocks
+from hushrec.data.spark.spark_feedback import SparkFeedback
+from hushrec.statistics.engines.spark_engine import SparkRows
 
 __all__ = ["BlockFiles", "Engine", "Memory", "engine_of"]
 
 Part = TypeVar("Part")
 Block = TypeVar("Block", covariant=True)
-Shape = int | tuple[int, ...]
 
 
 class Engine(Protocol[Block]):
     """Blocks of private rows, each person in exactly one, and sums over them.
 
-    A cluster is one more implementation: it sends the functions to the blocks, keeps sums beside them, and
-    adds those. It changes no bit, because all sums are integers.
+    A cluster is one more implementation (``spark_engine.py``): it sends the functions to the blocks, keeps
+    sums beside them, and adds those. It changes no bit, because all sums are integers.
 
     Privacy: private.
     """
@@ -106,8 +107,10 @@ class BlockFiles(Generic[Block]):
         return _total(self.blocks(), add, shapes)
 
 
-def engine_of(source: Feedback | Blocks) -> Engine[Any]:
+def engine_of(source: Feedback | Blocks | SparkFeedback) -> Engine[Any]:
     """The engine for ratings or interactions, wherever they are. Privacy: private."""
+    if isinstance(source, SparkFeedback):
+        return SparkRows(source)
     return Memory(source) if isinstance(source, Feedback) else BlockFiles(source.blocks)
 
 

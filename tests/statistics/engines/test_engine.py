@@ -10,9 +10,10 @@ from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
 from hushrec.data.synthetic import netflix_like
 from hushrec.privacy.noise.poisson_sampling import Sample
-from hushrec.statistics import covariance_sums, engines, population
+from hushrec.statistics import covariance_sums, population
 from hushrec.statistics.covariance_sums import CovarianceSums
-from hushrec.statistics.engines import BlockFiles, Memory, engine_of
+from hushrec.statistics.engines import engine
+from hushrec.statistics.engines.engine import BlockFiles, Memory, engine_of
 from hushrec.statistics.factor_sums import FactorSums
 from hushrec.statistics.item_sums import EffectSums
 from hushrec.statistics.person_gradients import MarginalGradients, RidgeGradients
@@ -203,7 +204,7 @@ def test_memory_computes_once_and_files_in_every_pass(ratings, stored):
 # -- each of these faults is found ------------------------------------------------------------------------
 
 
-def twice(blocks, add, shapes, right=engines._total):
+def twice(blocks, add, shapes, right=engine._total):
     """Adds the last of several blocks twice, as a cluster does that repeats what it takes for lost."""
     blocks = [*blocks]
     return right(blocks + blocks[1:][-1:], add, shapes)
@@ -229,7 +230,7 @@ def in_single_precision(*rows, out, right=covariance_sums.weighted_gram, **setti
 @pytest.mark.parametrize(
     ("owner", "name", "fault", "found"),
     [
-        (engines, "_total", twice, set(STATISTICS)),
+        (engine, "_total", twice, set(STATISTICS)),
         (
             Ratings,
             "places",

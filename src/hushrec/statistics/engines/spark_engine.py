@@ -1,0 +1,222 @@
+"""Sums over people in a Spark cluster: each block contributes where it is, and the driver gets the sums.
+
+A task adds up its blocks in integers of its own, and hands them on as rows of a few MiB, because no row of
+Spark may be wide. Rows of the same place are added in the cluster, so that the driver reads each sum once,
+and one part of it at a time.
+
+Spark may run a task again, or twice at once. Of such a task it hands on the rows of one attempt; so what
+counts is returned as rows, and never added to anything beside them. Each task also returns how often it added
+each block, and ``total`` refuses sums to which a block was not added exactly once.
+
+What is sent to the cluster are the functions with all that they hold: settings and released values. A grant,
+a key, a ledger or a checkpoint refuses to be sent.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from hushrec.arrays import Ints, Shape
+from hushrec.data.domain import Domain
+from hushrec.data.spark.packed_rows import feedback_in
+from hushrec.data.spark.session import contained
+from hushrec.data.spark.spark_feedback import SparkFeedback
+from hushrec.errors import DataError, HushrecError
+from hushrec.privacy.accounting.plan import version
+
+Batches = Iterable[Any]
+
+CHUNK = 1 << 19
+"""Integers in a row."""
+_PARTITION = 1 << 26
+"""Bytes of the sums in a partition that the driver reads."""
+_SCHEMA = "sum int, start long, values binary"
+
+__all__ = ["CHUNK", "SparkRows", "require_ready"]
+
+
+class SparkRows:
+    """Rows in a Spark cluster. What is mapped is computed again in every pass, where the rows are.
+
+    Memory: each task holds all sums, 8 bytes an entry, and one block. So there are as many tasks as the
+    cluster has cores, not as many as it has blocks. The driver holds the sums, and 64 MiB of rows.
+
+    Args:
+        source: the people.
+        functions: what is made of each block, one function after the other.
+
+    Privacy: private.
+    """
+
+    def __init__(self, source: SparkFeedback, functions: tuple[Callable[[Any], Any], ...] = ()) -> None:
+        self._source, self._functions = source, functions
+
+    def blocks(self) -> Iterator[Any]:
+        """Refuses: rows of a cluster stay there.
+
+        Raises:
+            DataError: always.
+
+        Privacy: private.
+        """
+        yield from self._source.gathered()
+
+    def map(self, function: Callable[[Any], Any]) -> "SparkRows":
+        """As in ``Engine``, computed again in every pass. Privacy: private."""
+        return SparkRows(self._source, (*self._functions, function))
+
+    def total(self, add: Callable[..., None], *shapes: Shape) -> list[Ints]:
+        """As in ``Engine``.
+
+        Raises:
+            DataError: Spark or a function fails, or a block was not added exactly once.
+            PicklingError: a function holds a grant, a key, a ledger or a checkpoint, or what cannot be sent.
+
+        Privacy: private; whoever measures knows the bound.
+        """
+        source = self._source
+        every = (*shapes, source.n_blocks)
+        work = _Partial(source.domain, source.cap, self._functions, add, every, version())
+        sums = [np.zeros(shape, dtype=np.int64) for shape in every]
+        contained(partial(_read, _added_up(source.frame, work, sum(one.size for one in sums)), sums))
+        *wanted, times = sums
+        if (times != 1).any():
+            raise DataError(
+                "Spark did not add every block of people exactly once; load the ratings again, from a source "
+                "that stays as it is, and report this if it happens again"
+            )
+        return wanted
+
+
+def require_ready(source: SparkFeedback) -> None:
+    """Read every block once where it is, so that executors that cannot do so are noticed before a charge.
+
+    Raises:
+        DataError: hushrec is missing on an executor or has another version there, or a block is damaged.
+
+    Privacy: private.
+    """
+    SparkRows(source).total(_nothing)
+
+
+def _nothing(block: Any) -> None:
+    """Add nothing."""
+
+
+class _Partial:
+    """What a task does: it adds up its blocks, and hands on the sums chunk by chunk.
+
+    Privacy: private.
+    """
+
+    def __init__(
+        self,
+        domain: Domain,
+        cap: int | None,
+        functions: Iterable[Callable[[Any], Any]],
+        add: Callable[..., None],
+        shapes: Iterable[Shape],
+        version: str,
+    ) -> None:
+        self._domain, self._cap, self._functions = domain, cap, functions
+        self._add, self._shapes, self._version = add, shapes, version
+
+    def __call__(self, batches: Batches) -> Iterator[Any]:
+        """From batches of blocks to batches of chunks."""
+        if version() != self._version:
+            raise DataError(
+                "an executor of Spark has another version of hushrec than the driver; install the same one"
+            )
+        *sums, times = (np.zeros(shape, dtype=np.int64) for shape in self._shapes)
+        for batch in batches:
+            for number, block in feedback_in(batch, self._domain):
+                part = block if self._cap is None else block.capped(self._cap)
+                for function in self._functions:
+                    part = function(part)
+                self._add(part, *sums)
+                times[number] += 1
+        for number, values in enumerate((*sums, times)):
+            yield from _chunks(number, values)
+
+
+def _chunks(number: int, values: Ints) -> Iterator[Any]:
+    flat = values.reshape(-1)
+    for start in range(0, len(flat), CHUNK):
+        if (chunk := flat[start : start + CHUNK]).any():
+            yield _batch(number, start, chunk)
+
+
+def _batch(number: int, start: int, values: Ints) -> Any:
+    import pyarrow as pa
+
+    columns = [(number, pa.int32()), (start, pa.int64()), (values.astype("<i8").tobytes(), pa.binary())]
+    arrays = [pa.array([value], kind) for value, kind in columns]
+    return pa.record_batch(arrays, names=["sum", "start", "values"])
+
+
+def _same_added(batches: Batches) -> Iterator[Any]:
+    """Add chunks of the same place."""
+    found: dict[tuple[int, int], Ints] = {}
+    for batch in batches:
+        for number, start, values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            array = np.frombuffer(values, dtype="<i8")
+            if (number, start) in found:
+                found[number, start] += array
+            else:
+                found[number, start] = array.astype(np.int64)
+    while found:
+        place, array = found.popitem()
+        yield _batch(*place, array)
+
+
+def _added_up(frame: Any, work: Callable[[Batches], Iterator[Any]], size: int) -> Any:
+    """A frame of chunks, each place once, in partitions that the driver reads one after the other."""
+    tasks = _cores(frame)
+    chunks = max(-(-size // CHUNK), 1)
+    parts = frame.coalesce(tasks).mapInArrow(_careful(work), _SCHEMA)
+    parts = parts.repartition(min(chunks, tasks), "sum", "start").mapInArrow(_careful(_same_added), _SCHEMA)
+    # Partitions are read one job after the other, so the sums are complete in the cluster before the first.
+    return parts.repartition(-(-8 * size // _PARTITION), "sum", "start") if chunks > 1 else parts
+
+
+def _cores(frame: Any) -> int:
+    return int(frame.sparkSession.sparkContext.defaultParallelism)
+
+
+def _read(frame: Any, sums: list[Ints]) -> None:
+    for row in frame.toLocalIterator():
+        values = np.frombuffer(row["values"], dtype="<i8")
+        start = row["start"]
+        sums[row["sum"]].reshape(-1)[start : start + len(values)] += values
+
+
+def _careful(work: Callable[[Batches], Iterator[Any]]) -> Callable[[Batches], Iterator[Any]]:
+    """The same work, whose errors hold no private value: Spark writes them into its logs."""
+    return partial(_told, work)
+
+
+def _told(work: Callable[[Batches], Iterator[Any]], batches: Batches) -> Iterator[Any]:
+    try:
+        yield from work(batches)
+        return
+    except HushrecError as error:
+        message = str(error)
+    except Exception as error:
+        message = (
+            f"adding up failed on an executor of Spark: {type(error).__name__} in {_place(error)}; more is "
+            "not told, because it may be private. If memory ran out, give the executors more; otherwise fit "
+            "a few users in memory, which shows the whole error"
+        )
+    raise DataError(message)
+
+
+def _place(error: BaseException) -> str:
+    """Where in our own code it was raised."""
+    trace, found = error.__traceback__, "code outside hushrec"
+    while trace is not None:
+        if (name := trace.tb_frame.f_globals.get("__name__", "")).startswith("hushrec."):
+            found = f"{name}, line {trace.tb_lineno}"
+        trace = trace.tb_next
+    return found

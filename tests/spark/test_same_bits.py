@@ -1,0 +1,116 @@
+"""Models that a cluster can run make the same release there, byte for byte, as from memory and files."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import hushrec as hr
+from hushrec import registry
+from hushrec.data.spark.spark_feedback import SparkFeedback
+from hushrec.errors import ConfigError
+from hushrec.statistics.engines import spark_engine
+from support.everywhere import configured, fits, made, world
+
+pytestmark = pytest.mark.spark
+
+
+def on_spark(spark, memory, n_blocks):
+    """The same people in another order, in blocks that are not those of files."""
+    part = np.random.default_rng(4).integers(0, 3, memory.n_users)
+    mixed = [memory.select(np.repeat(part == k, memory.counts)) for k in (2, 0, 1)]
+    return SparkFeedback.of(spark, mixed, n_blocks=n_blocks)
+
+
+def cut(source, partitions, monkeypatch):
+    """The same rows in so many partitions, in an order of Spark's, each added up by a task of its own."""
+    monkeypatch.setattr(spark_engine, "_cores", lambda frame: partitions)
+    return dataclasses.replace(source, frame=source.frame.repartition(partitions))
+
+
+def able(name):
+    return registry.class_of(name).sums_alone
+
+
+FITS = [fit for fit in fits() if able(fit.values[0])]
+FIRST = [fit for fit in FITS if fit.values[1] == min(registry.class_of(fit.values[0]).supports)]
+"""Of each model one."""
+
+
+@pytest.fixture(scope="module")
+def sources(spark):
+    """By kind of feedback, the same people in memory and on Spark."""
+    found = {}
+    for kind, likes in (("ratings", None), ("interactions", 1)):
+        memory = world(300, 40, 4000, likes=likes)
+        found[kind] = memory, on_spark(spark, memory, 8)
+    yield found
+    for _, there in found.values():
+        there.__exit__()
+
+
+@pytest.mark.parametrize(("name", "pair"), FIRST)
+def test_a_release_does_not_depend_on_where_the_ratings_are(name, pair, sources, monkeypatch):
+    memory, there = sources[registry.class_of(name).feedback]
+    assert made(name, pair, memory) == made(name, pair, cut(there, 7, monkeypatch))
+
+
+@pytest.mark.parametrize("name", [name for name in registry.MODELS if not able(name)])
+def test_other_models_are_refused_before_anything_is_charged(name, sources, tmp_path):
+    kind = registry.class_of(name)
+    if (pair := min(kind.supports, default=None)) is None:
+        with pytest.raises(ConfigError, match=f"{name} needs more than sums.*choose GlobalEffects,.*or "):
+            hr.fit(sources[kind.feedback][1], kind())
+        return
+    budget = hr.Budget(epsilon=4.0, delta=1e-7, unit=pair[0], adjacency=pair[1])
+    ledger = hr.Ledger.create(tmp_path / "ledger.db", budget)
+    with pytest.raises(ConfigError, match=f"{name} needs more than sums"):
+        hr.fit(sources[kind.feedback][1], configured(name), budget, ledger=ledger)
+    assert not ledger.entries()
+
+
+def test_a_model_that_gathers_ratings_is_no_model_of_sums():
+    domain = world(30, 10, 100).domain
+    for name in (*registry.MODELS, *registry.PUBLISHED_MODELS):
+        kind = registry.class_of(name)
+        for unit, adjacency in kind.supports if kind.feedback == "ratings" else ():
+            budget = hr.Budget(epsilon=4.0, delta=1e-7, unit=unit, adjacency=adjacency)
+            assert not (configured(name).footprint(domain, budget).gathered and able(name))
+
+
+def test_one_rating_less_is_noticed(spark, sources):
+    memory, _ = sources["ratings"]
+    mask = np.ones(memory.n_ratings, dtype=np.bool_)
+    mask[-1] = False
+    pair = ("user", "add-remove")
+    with on_spark(spark, memory.select(mask), 8) as there:
+        assert made("CovarianceSVD", pair, memory) != made("CovarianceSVD", pair, there)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("partitions", [1, 2, 7, 64])
+@pytest.mark.parametrize(("name", "pair"), FITS)
+def test_partitions_change_no_bit(name, pair, partitions, sources, monkeypatch):
+    memory, there = sources[registry.class_of(name).feedback]
+    assert made(name, pair, memory) == made(name, pair, cut(there, partitions, monkeypatch))
+
+
+@pytest.fixture(scope="module")
+def million(spark, tmp_path_factory):
+    """About a million in memory, in files and on Spark."""
+    memory = world(12_000, 800, 1_400_000)
+    assert memory.n_ratings > 1_000_000
+    files = hr.Blocks.write(memory, tmp_path_factory.mktemp("million") / "b", ratings_per_block=100_000)
+    with on_spark(spark, memory, 20) as there:
+        yield memory, files, there
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("name", "pair"), [fit for fit in FIRST if fit.values[0] in registry.MODELS])
+def test_a_million_ratings_make_the_same_release(name, pair, million, monkeypatch):
+    if registry.class_of(name).feedback != "ratings":
+        pytest.skip("of ratings")
+    memory, files, there = million
+    first = made(name, pair, memory)
+    assert first == made(name, pair, files)
+    assert first == made(name, pair, cut(there, 7, monkeypatch))

@@ -1,0 +1,50 @@
+"""Every model on the same people wherever their ratings are: what a release must not depend on."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hushrec as hr
+from hushrec import registry
+
+SMALL = {"epochs": 2, "rank": 3, "rounds": 3, "chain": {"epochs": 20, "chains": 2}}
+"""Settings that make a fit short, where a model has them."""
+MODELS = (*registry.MODELS, *registry.PUBLISHED_MODELS)
+
+
+def world(n_users, n_items, n_ratings, likes=None):
+    """Ratings or likes of users on a roster, some of whom rate a lot and some nothing."""
+    users, items = [f"u{k:06d}" for k in range(n_users)], [f"i{k:04d}" for k in range(n_items)]
+    domain = hr.Domain(items, scale=(1, 5, 1), likes=likes, cap=100, max_users=2 * n_users, users=users)
+    rng = np.random.default_rng(7)
+    raters = (n_users * 0.9 * rng.random(n_ratings) ** 2).astype(np.int64)
+    table = pl.DataFrame(
+        {
+            "user_id": pl.Series(users).gather(raters),
+            "item_id": pl.Series(items).gather(rng.integers(0, n_items, n_ratings)),
+            "rating": rng.integers(1, 6, n_ratings),
+        }
+    )
+    return hr.load(table, domain)
+
+
+def configured(name):
+    """A model with short settings."""
+    kind = registry.class_of(name)
+    return kind(**{key: value for key, value in SMALL.items() if key in kind.model_fields})
+
+
+def fits():
+    """Every model under everything that it protects, and without noise."""
+    for name in MODELS:
+        for pair in (None, *sorted(registry.class_of(name).supports)):
+            yield pytest.param(name, pair, id=f"{name}-{'-'.join(pair or ['exact'])}")
+
+
+def made(name, pair, source):
+    """The bytes of a release."""
+    if pair is None:
+        return hr.fit(source, configured(name)).to_bytes()
+    unit, adjacency = pair
+    budget = hr.Budget(epsilon=4.0, delta=1e-7, unit=unit, adjacency=adjacency)
+    return hr.fit(source, configured(name), budget, entropy=hr.testing.Seeded(5)).to_bytes()
