@@ -112,7 +112,7 @@ class PrivateEASE(PrivateModel):
         pairs = max(34 * cells, 8 * cells + max(12.0 * m * m + 48.0 * m * self.rank, 40.0 * n * self.rank))
         updates = rounds(self.rank) * 2.0 * m * m * self.rank
         spent = seconds + cells / DRAWS + updates / FLOPS
-        return Footprint(1e7 + max(counting, pairs), 45, 100, spent, 2.0)
+        return Footprint(1e7 + max(counting, pairs), 45, 100, spent, 2.0, lowered_by="pair_items")
 
     def release(self, feedback: Interactions | Blocks, run: Run) -> Release:
         """Count items, measure the pairs of the popular ones, clean, and solve for EASE.
