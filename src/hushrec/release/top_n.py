@@ -18,6 +18,7 @@ from hushrec.release.predictors.block_scores import BlockPredictor, BlockScores,
 __all__ = ["Ranked", "Ranking", "Rows", "top_n"]
 
 _SCORES = 1 << 21  # scores of a block: at most 16 MB, in double precision
+_SLOW = 1 << 17  # of a predictor of one user at a time, so that a block is done in a second
 _PARTS = 8  # parts of the catalogue whose largest scores stand for all
 
 
@@ -58,7 +59,8 @@ class Ranking:
             raise ConfigError("a list has at least one item: n must be 1 or more")
         self._predictor, self._n_items, self._n = predictor(release), len(release.items), n
         self._barred = None if allowed is None else ~allowed
-        self.n_users = max(_SCORES // max(self._n_items, 1), 1)
+        at_once = _SCORES if isinstance(self._predictor, BlockPredictor) else _SLOW
+        self.n_users = max(at_once // max(self._n_items, 1), 1)
 
     def of(self, rows: Rows, seen: Rows | None = None) -> Ranked:
         """The lists of a block of users; arguments and errors as in ``top_n``. Privacy: private."""

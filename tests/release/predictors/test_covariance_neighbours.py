@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from hushrec.release.predictors.covariance_neighbours import NeighbourPredictor
+from hushrec.release.predictors.covariance_neighbours import NeighbourPredictor, _largest
 from support.predictions import EVERYTHING, N, kriged, people
 
 
@@ -43,6 +43,15 @@ def test_factors_and_a_packed_covariance_predict_alike(release, k):
     for rated, ratings in people():
         one, other = (NeighbourPredictor(r).predict(rated, ratings, EVERYTHING) for r in (made, filled))
         np.testing.assert_allclose(one, other, rtol=0, atol=2e-5)
+
+
+@pytest.mark.parametrize("decimals", [0, 1, 9])
+@pytest.mark.parametrize("k", [1, 2, 7, 30])
+def test_the_largest_are_those_of_a_stable_sort(k, decimals):
+    values = np.round(np.random.default_rng(0).standard_normal((500, 30)), decimals)
+    expected = np.argsort(-values, axis=1, kind="stable")[:, :k]
+    assert (_largest(values, k) == expected).all()
+    assert _largest(values[:0], k).shape == (0, k)
 
 
 def test_it_does_not_matter_what_is_given_first(release):

