@@ -1,6 +1,8 @@
 """Lists for every user of a table: those of the client, written for the curator alone."""
 
 import os
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -228,3 +230,32 @@ def test_a_file_that_cannot_be_written(release, rated, tmp_path):
     with pytest.raises(DataError, match="exists; choose another file"):
         write_lists(lists, tmp_path / "lists.csv")
     assert (tmp_path / "lists.csv").read_text() == "mine"
+
+
+PEAK = """
+import resource, sys
+import hushrec as hr
+from hushrec.curator.recommend_all import recommend_all, write_lists
+release, domain = hr.Release.open("release.safetensors"), hr.Domain.open("domain.json")
+write_lists(recommend_all(release, hr.Blocks.open(sys.argv[1], domain), 100), sys.argv[1] + ".parquet")
+sys.stdout.write(str(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10))
+"""
+
+
+@pytest.mark.full
+def test_memory_does_not_grow_with_the_users(tmp_path, monkeypatch):
+    """Eight times as many users have 400 MB more of lists in a table, and none of it in memory."""
+    monkeypatch.chdir(tmp_path)
+    people = netflix_like(40_000, 1000, 800_000, 0)
+    people.domain.save("domain.json")
+    hr.fit(people, hr.GlobalEffects()).save("release.safetensors")
+    peaks = []
+    for n_users in (5_000, 40_000):
+        some = people.slice(0, min(n_users, people.n_users))
+        hr.Blocks.write(some, f"{n_users}", ratings_per_block=1 << 16)
+        command = [sys.executable, "-c", PEAK, f"{n_users}"]
+        found = subprocess.run(command, capture_output=True, text=True, check=True)
+        peaks.append(int(found.stdout))
+        n_rows = pl.scan_parquet(f"{n_users}.parquet").select(pl.len()).collect().item()
+        assert n_rows > 99 * n_users
+    assert peaks[1] - peaks[0] < 100

@@ -200,7 +200,7 @@ def _recommend_all(
         console.err().print(f"Ignored, not in this release's catalogue: {len(unknown):,} ids of {allowed}")
     options.require_writable(out, ".parquet", ".csv")
     with console.bars():
-        known = sources.packed_or_loaded(table, _rated(declared, table), *form)
+        known = sources.packed_or_loaded(table, _rated(declared, table), *form, blocks=None)
     console.print_confidential(table.name, known)
     write_lists(recommend_all(opened, known, n, allowed=ids, progress=progress_bar(console.err())), out)
     console.out().print(
