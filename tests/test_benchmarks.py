@@ -6,7 +6,11 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import hushrec as hr
+from hushrec.errors import DomainError
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -27,6 +31,7 @@ def script(name, folder="benchmarks"):
 
 rows = script("rows")
 bench, ratios, speed = script("bench"), script("ratios"), script("speed", "docs")
+scale = script("scale", "docs")
 ROW = {"kind": "covariance", "work": "one matrix", "size": "10 M ratings", "unit": "s", "ours": 2.0}
 
 
@@ -140,3 +145,46 @@ def test_a_kernel_that_takes_twice_as_long_is_found(work, monkeypatch, capsys):
     monkeypatch.setattr(module, name, twice)
     assert ratios.below((work,), 7) == [work.name]
     assert "TOO SLOW" in capsys.readouterr().out
+
+
+def test_the_page_of_scale_is_what_its_rows_make_of_it():
+    before = scale.PAGE.read_text("utf-8")
+    assert scale.written(before) == before, "run python docs/scale.py"
+
+
+def test_costs_that_are_linear_are_found_and_foretold():
+    true, work = np.array([0.1, 2.0, 0.5, 0.03]), "a work"
+    made = [(1e6, 1e4, 1e3), (4e6, 1e4, 1e3), (1e6, 1e6, 1e3), (1e6, 1e4, 1e5)]
+    fits = [dict(zip(("ratings", "users", "items"), size, strict=True), work=work) for size in made]
+    fits = [fit | {"seconds": true @ scale.sizes(fit)} for fit in fits]
+    costs = scale.unit_costs(fits)
+    assert costs[work] == pytest.approx(true)
+    target = {"ratings": 1e9, "users": 1e8, "items": 1e6}
+    assert scale.predicted(costs, work, target) == pytest.approx(0.1 + 2000 + 50 + 30)
+
+
+def test_fits_at_a_tenth_took_what_was_foretold_and_no_more_memory_than_planned():
+    costs, checks = scale.unit_costs(scale.rows("unit costs")), scale.rows("check")
+    largest = [max(float(row[name]) for row in checks) for name in ("ratings", "users", "items")]
+    assert largest == pytest.approx([1e8, 1e7, 1e5], rel=0.25)  # the cap takes some ratings
+    for row in checks:
+        assert 2 / 3 < float(row["seconds"]) / scale.predicted(costs, row["work"], row) < 1.5
+        assert float(row["memory"]) <= float(row["planned"])
+
+
+def test_the_drivers_memory_is_that_of_a_plan():
+    domain = hr.Domain([f"i{n}" for n in range(3000)], scale=(1, 5, 1), max_users=100)
+    budget = hr.Budget(epsilon=4, delta=1e-10, unit="user", adjacency="add-remove")
+    config = hr.PosteriorMF(rank=scale.RANK, rounds=scale.ROUNDS)
+    assert scale.footprint(3000) == config.footprint(domain, budget)
+
+
+def test_the_covariance_takes_the_declared_users_of_the_page_and_not_one_more():
+    assert "67,108,863 declared users" in scale.PAGE.read_text("utf-8")
+    budget = hr.Budget(epsilon=4, delta=1e-10, unit="user", adjacency="add-remove")
+    largest, more = (
+        hr.Domain(["a", "b"], scale=(1, 5, 1), max_users=n, cap=2) for n in (67_108_863, 67_108_864)
+    )
+    hr.CovarianceSVD(rank=1).plan(largest, budget)
+    with pytest.raises(DomainError, match="do not fit 64 bits"):
+        hr.CovarianceSVD(rank=1).plan(more, budget)
