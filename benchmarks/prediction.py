@@ -1,76 +1,74 @@
-"""Predicting from a release at rank 20: one user's list by the client, and many users' lists beside implicit.
+"""One user's list and ratings from a release at rank 20, by the client; ``recommend_all.py`` has many users.
 
     python benchmarks/prediction.py
 
 Made-up releases of three catalogues. The user rated 200 items; the client solves for their vector and ranks
-the whole catalogue for ten items. In batch, implicit solves for the vectors too. One thread.
+the whole catalogue for ten items, or predicts ten ratings. Milliseconds of the CPU, on one thread: medians of
+30 calls.
 """
 
 import os
 
 os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
-from argparse import Namespace  # NumPy, below, reads how many threads to use
-from importlib.util import find_spec
-from statistics import median
+from statistics import median  # NumPy, below, reads how many threads to use
 from time import perf_counter, process_time
 
+import numpy as np
 from rows import report
-from top_n_speed import implicit, release, users
 
 import hushrec as hr
-from hushrec.release.top_n import top_n
+from hushrec.release.artefact import Release
+from hushrec.release.statement import placeholder_statement
 
-CATALOGUES, RANK = (4_000, 17_770, 80_000), 20
+CATALOGUES, RANK, GIVEN, CALLS = (4_000, 17_770, 80_000), 20, 200, 30
 
 
-def seconds(work, repeats):
-    """Medians by the clock and of the CPU, after one run that is not counted."""
+def release(n):
+    """A release of random numbers."""
+    rng = np.random.default_rng(0)
+    tensors = {
+        "item_effects": rng.uniform(2, 4, n),
+        "item_noise": rng.uniform(0.5, 1.5, n),
+        "item_popularity": rng.lognormal(3, 2, n),
+        "item_factors": rng.standard_normal((n, RANK)) / RANK**0.5,
+    }
+    return Release(
+        model="Generated",
+        config={},
+        kind="factors",
+        items=tuple(f"i{k}" for k in range(n)),
+        scale=(1.0, 5.0, 1.0),
+        constants={"user_mean": 0.1, "user_variance": 0.2, "bias_noise": 0.8},
+        tensors={name: tensor.astype(np.float32) for name, tensor in tensors.items()},
+        statement=placeholder_statement(),
+    )
+
+
+def milliseconds(work):
+    """Medians by the clock and of the CPU, after one call that is not counted."""
     taken = []
-    for _ in range(repeats + 1):
+    for _ in range(CALLS + 1):
         start, worked = perf_counter(), process_time()
         work()
         taken.append((perf_counter() - start, process_time() - worked))
-    walls, processors = zip(*taken[1:], strict=True)
-    return median(walls), median(processors)
+    return [1e3 * median(each) for each in zip(*taken[1:], strict=True)]
 
 
-def one_user(items):
-    args = Namespace(items=items, given=200, users=1, n=10, threads=1)
-    made, rows = release(args, "factors", RANK), users(args, 1)
-    client = hr.Client(made)
-    own = {made.items[item]: value for item, value in zip(rows.items, rows.values, strict=True)}
-    ten = made.items[:10]
-    taken, worked = seconds(lambda: client.recommend(own, 10), 30)
-    size, note, mark = f"{items:,} items", f"{worked * 1e3:.2f} CPU ms", "≤ 5 ms" if items == 17_770 else ""
-    report(
-        "prediction",
-        "one user: fold-in, ten best",
-        size,
-        "ms",
-        1e3 * taken,
-        amount=items,
-        mark=mark,
-        note=note,
-    )
-    taken, _ = seconds(lambda: client.predict(own, ten), 30)
-    report("prediction", "one user: fold-in, ten ratings", size, "ms", 1e3 * taken, amount=items)
-
-
-def batch(count=2000):
-    args = Namespace(items=17_770, given=200, users=count, n=10, threads=1)
-    made, rows = release(args, "factors", RANK), users(args, count)
-    beside = {}
-    ours, worked = seconds(lambda: list(top_n(made, rows, args.n)), 3)
-    if find_spec("implicit"):
-        theirs, _ = implicit(args, "implicit, fold-in", RANK)
-        beside = {"peer": "implicit's recommend with fold-in", "theirs": count / seconds(theirs, 3)[0]}
-    note = f"{count / worked:,.0f} per CPU second"
-    work, size = "many users: fold-in, ten best", f"{count:,} users × {args.items:,} items"
-    report("prediction", work, size, "users/s", count / ours, **beside, mark="≥ 2,000 users/s", note=note)
+def main():
+    rng = np.random.default_rng(1)
+    for n in CATALOGUES:
+        client = hr.Client(release(n))
+        own = {f"i{k}": float(rng.integers(1, 6)) for k in rng.choice(n, GIVEN, replace=False)}
+        ten = [f"i{k}" for k in range(10)]
+        works = {"ten best": lambda c=client, o=own: c.recommend(o, 10)}
+        works["ten ratings"] = lambda c=client, o=own, t=ten: c.predict(o, t)
+        for name, work in works.items():
+            taken, worked = milliseconds(work)
+            mark = "≤ 5 ms" if n == 17_770 and name == "ten best" else ""
+            more = {"amount": n, "mark": mark, "note": f"{taken:.2f} ms by the clock"}
+            report("prediction", f"one user: fold-in, {name}", f"{n:,} items", "ms", worked, **more)
 
 
 if __name__ == "__main__":
-    for items in CATALOGUES:
-        one_user(items)
-    batch()
+    main()

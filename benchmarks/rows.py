@@ -86,7 +86,8 @@ class Row:
             self.verdict,
         )
         widths = WIDTHS.values()
-        return "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip()
+        line = "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
+        return f"{line}  {self.note}".rstrip()
 
     @property
     def beside(self) -> str:
