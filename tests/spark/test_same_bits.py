@@ -10,7 +10,7 @@ from hushrec import registry
 from hushrec.data.spark.spark_feedback import SparkFeedback
 from hushrec.errors import ConfigError
 from hushrec.statistics.engines import spark_engine
-from support.everywhere import configured, fits, made, world
+from support.everywhere import class_of, configured, fits, made, world
 
 pytestmark = pytest.mark.spark
 
@@ -29,11 +29,11 @@ def cut(source, partitions, monkeypatch):
 
 
 def able(name):
-    return registry.class_of(name).sums_alone
+    return class_of(name).sums_alone
 
 
 FITS = [fit for fit in fits() if able(fit.values[0])]
-FIRST = [fit for fit in FITS if fit.values[1] == min(registry.class_of(fit.values[0]).supports)]
+FIRST = [fit for fit in FITS if fit.values[1] == min(class_of(fit.values[0]).supports)]
 """Of each model one."""
 
 
@@ -51,13 +51,13 @@ def sources(spark):
 
 @pytest.mark.parametrize(("name", "pair"), FIRST)
 def test_a_release_does_not_depend_on_where_the_ratings_are(name, pair, sources, monkeypatch):
-    memory, there = sources[registry.class_of(name).feedback]
+    memory, there = sources[class_of(name).feedback]
     assert made(name, pair, memory) == made(name, pair, cut(there, 7, monkeypatch))
 
 
 @pytest.mark.parametrize("name", [name for name in registry.MODELS if not able(name)])
 def test_other_models_are_refused_before_anything_is_charged(name, sources, tmp_path):
-    kind = registry.class_of(name)
+    kind = class_of(name)
     if (pair := min(kind.supports, default=None)) is None:
         with pytest.raises(ConfigError, match=f"{name} needs more than sums.*choose GlobalEffects,.*or "):
             hr.fit(sources[kind.feedback][1], kind())
@@ -72,7 +72,7 @@ def test_other_models_are_refused_before_anything_is_charged(name, sources, tmp_
 def test_a_model_that_gathers_ratings_is_no_model_of_sums():
     domain = world(30, 10, 100).domain
     for name in (*registry.MODELS, *registry.PUBLISHED_MODELS):
-        kind = registry.class_of(name)
+        kind = class_of(name)
         for unit, adjacency in kind.supports if kind.feedback == "ratings" else ():
             budget = hr.Budget(epsilon=4.0, delta=1e-7, unit=unit, adjacency=adjacency)
             assert not (configured(name).footprint(domain, budget).gathered and able(name))
@@ -91,7 +91,7 @@ def test_one_rating_less_is_noticed(spark, sources):
 @pytest.mark.parametrize("partitions", [1, 2, 7, 64])
 @pytest.mark.parametrize(("name", "pair"), FITS)
 def test_partitions_change_no_bit(name, pair, partitions, sources, monkeypatch):
-    memory, there = sources[registry.class_of(name).feedback]
+    memory, there = sources[class_of(name).feedback]
     assert made(name, pair, memory) == made(name, pair, cut(there, partitions, monkeypatch))
 
 
@@ -108,7 +108,7 @@ def million(spark, tmp_path_factory):
 @pytest.mark.full
 @pytest.mark.parametrize(("name", "pair"), [fit for fit in FIRST if fit.values[0] in registry.MODELS])
 def test_a_million_ratings_make_the_same_release(name, pair, million, monkeypatch):
-    if registry.class_of(name).feedback != "ratings":
+    if class_of(name).feedback != "ratings":
         pytest.skip("of ratings")
     memory, files, there = million
     first = made(name, pair, memory)

@@ -9,7 +9,12 @@ from hushrec import registry
 
 SMALL = {"epochs": 2, "rank": 3, "rounds": 3, "chain": {"epochs": 20, "chains": 2}}
 """Settings that make a fit short, where a model has them."""
-MODELS = (*registry.MODELS, *registry.PUBLISHED_MODELS)
+FORMS = {
+    "PosteriorMF of samples": {"sample_rate": 0.5},
+    "CovarianceSVD of a head": {"covariance": {"pair_items": 12}},
+}
+"""Models that run otherwise with these settings."""
+MODELS = (*registry.MODELS, *registry.PUBLISHED_MODELS, *FORMS)
 
 
 def world(n_users, n_items, n_ratings, likes=None):
@@ -28,16 +33,22 @@ def world(n_users, n_items, n_ratings, likes=None):
     return hr.load(table, domain)
 
 
+def class_of(name):
+    """The class of a model or of a form of it."""
+    return registry.class_of(name.split()[0])
+
+
 def configured(name):
     """A model with short settings."""
-    kind = registry.class_of(name)
-    return kind(**{key: value for key, value in SMALL.items() if key in kind.model_fields})
+    kind = class_of(name)
+    short = {key: value for key, value in SMALL.items() if key in kind.model_fields}
+    return kind(**short, **FORMS.get(name, {}))
 
 
 def fits():
     """Every model under everything that it protects, and without noise."""
     for name in MODELS:
-        for pair in (None, *sorted(registry.class_of(name).supports)):
+        for pair in (None, *sorted(class_of(name).supports)):
             yield pytest.param(name, pair, id=f"{name}-{'-'.join(pair or ['exact'])}")
 
 

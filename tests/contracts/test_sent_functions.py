@@ -1,0 +1,158 @@
+"""What is sent to where the ratings are: settings and released arrays, never a run, a grant or other people.
+
+Every function that a model's sums give to an engine is walked: what it holds, in closures, partial arguments
+and the objects of its methods, is of the few kinds of ``PLAIN``, and as large for other ratings.
+"""
+
+import dataclasses
+import functools
+import types
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hushrec as hr
+from hushrec.data.domain import Domain
+from hushrec.privacy.noise.poisson_sampling import Sample
+from hushrec.privacy.run import ChargedRun
+from hushrec.statistics import population
+from hushrec.statistics.engines.engine import engine_of
+from hushrec.statistics.population import Population
+from support.everywhere import class_of, fits, made
+
+LEAVES = (type(None), bool, int, float, str, np.generic, types.ModuleType, type, Domain, Sample)
+PLAIN = (  # modules whose values may be sent, and what they hold is walked
+    "hushrec.estimation.head",
+    "hushrec.privacy.accounting.events",
+    "hushrec.statistics.covariance_sums",
+    "hushrec.statistics.factor_sums",
+    "hushrec.statistics.integer_grid",
+    "hushrec.statistics.interactions.directions",
+    "hushrec.statistics.interactions.item_counts",
+    "hushrec.statistics.interactions.pair_sums",
+    "hushrec.statistics.item_sums",
+    "hushrec.statistics.person_gradients",
+    "hushrec.statistics.residuals",
+)
+
+
+class NotPlain(Exception):
+    """A function holds what may not be sent."""
+
+
+def arrays(value):
+    """Shapes of the arrays that a function holds."""
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        yield value.shape
+    elif isinstance(value, functools.partial):
+        yield from walked(value.func, *value.args, *value.keywords.values())
+    elif isinstance(value, types.MethodType):
+        yield from walked(value.__func__, value.__self__)
+    elif isinstance(value, types.FunctionType):
+        cells = (cell.cell_contents for cell in value.__closure__ or ())
+        yield from walked(*cells, *(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values())
+    elif isinstance(value, tuple | list):
+        yield from walked(*value)
+    elif type(value).__module__ in PLAIN:
+        fields = (getattr(value, field.name) for field in dataclasses.fields(value))
+        yield from walked(*fields, *getattr(value, "__dict__", {}).values())  # also cached properties
+    elif not isinstance(value, LEAVES):
+        raise NotPlain(type(value).__name__)
+
+
+def walked(*values):
+    for value in values:
+        yield from arrays(value)
+
+
+class Watched:
+    """An engine that notes what it is given."""
+
+    def __init__(self, engine, sent):
+        self._engine, self._sent = engine, sent
+
+    def blocks(self):
+        return self._engine.blocks()
+
+    def map(self, function):
+        return Watched(self._engine.map(self._noted(function)), self._sent)
+
+    def total(self, add, *shapes):
+        return self._engine.total(self._noted(add), *shapes)
+
+    def _noted(self, function):
+        self._sent.append([*arrays(function)])
+        return function
+
+
+@pytest.fixture
+def sent(monkeypatch):
+    """Shapes of the arrays that are sent with each function."""
+    noted = []
+    monkeypatch.setattr(population, "engine_of", lambda source: Watched(engine_of(source), noted))
+    return noted
+
+
+def world(name, n_people, seed):
+    """Ratings or likes of this many of a roster of 60, who ask for an ε of their own where they may."""
+    kind = class_of(name)
+    users, items = [f"u{k:02d}" for k in range(60)], [f"i{k:02d}" for k in range(30)]
+    likes = None if kind.feedback == "ratings" else 1
+    domain = hr.Domain(items, scale=(1, 5, 1), likes=likes, cap=20, max_users=80, users=users)
+    rng = np.random.default_rng(seed)
+    rows = [
+        (u, i) for u in rng.permutation(60)[:n_people] for i in rng.permutation(30)[: rng.integers(1, 15)]
+    ]
+    table = pl.DataFrame(
+        {
+            "user_id": [users[u] for u, _ in rows],
+            "item_id": [items[i] for _, i in rows],
+            "rating": rng.integers(1, 6, len(rows)),
+        }
+    )
+    found = hr.load(table, domain)
+    return found.with_asked(rng.choice([0.0, 1.0, 4.0], n_people)) if kind.personal else found
+
+
+@pytest.mark.parametrize(("name", "pair"), [fit for fit in fits() if class_of(fit.values[0]).sums_alone])
+def test_what_is_sent_is_plain_and_as_large_for_other_ratings(name, pair, sent):
+    made(name, pair, world(name, 40, 1))
+    here = sent.copy()
+    sent.clear()
+    made(name, pair, world(name, 55, 2))
+    assert here == sent != []
+
+
+# -- each of these faults is found ------------------------------------------------------------------------
+
+
+def test_a_run_among_the_weights_is_found(sent, monkeypatch):
+    right = ChargedRun.weights.fget
+    monkeypatch.setattr(ChargedRun, "weights", lambda run, asked: right(run)(asked))  # a bound method again
+    with pytest.raises(NotPlain, match="ChargedRun"):
+        made("PosteriorMF", ("user", "add-remove"), world("PosteriorMF", 40, 1))
+
+
+def test_people_among_what_is_sent_are_found(sent):
+    ratings = world("GlobalEffects", 40, 1)
+    people, hidden = Population(ratings), np.array([ratings], dtype=object)
+    for function, kind in (
+        (lambda block: people, "Population"),
+        (people.sampled, "Population"),
+        (functools.partial(lambda known, block: known, [ratings]), "Ratings"),
+        (lambda block, other=people.weighed: other, "Watched"),
+        (lambda block, other={"asked": 1}: other, "dict"),
+        (lambda block, other=hidden: other, "ndarray"),
+    ):
+        with pytest.raises(NotPlain, match=kind):
+            people.in_full.map(function)
+
+
+def test_what_grows_with_the_people_is_found(sent):
+    sizes = []
+    for n_people in (40, 55):
+        ratings = world("GlobalEffects", n_people, 1)
+        Population(ratings).in_full.map(lambda block, counts=ratings.counts: counts)
+        sizes.append(sent[-1])
+    assert sizes == [[(40,)], [(55,)]]
