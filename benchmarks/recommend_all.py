@@ -198,7 +198,7 @@ def main() -> None:
         figures = measured("factors", *case)
         for peer in PEERS:
             if theirs := measured(peer, *case):
-                beside = {"amount": n_items, "peer": peer, "theirs": theirs[1]}
+                beside = {"peer": peer, "theirs": theirs[1]}
                 tell(f"factors, {told}, beside {peer}", n_items, figures, **beside)
         for kind in KINDS if n_items == 17_770 and threads == 1 else ():
             tell(f"{kind}, {told}", n_items, measured(kind, *case))

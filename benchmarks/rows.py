@@ -24,7 +24,8 @@ class Row:
         size: how much of it, in words.
         unit: of ``ours`` and ``theirs``. What ends in ``/s`` is better when larger, all else when smaller.
         ours: what hushrec takes; a median, if it was measured repeatedly.
-        amount: the size as a number; three of them give the exponent of seconds ~ amount^x.
+        amount: the size as a number; three of them give the exponent of seconds ~ amount^x. Of a rate, what
+            is counted per second.
         peer: who does the same in the same process, one after the other.
         theirs: what the peer takes.
         mark: what is to be reached: ``≥ 10 ×`` is of the ratio, ``≤ 5 ms`` of ``ours``.

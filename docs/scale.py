@@ -33,7 +33,7 @@ class Target:
     ratings: float = 1e9
     users: float = 1e8
     items: int = 10**6
-    partitions: int = 128
+    tasks: int = 128
     """As many as cores."""
 
 
@@ -119,17 +119,17 @@ def target_rows(costs, target):
         ("blocks", f"{BLOCK:,} ratings each at most", shown(blocks)),
         ("CPU time of the item effects", "above", f"{shown(effects)} s"),
         ("CPU time of the rounds", f"above, {ROUNDS} rounds", f"{ROUNDS * one / 3600:.1f} h"),
-        ("the same by the clock", f"{target.partitions} cores", f"{ROUNDS * one / target.partitions:,.0f} s"),
+        ("the same by the clock", f"{target.tasks} cores", f"{ROUNDS * one / target.tasks:,.0f} s"),
         ("broadcast a round, to each executor", "8 bytes × items × rank", in_bytes(sums)),
         (
             "sums sent a round",
-            f"the same × {target.partitions} partitions",
-            in_bytes(sums * target.partitions),
+            f"the same × {target.tasks} tasks",
+            in_bytes(sums * target.tasks),
         ),
-        ("the same in a whole fit", f"{ROUNDS} rounds", in_bytes(sums * target.partitions * ROUNDS)),
+        ("the same in a whole fit", f"{ROUNDS} rounds", in_bytes(sums * target.tasks * ROUNDS)),
         (
-            "the same with a partition a block",
-            f"{shown(blocks)} partitions",
+            "the same with a task a block",
+            f"{shown(blocks)} tasks",
             in_bytes(sums * blocks * ROUNDS),
         ),
         ("memory of an executor, a core", "a block, its residuals, two sums", in_bytes(each)),
@@ -144,13 +144,13 @@ def triangles_table():
     body = []
     for n in (10_000, 17_770, 20_000, 1_000_000):
         cells = packed_size(n)
-        sent = in_bytes(16 * cells * Target().partitions)
+        sent = in_bytes(16 * cells * Target().tasks)
         body.append([f"{n:,}", f"{cells:.1e}", in_bytes(16 * cells), sent, f"{2 * cells / 2e8:,.0f} s"])
     head = [
         "items",
         "cells of a triangle",
         "two sums of int64",
-        f"sent by {Target().partitions} partitions",
+        f"sent by {Target().tasks} tasks",
         "noise",
     ]
     return table(head, body)

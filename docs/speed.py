@@ -48,15 +48,11 @@ def machines(lines):
     loads = defaultdict(list)
     for cells in lines:
         loads[cells["machine"], cells["versions"]] += [float(cells["load"])] if cells["load"] else []
-    return "".join(
-        f"- {machine}; {versions}"
-        + (
-            f"; load of the machine when scripts began {min(load):.1f} to {max(load):.1f}.\n"
-            if load
-            else ".\n"
-        )
-        for (machine, versions), load in loads.items()
-    )
+    found = []
+    for (machine, versions), load in loads.items():
+        busy = " to ".join(f"{number:.1f}" for number in sorted({min(load), max(load)})) if load else ""
+        found.append(f"- {machine}; {versions}; load of the machine: {busy or 'not kept'}.\n")
+    return "".join(found)
 
 
 def written(text, lines):
