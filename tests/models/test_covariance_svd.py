@@ -31,6 +31,8 @@ def test_a_head_finds_most_of_it_and_its_tail_is_predicted_by_effects(world, rms
     assert len({round(raised[item] - lowered[item], 6) for item in items[~head][:5]}) == 1, "by level alone"
     listed = {row.item_id for row in client.recommend({items[head][0]: 5.0}, n=149)}
     assert set(items[~head]) <= listed
+    assert client.similar(items[head][3], n=3)
+    assert not client.similar(items[~head][3], n=3), "nothing is known of what it is like"
 
 
 @pytest.mark.parametrize(("unit", "adjacency"), UNITS)
