@@ -23,6 +23,8 @@ from .data.packed.blocks import Blocks as Blocks
 from .data.packed.pack import load_blocks as load_blocks
 from .data.ratings import Ratings as Ratings
 from .data.readers.databases.database import Database as Database
+from .data.spark.intake import load_spark as load_spark
+from .data.spark.spark_feedback import SparkFeedback as SparkFeedback
 from .errors import BudgetExceeded as BudgetExceeded
 from .evaluation.protocol import evaluate as evaluate
 from .local.released import ReleasedData as ReleasedData

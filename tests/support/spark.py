@@ -18,11 +18,11 @@ def missing():
 
 
 @contextmanager
-def running(master="local[2]", **settings):
+def running(master="local[2,4]", **settings):
     """A session, stopped at the end.
 
     Args:
-        master: where it runs.
+        master: where it runs; by default here on two cores, where a task may fail three times.
         settings: of Spark, by name, with ``_`` in place of ``.``.
     """
     from pyspark.sql import SparkSession
@@ -31,10 +31,10 @@ def running(master="local[2]", **settings):
         fixed = {
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.host": "127.0.0.1",
+            "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
             "spark.local.dir": folder,
             "spark.sql.shuffle.partitions": "2",
             "spark.sql.warehouse.dir": f"{folder}/warehouse",
-            "spark.task.maxFailures": "4",
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
         }

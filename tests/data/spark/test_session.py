@@ -48,6 +48,7 @@ def test_a_session_of_its_own_stays_on_this_machine(monkeypatch, elsewhere):
     Sessions.builder = builder
     module = type(sys)("pyspark.sql")
     module.SparkSession = Sessions
+    monkeypatch.setitem(sys.modules, "pyspark", type(sys)("pyspark"))
     monkeypatch.setitem(sys.modules, "pyspark.sql", module)
     for name in ("PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR", "SPARK_HOME"):
         monkeypatch.delenv(name, raising=False)

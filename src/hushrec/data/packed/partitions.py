@@ -1,6 +1,7 @@
 """Clean records on their way to blocks, partitioned by user so that each user's records are together."""
 
 import tempfile
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any, Self
@@ -15,7 +16,7 @@ from hushrec.errors import DataError
 
 _FILES = 64  # at most; all stay open
 
-__all__ = ["Partitions"]
+__all__ = ["Partitions", "split"]
 
 
 class Partitions:
@@ -58,29 +59,9 @@ class Partitions:
 
     def add(self, batch: Batch) -> None:
         """Append each record to its user's partition."""
-        parts = len(self.sizes)
-        part = np.array([crc32(name.encode()) % parts for name in batch.names.to_list()], dtype=np.int64)
-        by_part = np.argsort(part, kind="stable")
-        place = np.empty(len(part), dtype=np.int32)
-        place[by_part] = np.arange(len(part), dtype=np.int32)
-        rows = np.argsort(part[batch.users], kind="stable")
-        name_cuts = np.searchsorted(part[by_part], np.arange(parts + 1))
-        row_cuts = np.searchsorted(part[batch.users[rows]], np.arange(parts + 1))
-        for number in np.unique(part).tolist():
-            first, last = name_cuts[number : number + 2]
-            mine, theirs = by_part[first:last], rows[row_cuts[number] : row_cuts[number + 1]]
-            self.sizes[number] += len(theirs)
-            self._append(
-                number,
-                Batch(
-                    batch.names.gather(mine),
-                    place[batch.users[theirs]] - np.int32(first),
-                    batch.items[theirs],
-                    batch.values[theirs],
-                    None if batch.timestamps is None else batch.timestamps[theirs],
-                    None if batch.asked is None else batch.asked[mine],
-                ),
-            )
+        for number, piece in split(batch, len(self.sizes)):
+            self.sizes[number] += len(piece.users)
+            self._append(number, piece)
 
     def take(self, part: int) -> list[Batch]:
         """The records of a partition. Take each once, in ascending order; this frees disk space."""
@@ -99,6 +80,34 @@ class Partitions:
         names = "\0".join(batch.names.to_list()).encode()
         for array in (np.frombuffer(names, dtype=np.uint8), *batch[1:]):
             np.save(file, np.zeros(0) if array is None else array, allow_pickle=False)
+
+
+def split(batch: Batch, parts: int) -> Iterator[tuple[int, Batch]]:
+    """The records of each part that has people in a batch: a person's part is a hash of their id.
+
+    Privacy: private.
+    """
+    part = np.array([crc32(name.encode()) % parts for name in batch.names.to_list()], dtype=np.int64)
+    by_part = np.argsort(part, kind="stable")
+    place = np.empty(len(part), dtype=np.int32)
+    place[by_part] = np.arange(len(part), dtype=np.int32)
+    rows = np.argsort(part[batch.users], kind="stable")
+    name_cuts = np.searchsorted(part[by_part], np.arange(parts + 1))
+    row_cuts = np.searchsorted(part[batch.users[rows]], np.arange(parts + 1))
+    for number in np.unique(part).tolist():
+        first, last = name_cuts[number : number + 2]
+        mine, theirs = by_part[first:last], rows[row_cuts[number] : row_cuts[number + 1]]
+        yield (
+            number,
+            Batch(
+                batch.names.gather(mine),
+                place[batch.users[theirs]] - np.int32(first),
+                batch.items[theirs],
+                batch.values[theirs],
+                None if batch.timestamps is None else batch.timestamps[theirs],
+                None if batch.asked is None else batch.asked[mine],
+            ),
+        )
 
 
 def _read(stream: Any) -> Batch:

@@ -96,11 +96,11 @@ def counts_in(given: bytes | None) -> Dropped:
     return Dropped(*np.frombuffer(given or b"", dtype="<i8").tolist())
 
 
-def table_of(rows: Iterable[dict[str, Any]]) -> Any:
-    """Rows as an Arrow table of ``SCHEMA``. Privacy: private."""
+def table_of(rows: Iterable[dict[str, Any]], schema: str = SCHEMA) -> Any:
+    """Rows as an Arrow table of a schema of integers and bytes. Privacy: private."""
     import pyarrow as pa
 
-    fields = [field.split() for field in SCHEMA.split(", ")]
+    fields = [field.split() for field in schema.split(", ")]
     types = {"int": pa.int32(), "binary": pa.binary()}
     return pa.Table.from_pylist([*rows], schema=pa.schema([(name, types[kind]) for name, kind in fields]))
 

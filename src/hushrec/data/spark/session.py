@@ -3,7 +3,8 @@
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from hushrec.errors import DataError
@@ -71,7 +72,8 @@ def contained(action: Callable[[], Result]) -> Result:
     Privacy: private.
     """
     try:
-        return action()
+        with _unlogged():
+            return action()
     except DataError:
         raise
     except Exception as error:  # of Spark, of py4j, or of its sockets
@@ -87,3 +89,21 @@ def contained(action: Callable[[], Result]) -> Result:
         "Spark failed; the logs of its executors say where, and may hold cells: keep them private. "
         "If a cast or a file fails there, read the columns as text; if memory ran out, use more parts"
     )
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """Without what pyspark itself writes to standard error when a job fails, which quotes cells."""
+    loggers = []
+    with suppress(ImportError):
+        from pyspark.logger import PySparkLogger
+
+        loggers = [PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")]
+    before = [logger.disabled for logger in loggers]
+    for logger in loggers:
+        logger.disabled = True
+    try:
+        yield
+    finally:
+        for logger, disabled in zip(loggers, before, strict=True):
+            logger.disabled = disabled

@@ -208,8 +208,11 @@ def _listed(kept: Any) -> tuple[list[tuple[int, int]], tuple[StoredBlock, ...], 
     rows = contained(lambda: kept.select("part", "cut", "dropped", *sizes, *hashes).collect())
     dropped = sum((counts_in(row.dropped) for row in rows), Dropped())
     people = sorted((row for row in rows if row.users is not None), key=lambda row: (row.part, row.cut))
+    places = [(row.part, row.cut) for row in people]
+    if len({*places}) < len(places):  # then a person may be in two blocks, and count twice
+        raise DataError("Spark did not keep the people of a part together; load the ratings again")
     facts = [
         StoredBlock(row.starts // 8 - 1, row.entries // 4, {name: row[name] for name in ARRAYS if row[name]})
         for row in people
     ]
-    return [(row.part, row.cut) for row in people], tuple(facts), dropped
+    return places, tuple(facts), dropped

@@ -1,0 +1,137 @@
+"""From records in Spark to people in Spark: cleaned where the records are, sent once, put together by person.
+
+Each batch of records is cleaned by the rules of ``hushrec.load``, and its clean records are cut into parts by
+a hash of their user's id. Spark sends the pieces of a part to one place, where they become blocks. What was
+dropped is counted in rows beside the records: Spark may run a task twice, but it takes its rows once.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from hushrec.data.cleaning import Batch, Cleaner, assemble
+from hushrec.data.domain import Domain
+from hushrec.data.losses.dropped import Dropped
+from hushrec.data.packed.partitions import split
+from hushrec.data.readers.columns import Columns
+from hushrec.data.readers.dataframes import from_table
+from hushrec.data.spark.packed_rows import SCHEMA, counted, counts_in, cuts, table_of, to_row
+from hushrec.data.spark.records import empty_of, of_roles, opened
+from hushrec.data.spark.session import contained
+from hushrec.data.spark.spark_feedback import SparkFeedback
+from hushrec.errors import DataError
+from hushrec.progress import stage
+
+_RECORDS = 1 << 17  # in a part, about
+_MOST = 1 << 12  # parts
+_AT_ONCE = 1 << 20  # records cleaned at once: fewer make more and smaller rows
+_PIECES = (
+    "part int, names binary, users binary, items binary, values binary, timestamps binary, asked binary, "
+    "dropped binary"
+)
+"""A piece of a part: the arrays of a ``Batch`` as bytes; or counts alone, where ``names`` is null."""
+_TYPES = {"users": "<i4", "items": "<i4", "values": "u1", "timestamps": "<i8", "asked": "<f8"}
+
+__all__ = ["load_spark"]
+
+
+def load_spark(
+    source: Any, domain: Domain, *, columns: Columns | None = None, parts: int | None = None
+) -> SparkFeedback:
+    """Read what the domain declares, ratings or interactions, in Spark; clean it and keep it there.
+
+    The rules are those of ``hushrec.load``: the same records give the same people with the same rows and the
+    same counts in ``dropped``, however Spark cuts the records and however often it repeats a task. Records
+    never come to the driver.
+
+    Args:
+        source: a DataFrame of Spark, from whichever of its readers; the name of a table or view in its
+            catalogue; or one or several paths that it reads: Parquet, or text with a header if the name ends
+            in ``.csv`` or ``.tsv``. Names of folders, ``year=2024``, are columns of text.
+        domain: the public domain.
+        columns: role to column name, such as ``{"user_id": "customer"}``. Usual names need no mapping.
+        parts: into how many parts the people are cut, each of which is put together in the memory of one
+            Python worker. By default one for about 131,072 records, which Spark counts first.
+
+    Returns:
+        the people. Use them in a ``with`` statement, at whose end the cluster lets go of them.
+
+    Raises:
+        DataError: the structure cannot be read, which is found before any job runs; or Spark fails.
+
+    Privacy: private.
+    """
+    if parts is not None and not 1 <= parts <= _MOST:
+        raise DataError(f"people are cut into 1 to {_MOST:,} parts; choose parts= in that range")
+    records, intake = opened(source), Cleaner(domain)
+    frame = of_roles(records, columns, intake.roles)
+    for empty in from_table(empty_of(frame, records.name), None, intake.roles):
+        intake.batches(empty, records.name)  # which refuses types that cannot hold ids or ratings
+    with stage("loading into Spark"):
+        n = parts or min(contained(frame.count) // _RECORDS + 1, _MOST)
+        pieces = frame.mapInArrow(partial(_cleaned, domain=domain, parts=n), _PIECES)
+        together = pieces.repartitionById(n, "part")
+        made = partial(_assembled, domain=domain, asks=intake.asks, timed=intake.timed)
+        return SparkFeedback.keeping(together.mapInArrow(made, SCHEMA), domain, intake.asks)
+
+
+def _cleaned(batches: Iterator[Any], domain: Domain, parts: int) -> Iterator[Any]:
+    """Pieces of parts, from the records of one task, and a last row with what was dropped."""
+    intake = Cleaner(domain)
+    for records in _several(batches):
+        for table in from_table(records, None, intake.roles):
+            for batch in intake.batches(table, "the table"):
+                for part, piece in split(batch, parts):
+                    yield from table_of([_row(part, piece)], _PIECES).to_batches()
+    yield from table_of([{"part": 0, "dropped": counted(intake.dropped)}], _PIECES).to_batches()
+
+
+def _several(batches: Iterator[Any]) -> Iterator[Any]:
+    """Tables of many records from batches of few."""
+    import pyarrow as pa
+
+    waiting: list[Any] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(map(len, waiting)) >= _AT_ONCE:
+            yield pa.Table.from_batches(waiting)
+            waiting.clear()
+    if waiting:
+        yield pa.Table.from_batches(waiting)
+
+
+def _assembled(batches: Iterator[Any], domain: Domain, *, asks: bool, timed: bool) -> Iterator[Any]:
+    """Blocks of the parts that come to one task, and what was dropped on the way."""
+    pieces: defaultdict[int, list[Batch]] = defaultdict(list)
+    dropped: defaultdict[int, Dropped] = defaultdict(Dropped)
+    for batch in batches:
+        for row in batch.to_pylist():
+            if row["names"] is None:
+                dropped[row["part"]] += counts_in(row["dropped"])
+            else:
+                pieces[row["part"]].append(_piece(row))
+    for part in sorted({*pieces, *dropped}):
+        people = assemble(pieces.pop(part, []), domain, dropped[part], asks=asks, timed=timed)
+        rows: list[dict[str, Any]] = [{"part": part, "cut": 0, "dropped": counted(people.dropped)}]
+        yield from table_of(rows).to_batches()
+        for cut, block in enumerate(cuts(people)):
+            yield from table_of([to_row(block, part, cut)]).to_batches()
+
+
+def _row(part: int, piece: Batch) -> dict[str, Any]:
+    row: dict[str, Any] = {"part": part, "names": "\0".join(piece.names.to_list()).encode()}
+    for name, dtype in _TYPES.items():
+        array = getattr(piece, name)
+        row[name] = None if array is None else array.astype(dtype, copy=False).tobytes()
+    return row
+
+
+def _piece(row: dict[str, Any]) -> Batch:
+    arrays = {
+        name: None if row[name] is None else np.frombuffer(row[name], dtype) for name, dtype in _TYPES.items()
+    }
+    return Batch(pl.Series(row["names"].decode().split("\0"), dtype=pl.String), **arrays)  # type: ignore[arg-type]
