@@ -143,3 +143,17 @@ def test_bars_disappear(capsys):
     with progress.telling(hr.progress_bar()):
         list(progress.steps("rounds", range(2)))
     assert capsys.readouterr() == ("", "")  # not a terminal
+
+
+def test_parts_of_a_share_add_up_to_a_hundred_steps():
+    """However many parts there are, and however often one of them begins again."""
+    for parts in ([4], [1, 1, 7], []):
+        told = Told()
+        with progress.telling(told), progress.share("outer") as share:
+            for number, n in enumerate(parts):
+                share.part(number, len(parts))
+                for done in [*range(n), *range(n)]:
+                    progress.reach(done + 1, n)
+                assert told.steps("outer") == 100 * (number + 1) // len(parts)
+        assert told.steps("outer") == 100
+    progress.reach(1, 1)  # nobody asked

@@ -17,7 +17,18 @@ HUNDREDTHS = 100
 
 T = TypeVar("T")
 
-__all__ = ["HUNDREDTHS", "Progress", "Share", "advance", "progress_bar", "share", "stage", "steps", "telling"]
+__all__ = [
+    "HUNDREDTHS",
+    "Progress",
+    "Share",
+    "advance",
+    "progress_bar",
+    "reach",
+    "share",
+    "stage",
+    "steps",
+    "telling",
+]
 
 
 class Progress(Protocol):
@@ -91,21 +102,41 @@ class Share:
 
     def __init__(self, step: Callable[[], None]) -> None:
         self._step, self._told = step, 0
+        self._part, self._parts = 0, 1
+
+    def part(self, number: int, of: int) -> None:
+        """What is reached from now on is reached in one of so many equal parts."""
+        self._part, self._parts = number, of
 
     def reach(self, done: int, of: int) -> None:
         """So much is done of so much: tells every hundredth that is reached for the first time."""
+        done, of = self._part * of + done, self._parts * of
         while self._told < HUNDREDTHS and (self._told + 1) * of <= HUNDREDTHS * done:
             self._told += 1
             self._step()
+
+
+_shared: ContextVar[Share | None] = ContextVar("shared", default=None)
 
 
 @contextmanager
 def share(name: str) -> Iterator[Share]:
     """A stage of a hundred steps; all of them are told unless it is broken off."""
     with stage(name, HUNDREDTHS) as step:
-        shared = Share(step)
-        yield shared
+        shared, before = Share(step), _shared.get()
+        _shared.set(shared)
+        try:
+            yield shared
+        finally:
+            _shared.set(before)
+        shared.part(0, 1)
         shared.reach(1, 1)
+
+
+def reach(done: int, of: int) -> None:
+    """So much is done of so much in the innermost open ``share``, for loops that know none."""
+    if (shared := _shared.get()) is not None:
+        shared.reach(done, of)
 
 
 class _Bars:

@@ -58,3 +58,24 @@ def test_unclipping_is_one_without_clipping_and_more_with_it():
     assert low_rank.unclipped(0.01, 1.0) == pytest.approx(1.0, abs=1e-3)
     assert low_rank.unclipped(0.5, 1.0) > 1.1
     assert low_rank.unclipped(1.0, 1.0) == 1.0
+
+
+@pytest.mark.parametrize("rows", [1, 7, 256])
+def test_products_and_weighing_do_not_depend_on_how_many_rows_are_processed_at_a_time(rows, monkeypatch):
+    rng = np.random.default_rng(6)
+    n = 50
+    factors = rng.normal(size=(n, 3))
+    signal = (200 * factors @ factors.T).astype(np.float32)
+
+    def made():
+        product = np.empty((n, n), np.float32)
+        low_rank.multiplied(factors, product)
+        weights = np.full((n, n), 200.0, dtype=np.float32)
+        return product, low_rank.weighted_factors(signal.copy(), weights, 2.0, 0.01, 4)
+
+    (whole, expected) = made()
+    monkeypatch.setattr(low_rank, "_ROWS", rows)
+    product, found = made()
+    np.testing.assert_allclose(whole, factors @ factors.T, rtol=1e-6)
+    np.testing.assert_allclose(product, whole, rtol=1e-6)
+    np.testing.assert_allclose(found @ found.T, expected @ expected.T, rtol=1e-5, atol=1e-5)

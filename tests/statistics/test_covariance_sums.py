@@ -7,12 +7,13 @@ import pytest
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from hushrec.data.synthetic import netflix_like
+from hushrec.statistics import covariance_sums
 from hushrec.statistics.covariance_sums import CovarianceSums
 from hushrec.statistics.item_sums import EffectSums
 from hushrec.statistics.population import Population
 
 
-def all_sums(ratings, unit, threads=1, shift=0.0):
+def all_sums(ratings, unit, threads=1, shift=0.0, counts=None):
     domain = ratings.domain
     effects = EffectSums(
         domain,
@@ -29,7 +30,7 @@ def all_sums(ratings, unit, threads=1, shift=0.0):
     )
     released = np.linspace(2, 4.5, domain.n_items) + shift, 0.05
     people = Population(ratings)
-    found = [*effects.measure(people), *covariance.measure(people, *released)]
+    found = [*effects.measure(people), *covariance.measure(people, *released, counts=counts)]
     return {query.name: values for query, values in found}
 
 
@@ -76,3 +77,15 @@ def test_an_empty_population_is_measured_like_any_other():
     )
     for unit in ("rating", "user"):
         assert all(not values.any() for values in all_sums(empty, unit).values())
+
+
+@pytest.mark.parametrize("unit", ["rating", "user"])
+def test_sums_do_not_depend_on_the_order_in_which_items_are_summed(unit, monkeypatch):
+    """Counts of any kind, wrong and negative ones too; and a triangle in their order would be noticed."""
+    ratings = netflix_like(300, 60, 6000, seed=4).capped(60)
+    once = all_sums(ratings, unit)
+    for counts in (np.bincount(ratings.items, minlength=60) * 1.0, np.linspace(-3, 5, 60), np.zeros(60)):
+        again = all_sums(ratings, unit, counts=counts)
+        assert all((values == again[name]).all() for name, values in once.items())
+    monkeypatch.setattr(covariance_sums, "renumbered", lambda packed, **_: packed)
+    assert (all_sums(ratings, unit, counts=np.linspace(-3, 5, 60))["covariance"] != once["covariance"]).any()

@@ -63,7 +63,7 @@ def test_where_one_run_ends_changes_no_bit(monkeypatch):
         runs = []
         run = CovarianceSums._add_gram
         monkeypatch.setattr(
-            CovarianceSums, "_add_gram", lambda *a, f=run, r=runs: r.append((a[2].n_users, a[3])) or f(*a)
+            CovarianceSums, "_add_gram", lambda *a, f=run, r=runs: r.append((len(a[2]) - 1, a[4])) or f(*a)
         )
         (_, parts), (_, again) = sums.measure(people, np.full(6, 3.3), 0.1)
         monkeypatch.setattr(CovarianceSums, "_add_gram", run)

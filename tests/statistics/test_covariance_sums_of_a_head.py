@@ -56,9 +56,6 @@ def test_everybodys_ratings_of_the_head_are_left_and_nobody_is_dropped(ratings):
     assert made.items.tolist() == small.items.tolist()
     assert made.steps.tolist() == small.steps.tolist()
     assert made.counts[made.counts > 0].tolist() == small.counts.tolist()
-    part = made.slice(7, 60)
-    assert part.counts.tolist() == made.counts[7:60].tolist()
-    assert part.items.tolist() == made.items[made.indptr[7] : made.indptr[60]].tolist()
 
 
 @pytest.mark.parametrize(("unit", "adjacency"), UNITS)

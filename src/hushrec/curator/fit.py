@@ -144,7 +144,8 @@ def fit(
             "which; name the column with columns=, or declare a domain without privacy classes"
         )
     if isinstance(ratings, Blocks):
-        ratings.verify()  # before the charge, which a damaged file would waste
+        with telling(progress):
+            ratings.verify()  # before the charge, which a damaged file would waste
     if isinstance(ratings, SparkFeedback):
         ratings.verify()
         require_ready(ratings)

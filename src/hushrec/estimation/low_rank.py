@@ -25,6 +25,7 @@ from scipy.special import erf
 from hushrec.arrays import Floats, Floats32
 from hushrec.kernels.triangle import unpack
 from hushrec.privacy.bounded import Noisy
+from hushrec.progress import steps
 
 ROUNDS = 20
 """Number of updates of all item factors."""
@@ -33,6 +34,7 @@ _POWERS = 12
 _OVERSAMPLED = 20
 _MOST_COMPONENTS = 60
 _TINY = 1e-3
+_ROWS = 256  # of a matrix that are processed at a time; limits memory only
 
 
 def full(matrix: Noisy, n: int, star: float = 1.0) -> Floats32:
@@ -72,6 +74,13 @@ def _orthonormal(block: Floats32) -> Floats32:
     return block
 
 
+def multiplied(factors: Floats, out: Floats32) -> None:
+    """Write H Hᵀ over a square matrix, some rows at a time: in double precision it is twice as large."""
+    for start in range(0, len(out), _ROWS):
+        part = slice(start, start + _ROWS)
+        np.matmul(factors[part], factors.T, out=out[part], casting="same_kind")
+
+
 def spectral_factors(matrix: Floats32, sigma: float, rank: int = _MOST_COMPONENTS) -> Floats:
     """Factors H with H Hᵀ ≈ the signal in a symmetric matrix with noise of known standard deviation.
 
@@ -98,8 +107,8 @@ def weighted_factors(
     """Item factors F with Cov_ij ≈ Wgt_ij f_i·f_j off the diagonal, each entry weighted by its noise.
 
     Args:
-        covariance: shape (n, n).
-        weights: Wgt, cleaned and positive, shape (n, n).
+        covariance: shape (n, n); overwritten, because a large catalogue leaves no room for another matrix.
+        weights: Wgt, cleaned and positive, shape (n, n); overwritten.
         sigma: standard deviation of the noise on the covariance.
         kappa: variance of an entry due to the ratings themselves, per unit of weight.
         rank: k.
@@ -110,16 +119,19 @@ def weighted_factors(
     n = len(covariance)
     rank = min(rank, n - 1)
     factors = _start(covariance, weights, sigma, kappa, rank)
-    trust = weights / (sigma**2 + kappa * weights + np.float32(1e-9))
-    pull = covariance * trust
-    trust *= weights
+    precision = np.full(rank, 100.0 / max(_scale(covariance, weights), 1e-6))
+    for start in range(0, n, _ROWS):
+        rows = slice(start, start + _ROWS)
+        share = weights[rows] / (sigma**2 + kappa * weights[rows] + np.float32(1e-9))
+        covariance[rows] *= share
+        weights[rows] *= share
+    trust, pull = weights, covariance
     for matrix in (trust, pull):
         np.fill_diagonal(matrix, 0)
-    precision = np.full(rank, 100.0 / max(_scale(covariance, weights), 1e-6))
     spread = np.zeros((n, rank, rank))
     first, second = np.triu_indices(rank)
     moments = (factors[:, first] * factors[:, second]).astype(np.float32)
-    for _ in range(ROUNDS):
+    for _ in steps("cleaning", range(ROUNDS)):
         # Items are updated in turn, some at a time: each update sees the previous ones, as mean-field
         # requires.
         for part in (slice(start, n, _PARTS) for start in range(_PARTS)):
@@ -191,7 +203,8 @@ def _start(covariance: Floats32, weights: Floats32, sigma: float, kappa: float, 
     total = weights.sum(axis=1, dtype=np.float64)
     size = np.maximum(total / math.sqrt(max(total.sum(), _TINY)), 0.01)  # weights ≈ size sizeᵀ
     even = size / np.sqrt(sigma + math.sqrt(kappa) * size + 1e-6)
-    scaled = covariance * (even / size)[:, None].astype(np.float32) * (even / size).astype(np.float32)
+    scaled = covariance * (even / size)[:, None].astype(np.float32)
+    scaled *= (even / size).astype(np.float32)
     np.fill_diagonal(scaled, 0)
     values, vectors = leading(scaled, rank)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 1e-3)) / even[:, None] / 2, dtype=np.float64)

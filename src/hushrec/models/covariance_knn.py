@@ -91,11 +91,12 @@ class CovarianceKNN(PrivateModel):
         domain, people = feedback.domain, Population(feedback)
         effects, covariance = self._sums(domain, run.terms)
         baseline = self.effects.measure(effects, people, run)
-        matrices = measured(covariance, baseline, people, run)
+        matrices = [measured(covariance, baseline, people, run)]
         if self._dense:
-            return neighbour_release(self, domain, baseline, self.n_neighbours, dense(matrices))
-        factors = self.covariance.factors(matrices, covariance, baseline.counts, self.rank)
-        cleaned = {"item_factors": factors, "similarity_factors": similarity(matrices)}
+            return neighbour_release(self, domain, baseline, self.n_neighbours, dense(matrices.pop()))
+        alike = similarity(matrices[0])
+        factors = self.covariance.factors(matrices.pop(), covariance, baseline.counts, self.rank)
+        cleaned = {"item_factors": factors, "similarity_factors": alike}
         return neighbour_release(self, domain, baseline, self.n_neighbours, cleaned)
 
     @property

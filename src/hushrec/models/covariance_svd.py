@@ -75,8 +75,9 @@ class CovarianceSVD(PrivateModel):
         domain, people = feedback.domain, Population(feedback)
         effects, covariance = self._sums(domain, run.terms)
         baseline = self.effects.measure(effects, people, run)
-        matrices = measured(covariance, baseline, people, run)
-        factors = self.covariance.factors(matrices, covariance, baseline.counts, self.rank)
+        factors = self.covariance.factors(
+            measured(covariance, baseline, people, run), covariance, baseline.counts, self.rank
+        )
         return factor_release(self, domain, baseline, factors)
 
     def _sums(self, domain: Domain, terms: Terms) -> tuple[EffectSums, CovarianceSums]:

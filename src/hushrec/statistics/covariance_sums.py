@@ -17,7 +17,7 @@ from hushrec.estimation.head import Head
 from hushrec.kernels.csr import kept_rows
 from hushrec.kernels.sums.centring import centre
 from hushrec.kernels.sums.gram import weighted_gram
-from hushrec.kernels.triangle import packed_size
+from hushrec.kernels.triangle import packed_size, renumbered
 from hushrec.privacy.bounded import Norm
 from hushrec.privacy.query import Sum
 from hushrec.statistics import sensitivity
@@ -58,13 +58,6 @@ class HeadRatings(NamedTuple):
     def counts(self) -> Ints:
         """Number of ratings of every person, shape (n_users,). Privacy: private."""
         return np.diff(self.indptr)
-
-    def slice(self, start: int, stop: int) -> "HeadRatings":
-        """The rows of the people from ``start`` up to but excluding ``stop``. Privacy: private."""
-        own = slice(self.indptr[start], self.indptr[stop])
-        return HeadRatings(
-            self.indptr[start : stop + 1] - self.indptr[start], self.items[own], self.steps[own]
-        )
 
 
 def of_head(block: Ratings, places: Ints32) -> HeadRatings:
@@ -199,15 +192,25 @@ class CovarianceSums:
         return centred
 
     def measure(
-        self, people: Population, item_effects: Floats, global_mean: float, head: Head | None = None
+        self,
+        people: Population,
+        item_effects: Floats,
+        global_mean: float,
+        head: Head | None = None,
+        counts: Floats | None = None,
     ) -> Iterator[tuple[Sum, Ints]]:
         """The two matrices, one after the other, packed as upper triangles.
+
+        While they are summed, items are in descending order of ``counts``: the cells that a block of people
+        adds to then lie together, which makes a pass over many blocks almost twice as fast. The counts change
+        no bit.
 
         Args:
             people: people without weights; for unit ``user``, their ratings are capped to the domain's cap.
             item_effects: released mean rating of each item of the catalogue, shape (domain.n_items,).
             global_mean: released mean residual G′.
             head: ``n_items`` items, chosen from released values alone; None for the whole catalogue.
+            counts: released number of ratings of each item of the catalogue, roughly; None if unknown.
 
         Raises:
             ValueError: these people have weights, or the head has another size than was planned.
@@ -221,18 +224,23 @@ class CovarianceSums:
             effects = item_effects[head.items]
         if len(effects) != self.n_items:
             raise ValueError(f"the head must have the {self.n_items:,} items that were planned")
+        places = np.arange(self.n_items, dtype=np.int32)
+        if counts is not None:
+            known = counts if head is None else counts[head.items]
+            places[np.argsort(-known, kind="stable")] = np.arange(self.n_items)
 
         def add_products(ratings: Ratings | HeadRatings, *sums: Ints) -> None:
-            self._add_products(ratings, self.entries(ratings, effects, global_mean), *sums)
+            entries = self.entries(ratings, effects, global_mean)
+            self._add_products(ratings, places[ratings.items], entries, *sums)
 
         def add_ones(ratings: Ratings | HeadRatings, sums: Ints) -> None:
-            self._add_gram(sums, ratings, None)
+            self._add_gram(sums, ratings.indptr, places[ratings.items], None)
 
         # Each is a large triangle, so no name here keeps the one that was given away.
         triangles = [covariance.size] if self._fits(people) else [covariance.size] * 2
-        yield covariance, self._cut(*everyone.total(add_products, *triangles))
-        (sums,) = everyone.total(add_ones, co_rating.size)
-        yield co_rating, sums
+        in_order = partial(renumbered, places=places, threads=self.threads)
+        yield covariance, in_order(self._cut(*everyone.total(add_products, *triangles)))
+        yield co_rating, in_order(*everyone.total(add_ones, co_rating.size))
 
     @property
     def _most(self) -> int:
@@ -248,17 +256,23 @@ class CovarianceSums:
         return people.n_listed << self.weights.bits <= self._most
 
     def _add_products(
-        self, ratings: Ratings | HeadRatings, entries: Ints32, low: Ints, high: Ints | None = None
+        self,
+        ratings: Ratings | HeadRatings,
+        items: Ints32,
+        entries: Ints32,
+        low: Ints,
+        high: Ints | None = None,
     ) -> None:
         """Add Σ w ẑ ẑᵀ over a block; with ``high``, only the dropped bits stay in ``low``."""
         if high is None:
-            self._add_gram(low, ratings, entries)
+            self._add_gram(low, ratings.indptr, items, entries)
             return
         weights = self.weights.steps[ratings.counts]
         ends = np.flatnonzero(np.diff(np.cumsum(weights) // self._most)) + 1
         for start, stop in pairwise([0, *ends.tolist(), ratings.n_users]):
-            run = ratings.slice(start, stop)
-            self._add_gram(low, run, entries[ratings.indptr[start] : ratings.indptr[stop]])
+            indptr = ratings.indptr[start : stop + 1]
+            run = slice(indptr[0], indptr[-1])
+            self._add_gram(low, indptr - indptr[0], items[run], entries[run])
             high += low >> self.dropped_bits
             low &= 2**self.dropped_bits - 1
 
@@ -269,7 +283,6 @@ class CovarianceSums:
             low += high
         return low
 
-    def _add_gram(self, sums: Ints, ratings: Ratings | HeadRatings, entries: Ints32 | None) -> None:
-        weights = self.weights.steps[ratings.counts]
-        rows = (ratings.indptr, ratings.items, entries, weights)
-        weighted_gram(*rows, self.n_items, threads=self.threads, out=sums)
+    def _add_gram(self, sums: Ints, indptr: Ints, items: Ints32, entries: Ints32 | None) -> None:
+        weights = self.weights.steps[np.diff(indptr)]
+        weighted_gram(indptr, items, entries, weights, self.n_items, threads=self.threads, out=sums)

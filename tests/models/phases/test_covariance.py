@@ -118,11 +118,11 @@ def test_matrices_of_a_large_catalogue_are_not_released_without_cleaning():
         require_dense(domain_of(10_001))
 
 
-def test_cleaning_takes_memory_and_time_beside_measuring():
+def test_weighted_cleaning_takes_the_most_time_and_the_least_memory():
     plain, weighted, shrunk = (
         covariance_footprint(2000, rank, weighted=way) for rank, way in ((0, False), (20, True), (20, False))
     )
-    assert plain.memory < weighted.memory < shrunk.memory
+    assert weighted.memory < plain.memory < shrunk.memory
     assert plain.seconds < shrunk.seconds < weighted.seconds
     assert CovarianceSettings().footprint(domain_of(2000), 20) == replace(weighted, lowered_by=SETTING)
     dense = CovarianceSettings(cleaning="none").footprint(domain_of(2000), 0)

@@ -204,10 +204,10 @@ def test_memory_computes_once_and_files_in_every_pass(ratings, stored):
 # -- each of these faults is found ------------------------------------------------------------------------
 
 
-def twice(blocks, add, shapes, right=engine._total):
+def twice(blocks, n_blocks, add, shapes, right=engine._total):
     """Adds the last of several blocks twice, as a cluster does that repeats what it takes for lost."""
     blocks = [*blocks]
-    return right(blocks + blocks[1:][-1:], add, shapes)
+    return right(blocks + blocks[1:][-1:], n_blocks, add, shapes)
 
 
 def by_place(users):
@@ -215,10 +215,10 @@ def by_place(users):
     return np.indices((len(users), 3))[0].astype(np.uint32)
 
 
-def cut_by_block(sums, ratings, entries, low, high=None, right=CovarianceSums._add_products):
+def cut_by_block(sums, ratings, items, entries, low, high=None, right=CovarianceSums._add_products):
     """Truncates what each block contributes, and not the whole sum."""
     part = np.zeros_like(low)
-    right(sums, ratings, entries, part)
+    right(sums, ratings, items, entries, part)
     low += part >> sums.dropped_bits << sums.dropped_bits
 
 
@@ -261,7 +261,7 @@ def test_a_planted_fault_is_found(ratings, stored, monkeypatch, owner, name, fau
         domain, asks, n_users = ratings.domain, True, ratings.n_users
 
         def __init__(self, key):
-            self._key = key
+            self._key, self.n_blocks = key, len(sources[key])
 
         def blocks(self):
             return iter(sources[self._key])

@@ -45,6 +45,7 @@ from hushrec.data.packed.draft import Temporary, draft
 from hushrec.data.ratings import Ratings
 from hushrec.errors import DataError
 from hushrec.markup import Html, block, prose
+from hushrec.progress import share
 
 __all__ = ["MANIFEST", "RATINGS_PER_BLOCK", "Blocks"]
 
@@ -230,14 +231,16 @@ class Blocks:
 
         Privacy: private.
         """
-        for number, part in enumerate(self._parts):
-            for name, sha256 in part.sha256.items():
-                path = self._path(number, name)
-                found = None
-                with suppress(OSError):
-                    found = sha256_of(path)
-                if found != sha256:
-                    raise DataError(f"{path} is not what was written; pack the ratings again")
+        with share("verifying") as shared:
+            for number, part in enumerate(self._parts):
+                for name, sha256 in part.sha256.items():
+                    path = self._path(number, name)
+                    found = None
+                    with suppress(OSError):
+                        found = sha256_of(path)
+                    if found != sha256:
+                        raise DataError(f"{path} is not what was written; pack the ratings again")
+                shared.reach(number + 1, self.n_blocks)
 
     def digest(self) -> str:
         """SHA-256, in hex, of domain, cap and all files; verifies the files.

@@ -28,6 +28,7 @@ from hushrec.kernels.csr import frozen
 from hushrec.kernels.simd import prefetch
 from hushrec.kernels.sums.segments import LABEL_BITS, LANES, index, relabel, survey
 from hushrec.kernels.triangle import diagonal_positions, packed_size
+from hushrec.progress import reach
 
 _U = np.uint64  # numba checks signed indices for wrapping from the end; it uses unsigned ones directly
 _intrinsic: Any = extending.intrinsic  # its stub counts the typing context among the arguments
@@ -129,7 +130,8 @@ def weighted_gram(
         packed = np.zeros(packed_size(n_items), np.int64) if out is None else out
         tasks = range(0, blocks, _TASK)
         arguments = rows[0], words, weights, first, visitor, entrance, order, label, packed
-        list(each(lambda b: _accumulate(b, min(b + _TASK, blocks), *arguments), tasks))
+        for done, _ in enumerate(each(lambda b: _accumulate(b, min(b + _TASK, blocks), *arguments), tasks)):
+            reach(done + 1, len(tasks))
     # Not before: reading memory that was never written to makes writing to it slower.
     if packed[diagonal_positions(n_items)].max(initial=0) >= 1 << 62:
         raise OverflowError(_TOO_LARGE)

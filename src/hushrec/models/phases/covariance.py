@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import starmap
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
@@ -104,6 +105,8 @@ class CovarianceSettings(Frozen):
     def factors(self, matrices: Matrices, sums: CovarianceSums, counts: Floats, rank: int) -> Floats:
         """Item factors of the cleaned covariance, zero in the tail of the catalogue, shape (n_items, rank).
 
+        Whoever keeps no name for ``matrices`` saves the memory of a triangle or two.
+
         Privacy: post-processing.
         """
         if self.cleaning == "shrink":
@@ -111,20 +114,24 @@ class CovarianceSettings(Frozen):
         if self.cleaning == "none":
             ones = np.ones(sums.domain.n_items)
             return shrunk_factors(matrices, sums.domain, (0.0, 0.0), ones, rank)
-        star = sums.domain.scale.star
-        covariance, weights = squares(matrices, sums.domain)
+        star, n, head = sums.domain.scale.star, len(matrices.head.items), matrices.head
+        released, co_rating = matrices.covariance, matrices.weights
+        del matrices  # of a large catalogue, each triangle and each square is a gigabyte
+        weights = low_rank.full(co_rating, n)
         weight_sum = max(float(np.trace(weights, dtype=np.float64)), 1e-3)
-        variance = max(float(np.trace(covariance, dtype=np.float64)) / weight_sum, 0.0)
-        if matrices.weights.sigma:
-            visible = low_rank.spectral_factors(weights, matrices.weights.sigma)
-            np.matmul(visible, visible.T, out=weights, casting="same_kind")
+        if co_rating.sigma:
+            low_rank.multiplied(low_rank.spectral_factors(weights, co_rating.sigma), weights)
+        del co_rating
         np.maximum(weights, 1e-3, out=weights)
+        sigma = released.sigma / star**2
+        covariance = low_rank.full(released, n, star**2)
+        del released
+        variance = max(float(np.trace(covariance, dtype=np.float64)) / weight_sum, 0.0)
         # Twice the value for independent products, because those of one user are correlated.
-        rated = float(counts[matrices.head.items].sum())
+        rated = float(counts[head.items].sum())
         kappa = 2 * variance**2 * min(1.0, weight_sum / max(rated, 1.0))
-        sigma = matrices.covariance.sigma / star**2
         factors = low_rank.weighted_factors(covariance, weights, sigma, kappa, rank)
-        return matrices.head.spread(star * factors * low_rank.unclipped(variance, sums.clip / star))
+        return head.spread(star * factors * low_rank.unclipped(variance, sums.clip / star))
 
     def footprint(self, domain: Domain, rank: int) -> Footprint:
         """As ``covariance_footprint``, which ``pair_items`` bounds."""
@@ -154,8 +161,8 @@ def measured(sums: CovarianceSums, baseline: ItemEffects, people: Population, ru
     Privacy: charged (the events of ``sums``).
     """
     head = Head.of(baseline.counts, sums.n_items)
-    values = sums.measure(people, baseline.item_effects, baseline.user_mean, head)
-    covariance, weights = (run.measure(query, triangle) for query, triangle in values)
+    values = sums.measure(people, baseline.item_effects, baseline.user_mean, head, baseline.counts)
+    covariance, weights = starmap(run.measure, values)  # a loop's variable would keep a triangle
     return Matrices(covariance, weights, head)
 
 
@@ -218,9 +225,10 @@ def require_dense(domain: Domain) -> None:
 def covariance_footprint(n: int, rank: int, *, weighted: bool) -> Footprint:
     """Square matrices of some items, and the cost of cleaning them.
 
-    One matrix is a triangle of 64-bit numbers or a square of 32-bit ones. Measuring holds six of them: the
-    covariance, and the weights, both as sums and with noise. Cleaning holds the two that were released, their
-    squares, and as many again that are made of them.
+    One matrix is a triangle of 64-bit numbers or a square of 32-bit ones. Measuring holds three of them, the
+    released covariance and the weights as sums and with noise, and a fourth while a checkpoint stores it.
+    Weighted cleaning holds three squares. The other ways hold the two triangles, their squares, and as many
+    again that are made of them.
 
     Args:
         n: number of items whose covariance is measured.
@@ -230,7 +238,7 @@ def covariance_footprint(n: int, rank: int, *, weighted: bool) -> Footprint:
     Privacy: public.
     """
     square = 4.0 * n**2
-    count = 7 if weighted else 10 if rank else 6
+    count = 4.25 if weighted else 10 if rank else 6
     products = 24.0 * (rank + 20)
     if weighted:
         products += low_rank.ROUNDS * rank * (rank + 3) + 24 * 80

@@ -13,6 +13,7 @@ from hushrec.arrays import Ints, Shape
 from hushrec.data.feedback import Feedback
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.spark.spark_feedback import SparkFeedback
+from hushrec.progress import share
 from hushrec.statistics.engines.spark_engine import SparkRows
 
 __all__ = ["BlockFiles", "Engine", "Memory", "engine_of"]
@@ -79,7 +80,7 @@ class Memory(Generic[Block]):
 
     def total(self, add: Callable[..., None], *shapes: Shape) -> list[Ints]:
         """As in ``Engine``. Privacy: private."""
-        return _total(self.blocks(), add, shapes)
+        return _total(self.blocks(), 1, add, shapes)
 
 
 class BlockFiles(Generic[Block]):
@@ -87,12 +88,13 @@ class BlockFiles(Generic[Block]):
 
     Args:
         read: reads the blocks, in the same order each time.
+        n_blocks: how many there are.
 
     Privacy: private.
     """
 
-    def __init__(self, read: Callable[[], Iterable[Block]]) -> None:
-        self._read = read
+    def __init__(self, read: Callable[[], Iterable[Block]], n_blocks: int) -> None:
+        self._read, self._n_blocks = read, n_blocks
 
     def blocks(self) -> Iterator[Block]:
         """The blocks, each read when it is needed. Privacy: private."""
@@ -100,22 +102,27 @@ class BlockFiles(Generic[Block]):
 
     def map(self, function: Callable[[Any], Part]) -> Engine[Part]:
         """As in ``Engine``, computed again in every pass. Privacy: private."""
-        return BlockFiles(lambda: map(function, self._read()))
+        return BlockFiles(lambda: map(function, self._read()), self._n_blocks)
 
     def total(self, add: Callable[..., None], *shapes: Shape) -> list[Ints]:
         """As in ``Engine``. Privacy: private."""
-        return _total(self.blocks(), add, shapes)
+        return _total(self.blocks(), self._n_blocks, add, shapes)
 
 
 def engine_of(source: Feedback | Blocks | SparkFeedback) -> Engine[Any]:
     """The engine for ratings or interactions, wherever they are. Privacy: private."""
     if isinstance(source, SparkFeedback):
         return SparkRows(source)
-    return Memory(source) if isinstance(source, Feedback) else BlockFiles(source.blocks)
+    return Memory(source) if isinstance(source, Feedback) else BlockFiles(source.blocks, source.n_blocks)
 
 
-def _total(blocks: Iterable[Any], add: Callable[..., None], shapes: Iterable[Shape]) -> list[Ints]:
+def _total(
+    blocks: Iterable[Any], n_blocks: int, add: Callable[..., None], shapes: Iterable[Shape]
+) -> list[Ints]:
     sums = [np.zeros(shape, dtype=np.int64) for shape in shapes]
-    for block in blocks:
-        add(block, *sums)
+    with share("summing") as shared:
+        for number, block in enumerate(blocks):
+            shared.part(number, n_blocks)
+            add(block, *sums)
+            shared.reach(1, 1)
     return sums
