@@ -130,11 +130,23 @@ SLOWED = {
 }
 
 
-@pytest.mark.parametrize("work", ratios.WORKS, ids=lambda work: work.name.replace(" ", "-"))
+STEADY = "exact noise"
+"""The kernel whose ratio spreads least; the others take a minute."""
+
+
+@pytest.mark.parametrize(
+    "work",
+    [pytest.param(work, marks=() if work.name == STEADY else pytest.mark.full) for work in ratios.WORKS],
+    ids=lambda work: work.name.replace(" ", "-"),
+)
 def test_a_kernel_that_takes_twice_as_long_is_found(work, monkeypatch, capsys):
-    """The usual ratio is measured here, so that the test holds on any machine."""
-    work = dataclasses.replace(work, usual=ratios.ratio(work, 7))
-    assert ratios.below((work,), 7) == []
+    """The usual ratio is measured here, so that the test holds on any machine.
+
+    With 31 rounds, the logarithm of the ratio of two runs has a standard deviation of at most 0.044 on a busy
+    machine. √2 is 7.9 of them: a false alarm has a probability below 1e-14, if they are normal.
+    """
+    work = dataclasses.replace(work, usual=ratios.ratio(work, 31))
+    assert ratios.below((work,), 31) == []
     module, name = SLOWED[work.name]
     kernel = getattr(module, name)
 
@@ -143,7 +155,7 @@ def test_a_kernel_that_takes_twice_as_long_is_found(work, monkeypatch, capsys):
         return kernel(*arguments, **named)
 
     monkeypatch.setattr(module, name, twice)
-    assert ratios.below((work,), 7) == [work.name]
+    assert ratios.below((work,), 31) == [work.name]
     assert "TOO SLOW" in capsys.readouterr().out
 
 
