@@ -171,9 +171,21 @@ def test_lists_leave_out_what_was_not_liked(ranking, hushrec):
     assert set(read["user_id"]) == set(seen["user_id"])
 
 
+@pytest.mark.spark
+def test_lists_made_on_spark(release, hushrec, refused, spark):
+    table = Path("train.csv").resolve()  # Spark was started in another folder
+    command = f"recommend films.safetensors --all {table} --domain domain.json -n 3 --engine spark -o lists"
+    assert "never publish the folder" in hushrec(command).out
+    read = pl.read_parquet("lists/*.parquet").sort("user_id", maintain_order=True)
+    assert lists(read) == expected(release, 3)
+    assert "lists exists; choose another folder with -o" in refused(command)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ("--engine spark", "need --all"),
+        ("--all t --domain domain.json -o l --engine spark --separator ;", "takes no --query, --format"),
         ("--all train.csv --domain domain.json", "-o, the file to write"),
         ("--all train.csv -o lists.csv", "--all needs --domain"),
         ("--all train.csv --domain domain.json -o lists.csv --rating i00001=5", "not both"),

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -89,6 +89,10 @@ def recommend(
         Path | None,
         typer.Option("--out", "-o", help="The private lists of --all to write, .parquet or .csv."),
     ] = None,
+    engine: Annotated[
+        Literal["spark"] | None,
+        typer.Option(help="Where the lists of --all are made: spark writes a folder of Parquet files."),
+    ] = None,
     query: sources.Query = None,
     column: options.Columns = None,
     format: options.Format = None,
@@ -111,11 +115,16 @@ def recommend(
             )
         if domain is None or out is None:
             raise DataError("--all needs --domain, as for hushrec fit, and -o, the file to write")
+        if engine is not None:
+            if query or format or separator or decimal != ".":
+                raise DataError("--engine spark takes no --query, --format, --separator or --decimal")
+            _recommend_on_spark(release, table, domain, out, n, allowed, column)
+            return
         (source,) = sources.named([table], query)
         _recommend_all(release, source, domain, out, n, allowed, (column, format, separator, decimal))
         return
-    if domain or out or query or column or format or separator or decimal != ".":
-        raise DataError("--domain, -o and the options of a file's format need --all")
+    if domain or out or engine or query or column or format or separator or decimal != ".":
+        raise DataError("--domain, -o, --engine and the options of a file's format need --all")
     from hushrec.cli.called import by_id, called, said
     from hushrec.cli.filters import allowed_items
     from hushrec.release.client import Client
@@ -189,30 +198,62 @@ def _recommend_all(
 ) -> None:
     """Write the lists of every user of a table."""
     from hushrec.curator.recommend_all import recommend_all, write_lists
-    from hushrec.data.domain import Domain
-    from hushrec.data.readers.catalogue import read_ids
     from hushrec.progress import progress_bar
-    from hushrec.release.artefact import Release
 
-    opened, declared = Release.open(release), Domain.open(domain)
-    ids = None if allowed is None else read_ids(allowed)
-    if ids is not None and (unknown := set(ids) - set(opened.items)):
-        console.err().print(f"Ignored, not in this release's catalogue: {len(unknown):,} ids of {allowed}")
+    opened, declared, ids = _opened(release, domain, allowed)
     options.require_writable(out, ".parquet", ".csv")
     with console.bars():
         known = sources.packed_or_loaded(table, _rated(declared, table), *form, blocks=None)
     console.print_confidential(table.name, known)
     write_lists(recommend_all(opened, known, n, allowed=ids, progress=progress_bar(console.err())), out)
+    _warn(out)
+
+
+def _recommend_on_spark(
+    release: Path,
+    table: str,
+    domain: Path,
+    out: Path,
+    n: int,
+    allowed: Path | None,
+    columns: list[str] | None,
+) -> None:
+    """Write the lists of every user whom a table of Spark has, as a folder."""
+    from hushrec.curator.recommend_on_spark import recommend_on_spark, write_folder
+    from hushrec.data.spark.intake import load_spark
+
+    opened, declared, ids = _opened(release, domain, allowed)
+    if out.exists():
+        raise DataError(f"{out} exists; choose another folder with -o")
+    with load_spark(table, _rated(declared), columns=options.named_columns(columns)) as known:
+        write_folder(recommend_on_spark(opened, known, n, allowed=ids), str(out))
+    _warn(out)
+
+
+def _opened(release: Path, domain: Path, allowed: Path | None) -> "tuple[Release, Domain, list[str] | None]":
+    """The release, the domain, and the ids that may be listed."""
+    from hushrec.data.domain import Domain
+    from hushrec.data.readers.catalogue import read_ids
+    from hushrec.release.artefact import Release
+
+    opened = Release.open(release)
+    ids = None if allowed is None else read_ids(allowed)
+    if ids is not None and (unknown := set(ids) - set(opened.items)):
+        console.err().print(f"Ignored, not in this release's catalogue: {len(unknown):,} ids of {allowed}")
+    return opened, Domain.open(domain), ids
+
+
+def _warn(out: Path) -> None:
     console.out().print(
         f"Wrote {out}, for you alone: each list is made of its user's own rows, and no guarantee covers it. "
-        "Show each user their own list; never publish the file.",
+        f"Show each user their own list; never publish the {'folder' if out.is_dir() else 'file'}.",
         soft_wrap=True,
     )
 
 
-def _rated(domain: "Domain", table: "sources.Source") -> "Domain":
+def _rated(domain: "Domain", table: "sources.Source | None" = None) -> "Domain":
     """The domain to read a file with: of likes, one that keeps the other ratings as well."""
-    if domain.likes is None or sources.is_packed(table):
+    if domain.likes is None or (table is not None and sources.is_packed(table)):
         return domain
     return type(domain)(
         domain.items,
