@@ -1,6 +1,8 @@
 """Models that a cluster can run make the same release there, byte for byte, as from memory and files."""
 
 import dataclasses
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -67,6 +69,12 @@ def test_other_models_are_refused_before_anything_is_charged(name, sources, tmp_
     with pytest.raises(ConfigError, match=f"{name} needs more than sums"):
         hr.fit(sources[kind.feedback][1], configured(name), budget, ledger=ledger)
     assert not ledger.entries()
+
+
+def test_the_page_names_the_models_that_run_on_spark():
+    page = (Path(__file__).resolve().parents[2] / "docs" / "spark.md").read_text("utf-8")
+    (told,) = re.findall(r"<!-- models on Spark -->(.*?)<!-- end of models -->", page, re.DOTALL)
+    assert re.findall(r"`(\w+)`", told) == [name for name in registry.MODELS if able(name)]
 
 
 def test_a_model_that_gathers_ratings_is_no_model_of_sums():
