@@ -176,3 +176,19 @@ def test_the_size_of_files_and_of_memory_decides(here, memory_size, kind, monkey
     domain = hr.Domain.open("domain.json")
     given = sources.packed_or_loaded(Path("train.csv"), domain, None, None, None, ".", blocks=None)
     assert type(given).__name__ == kind
+
+
+@pytest.mark.spark
+def test_spark_reads_and_sums_them(here, hushrec, refused, budget, spark):
+    """A model that needs more than sums is refused before its ledger exists."""
+    shown = hushrec(fit(budget, more="--engine spark"))
+    assert hr.Release.open("films.safetensors").statement.private
+    assert HEADING in shown.err
+    assert "train.csv: " in shown.err
+    told = refused(fit(budget, out="b.safetensors", more="--engine spark --blocks --format csv"))
+    assert "--engine spark does not take --format and --blocks" in told
+    told = refused(
+        fit(budget, ledger="new.db", out="b.safetensors", more="--engine spark --model private-als")
+    )
+    assert "PrivateALS" in told
+    assert not Path("new.db").exists()

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from hushrec.data.feedback import Feedback
     from hushrec.data.packed.blocks import Blocks
     from hushrec.data.readers.databases.database import Database
+    from hushrec.data.spark.spark_feedback import SparkFeedback
     from hushrec.privacy.ledger.ledger import Ledger
     from hushrec.release.statement import Measured, Statement
 
@@ -157,7 +158,7 @@ def names(sources: "Sequence[Path | Database]") -> str:
     return f"{first} and {len(others)} more" if others else first
 
 
-def print_confidential(name: str, loaded: "Feedback | Blocks") -> None:
+def print_confidential(name: str, loaded: "Feedback | Blocks | SparkFeedback") -> None:
     """Print what loading dropped or changed, to standard error, for the curator only."""
     from hushrec.data.losses.dropped import share
 

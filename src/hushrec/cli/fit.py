@@ -10,6 +10,10 @@ from hushrec.cli import account, console, options, sources
 from hushrec.errors import ConfigError, ReleaseError
 
 if TYPE_CHECKING:
+    from hushrec.data.feedback import Feedback
+    from hushrec.data.packed.blocks import Blocks
+    from hushrec.data.readers.databases.database import Database
+    from hushrec.data.spark.spark_feedback import SparkFeedback
     from hushrec.models.base import Model
     from hushrec.release.artefact import Release
 
@@ -65,6 +69,7 @@ def fit(
     model: options.ModelOption = "covariance-svd",
     noise: options.Noise = None,
     settings: options.Settings = None,
+    engine: options.Engine = "local",
     blocks: options.OnDisk = None,
     query: sources.Query = None,
     column: options.Columns = None,
@@ -76,9 +81,13 @@ def fit(
     from hushrec.local.dataset_files import recognised
 
     config = options.model(model, noise, settings)
-    named = sources.named(ratings, query)
+    spark = engine == "spark"
+    # Spark takes the arguments as they are: they may be addresses of a store.
+    named: list[Path | Database] = [Path(one) for one in ratings]
+    if not spark:
+        named = sources.named(ratings, query)
     first = named[0]
-    if len(named) == 1 and isinstance(first, Path) and recognised(first):
+    if not spark and len(named) == 1 and isinstance(first, Path) and recognised(first):
         paid = (epsilon, delta, unit, adjacency)
         given = (domain, *paid, ledger, release_index, checkpoint, noise, column, format, separator)
         flags = new_ledger or accept_dropped or beyond_share or blocks is not None
@@ -99,7 +108,7 @@ def fit(
         )
     from hushrec.curator.acceptance import require_accepted
     from hushrec.curator.authors import signed
-    from hushrec.curator.fit import fit
+    from hushrec.curator.fit import fit, require_sums_alone
     from hushrec.curator.memory import require_memory
     from hushrec.data.domain import Domain
     from hushrec.models.private import PrivateModel
@@ -116,13 +125,23 @@ def fit(
     planned = signed(config.plan(declared, budget), config, declared)
     assert isinstance(config, PrivateModel)  # others have no plan
     options.require_writable(out, ".safetensors")
+    if spark:
+        require_sums_alone(config)
     if planned.foreign:  # before the charge
         console.err().print(f"AUTHOR'S CLAIM: {planned.claim}", soft_wrap=True)
     account.require(ledger, planned, new_ledger, out)
-    if blocks is None and config.footprint(declared, budget).gathered:
+    if blocks is None and not spark and config.footprint(declared, budget).gathered:
         blocks = False
     with console.bars():
-        private = sources.packed_or_loaded(named, declared, column, format, separator, decimal, blocks=blocks)
+        private: Feedback | Blocks | SparkFeedback
+        if spark:
+            other = {"query": query, "format": format, "separator": separator, "blocks": blocks}
+            comma = None if decimal == "." else decimal
+            private = sources.in_spark(ratings, declared, column, **other, decimal=comma)
+        else:
+            private = sources.packed_or_loaded(
+                named, declared, column, format, separator, decimal, blocks=blocks
+            )
     console.print_confidential(console.names(named), private)
     if new_ledger:  # before the ledger exists: it would remain, without a charge, if the fit were refused
         require_accepted(private, accepted=accept_dropped)

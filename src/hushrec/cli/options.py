@@ -108,6 +108,13 @@ OnDisk = Annotated[
         "By default only if they may exceed this machine's memory.",
     ),
 ]
+Engine = Annotated[
+    Literal["local", "spark"],
+    typer.Option(
+        help="Where the ratings are read and summed: here, or by Spark, which reads Parquet, .csv or .tsv "
+        "with a header, or a table by its name (docs/spark.md)."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object in place of text.")]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from hushrec.cli import options
-from hushrec.errors import DataError
+from hushrec.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from hushrec.data.domain import Domain
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hushrec.data.packed.blocks import Blocks
     from hushrec.data.ratings import Ratings
     from hushrec.data.readers.databases.database import Database
+    from hushrec.data.spark.spark_feedback import SparkFeedback
 
     Source: TypeAlias = Path | Database
 
@@ -124,3 +125,28 @@ def packed_or_loaded(
 
     assert isinstance(first, Path)
     return Blocks.open(first, domain)
+
+
+def in_spark(
+    paths: Sequence[str], domain: "Domain", columns: list[str] | None, **others: object
+) -> "SparkFeedback":
+    """The ratings or interactions that Spark reads from files or a table, and keeps.
+
+    Args:
+        paths: what Spark reads, as it is written: it may be the address of a store.
+        domain, columns: as for ``load``.
+        others: options that Spark does not take, as they are given.
+
+    Raises:
+        ConfigError: One of the others is given.
+        DataError: Spark is missing, or cannot read the source.
+    """
+    if given := [f"--{name}" for name, value in others.items() if value is not None]:
+        raise ConfigError(
+            f"--engine spark does not take {' and '.join(given)}: Spark reads Parquet, or .csv and .tsv with "
+            "a header, and keeps what exceeds memory on disk; for others, see hushrec.load_spark"
+        )
+    from hushrec.data.spark.intake import load_spark
+
+    source = paths[0] if len(paths) == 1 else [*paths]
+    return load_spark(source, domain, columns=options.named_columns(columns))

@@ -136,7 +136,7 @@ def fit(
         _require_auto(budget)
         budget = next_share(ledger, config, ratings.domain, release_index, checkpoint)
     if isinstance(ratings, SparkFeedback):
-        _require_sums_alone(config)
+        require_sums_alone(config)
     _require_personal(config, budget, asks=ratings.asks)
     if ratings.domain.privacy_classes and not ratings.asks:
         raise DataError(
@@ -234,8 +234,14 @@ def _require_personal(config: Model, budget: Budget | None, *, asks: bool) -> No
         )
 
 
-def _require_sums_alone(config: Model) -> None:
-    """Refuse ratings in Spark if the model needs every user's ratings on this machine."""
+def require_sums_alone(config: Model) -> None:
+    """Refuse ratings in Spark if the model needs every user's ratings on this machine.
+
+    Raises:
+        ConfigError: It does. The message names the models that do not.
+
+    Privacy: public.
+    """
     if config.sums_alone:
         return
     able = [name for name in registry.MODELS if registry.class_of(name).sums_alone]  # type: ignore[attr-defined]

@@ -58,7 +58,8 @@ def opened(source: Any) -> Records:
     found = session()
     if isinstance(source, str) and _is_table(found, source):
         return Records(contained(lambda: found.table(source)), source)
-    return _read(found, [str(one) for one in several])
+    # Java does not follow a change of the working directory.
+    return _read(found, [str(Path(one).absolute() if Path(one).exists() else one) for one in several])
 
 
 def of_roles(records: Records, columns: Columns | None, roles: Roles) -> Any:
