@@ -57,6 +57,20 @@ def test_a_release_does_not_depend_on_where_the_ratings_are(name, pair, sources,
     assert made(name, pair, memory) == made(name, pair, cut(there, 7, monkeypatch))
 
 
+def test_the_head_of_a_catalogue_is_measured_where_the_ratings_are(sources, monkeypatch):
+    memory, there = sources["ratings"]
+    config = hr.CovarianceSVD(rank=2, covariance={"pair_items": 15})
+    budget = hr.Budget(epsilon=4.0, delta=1e-7, unit="user", adjacency="add-remove")
+    here, far = (
+        hr.fit(source, config, budget, entropy=hr.testing.Seeded(5)).tensors
+        for source in (memory, cut(there, 7, monkeypatch))
+    )
+    assert here["item_factors"].any(axis=1).sum() == 15
+    assert {name: array.tobytes() for name, array in here.items()} == {
+        name: array.tobytes() for name, array in far.items()
+    }
+
+
 @pytest.mark.parametrize("name", [name for name in registry.MODELS if not able(name)])
 def test_other_models_are_refused_before_anything_is_charged(name, sources, tmp_path):
     kind = class_of(name)
