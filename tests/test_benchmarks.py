@@ -159,6 +159,12 @@ def test_a_kernel_that_takes_twice_as_long_is_found(work, monkeypatch, capsys):
     assert "TOO SLOW" in capsys.readouterr().out
 
 
+def test_another_kind_of_processor_has_wider_floors():
+    same, other = ratios.works_on(ratios.MEASURED_ON), ratios.works_on("another")
+    assert same == ratios.WORKS
+    assert all(far.floor < near.floor / 2 for far, near in zip(other, same, strict=True))
+
+
 def test_the_page_of_scale_is_what_its_rows_make_of_it():
     before = scale.PAGE.read_text("utf-8")
     assert scale.written(before) == before, "run python docs/scale.py"

@@ -55,7 +55,7 @@ def leading(matrix: Floats32, rank: int) -> tuple[Floats, Floats]:
     width = min(rank + _OVERSAMPLED, n)
     start = np.cos(np.outer(np.arange(n), np.arange(1, width + 1)) * 0.7390851332151607)
     block = start.astype(np.float32)
-    for _ in range(_POWERS):
+    for _ in steps("decomposing", range(_POWERS)):
         block = _orthonormal(matrix @ block)
     inner = block.T @ (matrix @ block)
     values, turned = np.linalg.eigh(((inner + inner.T) / 2).astype(np.float64))
