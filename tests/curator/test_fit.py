@@ -6,11 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import polars as pl
 import pytest
 
 import hushrec as hr
 from hushrec.curator.accounts import start
-from hushrec.errors import BudgetError, BudgetUnsupported, ConfigError, GrantError, LedgerError
+from hushrec.errors import BudgetError, BudgetUnsupported, ConfigError, DataError, GrantError, LedgerError
 from hushrec.models.global_effects import GlobalEffects
 from hushrec.privacy.query import AnyQuery, Sum
 from hushrec.published.mcsherry_mironov import McSherryEffects
@@ -56,6 +57,14 @@ def test_a_seeded_fit_without_a_ledger_says_what_it_is(small, budget):
     assert Statement.from_json(json.loads(text)) == statement
     again = hr.fit(small, config, budget(1.0), entropy=hr.testing.Seeded(1))
     assert again.to_bytes() == release.to_bytes()
+
+
+@pytest.mark.parametrize("table", [pl.DataFrame({"user_id": ["a"], "item_id": ["i"]}), "ratings.csv"])
+def test_what_was_not_loaded_is_refused_before_anything_is_charged(table, budget):
+    ledger = hr.Ledger.ephemeral(budget())
+    with pytest.raises(DataError, match=r"load it first with hushrec\.load, or with hushrec\.load_spark"):
+        hr.fit(table, hr.GlobalEffects(), budget(), ledger=ledger)
+    assert not ledger.entries()
 
 
 def test_nobody_gives_more_ratings_than_the_cap(small, budget):

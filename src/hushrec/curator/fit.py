@@ -107,8 +107,8 @@ def fit(
         BudgetUnsupported: The model does not support the budget or per-user ε; or a budget is given for a
             released data set.
         ConfigError: The ratings are in Spark, and the model needs more of them than sums. Nothing is charged.
-        DataError: The model learns from another kind of feedback, a block is damaged, or the domain has
-            privacy classes and the ratings do not say who is in which.
+        DataError: The ratings were not loaded, the model learns from another kind of feedback, a block is
+            damaged, or the domain has privacy classes and the ratings do not say who is in which.
 
     Privacy: charged (every event of the plan).
     """
@@ -131,6 +131,12 @@ def fit(
                 "release_index"
             )
         published, ratings = ratings.statement, ratings.ratings
+    if not isinstance(ratings, Feedback | Blocks | SparkFeedback):
+        raise DataError(
+            f"fit takes what was loaded under a domain, not {type(ratings).__module__.partition('.')[0]}'s "
+            f"{type(ratings).__name__}; load it first with hushrec.load, or with hushrec.load_spark if it is "
+            "a table of Spark"
+        )
     config.require_feedback(ratings.domain)
     if isinstance(budget, str):
         _require_auto(budget)
