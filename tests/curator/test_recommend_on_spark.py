@@ -145,3 +145,9 @@ def test_a_failed_job_leaves_nothing(spark, tmp_path):
     assert [*tmp_path.iterdir()] == []
     with pytest.raises(DataError, match="cannot be written: No such file"):
         write_folder(wrong, str(tmp_path / "nowhere" / "lists"))
+
+
+def test_what_is_not_in_spark_is_refused(release, rated, spark):
+    for given in (rated, spark.range(3)):
+        with pytest.raises(DataError, match=r"takes what hushrec\.load_spark loaded"):
+            recommend_on_spark(release, given)

@@ -42,10 +42,16 @@ def recommend_on_spark(
         a ``pyspark.sql.DataFrame`` with the columns ``user_id, item_id, score, rank``.
 
     Raises:
-        ConfigError, DataError, ReleaseError: as in ``recommend_all``, before anything runs.
+        ConfigError, DataError, ReleaseError: as in ``recommend_all``, before anything runs; or the feedback
+            was not loaded with ``load_spark``.
 
     Privacy: private: no guarantee covers the lists. Show each user their own list, and publish none.
     """
+    if not isinstance(feedback, SparkFeedback):
+        raise DataError(
+            "recommend_on_spark takes what hushrec.load_spark loaded; load the table first, or make the "
+            "lists of what is in memory or in files with recommend_all"
+        )
     ids = allowed if allowed is None or isinstance(allowed, str) else [*allowed]
     facts = release.to_bytes(), feedback.domain, n, ids
     _made(*facts)  # raises here what would fail on every executor

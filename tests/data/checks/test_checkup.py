@@ -42,7 +42,7 @@ def test_it_tells_what_loading_saw(domain):
         "kept     100 ratings, one for each user and item",
         "Dropped or changed:",
         "  2 (1.9 %) dropped: the item is not in the catalogue",
-        "  3 (2.9 %) merged: the user gave the item again; the last rating counts",
+        "  3 (2.9 %) merged: the user gave the item again; the last by timestamp counts, else the largest",
     ]
     assert repr(found) == "Check(confidential)"
 

@@ -1,5 +1,7 @@
 """People in a cluster are the people that were sent there."""
 
+import dataclasses
+
 import numpy as np
 import polars as pl
 import pytest
@@ -120,3 +122,12 @@ def test_the_cluster_lets_go_of_them_at_the_end(spark, people):
         assert kept.n_users
         assert held().size() == before + 1
     assert held().size() == before
+
+
+def test_a_cluster_that_is_gone_holds_nothing_to_let_go_of(kept):
+    class Gone:
+        def unpersist(self):
+            raise ConnectionError("what it held: alice")
+
+    with dataclasses.replace(kept, _kept=Gone()):
+        pass

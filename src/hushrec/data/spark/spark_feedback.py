@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -106,7 +107,8 @@ class SparkFeedback:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._kept.unpersist()
+        with suppress(DataError):  # Spark has stopped, and holds nothing any more
+            contained(self._kept.unpersist)
 
     @property
     def n_blocks(self) -> int:

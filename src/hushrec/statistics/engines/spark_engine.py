@@ -182,7 +182,7 @@ def _added_up(frame: Any, work: Callable[[Batches], Iterator[Any]], size: int) -
 
 
 def _cores(frame: Any) -> int:
-    return int(frame.sparkSession.sparkContext.defaultParallelism)
+    return contained(lambda: int(frame.sparkSession.sparkContext.defaultParallelism))
 
 
 def _read(frame: Any, sums: list[Ints]) -> None:
