@@ -113,9 +113,19 @@ def test_one_rating_less_is_noticed(spark, sources):
         assert made("CovarianceSVD", pair, memory) != made("CovarianceSVD", pair, there)
 
 
+OWN = [fit for fit in FIRST if fit.values[0] in registry.MODELS]
+
+
 @pytest.mark.full
-@pytest.mark.parametrize("partitions", [1, 2, 7, 64])
-@pytest.mark.parametrize(("name", "pair"), FITS)
+@pytest.mark.parametrize(("name", "pair"), [fit for fit in FITS if fit not in FIRST])
+def test_other_units_and_forms_make_the_same_release(name, pair, sources, monkeypatch):
+    memory, there = sources[class_of(name).feedback]
+    assert made(name, pair, memory) == made(name, pair, cut(there, 7, monkeypatch))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("partitions", [1, 2, 64])
+@pytest.mark.parametrize(("name", "pair"), OWN)
 def test_partitions_change_no_bit(name, pair, partitions, sources, monkeypatch):
     memory, there = sources[class_of(name).feedback]
     assert made(name, pair, memory) == made(name, pair, cut(there, partitions, monkeypatch))
@@ -132,7 +142,7 @@ def million(spark, tmp_path_factory):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(("name", "pair"), [fit for fit in FIRST if fit.values[0] in registry.MODELS])
+@pytest.mark.parametrize(("name", "pair"), OWN)
 def test_a_million_ratings_make_the_same_release(name, pair, million, monkeypatch):
     if class_of(name).feedback != "ratings":
         pytest.skip("of ratings")
