@@ -37,8 +37,10 @@ def able(name):
 FITS = [fit for fit in fits() if able(fit.values[0])]
 FIRST = [fit for fit in FITS if fit.values[1] == min(class_of(fit.values[0]).supports)]
 """Of each model one."""
+QUICK = {"GlobalEffects", "CovarianceSVD", "PosteriorMF", "PrivateEASE"}
+"""One of each kind of sums: of items, of pairs, of gradients, of interactions."""
 SMALL = [
-    fit if fit.values[0] in registry.MODELS else pytest.param(*fit.values, id=fit.id, marks=pytest.mark.full)
+    fit if fit.values[0] in QUICK else pytest.param(*fit.values, id=fit.id, marks=pytest.mark.full)
     for fit in FIRST
 ]
 

@@ -90,9 +90,10 @@ def test_large_integers_are_not_merged():
 
 
 def test_a_blank_in_a_pandas_column_of_text_drops_one_record(domain):
-    for dtype in ("str", object):
+    for dtype in (None, "string", object):
         table = pd.DataFrame({"user": ["x", None, "z"], "item": ["a", "a", np.nan], "rating": [1, 2, 3]})
-        table = table.astype({"user": dtype, "item": dtype})
+        if dtype is not None:  # else pandas' own choice, which depends on its version
+            table = table.astype({"user": dtype, "item": dtype})
         assert rows(load(table, domain)) == [("x", "a", 1.0)]
 
 
