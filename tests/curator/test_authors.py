@@ -37,8 +37,8 @@ class Boastful(GlobalEffects):
     def queries(self, domain, terms):
         return [*super().queries(domain, terms), MEANS]
 
-    def default_split(self, budget):
-        return {**super().default_split(budget), "means": 1.0}
+    def default_split(self, domain, budget):
+        return {**super().default_split(domain, budget), "means": 1.0}
 
     def release(self, feedback, run):
         made = super().release(feedback, run)

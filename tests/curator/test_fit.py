@@ -28,8 +28,8 @@ class Rows(McSherryEffects):
     def queries(self, domain, terms) -> Sequence[AnyQuery]:
         return [*super().queries(domain, terms), ROWS]
 
-    def default_split(self, budget) -> Mapping[str, float]:
-        return {**super().default_split(budget), "rows": 0.5}
+    def default_split(self, domain, budget) -> Mapping[str, float]:
+        return {**super().default_split(domain, budget), "rows": 0.5}
 
     def release(self, feedback, run) -> Release:
         noisy = run.measure(ROWS, (np.zeros((12, 5)), np.full(12, 2.0)))

@@ -39,8 +39,11 @@ class Rounds(GlobalEffects):
     def queries(self, domain, terms) -> Sequence[AnyQuery]:
         return [*super().queries(domain, terms), *self.beside()]
 
-    def default_split(self, budget) -> Mapping[str, float]:
-        return {**super().default_split(budget), **{q.name: 1.0 / len(self.beside()) for q in self.beside()}}
+    def default_split(self, domain, budget) -> Mapping[str, float]:
+        return {
+            **super().default_split(domain, budget),
+            **{q.name: 1.0 / len(self.beside()) for q in self.beside()},
+        }
 
     def release(self, feedback, run) -> Release:
         made = super().release(feedback, run)
@@ -179,7 +182,7 @@ def test_the_statement_lists_what_each_class_is_promised(small, tmp_path) -> Non
 class Halved(GlobalEffects):
     """Forgets a share."""
 
-    def default_split(self, budget) -> Mapping[str, float]:
+    def default_split(self, domain, budget) -> Mapping[str, float]:
         return {"item sums": 1.0}
 
 

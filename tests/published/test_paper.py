@@ -34,7 +34,7 @@ class Toy(PublishedModel):
     def claims(self, domain, terms):
         return {"first": 24.0} if self.kind == "draw" else {"second": 4.0}
 
-    def default_split(self, budget):
+    def default_split(self, domain, budget):
         return {"first": 0.25, "second": 0.75}
 
     def release(self, feedback, run):

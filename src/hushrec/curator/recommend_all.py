@@ -15,7 +15,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from hushrec.arrays import Bools
-from hushrec.data.declarations import ids_of
+from hushrec.data.declared.declarations import ids_of
 from hushrec.data.domain import Domain
 from hushrec.data.interactions import Interactions
 from hushrec.data.packed.blocks import Blocks

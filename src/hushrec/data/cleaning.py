@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from hushrec.arrays import Bools, Bytes, Floats, Ints, Ints32
-from hushrec.data.declarations import MAX_ID_BYTES, Scale
+from hushrec.data.declared.declarations import MAX_ID_BYTES, Scale
 from hushrec.data.domain import Domain
 from hushrec.data.interactions import Interactions
 from hushrec.data.losses.dropped import Dropped

@@ -15,9 +15,18 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from hushrec import markup
-from hushrec.data.declarations import Scale, catalogue_of, classes, explain, features_of, roster_of, texts_of
+from hushrec.data.declared.crowd import Crowd
+from hushrec.data.declared.declarations import (
+    Scale,
+    catalogue_of,
+    classes,
+    explain,
+    features_of,
+    roster_of,
+    texts_of,
+)
+from hushrec.data.declared.in_words import in_words
 from hushrec.errors import DataError, DomainError
-from hushrec.figures import above
 
 __all__ = ["Domain", "FeedbackKind", "Scale"]
 
@@ -25,14 +34,15 @@ FeedbackKind = Literal["ratings", "interactions"]
 """What people give: ratings on a scale, or interactions without one, such as clicks, purchases or likes."""
 _NEEDED = {"items", "cap", "max_users"}
 _DESCRIBING = {"titles", "features"}
-_OPTIONAL = {"scale", "likes", "counts", "users", "privacy_classes", *_DESCRIBING}
+_HINTS = {"expected_users", "expected_ratings"}
+_OPTIONAL = {"scale", "likes", "counts", "users", "privacy_classes", *_HINTS, *_DESCRIBING}
 
 
 class Domain(BaseModel):
     """The declared public facts about a population's ratings or interactions.
 
-    With a scale alone, people give ratings. Without a scale, they give interactions: an item is given or not.
-    With a scale and ``likes``, they rate, but only which items they like is used: interactions again.
+    With a scale alone, people give ratings; without one, interactions: an item is given or not. With a scale
+    and ``likes``, they rate, but only which items they like is used: interactions again.
 
     Args:
         items: the catalogue: unique ids, strings or integers; their order gives each item its index.
@@ -50,6 +60,8 @@ class Domain(BaseModel):
         titles: public titles of the items, by id or in the order of ``items``, "" if there is none. Each is
             kept as one printable line of at most 512 bytes. Releases carry them to people's devices.
         features: other public texts about the items by name, as titles: ``{"genres": {"7": "Drama|War"}}``.
+        expected_users, expected_ratings: about how many people give about how many ratings, or interactions,
+            in all. Models divide their budget by both.
 
     Raises:
         DomainError: a field is missing or wrong.
@@ -71,6 +83,8 @@ class Domain(BaseModel):
     privacy_classes: Mapping[str, float] | None = None
     titles: tuple[str, ...] | None = None
     features: Mapping[str, tuple[str, ...]] | None = None
+    expected_users: int | None = Field(default=None, ge=1)
+    expected_ratings: int | None = Field(default=None, ge=1)
 
     def __init__(
         self,
@@ -85,6 +99,8 @@ class Domain(BaseModel):
         privacy_classes: Mapping[str, float] | None = None,
         titles: Mapping[Any, str] | Iterable[str] | None = None,
         features: Mapping[str, Mapping[Any, str] | Iterable[str]] | None = None,
+        expected_users: int | None = None,
+        expected_ratings: int | None = None,
     ) -> None:
         try:
             super().__init__(
@@ -98,6 +114,8 @@ class Domain(BaseModel):
                 privacy_classes=privacy_classes,
                 titles=titles,
                 features=features,
+                expected_users=expected_users,
+                expected_ratings=expected_ratings,
             )
         except ValidationError as error:
             raise DomainError(explain(error)) from None
@@ -202,6 +220,12 @@ class Domain(BaseModel):
         return len(self.items)
 
     @property
+    def crowd(self) -> Crowd:
+        """About how many people and ratings there are."""
+        most = min(self.cap, self.n_items)
+        return Crowd.of(self.expected_users, self.expected_ratings, self.max_users, most)
+
+    @property
     def n_users(self) -> int:
         """Number of people on the roster, 0 without one."""
         return len(self.users or ())
@@ -267,31 +291,26 @@ class Domain(BaseModel):
         cls,
         path: str | Path,
         *,
-        scale: Sequence[float] | None = None,
-        likes: float | None = None,
-        counts: int | None = None,
-        max_users: int,
-        cap: int = 500,
         column: str | None = None,
         users: str | Path | None = None,
         user_column: str | None = None,
-        privacy_classes: Mapping[str, float] | None = None,
         titles: str | None = None,
         features: Sequence[str] | None = None,
         separator: str | None = None,
+        **declared: Any,
     ) -> Self:
         """A domain whose items, and optionally users, come from public files.
 
         Args:
             path: CSV, TSV or Parquet with a header, MovieLens ``movies.dat`` or ``u.item``, Netflix
                 ``movie_titles.txt``, or a ``.txt`` file with one id a line.
-            scale, likes, counts, max_users, cap, privacy_classes: as for ``Domain``.
             column: the column of the ids in a file with a header; the first one by default.
             users: a public list of accounts, a file of the same kinds; none by default.
             user_column: the column of the ids in that file.
             titles: the column of the titles; by default ``title`` or ``name``, if there is one.
             features: columns of public texts to take along; by default ``genres`` and ``year``, if there.
             separator: of the columns of csv and tsv, one character; by default the comma and the tab.
+            declared: everything else, such as ``scale`` and ``max_users``, as for ``Domain``.
 
         Raises:
             DomainError: a file cannot be read as a list of ids.
@@ -303,18 +322,7 @@ class Domain(BaseModel):
             raise DomainError("user_column= names a column of the file users=, which is missing; give users=")
         roster = None if users is None else read_ids(Path(users), user_column, separator)
         found = read_catalogue(Path(path), column, titles, features, separator)
-        return cls(
-            found.ids,
-            scale=scale,
-            likes=likes,
-            counts=counts,
-            max_users=max_users,
-            cap=cap,
-            users=roster,
-            privacy_classes=privacy_classes,
-            titles=found.titles,
-            features=found.features,
-        )
+        return cls(found.ids, users=roster, titles=found.titles, features=found.features, **declared)
 
     def _fields(self) -> dict[str, Any]:
         return self.model_dump(mode="json", exclude_none=True, by_alias=True)
@@ -326,25 +334,9 @@ class Domain(BaseModel):
         return hash(self.digest)
 
     def __repr__(self) -> str:
-        given = "interactions"
-        if self.likes is not None:
-            given = f"likes: ratings of at least {self.likes:g} on the scale {self.rating_scale}"
-        elif self.rating_scale is not None:
-            given = f"scale {self.rating_scale}"
-        elif self.counts is not None:
-            given = f"interactions counted up to {self.counts}"
-        roster = f", roster of {self.n_users:,} people" if self.users else ""
-        listed = ", ".join(
-            f"{name} ε = {above(epsilon)}" for name, epsilon in (self.privacy_classes or {}).items()
-        )
-        asked = f", classes {listed}" if listed else ""
-        return (
-            f"Domain({self.n_items} items, {given}, cap {self.cap}, "
-            f"at most {self.max_users} users{roster}{asked}{', titles' * bool(self.titles)})"
-        )
+        return f"Domain({in_words(self)})"
 
     __str__ = __repr__
 
     def _repr_html_(self) -> markup.Html:
-        inner = repr(self)[len("Domain(") : -1]
-        return markup.block("Domain, public", markup.prose(inner))
+        return markup.block("Domain, public", markup.prose(in_words(self)))

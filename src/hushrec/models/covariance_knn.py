@@ -70,9 +70,9 @@ class CovarianceKNN(PrivateModel):
         effects, covariance = self._sums(domain, terms)
         return [*effects.queries(), *covariance.queries()]
 
-    def default_split(self, budget: Budget) -> Mapping[str, float]:
+    def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """As in ``CovarianceSettings``."""
-        return self.covariance.shares(budget)
+        return self.covariance.shares(domain, budget)
 
     def prospects(self, domain: Domain, budget: Budget) -> str:
         """Which part of a large catalogue the covariance is of."""

@@ -60,7 +60,7 @@ class GlobalEffects(PrivateModel):
             raise BudgetUnsupported('unit user does not support released biases; set user_biases="client"')
         return [*self.biases.queries(domain, terms, self.norm)]
 
-    def default_split(self, budget: Budget) -> Mapping[str, float]:
+    def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """Mostly sums; with released biases, users get more than items."""
         if self.user_biases == "released":
             return average_shares(budget, items=0.3, users=0.7)

@@ -88,7 +88,7 @@ class InputPerturbationMF(PrivateModel):
         require_reachable(cells, planned)
         return planned
 
-    def default_split(self, budget: Budget) -> Mapping[str, float]:
+    def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """The averages get less at larger ε."""
         part = bias_share(budget.epsilon)
         shares = average_shares(budget, items=0.33 * part, users=0.67 * part)

@@ -42,7 +42,7 @@ class Popularity(PrivateModel):
         """One count for every item."""
         return [self._counts(domain, terms).query]
 
-    def default_split(self, budget: Budget) -> Mapping[str, float]:
+    def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """All of it: there is only one measurement."""
         return {"item counts": 1.0}
 

@@ -73,7 +73,7 @@ class PosteriorMF(PrivateModel):
         require_rank(self.rank, domain)
         return [*self._effects(domain, terms).queries(), *self._gradients(domain, terms).queries()]
 
-    def default_split(self, budget: Budget) -> Mapping[str, float]:
+    def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """All rounds get equal shares; together they get more at larger ε."""
         rest = 0.93 * budget.epsilon**3 / (budget.epsilon**3 + 5)  # at small ε noise hides the factors
         effects = {"global sum": 0.02, "global count": 0.02, "item sums": 0.8, "item counts": 0.16}

@@ -66,7 +66,7 @@ class PosteriorSampleMF(PrivateModel):
         require_rank(self.rank, domain)
         return [self._draw(domain, terms)]
 
-    def default_split(self, budget: Budget) -> Mapping[str, float]:
+    def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """All of it."""
         return {SAMPLE: 1.0}
 

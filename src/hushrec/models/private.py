@@ -36,7 +36,7 @@ class PrivateModel(Model):
         """What will be measured, in order, from public facts alone."""
 
     @abstractmethod
-    def default_split(self, budget: Budget) -> Mapping[str, float]:
+    def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """Parts of the budget by name of measurement, where ``shares`` does not override them."""
 
     @property
@@ -109,7 +109,7 @@ class PrivateModel(Model):
         if unknown := set(self.shares) - {query.name for query in queries}:
             names = ", ".join(query.name for query in queries)
             raise ConfigError(f"shares: {sorted(unknown)[0]!r} is not measured here; name one of {names}")
-        parts = {**self.default_split(budget), **self.shares}
+        parts = {**self.default_split(domain, budget), **self.shares}
         if missing := {query.name for query in queries} - set(parts):
             raise ConfigError(f"{type(self).__name__}.default_split has no share for {sorted(missing)[0]!r}")
         if not all(0 < part < math.inf for part in parts.values()):

@@ -57,7 +57,7 @@ class PrivateALS(PrivateModel):
         require_rank(self.rank, domain)
         return [*self.biases.queries(domain, terms, self.norm), *self._sums(domain, terms).queries()]
 
-    def default_split(self, budget: Budget) -> Mapping[str, float]:
+    def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """The averages get less at larger ε; all epochs get equal shares."""
         # A changed value moves a sum twice as far as a new one.
         part = bias_share(budget.epsilon / (2 if budget.adjacency == "replace" else 1))

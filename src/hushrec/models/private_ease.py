@@ -75,7 +75,7 @@ class PrivateEASE(PrivateModel):
             return [counts]
         return [counts, CrowdSize(terms.unit).query, *self._pairs(domain, terms).queries()]
 
-    def default_split(self, budget: Budget) -> Mapping[str, float]:
+    def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """Four fifths for the pairs, and most of the rest for the item counts."""
         small = {"crowd size": 0.01, "popular part": 0.02, "vector lengths": 0.01}
         return {"item counts": 0.15, **small, "item pairs": 0.81}

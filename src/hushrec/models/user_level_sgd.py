@@ -59,7 +59,7 @@ class UserLevelSGD(PrivateModel):
         require_rank(self.rank, domain)
         return [*self._effects(domain, terms).queries(), *self._gradients(domain).queries()]
 
-    def default_split(self, budget: Budget) -> Mapping[str, float]:
+    def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """All rounds get equal shares; at small ε only the item effects rise above the noise."""
         rest = min(0.7, budget.epsilon / 8)
         effects = {"global sum": 0.02, "global count": 0.02, "item sums": 0.8, "item counts": 0.16}

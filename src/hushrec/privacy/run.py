@@ -9,6 +9,7 @@ import numpy as np
 
 from hushrec.arrays import Floats, Ints
 from hushrec.errors import GrantError
+from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
 from hushrec.privacy.accounting.budget import Terms
 from hushrec.privacy.accounting.events import Event
 from hushrec.privacy.accounting.plan import Plan
@@ -33,6 +34,7 @@ class Run(Protocol):
     Attributes:
         terms: unit, adjacency and ε of the fit.
         checkpoint: where a model keeps its own private states, or None.
+        prior: what is publicly known about the items.
 
     Privacy: public itself.
     """
@@ -41,6 +43,8 @@ class Run(Protocol):
     def terms(self) -> Terms: ...
     @property
     def checkpoint(self) -> Checkpoint | None: ...
+    @property
+    def prior(self) -> ItemPrior: ...
 
     def measure(self, query: Query[Values, Released], values: Values) -> Released:
         """Publish the values of a query, with the noise that was charged for it.
@@ -76,6 +80,7 @@ class ChargedRun:
         plan: what was charged.
         queries: the queries that the plan was made from, which alone may be measured.
         grant: the grant of the charge.
+        prior: what is publicly known about the items.
 
     Privacy: public itself; ``measure`` is charged.
     """
@@ -83,6 +88,7 @@ class ChargedRun:
     plan: Plan
     queries: Iterable[AnyQuery]
     grant: Grant
+    prior: ItemPrior = NOTHING_KNOWN
 
     @property
     def terms(self) -> Terms:
@@ -138,12 +144,14 @@ class ExactRun:
     Args:
         terms: unit and adjacency whose sums are computed, with ε = ∞.
         checkpoint: where a model keeps its own states, or None.
+        prior: what is publicly known about the items.
 
     Privacy: private; whatever is made with it is not private, and its statement says so.
     """
 
     terms: Terms
     checkpoint: Checkpoint | None = None
+    prior: ItemPrior = NOTHING_KNOWN
 
     def measure(self, query: Query[Values, Released], values: Values) -> Released:
         """The exact values. Privacy: private."""

@@ -67,7 +67,7 @@ class Friedman(PublishedModel):
         """The width of the scale, for the sums of ratings."""
         return {"global sum": domain.scale.span, "item sums": domain.scale.span}
 
-    def default_split(self, budget: Budget) -> Mapping[str, float]:
+    def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """0.02 for the two global means, 0.14 for items and for users; sums and counts get halves."""
         return self._split(budget, items=0.14, users=0.14)
 
@@ -134,7 +134,7 @@ class FriedmanEffects(Friedman):
     Privacy: charged its true cost, which may be above the paper's ε; unit ``rating`` under both adjacencies.
     """
 
-    def default_split(self, budget: Budget) -> Mapping[str, float]:
+    def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """0.02, 0.54 and 0.44 for global means, items and users."""
         return self._split(budget, items=0.54, users=0.44)
 
@@ -194,9 +194,9 @@ class FriedmanInputMF(Friedman):
         require_reachable(self._cells(domain, budget), planned)
         return planned
 
-    def default_split(self, budget: Budget) -> Mapping[str, float]:
+    def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """The averages get 0.3."""
-        return {**super().default_split(budget), "ratings": 0.7, "cells": 0.7}
+        return {**super().default_split(domain, budget), "ratings": 0.7, "cells": 0.7}
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """The averages, then all cells that are kept; empty cells are kept by noise alone."""
@@ -269,10 +269,10 @@ class FriedmanALS(Friedman):
         require_rank(self.rank, domain)
         return [*super().queries(domain, terms), *self._solved(domain, terms)]
 
-    def default_split(self, budget: Budget) -> Mapping[str, float]:
+    def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """The averages get 0.3; all epochs get equal shares."""
         rounds = [f"{side}, round {t + 1}" for side in ("users", "items") for t in range(self.epochs)]
-        return {**super().default_split(budget), **dict.fromkeys(rounds, 0.7 / (2 * self.epochs))}
+        return {**super().default_split(domain, budget), **dict.fromkeys(rounds, 0.7 / (2 * self.epochs))}
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """The averages, then both sides."""

@@ -50,12 +50,12 @@ class _Descent(Friedman):
         require_rank(self.rank, domain)
         return [*super().queries(domain, terms), *self._rounds(domain, terms)]
 
-    def default_split(self, budget: Budget) -> Mapping[str, float]:
+    def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """The averages get 0.3; all epochs get equal shares."""
         ratings = {f"ratings, round {t + 1}": 0.7 / self.epochs for t in range(self.epochs)}
         sides = [f"{side}, round {t + 1}" for side in ("users", "items") for t in range(self.epochs)]
         return {
-            **super().default_split(budget),
+            **super().default_split(domain, budget),
             **ratings,
             **dict.fromkeys(sides, 0.7 / self.epochs * 0.5),
         }

@@ -61,7 +61,7 @@ class _McSherry(PublishedModel):
         """The width of the scale for sums; 1 for counts, also if the unit is ``user`` (w = 1/√c)."""
         return {"global sum": domain.scale.span, "item sums": domain.scale.span, "item counts": 1.0}
 
-    def default_split(self, budget: Budget) -> Mapping[str, float]:
+    def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """0.02 for the global mean, the rest for the items, each in halves."""
         return {"global sum": 0.01, "global count": 0.01, "item sums": 0.49, "item counts": 0.49}
 
@@ -172,7 +172,7 @@ class _McSherryCovariance(_McSherry):
             printed, weights = (1 + 2 * math.sqrt(2)) * bound**2, math.sqrt(2)
         return {**super().claims(domain, terms), "covariance": printed, "co-rating weights": weights}
 
-    def default_split(self, budget: Budget) -> Mapping[str, float]:
+    def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """0.02 / 0.19 / 0.79 for global mean, items and covariance (§5), each in halves."""
         return {
             "global sum": 0.01,

@@ -43,7 +43,7 @@ def test_noise_is_what_the_paper_says_at_theta(label):
     grid = mcsherry.grid("mm-1m", "rating", None, splits=1, thetas=(theta,), epsilons=(1,))
     (case,) = (case for case in grid.cases() if case.name == label and case.budget)
     config, domain, budget = case.config, grid.data.domain_of(), case.budget
-    queries, shares = config.queries(domain, budget), config.default_split(budget)
+    queries, shares = config.queries(domain, budget), config.default_split(domain, budget)
     claims = config.claims(domain, budget)
     for event in config.events(queries, shares, domain, budget):
         printed = claims.get(event.name, next(q.sensitivity for q in queries if q.name == event.name))
@@ -91,7 +91,7 @@ def test_claimed_epsilon_is_that_of_theorem_3():
     budget = hr.Budget(epsilon=mcsherry_time.claimed(1), delta=1e-6, unit="rating", adjacency="add-remove")
     (first, *_) = hr.McSherrySVD().events(
         hr.McSherrySVD().queries(domain := hr.Domain(range(9), scale=(1, 5, 1), max_users=9), budget),
-        hr.McSherrySVD().default_split(budget),
+        hr.McSherrySVD().default_split(domain, budget),
         domain,
         budget,
     )

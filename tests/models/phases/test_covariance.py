@@ -43,7 +43,7 @@ def planted(rng, n=12, unit=1.0):
 def test_shares_are_the_whole_budget_and_more_of_it_goes_to_what_can_be_seen(budget, unit):
     settings, parts = CovarianceSettings(), []
     for epsilon in (0.1, 1.0, 10.0):
-        shares = settings.shares(budget(epsilon, unit))
+        shares = settings.shares(domain_of(), budget(epsilon, unit))
         assert sum(shares.values()) == pytest.approx(1)
         assert min(shares.values()) > 0
         parts.append(shares["covariance"])
@@ -53,7 +53,8 @@ def test_shares_are_the_whole_budget_and_more_of_it_goes_to_what_can_be_seen(bud
 def test_an_epsilon_of_users_hides_as_an_eighth_of_ratings(budget):
     settings = CovarianceSettings()
     for_users, for_ratings = (
-        settings.shares(budget(epsilon, unit)) for epsilon, unit in ((8.0, "user"), (1.0, "rating"))
+        settings.shares(domain_of(), budget(epsilon, unit))
+        for epsilon, unit in ((8.0, "user"), (1.0, "rating"))
     )
     assert for_users == for_ratings
 

@@ -27,7 +27,7 @@ class Uniform(PrivateModel):
     def queries(self, domain, terms):
         return [OwnNoise("counts", domain.n_items, self.half / math.sqrt(3), self._noisy)]
 
-    def default_split(self, budget):
+    def default_split(self, domain, budget):
         return {"counts": 1.0}
 
     def release(self, feedback, run):
@@ -83,7 +83,7 @@ def test_other_measurements_beside_it_keep_their_price():
             (counts,) = hr.Popularity().queries(domain, terms)
             return [*super().queries(domain, terms), counts]
 
-        def default_split(self, budget):
+        def default_split(self, domain, budget):
             return {"counts": 1.0, "item counts": 1.0}
 
     planned = hr.plan(Both(), CLICKS.domain, BUDGET)

@@ -13,7 +13,7 @@ import polars as pl
 
 from hushrec.arrays import Floats, Ints
 from hushrec.data.checks.witness import Witness
-from hushrec.data.declarations import MAX_VALUES, Scale
+from hushrec.data.declared.declarations import MAX_VALUES, Scale
 from hushrec.data.domain import Domain
 from hushrec.data.losses.dropped import Dropped, share
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import Literal, Self
 
-from hushrec.data.declarations import MAX_ID_BYTES
+from hushrec.data.declared.declarations import MAX_ID_BYTES
 from hushrec.data.domain import Domain
 
 _MOST = 10  # more than one record in so many is too much

@@ -84,7 +84,7 @@ class CovarianceSettings(Frozen):
             pair_items=self.pair_items,
         )
 
-    def shares(self, terms: Terms) -> Mapping[str, float]:
+    def shares(self, domain: Domain, terms: Terms) -> Mapping[str, float]:
         """Parts of the budget by name of measurement.
 
         At smaller ε noise hides more of the covariance, so the item effects get more; ε per user hides about

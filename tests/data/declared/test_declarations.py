@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hushrec.data.declarations import features_of, texts_of
+from hushrec.data.declared.declarations import features_of, texts_of
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from hushrec.data.losses.dropped import Dropped
@@ -295,7 +295,7 @@ def test_texts_that_do_not_fit_are_refused(given, message):
 
 
 def test_texts_are_limited_together(monkeypatch):
-    monkeypatch.setattr("hushrec.data.declarations.MAX_TEXT_BYTES", 7)
+    monkeypatch.setattr("hushrec.data.declared.declarations.MAX_TEXT_BYTES", 7)
     with pytest.raises(ValueError, match="longer than"):
         texts_of(["abc", "def", "gh"], ITEMS, "titles")
 

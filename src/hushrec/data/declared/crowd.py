@@ -1,0 +1,45 @@
+"""How much there is to see: about how many people, and how many ratings, as everybody may know.
+
+Privacy: public. A crowd is declared, never read off the data; it need not be exact.
+"""
+
+from typing import NamedTuple
+
+_USUAL = 50
+"""Ratings or interactions per person that are assumed where nothing is declared."""
+
+__all__ = ["Crowd"]
+
+
+class Crowd(NamedTuple):
+    """A declared crowd, by which models divide a budget and choose clips, ranks and rounds.
+
+    Attributes:
+        users: about how many people take part.
+        ratings: about how many ratings, or interactions, they give in all.
+        declared: whether both were declared; otherwise they follow from the bound on users.
+
+    Privacy: public.
+    """
+
+    users: float
+    ratings: float
+    declared: bool
+
+    @property
+    def each(self) -> float:
+        """Ratings, or interactions, per person."""
+        return self.ratings / self.users
+
+    @classmethod
+    def of(cls, users: int | None, ratings: int | None, max_users: int, most: int) -> "Crowd":
+        """What was declared; what was not, from the bounds.
+
+        Args:
+            users, ratings: as declared, or None.
+            max_users: the bound on the number of people.
+            most: the most ratings of one person that count.
+        """
+        people = float(users or max_users)
+        given = float(ratings or people * min(_USUAL, most))
+        return cls(people, given, users is not None and ratings is not None)

@@ -1,0 +1,32 @@
+"""What a domain declares, in words, for people who look at one. Privacy: public."""
+
+from typing import Any
+
+from hushrec.figures import above
+
+__all__ = ["in_words"]
+
+
+def in_words(domain: Any) -> str:
+    """One line of a ``Domain``: catalogue, what people give, bounds, hints, roster. Privacy: public."""
+    given = "interactions"
+    if domain.likes is not None:
+        given = f"likes: ratings of at least {domain.likes:g} on the scale {domain.rating_scale}"
+    elif domain.rating_scale is not None:
+        given = f"scale {domain.rating_scale}"
+    elif domain.counts is not None:
+        given = f"interactions counted up to {domain.counts}"
+    roster = f", roster of {domain.n_users:,} people" if domain.users else ""
+    listed = ", ".join(
+        f"{name} ε = {above(epsilon)}" for name, epsilon in (domain.privacy_classes or {}).items()
+    )
+    asked = f", classes {listed}" if listed else ""
+    hints = "".join(
+        f", about {number:,} {what}"
+        for number, what in ((domain.expected_users, "users"), (domain.expected_ratings, "ratings"))
+        if number
+    )
+    return (
+        f"{domain.n_items} items, {given}, cap {domain.cap}, "
+        f"at most {domain.max_users} users{hints}{roster}{asked}{', titles' * bool(domain.titles)}"
+    )

@@ -1,0 +1,45 @@
+"""What is publicly known about items before any rating of these people is read.
+
+Privacy: public. Features come from the items' publishers, effects and factors from other people's public
+ratings.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hushrec.arrays import Floats
+
+__all__ = ["NOTHING_KNOWN", "ItemPrior"]
+
+
+def _nothing() -> Floats:
+    return np.zeros((0, 0))
+
+
+@dataclass(frozen=True, eq=False)
+class ItemPrior:
+    """Means of item effects and factors before the private ratings, for a catalogue.
+
+    Args:
+        design: features of each item, shape (n_items, n_features); an item of which nothing is known has
+            zeros. No rows and columns if there are no features.
+        effects: mean rating of each item by a user of average level, from public ratings; NaN where there are
+            none; shape (n_items,), or (0,).
+        effect_variance: variance of each, in squared rating units, shape of ``effects``.
+        factors: item factors from public ratings, in rating units; zeros where there are none; shape
+            (n_items, rank), or (0, 0).
+        told: what these facts are and where they come from, in words, for statements.
+
+    Privacy: public.
+    """
+
+    design: Floats = field(default_factory=_nothing)
+    effects: Floats = field(default_factory=lambda: np.zeros(0))
+    effect_variance: Floats = field(default_factory=lambda: np.zeros(0))
+    factors: Floats = field(default_factory=_nothing)
+    told: tuple[str, ...] = ()
+
+
+NOTHING_KNOWN = ItemPrior()
+"""Nothing but the catalogue itself."""
