@@ -7,6 +7,8 @@ import pytest
 
 import hushrec as hr
 from hushrec.errors import BudgetUnsupported, ConfigError, DomainError, ReleaseError
+from hushrec.models.phases.item_effects import ItemEffects
+from hushrec.models.phases.outputs import factor_release
 
 MODELS = [
     hr.GlobalEffects(user_biases="released"),
@@ -185,3 +187,19 @@ def test_without_noise_folding_in_and_looking_up_agree(listed_rmse):
     """The vectors are turned to unit covariance, the prior of those who fold in."""
     for model in MODELS[1:]:
         assert listed_rmse(model, fold_in=True) == pytest.approx(listed_rmse(model), abs=0.03)
+
+
+def test_what_is_unknown_of_factors_counts_as_variance_of_the_ratings():
+    """In squared rating units, so that an item of unknown factors tells less about its raters."""
+    domain = hr.Domain(["a", "b", "c"], scale=(1, 10, 1), max_users=9)
+    effects = ItemEffects(np.zeros(3), np.array([0.5, 0.25, 0.0]), np.ones(3), 6.0, np.ones(3))
+    model, factors = hr.CovarianceSVD(rank=1), np.ones((3, 1))
+    known = factor_release(model, domain, effects, factors).tensors["item_noise"]
+    unknown = factor_release(model, domain, effects, factors, np.array([0.0, 1.0, 2.0])).tensors["item_noise"]
+    np.testing.assert_allclose(unknown - known, [0.0, 1.0, 2.0], atol=1e-6)
+    likes = {"a": 10.0, "b": 10.0, "c": 10.0}
+    moved = [
+        hr.Client(factor_release(model, domain, effects, factors, doubt)).predict(likes, items=["a"])["a"]
+        for doubt in (None, np.full(3, 9.0))
+    ]
+    assert moved[0] > moved[1] > 6.0

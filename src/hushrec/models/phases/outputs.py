@@ -24,12 +24,29 @@ FACTOR_NOISE = 0.044
 """The same, if factors explain part of it."""
 
 
-def factor_release(model: Model, domain: Domain, baseline: ItemEffects, factors: Floats) -> Release:
-    """A release that predicts by ridge regression on item factors of shape (n_items, rank)."""
+def factor_release(
+    model: Model,
+    domain: Domain,
+    baseline: ItemEffects,
+    factors: Floats,
+    factor_variance: Floats | None = None,
+) -> Release:
+    """A release that predicts by ridge regression on item factors.
+
+    Args:
+        model: the model that makes the release.
+        domain: the public domain.
+        baseline: released effects of items.
+        factors: shape (n_items, rank), such that the users' vectors have unit covariance.
+        factor_variance: what is unknown of each item's factors, as the variance that it gives a rating of an
+            average user: the trace of the factors' posterior covariance, in squared rating units, shape
+            (n_items,). It is added to the variance of the item's ratings. 0 by default.
+    """
     noise = FACTOR_NOISE if factors.shape[1] else BIAS_NOISE
     constants = {"user_mean": baseline.user_mean, "user_variance": USER_VARIANCE * domain.scale.span**2}
-    tensors = {"item_factors": factors}
-    return _release(model, domain, "factors", baseline, noise, constants, tensors)
+    if factor_variance is not None:
+        baseline = baseline._replace(variance=baseline.variance + factor_variance)
+    return _release(model, domain, "factors", baseline, noise, constants, {"item_factors": factors})
 
 
 def people_release(
