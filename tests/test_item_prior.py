@@ -1,6 +1,8 @@
 """What is publicly known about items: nothing, unless somebody says so."""
 
-from hushrec.item_prior import NOTHING_KNOWN
+import numpy as np
+
+from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
 
 
 def test_nothing_is_known_by_default():
@@ -12,3 +14,19 @@ def test_nothing_is_known_by_default():
     )
     assert all(part.size == 0 for part in parts)
     assert not NOTHING_KNOWN.told
+    assert NOTHING_KNOWN.digest == ""
+
+
+def test_every_fact_changes_the_digest():
+    """So that a plan commits to all of them."""
+    one, ones = np.ones(3), np.ones((3, 2))
+    priors = [
+        ItemPrior(design=ones, groups=np.zeros(2, dtype=np.int64)),
+        ItemPrior(design=ones, groups=np.arange(2)),
+        ItemPrior(design=2 * ones, groups=np.zeros(2, dtype=np.int64)),
+        ItemPrior(effects=one, effect_variance=one),
+        ItemPrior(effects=one, effect_variance=2 * one),
+        ItemPrior(factors=ones),
+        ItemPrior(factors=ones, told=("a release",)),
+    ]
+    assert len({prior.digest for prior in priors} - {""}) == len(priors)

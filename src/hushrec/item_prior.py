@@ -1,16 +1,21 @@
 """What is publicly known about items before any rating of these people is read.
 
 Privacy: public. Features come from the items' publishers, effects and factors from other people's public
-ratings.
+ratings, or from a release that is paid for already.
 """
 
+import hashlib
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from hushrec.arrays import Floats
+from hushrec.arrays import Floats, Ints
 
 __all__ = ["NOTHING_KNOWN", "ItemPrior"]
+
+
+def _none() -> Floats:
+    return np.zeros(0)
 
 
 def _nothing() -> Floats:
@@ -24,6 +29,8 @@ class ItemPrior:
     Args:
         design: features of each item, shape (n_items, n_features); an item of which nothing is known has
             zeros. No rows and columns if there are no features.
+        groups: which kind of feature each column belongs to, from 0, shape (n_features,): genres, words of
+            the title. Columns of one group are equally important before the ratings.
         effects: mean rating of each item by a user of average level, from public ratings; NaN where there are
             none; shape (n_items,), or (0,).
         effect_variance: variance of each, in squared rating units, shape of ``effects``.
@@ -35,10 +42,23 @@ class ItemPrior:
     """
 
     design: Floats = field(default_factory=_nothing)
-    effects: Floats = field(default_factory=lambda: np.zeros(0))
-    effect_variance: Floats = field(default_factory=lambda: np.zeros(0))
+    groups: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    effects: Floats = field(default_factory=_none)
+    effect_variance: Floats = field(default_factory=_none)
     factors: Floats = field(default_factory=_nothing)
     told: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """SHA-256, in hex, of all facts; empty if nothing is known."""
+        arrays = (self.design, self.groups, self.effects, self.effect_variance, self.factors)
+        if not any(array.size for array in arrays):
+            return ""
+        found = hashlib.sha256(repr(self.told).encode())
+        for array in arrays:
+            found.update(f"{array.shape}".encode())
+            found.update(np.ascontiguousarray(array).tobytes())
+        return found.hexdigest()
 
 
 NOTHING_KNOWN = ItemPrior()

@@ -1,12 +1,13 @@
 """Item effects from noisy sums and noisy counts, each shrunk according to the known noise variance.
 
 All of it is post-processing. With S_i = n_i b_i + noise and N_i = n_i + noise, of known deviations, and
-b_i distributed around a prior mean that may depend on the item's popularity, the posterior mean of b_i is
+b_i distributed around a prior mean m_i that may depend on the item's popularity and features, the posterior
+mean of b_i is
 
-    b_i = m_i + n_i (S_i − n_i m_i)/(n_i² + (σ_S² + s_r² n_i)/s_b²),        m_i = a_0 + a_1 log(1 + n_i).
+    b_i = m_i + n_i (S_i − n_i m_i)/(n_i² + (σ_S² + s_r² n_i)/s_b²).
 
-n_i itself is replaced by its posterior mean under a prior estimated from all N_i (empirical Bayes), and a_0,
-a_1 and s_b² are estimated by weighted least squares and by moments. See Efron & Morris 1975.
+n_i itself is replaced by its posterior mean under a prior estimated from all N_i (empirical Bayes), m_i and
+s_b² come from all sums and from what is publicly known (``effect_prior``). See Efron & Morris 1975.
 """
 
 from dataclasses import dataclass
@@ -14,12 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from hushrec.arrays import Floats
+from hushrec.estimation.effect_prior import effect_prior
+from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
 from hushrec.privacy.bounded import Noisy
 from hushrec.release.predictors.choice import LEAST_POPULARITY, LIKING
 
 _RATING_VARIANCE = 0.05
 """Variance of a rating around its item's mean, in squared widths of the scale: 0.8 on one to five stars."""
-_EPS = float(np.finfo(np.float64).eps)
 _GRID = 200  # counts with positive prior probability, in addition to 0
 _LEAST = 1e-3
 """Number of ratings assumed for an item without any."""
@@ -42,22 +44,27 @@ class ShrunkMeans:
     counts: Floats
 
 
-def shrink(sums: Noisy, counts: Noisy, span: float) -> ShrunkMeans:
+def shrink(
+    sums: Noisy, counts: Noisy, span: float, prior: ItemPrior = NOTHING_KNOWN, origin: float = 0.0
+) -> ShrunkMeans:
     """Posterior item effects from a noisy sum and a noisy count per item.
 
     Args:
         sums: Σ of (shifted or centred) ratings, shape (n_items,).
         counts: number of ratings, shape (n_items,).
         span: width of the scale.
+        prior: what is publicly known about the items.
+        origin: what was subtracted from the ratings, in rating units.
 
     Privacy: post-processing.
     """
     n = denoised_counts(counts)
     noise = sums.sigma**2 + _RATING_VARIANCE * span**2 * n
-    prior_mean, prior_variance = _prior(sums.values, n, noise, span)
-    gain = n / (n * n + noise / prior_variance)
-    mean = prior_mean + gain * (sums.values - n * prior_mean)
-    return ShrunkMeans(mean, prior_variance * (1 - gain * n), n)
+    expected = effect_prior(sums.values, n, noise, span, prior, origin)
+    gain = n / (n * n + noise / expected.variance)
+    mean = expected.mean + gain * (sums.values - n * expected.mean)
+    left = 1 - gain * n
+    return ShrunkMeans(mean, left * (expected.variance + left * expected.doubt), n)
 
 
 def damped(sums: Noisy, counts: Noisy, global_mean: float, strength: float) -> ShrunkMeans:
@@ -130,20 +137,3 @@ def shrinking(entries: int) -> tuple[float, float]:
     """Peak bytes and rough seconds of ``denoised_counts`` for so many entries. Privacy: public."""
     cells = entries * (_GRID + 1.0)
     return 2 * 8 * cells, 30 * cells / 1.8e8
-
-
-def _prior(sums: Floats, n: Floats, noise: Floats, span: float) -> tuple[Floats, float]:
-    """Prior mean m_i = a_0 + a_1 log(1 + n_i) and prior variance s_b² of the item effects."""
-    design = n[:, None] * np.column_stack([np.ones_like(n), np.log1p(n)])
-    variance = 0.0125 * span**2
-    for _ in range(10):
-        weights = 1 / (noise + variance * n * n)
-        normal = design.T @ (design * weights[:, None])
-        # In units of the scale, and above the rounding error of two columns that coincide.
-        normal += max(1e-9 / (span / 4) ** 2, 4 * _EPS * float(np.trace(normal))) * np.eye(2)
-        trend = np.linalg.solve(normal, design.T @ (weights * sums))
-        residuals = sums - design @ trend
-        moment = weights**2 * n**2
-        estimate = float((moment * (residuals**2 - noise)).sum() / (moment * n**2).sum())
-        variance = min(max(estimate, 1e-4 * span**2), 0.1 * span**2)
-    return np.asarray(design @ trend / n, dtype=np.float64), variance

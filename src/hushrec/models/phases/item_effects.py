@@ -82,7 +82,7 @@ class EffectSettings(Frozen):
         """
         noisy = {query.name: run.measure(query, values) for query, values in sums.measure(people)}
         (lo, hi, _), span = sums.domain.scale, sums.domain.scale.span
-        effects = shrink(noisy["item sums"], noisy["item counts"], span)
+        effects = shrink(noisy["item sums"], noisy["item counts"], span, run.prior, sums.origin)
         item_effects = np.clip(effects.mean + sums.origin, lo, hi)
         if "global sum" not in noisy:
             user_mean = mean_residual(noisy["item sums"], effects.counts, item_effects - sums.origin)

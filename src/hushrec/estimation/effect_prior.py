@@ -1,0 +1,146 @@
+"""The prior of item effects, fitted to noisy sums: by popularity, public features and public ratings.
+
+With S_i = n_i b_i + noise of known variance, b_i is distributed around a mean that is linear in public facts:
+
+    b_i = a_0 + a_1 log(1 + n_i) + x_i · β + e_i,      e_i ~ N(0, s_b²),      β_j ~ N(0, s_k²),
+
+where x_i are the item's features and k is the group of feature j. Where public ratings of other people exist,
+their posterior mean p_i with variance v_i joins as c p_i, and e_i ~ N(0, s_b² + v_i). All variances are
+estimated from the sums by empirical Bayes: features that say nothing get s_k² → 0, public ratings that say
+nothing get c → 0. See MacKay 1992, "Bayesian interpolation", §3 and Tipping 2001.
+
+Privacy: post-processing.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hushrec.arrays import Bools, Floats, Ints
+from hushrec.item_prior import ItemPrior
+
+__all__ = ["EffectPrior", "effect_prior"]
+
+_ROUNDS, _STEPS = 12, 5
+"""Updates of s_b², and of the groups' variances for each of them."""
+_LEAST, _START, _MOST = 1e-4, 0.0125, 0.1
+"""Bounds of s_b² and where it starts, in squared widths of the scale."""
+_GONE = 1e-7
+"""Variance of a group, in squared widths of the scale, below which it says nothing."""
+
+
+class EffectPrior(NamedTuple):
+    """What is expected of item effects before an item's own sum.
+
+    Attributes:
+        mean: shape (n_items,).
+        variance: of each effect around its mean, if the mean were known.
+        doubt: variance of the mean itself, whose coefficients are estimated.
+    """
+
+    mean: Floats
+    variance: Floats
+    doubt: Floats
+
+
+class _Line(NamedTuple):
+    """Columns of a linear mean.
+
+    Attributes:
+        columns: shape (n_items, n_columns).
+        groups: of each column; −1 where the variance is known, shape (n_columns,).
+        known: prior variance of the coefficients where it is known, shape (n_columns,).
+    """
+
+    columns: Floats
+    groups: Ints
+    known: Floats
+
+    def plus(self, columns: Floats, groups: Ints, known: float = 0.0) -> "_Line":
+        """With more columns."""
+        return _Line(
+            np.column_stack([self.columns, columns]),
+            np.concatenate([self.groups, groups]),
+            np.concatenate([self.known, np.full(columns.shape[1], known)]),
+        )
+
+    def of(self, rows: Bools) -> "_Line":
+        """Of some items."""
+        return self._replace(columns=self.columns[rows])
+
+
+def effect_prior(
+    sums: Floats, n: Floats, noise: Floats, span: float, prior: ItemPrior, origin: float
+) -> EffectPrior:
+    """Prior of every item's effect, relative to the origin of the sums.
+
+    Args:
+        sums: noisy Σ of ratings minus the origin, shape (n_items,).
+        n: number of ratings of each, positive.
+        noise: variance of each sum around n_i b_i.
+        span: width of the scale.
+        prior: what is publicly known about the items.
+        origin: what was subtracted from the ratings, in rating units.
+
+    """
+    constant = np.ones((len(n), 1))
+    popular = np.log1p(n)[:, None]
+    # Any level on the scale, and as much over a tenfold popularity as the scale is wide.
+    line = _Line(constant, np.array([-1]), np.array([span**2])).plus(popular, np.array([-1]), span**2 / 4)
+    if prior.design.size:
+        line = line.plus(prior.design, prior.groups)
+    found = _fitted(line, sums, n, noise, np.zeros_like(n), span)
+    known = np.isfinite(prior.effects)
+    if known.any():
+        # The slope of public effects is 1 if these people judge as those did: it is the slope minus 1 that
+        # is estimated, give or take a half.
+        public = prior.effects[known] - origin
+        level = float(np.average(public, weights=n[known]))
+        better = line.of(known).plus((public - level)[:, None], np.array([-1]), 0.25)
+        rest, extra = sums[known] - n[known] * public, prior.effect_variance[known]
+        of_known = _fitted(better, rest, n[known], noise[known], extra, span)
+        found.mean[known] = public + of_known.mean
+        found.variance[known] = of_known.variance
+        found.doubt[known] = of_known.doubt
+    return found
+
+
+def _fitted(line: _Line, sums: Floats, n: Floats, noise: Floats, extra: Floats, span: float) -> EffectPrior:
+    """The effects' distribution around the line; ``extra`` is known variance of each."""
+    columns = line.columns
+    groups = np.unique(line.groups[line.groups >= 0])
+    sizes = [max(float(np.square(columns[:, line.groups == k]).sum(axis=1).mean()), 1e-12) for k in groups]
+    within = [_START * span**2 / size for size in sizes]  # each group may explain as much
+    spread = _START * span**2
+    mean = doubt = np.zeros_like(n)
+    for _ in range(_ROUNDS):
+        weights = 1 / (noise + (spread + extra) * n * n)
+        normal = columns.T @ (columns * (weights * n * n)[:, None])
+        moment = columns.T @ (weights * n * sums)
+        for _ in range(_STEPS):
+            scales = line.known.copy()
+            for k, value in zip(groups, within, strict=True):
+                scales[line.groups == k] = value
+            coefficients, covariance = _posterior(normal, moment, scales)
+            for place, k in enumerate(groups):
+                own = line.groups == k
+                if within[place] > 0:
+                    # MacKay's γ, the number of coefficients that the sums determine.
+                    determined = own.sum() - np.diag(covariance)[own].sum() / within[place]
+                    value = float(np.square(coefficients[own]).sum() / max(determined, 1e-9))
+                    within[place] = value if value * sizes[place] > _GONE * span**2 else 0.0
+        mean = columns @ coefficients
+        doubt = np.einsum("ij,ij->i", columns @ covariance, columns)
+        # E (S − n x·β̂)² = noise + n² (s_b² + v) − n² x Cov x, where β̂ was fitted to the same sums.
+        residuals = (sums - n * mean) ** 2 - noise + n * n * (doubt - extra)
+        spread = float((weights**2 * n * n * residuals).sum() / (weights**2 * n**4).sum())
+        spread = min(max(spread, _LEAST * span**2), _MOST * span**2)
+    return EffectPrior(mean, spread + extra, doubt)
+
+
+def _posterior(normal: Floats, moment: Floats, scales: Floats) -> tuple[Floats, Floats]:
+    """Mean and covariance of coefficients with prior variances ``scales``, which may be zero."""
+    root = np.sqrt(scales)
+    inner = root[:, None] * normal * root + np.eye(len(root))
+    covariance = root[:, None] * np.linalg.inv(inner) * root
+    return covariance @ moment, covariance

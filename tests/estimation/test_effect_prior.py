@@ -1,0 +1,115 @@
+"""The prior of item effects: features and public ratings carry what they know, and do no harm else."""
+
+import numpy as np
+import pytest
+
+from hushrec.arrays import Floats
+from hushrec.estimation import effect_prior as module
+from hushrec.estimation.effect_prior import effect_prior
+from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
+
+_N, _SIGMA, _SPAN = 1500, 40.0, 4.0
+
+
+class _World:
+    """Items whose effects follow features and popularity, and noisy sums of their ratings."""
+
+    def __init__(self, seed: int, *, carried: float = 0.4, columns: int = 40) -> None:
+        rng = np.random.default_rng(seed)
+        self.n = np.exp(rng.normal(4, 1, _N))
+        self.design = (rng.random((_N, columns)) < 0.15).astype(np.float64)
+        self.design -= self.design.mean(axis=0)
+        told = self.design @ rng.standard_normal(columns)
+        told *= carried / max(float(told.std()), 1e-9)
+        self.effects = 0.2 + 0.1 * (np.log1p(self.n) - 4) + told + 0.3 * rng.standard_normal(_N)
+        self.noise = np.full(_N, _SIGMA**2) + 0.05 * _SPAN**2 * self.n
+        self.sums = self.n * self.effects + np.sqrt(self.noise) * rng.standard_normal(_N)
+        self.rng = rng
+
+    def features(self, design: Floats | None = None) -> ItemPrior:
+        design = self.design if design is None else design
+        return ItemPrior(design=design, groups=np.zeros(design.shape[1], dtype=np.int64))
+
+    def error(self, prior: ItemPrior) -> float:
+        """Mean squared error of the prior means, over items."""
+        found = effect_prior(self.sums, self.n, self.noise, _SPAN, prior, origin=3.0)
+        return float(np.mean((found.mean - self.effects) ** 2))
+
+
+def test_features_that_carry_the_effects_are_learned():
+    """Most of the variance that features explain (0.16) is gone from the error; 0.09 is nobody's."""
+    world = _World(0)
+    without, with_features = world.error(NOTHING_KNOWN), world.error(world.features())
+    assert without > 0.22
+    assert with_features < 0.125
+
+
+@pytest.mark.parametrize("columns", [40, 300])
+def test_features_that_say_nothing_do_no_harm(columns):
+    """Also with far more columns than the noise allows to fit: at most 2 % of the error."""
+    for seed in range(3):
+        world = _World(seed, carried=0.0)
+        noise = world.rng.standard_normal((_N, columns))
+        assert world.error(world.features(noise)) < 1.02 * world.error(NOTHING_KNOWN)
+
+
+def test_coefficients_that_were_not_shrunk_would_do_harm(monkeypatch):
+    """The planted fault of the test above: the same columns by least squares."""
+    world = _World(0, carried=0.0)
+    noise = world.rng.standard_normal((_N, 300))
+    shrunk = module._posterior
+
+    def free(normal: Floats, moment: Floats, scales: Floats) -> tuple[Floats, Floats]:
+        return shrunk(normal, moment, np.full_like(scales, 1e3))
+
+    monkeypatch.setattr(module, "_posterior", free)
+    assert world.error(world.features(noise)) > 1.1 * world.error(NOTHING_KNOWN)
+
+
+def test_each_group_of_features_has_its_own_variance():
+    """Columns of noise beside good ones cost next to nothing, because they are another group."""
+    world = _World(1)
+    noise = world.rng.standard_normal((_N, 250))
+    both = ItemPrior(design=np.column_stack([world.design, noise]), groups=np.repeat([0, 1], [40, 250]))
+    assert world.error(both) < 1.03 * world.error(world.features())
+
+
+def test_public_ratings_are_trusted_as_far_as_these_people_agree():
+    """Shifted by a level they still help; those of nobody, and those without any relation, do no harm."""
+    world = _World(2)
+    variance = world.rng.uniform(0.01, 0.3, _N)
+    public = 3.0 + 0.5 + world.effects + np.sqrt(variance) * world.rng.standard_normal(_N)
+    public[::5] = np.nan
+    error = world.error(ItemPrior(effects=public, effect_variance=variance))
+    assert error < 0.65 * world.error(NOTHING_KNOWN)
+    unrelated = 3.0 + world.rng.standard_normal(_N)
+    assert world.error(ItemPrior(effects=unrelated, effect_variance=np.full(_N, 0.05))) < 1.02 * world.error(
+        NOTHING_KNOWN
+    )
+
+
+def test_the_stated_variance_is_that_of_the_effects():
+    world = _World(3)
+    for prior in (NOTHING_KNOWN, world.features()):
+        found = effect_prior(world.sums, world.n, world.noise, _SPAN, prior, origin=3.0)
+        apart = np.mean((found.mean - world.effects) ** 2 / (found.variance + found.doubt))
+        assert 0.8 < apart < 1.2
+
+
+def test_an_item_without_a_rating_is_expected_where_its_features_are():
+    """Its own sum is noise, so all that is known of it is what it shares with others."""
+    world = _World(4)
+    new = slice(0, 200)
+    world.n[new] = 1e-3
+    world.sums[new] = _SIGMA * world.rng.standard_normal(200)
+    world.noise[new] = _SIGMA**2
+    found = effect_prior(world.sums, world.n, world.noise, _SPAN, world.features(), origin=3.0)
+    assert np.corrcoef(found.mean[new], world.effects[new])[0, 1] > 0.6
+
+
+def test_scales_of_another_width_give_the_same_in_their_units():
+    world = _World(5)
+    one = effect_prior(world.sums, world.n, world.noise, _SPAN, world.features(), 3.0)
+    four = effect_prior(4 * world.sums, world.n, 16 * world.noise, 4 * _SPAN, world.features(), 12.0)
+    np.testing.assert_allclose(four.mean, 4 * one.mean, rtol=1e-6)
+    np.testing.assert_allclose(four.variance, 16 * one.variance, rtol=1e-6)
