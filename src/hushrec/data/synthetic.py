@@ -73,7 +73,7 @@ def netflix_like(users: int, items: int, ratings: int, seed: int, rank: int = 20
         (sizes * rng.standard_normal((users, rank))).astype(np.float32),
         (sizes * rng.standard_normal((items, rank))).astype(np.float32),
     )
-    domain = Domain(_ids("i", items).to_list(), scale=(1, 5, 1), max_users=_round_up(users))
+    domain = Domain(_ids("i", items).to_list(), scale=(1, 5, 1), max_users=round_up(users))
     return Ratings(domain, _ids("u", users), indptr, chosen, steps)
 
 
@@ -111,7 +111,7 @@ def interactions(users: int, items: int, interactions: int, seed: int, rank: int
         # The largest of log weights with Gumbel noise are draws without replacement.
         keys = log_weights + factors @ tastes[user] + rng.gumbel(size=items)
         given[indptr[user] : indptr[user + 1]] = np.sort(np.argpartition(-keys, count - 1)[:count])
-    domain = Domain(_ids("i", items).to_list(), max_users=_round_up(users))
+    domain = Domain(_ids("i", items).to_list(), max_users=round_up(users))
     return Interactions(domain, _ids("u", users), indptr, given)
 
 
@@ -121,8 +121,11 @@ def _require_possible(users: int, items: int, wanted: int, what: str) -> None:
         raise DataError(f"{users} users and {items} items have {users} to {most} {what}, not {wanted}")
 
 
-def _round_up(users: int) -> int:
-    """The next of 1, 2, 5, 10, …"""
+def round_up(users: int) -> int:
+    """The next of 1, 2, 5, 10, …
+
+    Privacy: public, as a number that is declared.
+    """
     found: int = next(n * 10**k for k in range(19) for n in (1, 2, 5) if n * 10**k >= users)
     return found
 

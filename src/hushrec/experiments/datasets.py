@@ -3,7 +3,7 @@
 Privacy: what is known of a data set is public, its ratings are private.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,16 +24,12 @@ class Named:
     Attributes:
         files: where it may lie in a folder of data sets, in this order: as one table of ``user, item,
             rating``, or as its publisher writes it.
-        frame: first and last item id, rating scale, and an upper bound on the number of users.
+        frame: rating scale, an upper bound on the number of users, and the first and last item id, unless
+            ids are not a range.
     """
 
     files: tuple[str, ...]
     frame: Mapping[str, Any]
-
-    @property
-    def suffixes(self) -> str:
-        """The files, to be read by people."""
-        return " or ".join(self.files)
 
 
 def _movielens(name: str, file: str, last: int) -> Named:
@@ -53,6 +49,15 @@ NAMED = {
         ("anime-5k-users.parquet", "anime/ratings.csv"),
         {"items": (1, 7390), "scale": (1, 10, 1), "max_users": 5000},
     ),
+    "ml-latest-small": Named(
+        ("ml-latest-small.parquet", "ml-latest-small/ratings.csv"),
+        {"scale": (0.5, 5, 0.5), "max_users": 1000},
+    ),
+    "ciao": Named(("ciao.parquet", "ciao/ratings.csv"), {"scale": (1, 5, 1), "max_users": 10_000}),
+    "netflix-sample": Named(
+        ("netflix-sample/netflix-100k-rows.parquet", "netflix-sample/ratings.csv"),
+        {"scale": (1, 5, 1), "max_users": 50_000},
+    ),
 }
 
 
@@ -66,15 +71,28 @@ def find(name: str, folder: Path | None = None) -> Path:
     Raises:
         ConfigError: It is in neither place.
     """
+    return _find(name, folder, NAMED[name].files)
+
+
+def catalogue(name: str, folder: Path | None = None) -> Path:
+    """The publisher's list of the items of a data set, with their titles and genres; found as its ratings.
+
+    Raises:
+        ConfigError: It is in neither place.
+    """
+    return _find(name, folder, (SETS[name].catalogue,))
+
+
+def _find(name: str, folder: Path | None, files: Sequence[str]) -> Path:
     places = ([folder] if folder else []) + [Path(user_cache_dir("hushrec")) / "data"]
     for place in places:
-        for file in NAMED[name].files:
+        for file in files:
             if (path := place / file).is_file():
                 return path
     where = f"in {folder}" if folder else "on this machine"
     fetch = f"run hushrec data get {name}, or " if name in SETS else ""
     raise ConfigError(
-        f"the data set {name} is not {where}; {fetch}give --data FOLDER with {NAMED[name].suffixes} in it"
+        f"the data set {name} is not {where}; {fetch}give --data FOLDER with {' or '.join(files)} in it"
     )
 
 
@@ -83,6 +101,9 @@ def table(name: str, folder: Path | None = None) -> pl.DataFrame:
     path, frame = find(name, folder), dict(NAMED[name].frame)
     if path.suffix == ".parquet":
         found = pl.read_parquet(path)
+    elif "items" not in frame:
+        found = pl.read_csv(path, infer_schema=False, columns=[0, 1, 2])
+        found.columns = ["user", "item", "rating"]
     else:
         first, last = frame.pop("items")
         domain = Domain([str(item) for item in range(first, last + 1)], cap=last, **frame)

@@ -24,6 +24,7 @@ MODULES = {
     "liu": "liu",
     "du": "du",
     "movielens-1m": "movielens",
+    "every-set": "choice.every_set",
 }
 """Name of a reproduction → the module that has it as ``REPRODUCTION``."""
 
