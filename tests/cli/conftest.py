@@ -82,7 +82,7 @@ def release(here):
     """A release and its ledger, as fit makes them."""
     hushrec(
         f"fit train.csv --domain domain.json {BUDGET} --ledger ledger.db --new-ledger "
-        "-o films.safetensors --set rank=3"
+        "-o films.safetensors --model covariance-svd --set rank=3"
     )
     return Path("films.safetensors")
 

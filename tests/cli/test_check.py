@@ -85,7 +85,12 @@ def test_a_ledger_is_unchanged_byte_for_byte(tenfold, hushrec, budget):
 
 
 def test_what_is_accepted_is_charged(tenfold, hushrec, budget):
-    assert "Wrote" in hushrec(fit(budget, source=tenfold, more="--set rank=3 --accept-dropped")).out
+    assert (
+        "Wrote"
+        in hushrec(
+            fit(budget, source=tenfold, more="--model covariance-svd --set rank=3 --accept-dropped")
+        ).out
+    )
     hushrec(f"release-data {tenfold} {RANDOMIZED} --ledger two.db --new-ledger --accept-dropped")
 
 

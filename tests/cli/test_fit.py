@@ -34,7 +34,9 @@ def test_a_second_fit_is_refused_until_the_owner_extends(release, hushrec, refus
 
 
 def test_a_slot_that_was_released_gives_the_same_bytes(release, hushrec, budget):
-    hushrec(fit(budget, out="again.safetensors", more="--set rank=3 --release-index 0"))
+    hushrec(
+        fit(budget, out="again.safetensors", more="--model covariance-svd --set rank=3 --release-index 0")
+    )
     assert Path("again.safetensors").read_bytes() == release.read_bytes()
 
 
@@ -42,7 +44,9 @@ def test_without_memory_no_ledger_is_started_and_what_was_released_is_there(
     release, hushrec, budget, monkeypatch
 ):
     monkeypatch.setattr(memory, "machine", lambda: (1, 1))
-    hushrec(fit(budget, out="again.safetensors", more="--set rank=3 --release-index 0"))
+    hushrec(
+        fit(budget, out="again.safetensors", more="--model covariance-svd --set rank=3 --release-index 0")
+    )
     assert Path("again.safetensors").read_bytes() == release.read_bytes()
     Path("elsewhere").mkdir()
     command = fit(budget, ledger="elsewhere/new.db", out="other.safetensors")
@@ -67,7 +71,7 @@ def test_a_release_that_was_charged_is_not_lost_with_the_disk(here, hushrec, ref
     with monkeypatch.context() as patch:
         patch.setattr("hushrec.release.artefact.Release.save", full)
         assert "--release-index 0 and another file" in refused(fit(budget))
-    assert "Wrote" in hushrec(fit(budget, more="--set rank=3 --release-index 0")).out
+    assert "Wrote" in hushrec(fit(budget, more="--model covariance-svd --set rank=3 --release-index 0")).out
 
 
 def test_what_was_dropped_is_told_under_the_confidential_heading_alone(here, hushrec, budget):
@@ -113,7 +117,9 @@ def test_other_dialects(here, hushrec, budget):
         "de.txt", separator=";"
     )
     columns = "--column user_id=who --column item_id=film --column rating=stars"
-    options = f"{columns} --format csv --separator ; --decimal , --set rank=3".replace(";", "';'")
+    options = f"{columns} --format csv --separator ; --decimal , --model covariance-svd --set rank=3".replace(
+        ";", "';'"
+    )
     result = hushrec(fit(budget, source="de.txt", more=options))
     assert "none dropped or changed" in " ".join(result.err.split())
     table.write_csv("bare.dat", separator="\t", include_header=False)
@@ -163,7 +169,9 @@ def test_files_in_memory_and_on_disk_give_the_same_numbers(here, hushrec, budget
         found = packed.gathered()
         assert found.digest() == loaded.digest() == hr.load("train.csv", domain).digest()
     assert list(temporary.iterdir()) == []
-    hushrec(fit(budget, source="part-0.csv part-[12].csv", more="--set rank=3 --blocks"))
+    hushrec(
+        fit(budget, source="part-0.csv part-[12].csv", more="--model covariance-svd --set rank=3 --blocks")
+    )
     gc.collect()
     assert list(temporary.iterdir()) == []
 

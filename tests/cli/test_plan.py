@@ -8,7 +8,7 @@ from hushrec.figures import above, below
 
 
 def test_plan_prints_what_the_library_plans(here, hushrec, budget):
-    shown = hushrec(f"plan --domain domain.json {budget} --set rank=3").out
+    shown = hushrec(f"plan --domain domain.json {budget} --model covariance-svd --set rank=3").out
     allowed = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
     plan = hr.plan(hr.CovarianceSVD(rank=3), hr.Domain.open("domain.json"), allowed)
     for measurement in plan.measurements:
@@ -38,30 +38,39 @@ def test_laplace_and_published(here, hushrec, budget):
 
 
 def test_settings_reach_the_model(here, hushrec, budget):
-    plain = hushrec(f"plan --domain domain.json {budget}").out
-    assert hushrec(f"plan --domain domain.json {budget} --set covariance.clip=0.1").out != plain
-    shifted = hushrec(f'plan --domain domain.json {budget} --set "shares.item sums=0.9"').out
-    assert shifted != plain
-    assert (
-        hushrec(f"plan --domain domain.json {budget} --set effects.contribution_cap=null --set rank=20").out
-        == plain
-    )
+    line = f"plan --domain domain.json {budget} --model covariance-svd"
+    plain = hushrec(line).out
+    assert hushrec(f"{line} --set covariance.clip=0.1").out != plain
+    assert hushrec(f'{line} --set "shares.item sums=0.9"').out != plain
+    assert hushrec(f"{line} --set effects.contribution_cap=null --set rank=20").out == plain
+
+
+def test_without_a_model_it_says_which_and_why(here, hushrec, refused, budget):
+    shown = hushrec(f"plan --domain domain.json {budget}").out
+    named, _, rest = shown.partition("\n")
+    assert named.startswith("Model: GlobalEffects, because the signal of 200 users with 30 ratings each")
+    assert rest.strip() == hushrec(f"plan --domain domain.json {budget} --model global-effects").out.strip()
+    told = json.loads(hushrec(f"plan --domain domain.json {budget} --json").out)
+    assert named == f"Model: {told['model']}, because {told['because']}"
+    weekly = "--releases 52 --total 4 --delta 1e-6 --unit user --adjacency add-remove"
+    assert "Model: GlobalEffects" in hushrec(f"plan --domain domain.json {weekly}").out
+    assert "name it with --model" in refused(f"plan --domain domain.json {budget} --set rank=3")
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--set rank", "for example --set rank=20"),
-        ("--set rank=0", "rank: Input should be greater than or equal to 1"),
-        ("--set rank=many", "rank: Input should be a valid integer"),
-        ("--set rank=5 --set rank.x=5", "rank holds one value"),
-        ("--set nosuch=1", "nosuch"),
+        ("--model covariance-svd --set rank", "for example --set rank=20"),
+        ("--model covariance-svd --set rank=0", "rank: Input should be greater than or equal to 1"),
+        ("--model covariance-svd --set rank=many", "rank: Input should be a valid integer"),
+        ("--model covariance-svd --set rank=5 --set rank.x=5", "rank holds one value"),
+        ("--model covariance-svd --set nosuch=1", "nosuch"),
         ("--model private-als --noise laplace", "invalid settings for PrivateALS: noise"),
         ("--model item-knn", "takes no budget"),
         ("--analysis published", "No such option"),
         ("--delta 1e-3", "choose one below 0.0005"),
-        ("--delta 0", "delta > 0"),
-        ("--adjacency replace", "change the budget's unit or adjacency"),
+        ("--model covariance-svd --delta 0", "delta > 0"),
+        ("--model covariance-svd --adjacency replace", "change the budget's unit or adjacency"),
     ],
 )
 def test_refusals_name_the_fix(here, refused, budget, options, message):
@@ -104,7 +113,9 @@ def test_a_plan_is_of_one_release_or_of_several(here, refused, given):
 
 
 def test_the_facts_of_a_plan_are_one_object(here, hushrec, budget):
-    facts = json.loads(hushrec(f"plan --domain domain.json {budget} --set rank=3 --json").out)
+    facts = json.loads(
+        hushrec(f"plan --domain domain.json {budget} --model covariance-svd --set rank=3 --json").out
+    )
     allowed = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
     plan = hr.plan(hr.CovarianceSVD(rank=3), hr.Domain.open("domain.json"), allowed)
     assert facts["epsilon"] == plan.epsilon

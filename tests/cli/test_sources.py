@@ -63,7 +63,9 @@ def test_every_command_reads_a_query(shop, hushrec, budget):
     Path("ratings.sql").write_text(QUERY + ";\n")
     given = f"shop.db --query '{QUERY}'"
     assert "A fit goes on with these records" in hushrec(f"check {given} --domain domain.json").out
-    shown = hushrec(fit(budget, source="shop.db", more="--set rank=3 --query @ratings.sql"))
+    shown = hushrec(
+        fit(budget, source="shop.db", more="--model covariance-svd --set rank=3 --query @ratings.sql")
+    )
     assert "shop.db: 1,800 records" in shown.err
     assert "records" in hushrec(f"data pack {given} --domain domain.json --to packed").err
     known = "evaluate films.safetensors --domain domain.json --test test.csv --train"

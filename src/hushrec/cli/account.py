@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -12,6 +13,7 @@ from hushrec.cli import console
 from hushrec.errors import ConfigError, ShareExceeded
 
 if TYPE_CHECKING:
+    from hushrec.curator.choices.recommended import Choice
     from hushrec.data.domain import Domain
     from hushrec.models.base import Model
     from hushrec.privacy.accounting.budget import Budget
@@ -127,6 +129,30 @@ def share(
                 "--epsilon auto takes δ, unit and adjacency from the ledger"
             )
     return budget
+
+
+def choice(
+    ledger: str,
+    domain: "Domain",
+    release_index: int | None,
+    checkpoint: Path | None,
+    out: Path,
+    *,
+    personal: bool,
+) -> "Choice":
+    """The model that is recommended for the budget that ``--epsilon auto`` takes.
+
+    Raises:
+        BudgetUnsupported: No model protects the ledger's unit under its adjacency.
+        BudgetError: Nothing is left for the planned releases.
+    """
+    from hushrec.curator.choices.recommended import choice_of_share
+    from hushrec.curator.shares import next_share
+    from hushrec.privacy.ledger.ledger import Ledger
+
+    opened = Ledger.open(ledger, _witnesses(ledger, out))
+    each = partial(next_share, opened, domain=domain, release_index=release_index, checkpoint=checkpoint)
+    return choice_of_share(each, domain, opened.total, personal=personal)
 
 
 def within_share(charge: Callable[[bool], Made], beyond: bool) -> Made:

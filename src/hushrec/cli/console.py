@@ -178,6 +178,11 @@ def print_confidential(name: str, loaded: "Feedback | Blocks | SparkFeedback") -
         )
 
 
+def print_choice(model: str, because: str) -> None:
+    """Say which model was chosen, and why."""
+    out().print(f"Model: {model}, because {because}", soft_wrap=True)
+
+
 def progress() -> "Progress":
     """A progress bar over public steps; it disappears at the end."""
     from rich.progress import Progress

@@ -17,6 +17,18 @@ def domain(
         typer.Option(help="The public catalogue: csv, tsv, parquet, movies.dat, u.item, or a list."),
     ],
     max_users: Annotated[int, typer.Option(help="A public upper bound on the number of users.")],
+    expected_users: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="About how many users there are, from public knowledge, never from the data."
+        ),
+    ] = None,
+    expected_ratings: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="About how many ratings, or interactions, they give in all; likewise."
+        ),
+    ] = None,
     scale: Annotated[
         tuple[float, float, float] | None,
         typer.Option(help="People rate: lowest rating, highest rating, step.", metavar="LO HI STEP"),
@@ -94,6 +106,8 @@ def domain(
         users=users,
         user_column=user_column,
         privacy_classes=options.privacy_classes(privacy_class),
+        expected_users=expected_users,
+        expected_ratings=expected_ratings,
     )
     try:
         declared.save(out)
@@ -109,11 +123,10 @@ def domain(
         console.out().print(
             f"No titles: the columns are {', '.join(names)}; --titles COLUMN takes one", soft_wrap=True
         )
-    model = " --model private-ease" if declared.feedback == "interactions" else ""
     delta = min(1e-2 / max_users, 1e-6)
     console.out().print(
         f"Next: hushrec plan --domain {out} --epsilon 1 --delta {delta:.0e} --unit user "
-        f"--adjacency add-remove{model}",
+        "--adjacency add-remove",
         soft_wrap=True,
     )
 
@@ -129,6 +142,8 @@ def _facts(domain: "Domain") -> dict[str, Any]:
         "counts": domain.counts,
         "cap": domain.cap,
         "max_users": domain.max_users,
+        "expected_users": domain.expected_users,
+        "expected_ratings": domain.expected_ratings,
         "n_users": domain.n_users,
         "privacy_classes": dict(domain.privacy_classes or {}),
         "titles": domain.titles is not None,

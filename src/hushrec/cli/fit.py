@@ -66,7 +66,7 @@ def fit(
         ),
     ] = None,
     accept_dropped: options.AcceptDropped = False,
-    model: options.ModelOption = "covariance-svd",
+    model: options.ModelOption = None,
     noise: options.Noise = None,
     settings: options.Settings = None,
     engine: options.Engine = "local",
@@ -80,7 +80,7 @@ def fit(
     """Make a release from private ratings, or from released data."""
     from hushrec.local.dataset_files import recognised
 
-    config = options.model(model, noise, settings)
+    config = options.named_model(model, noise, settings)
     spark = engine == "spark"
     # Spark takes the arguments as they are: they may be addresses of a store.
     named: list[Path | Database] = [Path(one) for one in ratings]
@@ -108,18 +108,28 @@ def fit(
         )
     from hushrec.curator.acceptance import require_accepted
     from hushrec.curator.authors import signed
+    from hushrec.curator.choices.recommended import choice
     from hushrec.curator.fit import fit, require_sums_alone
     from hushrec.curator.memory import require_memory
     from hushrec.data.domain import Domain
     from hushrec.models.private import PrivateModel
 
     declared = Domain.open(domain)
+    if auto and new_ledger:
+        raise ConfigError(
+            "--epsilon auto takes a share of a ledger that is there: create it with its total and the "
+            "number of releases (hushrec ledger create --max-releases), and leave out --new-ledger"
+        )
+    because = ""
+    if config is None:
+        personal = "epsilon" in (options.named_columns(column) or {})
+        chosen = (
+            choice(declared, budget, personal=personal)
+            if budget
+            else account.choice(ledger, declared, release_index, checkpoint, out, personal=personal)
+        )
+        config, because = chosen
     if budget is None:
-        if new_ledger:
-            raise ConfigError(
-                "--epsilon auto takes a share of a ledger that is there: create it with its total and the "
-                "number of releases (hushrec ledger create --max-releases), and leave out --new-ledger"
-            )
         asked = {"delta": delta, "unit": unit, "adjacency": adjacency}
         budget = account.share(ledger, config, declared, release_index, checkpoint, asked, out)
     planned = signed(config.plan(declared, budget), config, declared)
@@ -164,13 +174,15 @@ def fit(
     release = account.within_share(charge, beyond_share)
     _save(release, out)
     made = release.statement.ledger["release_index"]
+    if because:
+        console.print_choice(planned.model, because)
     account.print_charge(charged, budget, made, repeated=release.repeated, auto=auto)
     console.print_statement(release.statement)
     console.print_ledger(charged)
     _print_next(release, out)
 
 
-def _train(source: Path, config: "Model", out: Path) -> None:
+def _train(source: Path, config: "Model | None", out: Path) -> None:
     """A release made from a released data set, which is paid for already."""
     from hushrec.curator.fit import fit
     from hushrec.local.released import ReleasedData

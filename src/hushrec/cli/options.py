@@ -37,12 +37,13 @@ def complete_model(typed: str) -> list[str]:
 
 
 ModelOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--model",
         metavar="NAME",
         autocompletion=complete_model,
-        help=f"The algorithm: {_listed(registry.MODELS)}. Or what a paper prints, whose claim may not hold: "
+        help="The algorithm; by default what is recommended for this domain and budget. "
+        f"{_listed(registry.MODELS)}. Or what a paper prints, whose claim may not hold: "
         f"{_listed(registry.PUBLISHED_MODELS)}. Or a model of your own, as module:Class.",
     ),
 ]
@@ -127,6 +128,21 @@ def model(name: str, noise: str | None, settings: list[str] | None) -> "Model":
     chosen = _chosen(settings, **({"noise": noise} if noise else {}))
     made = registry.class_of(name, (*registry.MODELS, *registry.PUBLISHED_MODELS))
     return made(**chosen)  # type: ignore[no-any-return]
+
+
+def named_model(name: str | None, noise: str | None, settings: list[str] | None) -> "Model | None":
+    """As ``model``; None if none is named, so that the recommended one is taken.
+
+    Raises:
+        ConfigError: Settings are given without the model that they are of.
+    """
+    if name is not None:
+        return model(name, noise, settings)
+    if noise or settings:
+        raise ConfigError(
+            "--noise and --set are settings of a model: name it with --model, or leave them out"
+        )
+    return None
 
 
 def method(

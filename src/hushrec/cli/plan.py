@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -28,13 +29,14 @@ def plan(
     total: Annotated[
         float | None, typer.Option(help="ε, the largest privacy loss over all releases.")
     ] = None,
-    model: options.ModelOption = "covariance-svd",
+    model: options.ModelOption = None,
     noise: options.Noise = None,
     settings: options.Settings = None,
     json: options.Json = False,
 ) -> None:
     """Show the noise and the cost of a fit. Reads no ratings."""
     from hushrec.curator.authors import signed
+    from hushrec.curator.choices.recommended import choice_of_share
     from hushrec.curator.shares import share
     from hushrec.curator.statements import measured
     from hushrec.data.domain import Domain
@@ -43,12 +45,16 @@ def plan(
     from hushrec.privacy.accounting.budget import Budget
     from hushrec.release.odds import Odds
 
-    config = options.model(model, noise, settings)
+    config = options.named_model(model, noise, settings)
     largest = epsilon if total is None else total
     if largest is None or None not in (epsilon, total) or (releases is None) != (total is None):
         raise ConfigError("give --epsilon for one release, or --releases and --total for several")
     whole = Budget(epsilon=largest, delta=delta, unit=unit, adjacency=adjacency)
     declared = Domain.open(domain)
+    because = ""
+    if config is None:
+        each = partial(share, domain=declared, total=whole, releases=releases or 1)
+        config, because = choice_of_share(each, declared, whole)
     budget = share(config, declared, whole, releases) if releases else whole
     planned = signed(config.plan(declared, budget), config, declared)
     assert isinstance(config, PrivateModel)  # others have no plan
@@ -56,7 +62,7 @@ def plan(
     prospects = config.prospects(declared, budget)
     reading = Odds.of(planned.epsilon, delta, lines)
     if json:
-        told = facts(planned, lines, reading) | {"prospects": prospects}
+        told = facts(planned, lines, reading) | {"prospects": prospects, "because": because}
         if releases:
             told |= {"releases": releases, "total_epsilon": whole.epsilon}
             told["spent"] = [
@@ -65,6 +71,9 @@ def plan(
         console.print_json(told)
         return
     screen = console.out()
+    if because:
+        console.print_choice(planned.model, because)
+        screen.print()
     if planned.foreign:
         screen.print(f"AUTHOR'S CLAIM: {planned.claim}", soft_wrap=True)
     if releases:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -11,8 +12,9 @@ from hushrec import registry
 from hushrec.curator.acceptance import pays, require_accepted
 from hushrec.curator.accounts import account_of, spending
 from hushrec.curator.authors import signed
+from hushrec.curator.choices.recommended import choice, choice_of_share
 from hushrec.curator.memory import require_memory
-from hushrec.curator.shares import naming_share, next_share
+from hushrec.curator.shares import naming_share, next_share, opened
 from hushrec.curator.statements import describe, from_data, not_private
 from hushrec.data.domain import Domain
 from hushrec.data.feedback import Feedback
@@ -53,7 +55,7 @@ def plan(config: Model, domain: Domain, budget: Budget) -> Plan:
 
 def fit(
     ratings: Ratings | Interactions | Blocks | SparkFeedback | ReleasedData,
-    config: Model,
+    config: Model | None = None,
     budget: Budget | Literal["auto"] | None = None,
     *,
     ledger: Ledger | str | Path | None = None,
@@ -73,7 +75,7 @@ def fit(
     Args:
         ratings: private ratings, in memory, in block files or in Spark; or a released data set, which is paid
             for already: leave out budget and ledger then; the release carries the data set's statement.
-        config: a model's settings.
+        config: a model's settings; by default those of ``recommended``.
         budget: what may be spent; ``"auto"`` takes an equal share of what the ledger has left for the
             releases that are still planned, with its δ, unit and adjacency; None gives the non-private
             baseline, whose statement says so.
@@ -119,7 +121,7 @@ def fit(
             "entropy= does not take a checkpoint, because a fit opens its checkpoint itself: close this one, "
             "and pass its folder as checkpoint="
         )
-    if not isinstance(config, Model):
+    if config is not None and not isinstance(config, Model):
         raise ConfigError(
             f"{type(config).__name__} is not a model; to release data, call hushrec.release_data with it"
         )
@@ -137,9 +139,12 @@ def fit(
             f"{type(ratings).__name__}; load it first with hushrec.load, or with hushrec.load_spark if it is "
             "a table of Spark"
         )
-    config.require_feedback(ratings.domain)
     if isinstance(budget, str):
         _require_auto(budget)
+    if config is None:
+        config = _recommended(ratings, budget, ledger, release_index, checkpoint)
+    config.require_feedback(ratings.domain)
+    if isinstance(budget, str):
         budget = next_share(ledger, config, ratings.domain, release_index, checkpoint)
     if isinstance(ratings, SparkFeedback):
         require_sums_alone(config)
@@ -222,6 +227,22 @@ def _charged(
 def _described(release: Release, domain: Domain) -> Release:
     """The release with what the domain says about its items."""
     return replace(release, titles=domain.titles or (), features=domain.features or {})
+
+
+def _recommended(
+    ratings: Feedback | Blocks | SparkFeedback,
+    budget: Budget | Literal["auto"] | None,
+    ledger: Ledger | str | Path | None,
+    release_index: int | None,
+    checkpoint: str | Path | None,
+) -> Model:
+    """The model that suits what is declared, under the budget or a share of the ledger's."""
+    domain = ratings.domain
+    if not isinstance(budget, str):
+        return choice(domain, budget, personal=ratings.asks).model
+    account = opened(ledger)
+    share = partial(next_share, account, domain=domain, release_index=release_index, checkpoint=checkpoint)
+    return choice_of_share(share, domain, account.total, personal=ratings.asks).model
 
 
 def _require_auto(budget: str) -> None:

@@ -66,14 +66,25 @@ def next_share(
 
     Privacy: public.
     """
-    if ledger is None:
-        raise LedgerError('"auto" takes a share of a ledger: pass ledger="ledger.db", or a Budget')
-    account = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
+    account = opened(ledger)
     mark = ""
     if checkpoint is not None and Path(checkpoint).exists():
         with Checkpoint(checkpoint) as kept:
             mark = kept.resumed
     return account.share(lambda budget: config.plan(domain, budget), release_index, mark)
+
+
+def opened(ledger: Ledger | str | Path | None) -> Ledger:
+    """The ledger that ``"auto"`` takes a share of.
+
+    Raises:
+        LedgerError: There is no ledger, or it cannot be trusted.
+
+    Privacy: public.
+    """
+    if ledger is None:
+        raise LedgerError('"auto" takes a share of a ledger: pass ledger="ledger.db", or a Budget')
+    return ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
 
 
 @contextmanager

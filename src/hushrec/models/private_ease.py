@@ -83,26 +83,42 @@ class PrivateEASE(PrivateModel):
     def prospects(self, domain: Domain, budget: Budget) -> str:
         """How many users it takes until taste is learned, each with as few items as may be.
 
-        For unit ``user``, μ Σ c/√K/2 ≥ 20 √m and Σ c ≥ 3 n for n users; for unit ``rating``, μ Σ √c ≥ 20 √m
-        and Σ c ≥ √3 Σ √c; with c = 3 both need the n that is said. Noise moves both sums a little.
+        Noise moves what the release decides by a little.
         """
         if domain.n_items < 2:
             return ""
-        root, strength = math.sqrt(domain.n_items), _strength(budget)
         if len(self.queries(domain, budget)) == 1:
-            declared = math.ceil(DECLARED[budget.unit] * root / strength)
+            declared = math.ceil(DECLARED[budget.unit] * math.sqrt(domain.n_items) / _strength(budget))
             return (
                 "Lists are by popularity, the same for everybody: all of the budget goes to item counts, "
                 f"unless the domain declares {declared:,} users or more."
             )
-        each = 3 / math.sqrt(self.contribution_cap) / 2 if budget.unit == "user" else math.sqrt(3)
-        found = math.ceil(FOUND * root / (strength * each))
+        found = math.ceil(self._needed(domain, budget, 3.0))
         noise = 1 / math.sqrt(self.split(domain, budget)["item counts"])
         return (
             f"Taste is learned from about {found:,} users with three items each, or fewer with more each, "
             "and only if they have at least three each on average. Otherwise lists are by popularity, from "
             f"counts with {noise:.1f} times the noise of Popularity at the same ε."
         )
+
+    def finds_taste(self, domain: Domain, budget: Budget) -> bool:
+        """Whether the declared crowd is large enough for lists that are not by popularity alone."""
+        crowd = domain.crowd
+        if domain.n_items < 2 or crowd.each < 3.0 or len(self.queries(domain, budget)) == 1:
+            return False
+        return crowd.users >= self._needed(domain, budget, crowd.each)
+
+    def _needed(self, domain: Domain, terms: Terms, each: float) -> float:
+        """Users with c items each, at least three, from which on taste is learned.
+
+        For unit ``user``, μ Σ c/√K/2 ≥ 20 √m and Σ c ≥ 3 n for n users, where c ≥ K counts as √(c K); for
+        unit ``rating``, μ Σ √c ≥ 20 √m and Σ c ≥ √3 Σ √c.
+        """
+        told = math.sqrt(each)
+        if terms.unit == "user":
+            cap = self.contribution_cap
+            told = min(each, math.sqrt(each * cap)) / math.sqrt(cap) / 2
+        return FOUND * math.sqrt(domain.n_items) / (_strength(terms) * told)
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """The most of: the counts, the triangle of pairs with its noise, its cleaning, and EASE."""

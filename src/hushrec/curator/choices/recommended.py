@@ -1,0 +1,209 @@
+"""Which model to fit, by what is declared alone: one rule, as a table, with its reasons in words.
+
+Noise hides what few people tell. How much the average item tells is the signal μ · ratings/items, for the
+declared number of ratings, the size of the catalogue, and the μ of the Gaussian noise that the budget pays
+for. A model that learns more than item effects is chosen from the signal on at which it was better on
+generated crowds (docs/choosing.md has the figures).
+
+Privacy: public.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Literal, NamedTuple
+
+from hushrec.curator.memory import machine
+from hushrec.data.domain import Domain
+from hushrec.errors import BudgetUnsupported, ConfigError
+from hushrec.models.base import Model
+from hushrec.models.covariance_svd import CovarianceSVD
+from hushrec.models.global_effects import GlobalEffects
+from hushrec.models.popularity import Popularity
+from hushrec.models.posterior_mf import PosteriorMF
+from hushrec.models.private import PrivateModel
+from hushrec.models.private_ease import PrivateEASE
+from hushrec.privacy.accounting import fixed_point
+from hushrec.privacy.accounting.accountant import largest_rho
+from hushrec.privacy.accounting.budget import Budget
+
+Task = Literal["ratings", "lists"]
+"""What a release is for: predicted ratings, or lists of items that people may like."""
+
+FACTORS = {"user": 80.0, "rating": 60.0}
+"""Smallest signal, by unit, at which factors of ratings are worth their part of the budget."""
+
+
+class Choice(NamedTuple):
+    """A model with its settings, and why it is chosen.
+
+    Attributes:
+        model: the settings.
+        reason: what follows *because*.
+
+    Privacy: public.
+    """
+
+    model: Model
+    reason: str
+
+
+def recommended(domain: Domain, budget: Budget | None = None, task: Task | None = None) -> Model:
+    """The model to fit, with its settings, from public facts alone.
+
+    They are the declared crowd (``expected_users``, ``expected_ratings``, or else the bound on users), the
+    catalogue, what people give, the budget, and this machine's memory. ``hr.fit`` without a model takes it.
+
+    Args:
+        domain: the public domain.
+        budget: what may be spent; None for the non-private baseline.
+        task: ``ratings`` (predicted ratings) or ``lists``; by default ``ratings`` where people rate, and
+            ``lists`` where they give interactions.
+
+    Raises:
+        BudgetUnsupported: No model protects this unit under this adjacency, or at this δ.
+        ConfigError: The task needs another kind of feedback than the domain declares.
+
+    Privacy: public.
+    """
+    return choice(domain, budget, task).model
+
+
+def choice(
+    domain: Domain, budget: Budget | None = None, task: Task | None = None, *, personal: bool = False
+) -> Choice:
+    """As ``recommended``, with the reason.
+
+    Args:
+        domain, budget, task: as for ``recommended``.
+        personal: whether people ask for their own ε.
+
+    Privacy: public.
+    """
+    _require_task(domain, task)
+    personal = personal or bool(domain.privacy_classes)
+    able = [
+        one for one in _suited(domain, budget, personal) if _supports(one.model, domain, budget, personal)
+    ]
+    if not able:
+        raise BudgetUnsupported(_none_supports(domain, budget, personal))
+    # If nothing fits, the fit of the smallest is refused before its charge, with what it needs.
+    return next((one for one in able if _has_room(one.model, domain, budget)), able[-1])
+
+
+def choice_of_share(
+    share: Callable[[Model], Budget], domain: Domain, total: Budget, *, personal: bool = False
+) -> Choice:
+    """As ``choice``, for one of several releases, whose budget depends a little on the model.
+
+    Args:
+        share: the budget of one release of a model.
+        domain: the public domain.
+        total: the budget of all releases.
+        personal: whether people ask for their own ε.
+
+    Privacy: public.
+    """
+    anyone = choice(domain, total, personal=personal).model
+    return choice(domain, share(anyone), personal=personal)
+
+
+def signal(domain: Domain, budget: Budget) -> float:
+    """μ · ratings/items: what an item tells, in standard deviations of the noise that hides one rating of it.
+
+    Privacy: public.
+    """
+    mu = math.sqrt(2 * largest_rho(budget) / fixed_point.PER_ONE)
+    return mu * domain.crowd.ratings / domain.n_items
+
+
+def _suited(domain: Domain, budget: Budget | None, personal: bool) -> Iterator[Choice]:
+    """The rule: what suits these facts, best first, and with less memory from one to the next."""
+    if domain.feedback == "interactions":
+        yield from _of_interactions(domain, budget)
+    elif budget is None:
+        yield Choice(_posterior(domain), "without noise, factors predict best")
+    elif personal:
+        yield Choice(_posterior(domain), "it lets people ask for their own ε")
+    elif budget.delta == 0:
+        laplace = "δ = 0 needs Laplace noise, which hides all but item effects"
+        yield Choice(GlobalEffects(noise="laplace"), laplace)
+    elif (found := signal(domain, budget)) >= (needed := FACTORS[budget.unit]):
+        shown = (
+            f"the signal of {_crowd(domain)} is {found:,.0f}: factors show through noise from {needed:g} on"
+        )
+        if budget.unit == "user":
+            yield Choice(_posterior(domain), shown)
+        yield Choice(CovarianceSVD(rank=min(CovarianceSVD().rank, domain.n_items)), shown)
+        yield Choice(GlobalEffects(), "models of factors do not fit into this machine's memory")
+    else:
+        hidden = f"the signal of {_crowd(domain)} is {found:,.2g}: noise hides factors below {needed:g}"
+        yield Choice(GlobalEffects(), hidden)
+
+
+def _of_interactions(domain: Domain, budget: Budget | None) -> Iterator[Choice]:
+    if budget is None:
+        yield Choice(PrivateEASE(), "without noise, which items go together tells most")
+    elif budget.delta > 0 and PrivateEASE().finds_taste(domain, budget):
+        yield Choice(PrivateEASE(), f"{_crowd(domain)} are enough to learn which items go together")
+    yield Choice(Popularity(), f"{_crowd(domain)} are too few to learn taste under this noise")
+
+
+def _posterior(domain: Domain) -> PosteriorMF:
+    return PosteriorMF(rank=min(PosteriorMF().rank, domain.n_items))
+
+
+def _crowd(domain: Domain) -> str:
+    """The crowd that the rule goes by, in words."""
+    crowd = domain.crowd
+    if crowd.declared:
+        return f"about {crowd.users:,.0f} users with {crowd.each:,.3g} {domain.feedback} each"
+    return (
+        f"{crowd.users:,.0f} users with {crowd.each:,.3g} {domain.feedback} each (assumed: declare "
+        "expected_users and expected_ratings)"
+    )
+
+
+def _supports(model: Model, domain: Domain, budget: Budget | None, personal: bool) -> bool:
+    if budget is None:
+        return True
+    if personal and not (type(model).personal and (budget.unit, budget.adjacency) == ("user", "add-remove")):
+        return False
+    try:
+        model.plan(domain, budget)
+    except (BudgetUnsupported, ConfigError):
+        return False
+    return True
+
+
+def _has_room(model: Model, domain: Domain, budget: Budget | None) -> bool:
+    """Whether a machine of this size holds the fit: its size is public, and what is free on it is not."""
+    if budget is None or not isinstance(model, PrivateModel):
+        return True
+    whole, _ = machine()
+    crowd = domain.crowd
+    return model.footprint(domain, budget).held(int(crowd.ratings), int(crowd.users)) <= whole
+
+
+def _require_task(domain: Domain, task: Task | None) -> None:
+    if task == "lists" and domain.feedback == "ratings":
+        raise ConfigError(
+            "lists are learned from what people like: declare the lowest rating that is a like (likes=, or "
+            "hushrec domain --likes), or ask for task='ratings'"
+        )
+    if task == "ratings" and domain.feedback == "interactions":
+        raise ConfigError(
+            "ratings can be predicted only where people rate: declare a domain with a scale and without "
+            "likes, or ask for task='lists'"
+        )
+
+
+def _none_supports(domain: Domain, budget: Budget | None, personal: bool) -> str:
+    assert budget is not None  # every model has a non-private baseline
+    if personal and domain.feedback == "ratings":
+        return f"an ε per user needs unit 'user', adjacency 'add-remove' and delta > 0, not {budget}"
+    if personal:
+        return "no model of interactions lets people ask for their own ε; drop the column epsilon"
+    return (
+        f"no model of {domain.feedback} protects {budget}; choose adjacency 'add-remove', and delta > 0 for "
+        "interactions; to release data in place of a model, see hushrec.RandomizedResponse"
+    )

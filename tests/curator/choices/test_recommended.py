@@ -1,0 +1,184 @@
+"""The rule: what is chosen from public facts, what it says, and that no choice costs anything."""
+
+import pytest
+
+import hushrec as hr
+from hushrec.curator.choices import recommended as module
+from hushrec.curator.choices.recommended import choice, choice_of_share, signal
+from hushrec.errors import BudgetUnsupported, ConfigError, DataError, MemoryExceeded
+
+ITEMS = range(500)
+MANY = {"max_users": 200_000, "expected_users": 100_000, "expected_ratings": 5_000_000}
+FEW = {"max_users": 500, "expected_users": 300, "expected_ratings": 3_000}
+
+
+def stars(**crowd):
+    return hr.Domain(ITEMS, scale=(1, 5, 1), **crowd)
+
+
+def clicks(**crowd):
+    return hr.Domain(ITEMS, **crowd)
+
+
+@pytest.mark.parametrize(
+    ("domain", "unit", "epsilon", "model"),
+    [
+        (stars(**MANY), "user", 1.0, hr.PosteriorMF()),
+        (stars(**FEW), "user", 1.0, hr.GlobalEffects()),
+        (stars(**MANY), "rating", 1.0, hr.CovarianceSVD()),
+        (stars(**FEW), "rating", 1.0, hr.GlobalEffects()),
+        (clicks(**MANY), "user", 1.0, hr.PrivateEASE()),
+        (clicks(**MANY), "rating", 1.0, hr.PrivateEASE()),
+        (clicks(**FEW), "user", 1.0, hr.Popularity()),
+        (clicks(**FEW), "rating", 0.5, hr.Popularity()),
+        # Nobody learns taste from one or two items each, however many people there are.
+        (clicks(**{**MANY, "expected_ratings": 200_000}), "user", 1.0, hr.Popularity()),
+    ],
+)
+def test_the_crowd_and_the_noise_decide(domain, unit, epsilon, model, budget):
+    asked = budget(epsilon, unit=unit, delta=1e-7)
+    assert hr.recommended(domain, asked) == model
+    assert choice(domain, asked).reason
+
+
+def test_more_people_and_less_noise_never_lead_back_to_effects(budget):
+    """One threshold on one signal, which grows in ε, in ratings and with a smaller catalogue."""
+    for unit in ("user", "rating"):
+        simple = [
+            hr.recommended(stars(**{**FEW, "expected_ratings": ratings}), budget(epsilon, unit=unit))
+            == hr.GlobalEffects()
+            for ratings in (1_000, 30_000, 100_000, 1_000_000)
+            for epsilon in (0.2, 2.0, 20.0)
+        ]
+        for start in (0, 3, 6, 9):
+            assert sorted(simple[start : start + 3], reverse=True) == simple[start : start + 3]
+        assert (simple[0], simple[-1]) == (True, False)
+    few, many = stars(**FEW), hr.Domain(range(5_000), scale=(1, 5, 1), **FEW)
+    assert signal(few, budget()) == pytest.approx(10 * signal(many, budget()))
+
+
+def test_it_does_not_depend_on_the_ratings(budget):
+    """Two populations of one domain, one of which has hardly any ratings, get the same model."""
+    crowd = {"max_users": 2_000, "expected_users": 1_000, "expected_ratings": 100_000}
+    asked = budget(8.0, unit="user")
+    made = []
+    for size in (100, 1_600):
+        drawn = hr.synthetic.netflix_like(50, 40, size, 1)
+        domain = hr.Domain(drawn.domain.items, scale=(1, 5, 1), **crowd)
+        people = hr.Ratings(domain, drawn.users, drawn.indptr, drawn.items, drawn.steps)
+        made.append(hr.fit(people, budget=asked, entropy=hr.testing.Seeded(1)))
+    assert {release.model for release in made} == {type(hr.recommended(domain, asked)).__name__}
+    assert made[0].config == made[1].config
+
+
+def test_noise_of_pure_epsilon_and_one_sided_adjacency(budget):
+    exact = budget(1.0, delta=0.0)
+    assert hr.recommended(stars(**MANY), exact) == hr.GlobalEffects(noise="laplace")
+    content = budget(8.0, adjacency="replace", delta=1e-7)
+    assert hr.recommended(stars(**MANY), content) == hr.CovarianceSVD()
+
+
+@pytest.mark.parametrize(
+    ("domain", "asked", "told"),
+    [
+        (stars(**MANY), {"unit": "user", "adjacency": "replace"}, "choose adjacency 'add-remove'"),
+        (clicks(**MANY), {"unit": "user", "adjacency": "replace"}, "choose adjacency 'add-remove'"),
+        (clicks(**MANY), {"delta": 0.0}, "and delta > 0 for interactions"),
+    ],
+)
+def test_what_no_model_supports_is_refused_and_charges_nothing(domain, asked, told, budget):
+    asked = budget(**{"delta": 1e-7, **asked})
+    with pytest.raises(BudgetUnsupported, match=told):
+        hr.recommended(domain, asked)
+    ledger = hr.Ledger.ephemeral(asked)
+    make = hr.synthetic.netflix_like if domain.feedback == "ratings" else hr.synthetic.interactions
+    for given in (asked, "auto"):
+        with pytest.raises(BudgetUnsupported, match=told):
+            hr.fit(make(20, 6, 60, 1), budget=given, ledger=ledger)
+    assert not ledger.entries()
+
+
+def test_a_task_needs_its_kind_of_feedback(budget):
+    with pytest.raises(ConfigError, match="declare the lowest rating that is a like"):
+        hr.recommended(stars(**MANY), budget(), task="lists")
+    with pytest.raises(ConfigError, match="only where people rate"):
+        hr.recommended(clicks(**MANY), budget(), task="ratings")
+    likes = hr.Domain(ITEMS, scale=(1, 5, 1), likes=4, **MANY)
+    assert hr.recommended(likes, budget(delta=1e-7), task="lists") == hr.PrivateEASE()
+
+
+def test_a_small_catalogue_has_a_small_rank(budget):
+    tiny = hr.Domain(range(3), scale=(1, 5, 1), **MANY)
+    for unit in ("user", "rating"):
+        chosen = hr.recommended(tiny, budget(unit=unit, delta=1e-7))
+        assert chosen.rank == 3
+        hr.plan(chosen, tiny, budget(unit=unit, delta=1e-7))
+
+
+def test_people_with_an_epsilon_of_their_own_get_a_model_that_heeds_it(budget):
+    classes = stars(**FEW, privacy_classes={"strict": 0.5})
+    assert hr.recommended(classes, budget(1.0, unit="user")) == hr.PosteriorMF()
+    with pytest.raises(BudgetUnsupported, match="an ε per user needs unit 'user'"):
+        hr.recommended(classes, budget(1.0))
+    with pytest.raises(BudgetUnsupported, match="drop the column epsilon"):
+        choice(clicks(**FEW), budget(1.0, unit="user"), personal=True)
+
+
+def test_what_does_not_fit_into_this_machine_is_not_chosen(budget, monkeypatch):
+    asked, domain = budget(8.0, unit="user", delta=1e-7), stars(**MANY)
+    assert hr.recommended(domain, asked) == hr.PosteriorMF()
+    effects = hr.GlobalEffects().footprint(domain, asked)
+    room = effects.held(int(domain.crowd.ratings), int(domain.crowd.users))
+    monkeypatch.setattr(module, "machine", lambda: (int(room), 0))
+    simple = choice(domain, asked)
+    assert simple.model == hr.GlobalEffects()
+    assert "memory" in simple.reason
+    monkeypatch.setattr(module, "machine", lambda: (1, 1))
+    assert hr.recommended(domain, asked) == hr.GlobalEffects()
+
+
+def test_a_recommended_fit_that_cannot_fit_is_refused_with_the_ledger_untouched(budget, monkeypatch):
+    asked = budget(8.0, unit="user")
+    ledger = hr.Ledger.ephemeral(asked)
+    monkeypatch.setattr(module, "machine", lambda: (1, 1))
+    monkeypatch.setattr("hushrec.curator.memory.machine", lambda: (1, 1))
+    with pytest.raises(MemoryExceeded, match=r"GlobalEffects needs .* Nothing was charged"):
+        hr.fit(hr.synthetic.netflix_like(20, 6, 60, 1), budget=asked, ledger=ledger)
+    assert not ledger.entries()
+
+
+def test_a_share_of_a_ledger_decides_not_its_total(budget):
+    """52 releases within ε = 8 leave each so much noise that factors are hidden; one release does not."""
+    domain, total = (
+        stars(max_users=2_000, expected_users=1_000, expected_ratings=60_000),
+        budget(8.0, unit="user"),
+    )
+    assert choice(domain, total).model == hr.PosteriorMF()
+
+    def share(model):
+        return hr.share(model, domain, total, 52)
+
+    assert choice_of_share(share, domain, total).model == hr.GlobalEffects()
+    drawn = hr.synthetic.netflix_like(60, 500, 600, 1)
+    people = hr.Ratings(domain, drawn.users, drawn.indptr, drawn.items, drawn.steps)
+    for releases, model in ((52, "GlobalEffects"), (1, "PosteriorMF")):
+        ledger = hr.Ledger.ephemeral(total, releases)
+        made = hr.fit(people, budget="auto", ledger=ledger)
+        assert made.model == model
+        again = hr.fit(people, budget="auto", ledger=ledger, release_index=0)
+        assert again.repeated
+        assert again.to_bytes() == made.to_bytes()
+
+
+def test_without_a_budget_it_is_the_baseline_of_the_kind():
+    assert hr.fit(hr.synthetic.netflix_like(30, 6, 90, 1)).model == "PosteriorMF"
+    assert hr.fit(hr.synthetic.interactions(30, 6, 90, 1)).model == "PrivateEASE"
+    with pytest.raises(DataError, match=r"load it first with hushrec\.load"):
+        hr.fit("ratings.csv")
+
+
+def test_words_name_the_crowd_and_what_would_be_better(budget):
+    declared = choice(stars(**FEW), budget(1.0, unit="user")).reason
+    assert "about 300 users with 10 ratings each" in declared
+    assumed = choice(stars(max_users=500), budget(1.0, unit="user")).reason
+    assert "assumed: declare expected_users and expected_ratings" in assumed
