@@ -108,7 +108,9 @@ class Contest:
             return _errors(test, predictions(self._others(train.domain), train=train, test=test))
         exact = math.isinf(epsilon)
         budget = None if exact else hr.Budget(epsilon=epsilon, delta=DELTA, unit=unit, adjacency="add-remove")
-        config = _chosen(train.domain, budget) if model == RECOMMENDED else registry.class_of(model)()
+        config: Model = (
+            hr.recommended(train.domain, budget) if model == RECOMMENDED else registry.class_of(model)()
+        )
         known: dict[str, Any] = {"prior": self._others(train.domain)} if public == "ratings" else {}
         start = time.process_time()
         release = hr.fit(train, config, budget, entropy=None if exact else hr.testing.Seeded(split), **known)
@@ -136,7 +138,7 @@ class Contest:
             table = NamedSet(OTHERS, self.folder).table.with_columns(rating)
             frame = hr.Domain(domain.items, scale=domain.scale, max_users=1000, cap=domain.n_items)
             ratings = hr.Ratings.of(hr.load(table, frame), by="the reproduction")
-            return hr.fit(ratings, _chosen(frame, None), None)
+            return hr.fit(ratings, hr.recommended(frame), None)
 
         return self._latest("others", domain.items, made)
 
@@ -146,13 +148,6 @@ class Contest:
             self._held[kind] = key, make()
         found: T = self._held[kind][1]
         return found
-
-
-def _chosen(domain: hr.Domain, budget: hr.Budget | None) -> Model:
-    """The recommended model."""
-    choose = getattr(hr, "recommended", lambda domain, budget: hr.GlobalEffects())
-    found: Model = choose(domain, budget)
-    return found
 
 
 def _errors(test: hr.Ratings, predicted: Floats) -> dict[str, Any]:
