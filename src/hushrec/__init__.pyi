@@ -6,6 +6,7 @@
 from . import data as data
 from . import errors as errors
 from . import testing as testing
+from .curator.choices.pilot import pilot as pilot
 from .curator.choices.recommended import recommended as recommended
 from .curator.fit import fit as fit
 from .curator.fit import plan as plan

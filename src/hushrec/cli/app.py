@@ -24,6 +24,7 @@ from hushrec.cli.experiment import experiment
 from hushrec.cli.fit import fit
 from hushrec.cli.models import models
 from hushrec.cli.page import page
+from hushrec.cli.pilot import pilot
 from hushrec.cli.plan import plan
 from hushrec.cli.recommend import recommend
 from hushrec.cli.release_data import release_data
@@ -45,6 +46,7 @@ COMMANDS = (
     "domain",
     "models",
     "check",
+    "pilot",
     "plan",
     "fit",
     "release-data",
@@ -119,6 +121,7 @@ app.add_typer(data.app, name="data")
 app.command()(domain)
 app.command()(models)
 app.command()(check)
+app.command()(pilot)
 app.command()(plan)
 app.command()(fit)
 app.command("release-data")(release_data)

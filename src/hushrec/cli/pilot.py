@@ -1,0 +1,62 @@
+"""``hushrec pilot``: tell about how large the crowd is, charged to the ledger."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hushrec.cli import account, console, options, sources
+
+
+def pilot(
+    ratings: Annotated[
+        list[str],
+        typer.Argument(help="The private ratings or interactions, or a packed folder, as for fit."),
+    ],
+    domain: options.DomainFile,
+    ledger: account.LedgerOption,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The domain to write, with both numbers.")],
+    release_index: Annotated[
+        int | None,
+        typer.Option(
+            help="Release index. An index that was released before gives the same numbers, free of charge."
+        ),
+    ] = None,
+    accept_dropped: options.AcceptDropped = False,
+    query: sources.Query = None,
+    column: options.Columns = None,
+    format: options.Format = None,
+    separator: options.Separator = None,
+    decimal: options.Decimal = ".",
+) -> None:
+    """Count users and ratings under noise, for 2 % of the total.
+
+    Only where nobody knows publicly about how many there are: hushrec domain --expected-users
+    --expected-ratings costs nothing. The domain that is written declares both numbers, for plan and fit.
+    """
+    from hushrec.curator.choices.pilot import pilot as charged
+    from hushrec.curator.choices.pilot import pilot_plan
+    from hushrec.curator.statements import measured
+    from hushrec.data.domain import Domain
+    from hushrec.figures import above
+    from hushrec.privacy.ledger.ledger import Ledger
+
+    declared, named = Domain.open(domain), sources.named(ratings, query)
+    options.require_writable(out, ".json")
+    opened = Ledger.open(str(ledger))
+    totals, planned = pilot_plan(declared, opened.total)
+    with console.bars():
+        private = sources.packed_or_loaded(named, declared, column, format, separator, decimal)
+    console.print_confidential(console.names(named), private)
+    found = charged(private, opened, release_index=release_index, accept_dropped=accept_dropped)
+    found.save(out)
+    screen = console.out()
+    screen.print(console.measurements(measured((totals.users, totals.given), planned), fold=True))
+    screen.print()
+    screen.print(f"Total: true ε = {above(planned.epsilon)} at δ = {above(planned.budget.delta)}")
+    console.print_ledger(opened)
+    screen.print(
+        f"Wrote {out}: about {found.expected_users:,} users and {found.expected_ratings:,} {found.feedback}. "
+        f"Next: hushrec fit --domain {out} --epsilon auto",
+        soft_wrap=True,
+    )

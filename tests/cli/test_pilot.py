@@ -1,0 +1,35 @@
+"""``hushrec pilot``: what it writes and charges, and the fit after it."""
+
+import json
+from pathlib import Path
+
+import hushrec as hr
+
+LINE = "pilot train.csv --domain domain.json --ledger ledger.db -o counted.json"
+
+
+def test_the_numbers_are_written_charged_and_used(here, hushrec, budget):
+    hushrec(f"ledger create ledger.db {budget} --max-releases 2")
+    shown = hushrec(LINE)
+    counted = hr.Domain.open("counted.json")
+    assert counted.crowd.declared
+    assert f"about {counted.expected_users:,} users and {counted.expected_ratings:,} ratings" in shown.out
+    assert "number of users" in shown.out
+    ledger = hr.Ledger.open("ledger.db")
+    assert 0.8 < ledger.remaining < 1
+    made = hushrec(
+        "fit train.csv --domain counted.json --epsilon auto --ledger ledger.db -o made.safetensors"
+    )
+    assert "Model: GlobalEffects, because" in made.out
+    assert hr.Ledger.open("ledger.db").releases_left == 0
+    hushrec(f"{LINE.replace('counted', 'again')} --release-index 0")
+    assert json.loads(Path("again.json").read_text()) == json.loads(Path("counted.json").read_text())
+
+
+def test_refusals_charge_nothing(here, refused, hushrec, budget):
+    assert "there is no ledger ledger.db" in refused(LINE)
+    hushrec(f"ledger create ledger.db {budget}")
+    assert "one release more" in refused(LINE)
+    assert "exists; choose another file" in refused(LINE.replace("counted", "domain"))
+    assert not hr.Ledger.open("ledger.db").entries()
+    assert not Path("counted.json").exists()
