@@ -200,3 +200,22 @@ def test_spark_reads_and_sums_them(here, hushrec, refused, budget, spark):
     )
     assert "PrivateALS" in told
     assert not Path("new.db").exists()
+
+
+def test_a_prior_is_named_in_the_statement_and_a_wrong_one_refused_before_a_ledger_exists(
+    here, hushrec, refused, budget
+):
+    domain = hr.Domain.open("domain.json")
+    public = hr.fit(hr.load(pl.read_csv("train.csv").head(200), domain), hr.GlobalEffects())
+    public.save("public.safetensors")
+    hushrec(fit(budget, more="--model global-effects --prior public.safetensors"))
+    made = hr.Release.open("films.safetensors").statement
+    assert "are declared public" in str(made)
+    unused = fit(
+        budget,
+        ledger="none.db",
+        out="other.safetensors",
+        more="--model private-ease --prior films.safetensors",
+    )
+    assert refused(unused)
+    assert not Path("none.db").exists()

@@ -170,6 +170,7 @@ def test_people_who_ask_are_refused_where_nobody_is_weighed(small, budget):
 
 @pytest.mark.parametrize("noise", [True, False])
 def test_a_release_carries_the_domains_titles_and_is_else_the_same(small, budget, noise):
+    """Of a model that expects nothing of titles; ``test_known_items`` has the others."""
     titles = [f"Film {item}" for item in small.domain.items]
     domain = hr.Domain(
         small.domain.items,
@@ -183,7 +184,7 @@ def test_a_release_carries_the_domains_titles_and_is_else_the_same(small, budget
     titled = dataclasses.replace(small, domain=domain)
     given = (budget(),) if noise else ()
     made, plain = (
-        hr.fit(given_ratings, GlobalEffects(), *given, entropy=hr.testing.Seeded(0))
+        hr.fit(given_ratings, McSherryEffects(), *given, entropy=hr.testing.Seeded(0))
         for given_ratings in (titled, small)
     )
     assert made.titles == tuple(titles)

@@ -65,6 +65,13 @@ def fit(
             "private as the ratings, and deleted at the end."
         ),
     ] = None,
+    prior: Annotated[
+        Path | None,
+        typer.Option(
+            help="A release of other people's ratings, private or declared public, that says what is "
+            "expected of the items it shares with the catalogue."
+        ),
+    ] = None,
     accept_dropped: options.AcceptDropped = False,
     model: options.ModelOption = None,
     noise: options.Noise = None,
@@ -89,7 +96,7 @@ def fit(
     first = named[0]
     if not spark and len(named) == 1 and isinstance(first, Path) and recognised(first):
         paid = (epsilon, delta, unit, adjacency)
-        given = (domain, *paid, ledger, release_index, checkpoint, noise, column, format, separator)
+        given = (domain, *paid, ledger, release_index, checkpoint, prior, noise, column, format, separator)
         flags = new_ledger or accept_dropped or beyond_share or blocks is not None
         if any(value is not None for value in given) or flags:
             raise ConfigError(
@@ -107,12 +114,12 @@ def fit(
             "hushrec show"
         )
     from hushrec.curator.acceptance import require_accepted
-    from hushrec.curator.authors import signed
     from hushrec.curator.choices.recommended import choice
-    from hushrec.curator.fit import fit, require_sums_alone
+    from hushrec.curator.fit import fit, plan, require_sums_alone
     from hushrec.curator.memory import require_memory
     from hushrec.data.domain import Domain
     from hushrec.models.private import PrivateModel
+    from hushrec.release.artefact import Release
 
     declared = Domain.open(domain)
     if auto and new_ledger:
@@ -132,7 +139,8 @@ def fit(
     if budget is None:
         asked = {"delta": delta, "unit": unit, "adjacency": adjacency}
         budget = account.share(ledger, config, declared, release_index, checkpoint, asked, out)
-    planned = signed(config.plan(declared, budget), config, declared)
+    public = None if prior is None else Release.open(prior)
+    planned = plan(config, declared, budget, public)
     assert isinstance(config, PrivateModel)  # others have no plan
     options.require_writable(out, ".safetensors")
     if spark:
@@ -158,7 +166,7 @@ def fit(
         require_memory(planned.model, config.footprint(declared, budget), private)
     charged = account.opened(ledger, planned, new_ledger, out)
 
-    def charge(beyond: bool) -> "Release":
+    def charge(beyond: bool) -> Release:
         with console.bars():
             return fit(
                 private,
@@ -167,6 +175,7 @@ def fit(
                 ledger=charged,
                 release_index=release_index,
                 checkpoint=checkpoint,
+                prior=public,
                 accept_dropped=accept_dropped,
                 beyond_share=beyond,
             )

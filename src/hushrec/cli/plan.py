@@ -35,8 +35,8 @@ def plan(
     json: options.Json = False,
 ) -> None:
     """Show the noise and the cost of a fit. Reads no ratings."""
-    from hushrec.curator.authors import signed
     from hushrec.curator.choices.recommended import choice_of_share
+    from hushrec.curator.fit import plan as plan_of
     from hushrec.curator.shares import share
     from hushrec.curator.statements import measured
     from hushrec.data.domain import Domain
@@ -56,7 +56,7 @@ def plan(
         each = partial(share, domain=declared, total=whole, releases=releases or 1)
         config, because = choice_of_share(each, declared, whole)
     budget = share(config, declared, whole, releases) if releases else whole
-    planned = signed(config.plan(declared, budget), config, declared)
+    planned = plan_of(config, declared, budget)
     assert isinstance(config, PrivateModel)  # others have no plan
     lines = measured(config.queries(declared, budget), planned)
     prospects = config.prospects(declared, budget)
@@ -89,6 +89,8 @@ def plan(
     screen.print(str(reading), soft_wrap=True)
     if prospects:
         screen.print(prospects, soft_wrap=True)
+    for known in planned.beforehand:
+        screen.print(f"Known beforehand: {known}", soft_wrap=True)
     screen.print(f"A fit {planned.needs}.", soft_wrap=True)
     if planned.only_seeded:
         screen.print(f"For seeded experiments only: {planned.only_seeded}.", soft_wrap=True)
@@ -125,6 +127,7 @@ def facts(planned: "Plan", lines: "tuple[Measured, ...]", reading: "Odds") -> di
         "foreign": list(planned.foreign),
         "condition": planned.condition,
         "needs": planned.needs,
+        "beforehand": list(planned.beforehand),
         "only_seeded": planned.only_seeded,
         "measurements": [line.to_json() for line in lines],
         "reading": reading.to_json(),

@@ -13,6 +13,7 @@ from hushrec.curator.acceptance import pays, require_accepted
 from hushrec.curator.accounts import account_of, spending
 from hushrec.curator.authors import signed
 from hushrec.curator.choices.recommended import choice, choice_of_share
+from hushrec.curator.known_items import committed, known
 from hushrec.curator.memory import require_memory
 from hushrec.curator.shares import naming_share, next_share, opened
 from hushrec.curator.statements import describe, from_data, not_private
@@ -23,6 +24,7 @@ from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
 from hushrec.data.spark.spark_feedback import SparkFeedback
 from hushrec.errors import BudgetUnsupported, CheckpointError, ConfigError, DataError
+from hushrec.item_prior import ItemPrior
 from hushrec.local.released import ReleasedData
 from hushrec.models.base import Model
 from hushrec.models.private import PrivateModel
@@ -40,17 +42,18 @@ from hushrec.statistics.engines.spark_engine import require_ready
 _ANY = -1  # stands for release index None: the checkpoint then finds its charge by its commitment
 
 
-def plan(config: Model, domain: Domain, budget: Budget) -> Plan:
+def plan(config: Model, domain: Domain, budget: Budget, prior: Release | None = None) -> Plan:
     """What a fit will measure, with how much noise, at what cost. Reads no data.
 
     Args:
         config: a model's settings.
         domain: the public domain.
         budget: what may be spent.
+        prior: as for ``fit``.
 
     Privacy: public.
     """
-    return signed(config.plan(domain, budget), config, domain)
+    return committed(signed(config.plan(domain, budget), config, domain), known(config, domain, prior))
 
 
 def fit(
@@ -60,6 +63,7 @@ def fit(
     *,
     ledger: Ledger | str | Path | None = None,
     release_index: int | None = None,
+    prior: Release | None = None,
     entropy: Entropy | None = None,
     checkpoint: str | Path | None = None,
     accept_dropped: bool = False,
@@ -83,6 +87,9 @@ def fit(
             experiments and baselines do not need one.
         release_index: number of the release in its ledger, from 0. None charges for the next free one; a
             release that was made before returns the same bytes and charges nothing, as its ``repeated`` says.
+        prior: a release of other people's ratings, which say what is expected of the items that it shares
+            with the catalogue: a baseline (no budget), whose ratings you declare public, or a private one. It
+            is trusted as far as these people's noisy sums agree with it.
         entropy: the operating system's by default; ``hushrec.testing.Seeded`` for experiments and tests,
             whose releases are not private.
         checkpoint: a separate folder on a local disk, from which this fit resumes if it is stopped. It is as
@@ -108,7 +115,8 @@ def fit(
             ledger; or ``entropy`` is given too; or ``entropy`` is a checkpoint.
         BudgetUnsupported: The model does not support the budget or per-user ε; or a budget is given for a
             released data set.
-        ConfigError: The ratings are in Spark, and the model needs more of them than sums. Nothing is charged.
+        ConfigError: The ratings are in Spark, and the model needs more of them than sums; or the prior does
+            not fit the model or the domain. Nothing is charged.
         DataError: The ratings were not loaded, the model learns from another kind of feedback, a block is
             damaged, or the domain has privacy classes and the ratings do not say who is in which.
 
@@ -160,13 +168,19 @@ def fit(
     if isinstance(ratings, SparkFeedback):
         ratings.verify()
         require_ready(ratings)
+    public = known(config, ratings.domain, prior)
     if budget is None:
         terms = config.baseline
         population = ratings.capped(ratings.domain.cap) if terms.unit == "user" else ratings
-        with telling(progress), stage("fitting"), _going_on(checkpoint, ratings, _named(config), "") as kept:
-            release = _described(config.release(population, ExactRun(terms, kept)), ratings.domain)
+        with (
+            telling(progress),
+            stage("fitting"),
+            _going_on(checkpoint, ratings, _named(config, public), "") as kept,
+        ):
+            made = config.release(population, ExactRun(terms, kept, public))
+            release = _described(made, ratings.domain)
             return from_data(release, published) if published else not_private(release, config)
-    planned = plan(config, ratings.domain, budget)
+    planned = committed(signed(config.plan(ratings.domain, budget), config, ratings.domain), public)
     account = account_of(ledger, planned, entropy)
     paid = release_index is not None and account.stored(planned, release_index) is not None
     if pays(account, entropy) and not paid:
@@ -179,7 +193,8 @@ def fit(
             return replace(release, repeated=True)
         shared = naming_share(account, release_index, lambda less: config.plan(ratings.domain, less))
         with telling(progress), shared:
-            return _charged(ratings, config, planned, account, release_index, kept or entropy, beyond_share)
+            source = kept or entropy
+            return _charged(ratings, config, planned, public, account, release_index, source, beyond_share)
 
 
 @contextmanager
@@ -197,14 +212,15 @@ def _going_on(
         checkpoint.forget()
 
 
-def _named(config: Model) -> str:
-    return json.dumps([type(config).__name__, config.settings(), version()], sort_keys=True)
+def _named(config: Model, public: ItemPrior) -> str:
+    return json.dumps([type(config).__name__, config.settings(), version(), public.digest], sort_keys=True)
 
 
 def _charged(
     ratings: Feedback | Blocks | SparkFeedback,
     config: Model,
     planned: Plan,
+    public: ItemPrior,
     account: Ledger,
     release_index: int | None,
     entropy: Entropy | None,
@@ -217,7 +233,7 @@ def _charged(
     grant = account.charge(planned, release_index, entropy, beyond_share=beyond_share)
     population = ratings.capped(domain.cap) if budget.unit == "user" else ratings
     with stage(MEASURING, len(queries)), spending(account, grant, planned):
-        made = config.release(population, ChargedRun(planned, queries, grant))
+        made = config.release(population, ChargedRun(planned, queries, grant, public))
         release = describe(_described(made, domain), queries, planned, grant, domain, personal=ratings.asks)
         account.sampled(grant, release.to_bytes())
     account.published(grant)

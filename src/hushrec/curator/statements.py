@@ -185,6 +185,7 @@ def _assumes(plan: Plan, domain: Domain, personal: bool, beside: str = "") -> tu
         + (f", except {beside}" if beside else ""),
         "what a person does with recommendations is new data and is not covered",
     ]
+    lines[1:1] = plan.beforehand
     if personal:
         lines.insert(
             1, f"each person's ε was chosen without looking at {given}, and is itself never published"

@@ -67,8 +67,9 @@ class Domain(BaseModel):
         DomainError: a field is missing or wrong.
 
     Privacy: public. Every field must come from public knowledge, never from the ratings: a roster is a list
-    of accounts, not a list of people who have rated. Titles and features only describe items: a domain with
-    corrected ones is the same population, has the same digest, and is equal.
+    of accounts, not a list of people who have rated. Titles and features say what to expect of
+    items, and cost nothing: a domain with corrected ones is the same population, has the same digest, and is
+    equal.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -21,8 +21,8 @@ from hushrec.item_prior import ItemPrior
 
 __all__ = ["EffectPrior", "effect_prior"]
 
-_ROUNDS, _STEPS = 12, 5
-"""Updates of s_b², and of the groups' variances for each of them."""
+_ROUNDS, _STEPS, _SETTLED = 12, 5, 1e-3
+"""Most updates of s_b², those of the groups' variances for each of them, and the change that ends them."""
 _LEAST, _START, _MOST = 1e-4, 0.0125, 0.1
 """Bounds of s_b² and where it starts, in squared widths of the scale."""
 _GONE = 1e-7
@@ -133,8 +133,10 @@ def _fitted(line: _Line, sums: Floats, n: Floats, noise: Floats, extra: Floats, 
         doubt = np.einsum("ij,ij->i", columns @ covariance, columns)
         # E (S − n x·β̂)² = noise + n² (s_b² + v) − n² x Cov x, where β̂ was fitted to the same sums.
         residuals = (sums - n * mean) ** 2 - noise + n * n * (doubt - extra)
-        spread = float((weights**2 * n * n * residuals).sum() / (weights**2 * n**4).sum())
+        before, spread = spread, float((weights**2 * n * n * residuals).sum() / (weights**2 * n**4).sum())
         spread = min(max(spread, _LEAST * span**2), _MOST * span**2)
+        if abs(spread - before) < _SETTLED * before:
+            break
     return EffectPrior(mean, spread + extra, doubt)
 
 

@@ -31,6 +31,8 @@ class Model(Settings):
     """``published`` if the noise is a paper's, whose claim may not hold."""
     personal: ClassVar[bool] = False
     """Whether the model weights users so that each loses at most the ε that they ask for."""
+    informed: ClassVar[bool] = False
+    """Whether what is publicly known about the items shapes the release: their features, or a prior."""
     sums_alone: ClassVar[bool] = True
     """Whether a fit needs only sums over the people, so that a cluster can add them up where they are."""
 

@@ -47,6 +47,7 @@ class CovarianceKNN(PrivateModel):
     """
 
     supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")})
+    informed: ClassVar = True
 
     n_neighbours: int = Field(default=40, ge=1, le=1000)
     rank: Annotated[int, only(covariance__cleaning=("weighted", "shrink"))] = Field(default=20, ge=1, le=1024)

@@ -39,6 +39,7 @@ class CovarianceSVD(PrivateModel):
     """
 
     supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")})
+    informed: ClassVar = True
 
     rank: int = Field(default=20, ge=1, le=1024)
     noise: Noise = "gaussian"

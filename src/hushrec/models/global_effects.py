@@ -41,6 +41,7 @@ class GlobalEffects(PrivateModel):
     """
 
     supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")})
+    informed: ClassVar = True
 
     user_biases: Literal["client", "released"] = "client"
     noise: Noise | None = None

@@ -54,6 +54,7 @@ class InputPerturbationMF(PrivateModel):
     """
 
     supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace")})
+    informed: ClassVar = True
     sums_alone: ClassVar = False
 
     rank: int = Field(default=8, ge=1, le=120)

@@ -58,6 +58,7 @@ class PosteriorMF(PrivateModel):
     """
 
     supports: ClassVar = frozenset({("user", "add-remove")})
+    informed: ClassVar = True
     personal: ClassVar = True
 
     rank: int = Field(default=5, ge=1, le=128)

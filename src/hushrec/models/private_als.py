@@ -46,6 +46,7 @@ class PrivateALS(PrivateModel):
     """
 
     supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace")})
+    informed: ClassVar = True
 
     rank: int = Field(default=8, ge=1, le=128)
     epochs: int = Field(default=5, ge=1, le=100)

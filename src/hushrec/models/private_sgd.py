@@ -48,6 +48,7 @@ class PrivateSGD(PrivateModel):
     """
 
     supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace")})
+    informed: ClassVar = True
 
     rank: int = Field(default=8, ge=1, le=128)
     epochs: int = Field(default=12, ge=1, le=100)

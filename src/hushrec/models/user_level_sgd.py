@@ -47,6 +47,7 @@ class UserLevelSGD(PrivateModel):
     """
 
     supports: ClassVar = frozenset({("user", "add-remove")})
+    informed: ClassVar = True
 
     rank: int = Field(default=8, ge=1, le=128)
     epochs: int = Field(default=12, ge=1, le=100)

@@ -7,11 +7,11 @@ import hashlib
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from hushrec.arrays import Floats
+from hushrec.arrays import Bools, Floats
 from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
 
 __all__ = ["described"]
@@ -20,6 +20,8 @@ _LABELS, _WORDS, _BINS = 64, 256, 10
 """The most columns of a feature of labels, of a title and of a number."""
 _ENTRIES = 4_000_000
 """The most entries of the whole table, so that a large catalogue is described in fewer columns."""
+Columns = Callable[[Sequence[str], int], tuple[Floats, Bools]]
+"""From texts of all items to at most so many columns, and which items have any."""
 _YEAR = re.compile(r"\((\d{4})\)\s*$")
 
 
@@ -31,74 +33,72 @@ def described(titles: Sequence[str], features: Mapping[str, Sequence[str]]) -> I
     words, hashed, and the year in ``Title (1995)`` if no feature is named year. Columns have mean 0 over the
     items that have the feature, and are 0 for the others.
     """
-    names, tables, most = [], [], _ENTRIES
-    for name, table in _tables(titles, features):
-        kept = table[:, : most // len(table)]
-        if kept.size and kept.any():
+    names: list[str] = []
+    tables: list[Floats] = []
+    for name, texts, columns in _kinds(titles, features):
+        left = _ENTRIES // len(texts) - sum(table.shape[1] for table in tables)
+        table, has = columns(texts, left) if left > 0 else (np.zeros((0, 0)), np.zeros(0, dtype=bool))
+        if table.any():
+            table[has] -= table[has].mean(axis=0)
             names.append(name)
-            tables.append(kept)
-            most -= kept.size
+            tables.append(table)
     if not tables:
         return NOTHING_KNOWN
     groups = np.repeat(np.arange(len(tables)), [table.shape[1] for table in tables])
-    told = f"{', '.join(names)} of the items, as declared with the catalogue"
+    told = f"{', '.join(names)}: what the catalogue says about its items is public, and not from the ratings"
     return ItemPrior(design=np.column_stack(tables), groups=groups, told=(told,))
 
 
-def _tables(titles: Sequence[str], features: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, Floats]]:
+def _kinds(
+    titles: Sequence[str], features: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[str, Sequence[str], Columns]]:
+    """The kinds of texts by name, each with the function that makes columns of them."""
     for name, texts in features.items():
-        yield name, _centred(*_columns(texts))
+        given = [text for text in texts if text.strip()]
+        yield name, texts, _tenths if all(map(_is_number, given)) else _labels
     if titles:
-        years = [match[1] if (match := _YEAR.search(title)) else "" for title in titles]
-        if "year" not in {name.lower() for name in features} and any(years):
-            yield "year in the title", _centred(*_tenths(years))
-        yield "words of the title", _centred(*_words([_YEAR.sub("", title) for title in titles]))
+        if "year" not in {name.lower() for name in features}:
+            years = [match[1] if (match := _YEAR.search(title)) else "" for title in titles]
+            yield "year in the title", years, _tenths
+        yield "words of the title", [_YEAR.sub("", title) for title in titles], _words
 
 
-def _columns(texts: Sequence[str]) -> tuple[Floats, Floats]:
-    given = [text for text in texts if text.strip()]
-    return _tenths(texts) if given and all(map(_is_number, given)) else _labels(texts)
-
-
-def _tenths(texts: Sequence[str]) -> tuple[Floats, Floats]:
+def _tenths(texts: Sequence[str], most: int) -> tuple[Floats, Bools]:
     """One column for each tenth of the numbers, and which items have one."""
     has = np.array([_is_number(text) for text in texts])
-    numbers = np.array([float(text) for text in texts if _is_number(text)])
-    edges = np.unique(np.quantile(numbers, np.arange(1, _BINS) / _BINS))
-    table = np.zeros((len(texts), len(edges) + 1))
-    table[np.flatnonzero(has), np.searchsorted(edges, numbers, side="right")] = 1
+    bins = min(_BINS, most)
+    table = np.zeros((len(texts), bins))
+    if has.any():
+        numbers = np.array([float(text) for text in texts if _is_number(text)])
+        edges = np.unique(np.quantile(numbers, np.arange(1, bins) / bins))
+        table[np.flatnonzero(has), np.searchsorted(edges, numbers, side="right")] = 1
     return table, has
 
 
-def _labels(texts: Sequence[str]) -> tuple[Floats, Floats]:
+def _labels(texts: Sequence[str], most: int) -> tuple[Floats, Bools]:
     """One column for each of the most frequent labels, and which items have any label."""
     each = [[label for part in text.split("|") if (label := part.strip())] for text in texts]
     often = Counter(label for labels in each for label in dict.fromkeys(labels))
     chosen = sorted((label for label in often if often[label] > 1), key=lambda label: (-often[label], label))
-    places = {label: place for place, label in enumerate(chosen[:_LABELS])}
+    places = {label: place for place, label in enumerate(chosen[: min(_LABELS, most)])}
     table = np.zeros((len(texts), len(places)))
     for row, labels in enumerate(each):
         table[row, [places[label] for label in labels if label in places]] = 1
     return table, np.array([bool(labels) for labels in each])
 
 
-def _words(texts: Sequence[str]) -> tuple[Floats, Floats]:
+def _words(texts: Sequence[str], most: int) -> tuple[Floats, Bools]:
     """One column for each hash of a word, and which items have any word."""
+    size = min(_WORDS, most)
     each = [set(re.findall(r"\w{2,}", text.casefold())) for text in texts]
     places = {
-        word: int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest()) % _WORDS
+        word: int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest()) % size
         for word in set().union(*each)
     }
-    table = np.zeros((len(texts), _WORDS))
+    table = np.zeros((len(texts), size))
     for row, words in enumerate(each):
         table[row, [places[word] for word in words]] = 1
     return table, np.array([bool(words) for words in each])
-
-
-def _centred(table: Floats, has: Floats) -> Floats:
-    if has.any():
-        table[has] -= table[has].mean(axis=0)
-    return table
 
 
 def _is_number(text: str) -> bool:

@@ -77,7 +77,7 @@ class BiasSettings(Frozen):
         (lo, hi, _), span = people.domain.scale, people.domain.scale.span
         items, users = self._sums(people.domain, run.terms, norm)
         noisy = {query.name: run.measure(query, values) for query, values in items.measure(people)}
-        of_items = shrink(noisy["item sums"], noisy["item counts"], span)
+        of_items = shrink(noisy["item sums"], noisy["item counts"], span, run.prior, items.origin)
         effects = np.clip(of_items.mean + items.origin, lo, hi)
         noisy |= {query.name: run.measure(query, sums) for query, sums in users.measure(people, effects)}
         of_users = shrink(noisy["user sums"], noisy["user counts"], span)

@@ -62,6 +62,8 @@ class Plan:
         foreign: names of code outside hushrec that declares measurements; ``models.authors`` finds them.
         needs: memory and time of a fit, as text; empty if unknown.
         only_seeded: why only seeded experiments may run the plan, and what to set instead; else empty.
+        beforehand: what else is publicly known about the items, in words, and shapes the release.
+        beforehand_digest: SHA-256 of it, hex; empty if nothing is.
 
     Raises:
         BudgetError: δ is not below 1/(10 · max_users); names repeat; shares exceed the whole; a measurement
@@ -84,6 +86,8 @@ class Plan:
     foreign: tuple[str, ...] = ()
     needs: str = field(default="", compare=False)
     only_seeded: str = ""
+    beforehand: tuple[str, ...] = ()
+    beforehand_digest: str = ""
 
     def __post_init__(self) -> None:
         # The copy through JSON checks that it can be stored, and guards against later changes.
@@ -200,6 +204,8 @@ class Plan:
         }
         if self.foreign:  # the same name may stand for a plan of hushrec, which measures something else
             facts["foreign"] = list(self.foreign)
+        if self.beforehand_digest:
+            facts["beforehand"] = self.beforehand_digest
         return hashlib.sha256(_canonical(facts).encode()).hexdigest()
 
     def __repr__(self) -> str:
@@ -232,6 +238,7 @@ class Plan:
             total = f"no finite ε is known for this noise{claim}"
         lines = [head, "", *aligned(list(self._rows()), left=2), "", total]
         seeded = self.only_seeded and f"for seeded experiments alone: {self.only_seeded}"
+        lines += [f"known beforehand: {line}" for line in self.beforehand]
         lines += filter(None, [self.condition, seeded, self.needs and f"{self.model} {self.needs}"])
         if self.promises:
             classes = [promise(of.name, of.asked, of.promised, of.weight) for of in self.promises]

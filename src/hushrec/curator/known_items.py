@@ -1,0 +1,52 @@
+"""What is publicly known about items before a fit, and the plan's commitment to it.
+
+Privacy: public.
+"""
+
+from dataclasses import replace
+
+from hushrec import registry
+from hushrec.data.declared.item_design import described
+from hushrec.data.domain import Domain
+from hushrec.errors import ConfigError
+from hushrec.estimation.public_release import of_release
+from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
+from hushrec.models.base import Model
+from hushrec.privacy.accounting.plan import Plan
+from hushrec.release.artefact import Release
+
+__all__ = ["committed", "known"]
+
+
+def known(config: Model, domain: Domain, release: Release | None = None) -> ItemPrior:
+    """Features of the domain's items, and a release of other people's public ratings, for a model.
+
+    Args:
+        config: the model's settings.
+        domain: the public domain.
+        release: public in itself, or None.
+
+    Returns:
+        Nothing, if the model has no use for it.
+
+    Raises:
+        ConfigError: A release is given, but the model does not use it, or it does not fit the domain.
+    """
+    if not config.informed:
+        if release is not None:
+            able = [name for name in registry.MODELS if registry.class_of(name).informed]  # type: ignore[attr-defined]
+            raise ConfigError(
+                f"{type(config).__name__} has no use for a prior; leave it out, or use "
+                f"{', '.join(able[:-1])} or {able[-1]}"
+            )
+        return NOTHING_KNOWN
+    found = described(domain.titles or (), domain.features or {})
+    if release is None:
+        return found
+    public = of_release(release, domain.items, domain.scale)
+    return replace(public, design=found.design, groups=found.groups, told=(*found.told, *public.told))
+
+
+def committed(plan: Plan, prior: ItemPrior) -> Plan:
+    """The plan that names these facts: with others it is the plan of another release."""
+    return replace(plan, beforehand=prior.told, beforehand_digest=prior.digest) if prior.digest else plan

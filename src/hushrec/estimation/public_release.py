@@ -1,0 +1,72 @@
+"""What an earlier release says about a catalogue: the prior of item effects and factors for another one.
+
+Privacy: public in, public out. The release is not private because its ratings are declared public, or it is
+private and was charged to the ledger of the people in it.
+"""
+
+import hashlib
+
+import numpy as np
+
+from hushrec.errors import ConfigError
+from hushrec.figures import above
+from hushrec.item_prior import ItemPrior
+from hushrec.release.artefact import Release
+
+__all__ = ["of_release"]
+
+_UNPROTECTED = "NOT PRIVATE:"
+
+
+def of_release(release: Release, items: tuple[str, ...], scale: tuple[float, float, float]) -> ItemPrior:
+    """Effects and factors of the items that a release shares with a catalogue, by their ids.
+
+    Args:
+        release: any that predicts ratings from effects of items.
+        items: the catalogue.
+        scale: of the ratings to come, as in the domain.
+
+    Raises:
+        ConfigError: The release is of interactions, has no effects of items, has another scale, shares no
+            item with the catalogue, or promises something only on a condition.
+    """
+    if "item_effects" not in release.tensors or release.scale is None:
+        raise ConfigError(
+            f"a release of {release.model} has no effects of items, so it cannot be a prior; make one with "
+            "hushrec.fit(public_ratings, hushrec.GlobalEffects())"
+        )
+    if release.scale[:2] != tuple(scale)[:2]:
+        raise ConfigError(
+            f"the prior is on the scale {release.scale[0]:g} to {release.scale[1]:g}, the domain on "
+            f"{scale[0]:g} to {scale[1]:g}; load the public ratings under the domain's scale, and fit again"
+        )
+    statement = release.statement
+    if not statement.private and not statement.caveat.startswith(_UNPROTECTED):
+        raise ConfigError(
+            f"the prior promises something only on a condition ({statement.caveat.partition(':')[0]}), which "
+            "would then be this release's too; take a release without one"
+        )
+    places = {item: place for place, item in enumerate(release.items)}
+    theirs = np.array([places.get(item, -1) for item in items])
+    shared = np.flatnonzero(theirs >= 0)
+    if not len(shared):
+        raise ConfigError(
+            "the prior shares no item with the domain's catalogue; ids must be the same in both"
+        )
+    theirs = theirs[shared]
+    effects, variance = np.full(len(items), np.nan), np.zeros(len(items))
+    noise = release.tensors["item_noise"].astype(np.float64)
+    effects[shared] = release.tensors["item_effects"][theirs] + release.constants["user_mean"]
+    # The noise of a rating is the same for all items, and that of its item's effect comes on top.
+    variance[shared] = (noise - noise.min())[theirs]
+    learned = release.tensors.get("item_factors")
+    factors = np.zeros((0, 0))
+    if learned is not None and learned.shape[1]:
+        factors = np.zeros((len(items), learned.shape[1]))
+        factors[shared] = learned[theirs]
+    digest = hashlib.sha256(release.to_bytes()).hexdigest()
+    of = f"release {digest} ({release.model}, {len(shared):,} of the items)"
+    told = f"the ratings of other people behind {of} are declared public"
+    if statement.private:
+        told = f"{of} is public, and its ε = {above(statement.epsilon)} is paid for by the people in it"
+    return ItemPrior(effects=effects, effect_variance=variance, factors=factors, told=(told,))

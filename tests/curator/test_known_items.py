@@ -1,0 +1,113 @@
+"""Public facts: what they change, that plans commit to them, and that statements say which they were."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hushrec as hr
+from hushrec.curator.known_items import known
+from hushrec.data.ratings import Ratings
+from hushrec.errors import ConfigError, GrantError
+from hushrec.registry import MODELS, class_of
+
+N = 300
+GENRES = {"genres": [("Drama|War", "Comedy", "Horror|Drama")[item % 3] for item in range(N)]}
+BUDGET = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
+
+
+def world(
+    seed: int,
+    features: dict[str, list[str]] | None = None,
+    *,
+    people: int = 400,
+    unrated: int = 30,
+    roster: bool = False,
+) -> Ratings:
+    """People who like one genre by a star more than the next; the last items have no rating."""
+    rng = np.random.default_rng(seed)
+    rated = [(f"u{u}", i) for u in range(people) for i in rng.choice(N - unrated, 20, replace=False)]
+    stars = [int(np.clip(round(4 - item % 3 + rng.normal(0, 0.5)), 1, 5)) for _, item in rated]
+    users = [f"u{u}" for u in range(people)] if roster else None
+    domain = hr.Domain(range(N), scale=(1, 5, 1), max_users=1000, features=features, users=users)
+    columns = {"user": [user for user, _ in rated], "item": [str(item) for _, item in rated], "rating": stars}
+    return hr.load(pl.DataFrame(columns), domain)
+
+
+def fitted(ratings: Ratings, **more) -> hr.Release:
+    return hr.fit(ratings, hr.GlobalEffects(), BUDGET, entropy=hr.testing.Seeded(1), **more)
+
+
+def told(release: hr.Release) -> float:
+    """Correlation of the effects of items without any rating with those that the world would give them."""
+    return float(np.corrcoef(release.tensors["item_effects"][-30:], -(np.arange(N) % 3)[-30:])[0, 1])
+
+
+def test_items_that_nobody_rated_are_predicted_from_their_features():
+    assert told(fitted(world(0, GENRES))) > 0.95
+    assert told(fitted(world(0))) < 0.5
+
+
+def test_a_prior_predicts_what_these_people_did_not_rate():
+    """A fit of few people whose ratings are public: their release says more than the noise hides."""
+    public = hr.fit(world(1, people=200, unrated=0), hr.GlobalEffects())
+    assert told(fitted(world(0), prior=public)) > 0.95
+
+
+def test_a_plan_commits_to_what_is_known_and_says_it():
+    domain, other = world(0).domain, world(0, GENRES).domain
+    assert domain == other
+    public = hr.fit(world(1, people=50), hr.GlobalEffects())
+    plans = [
+        hr.plan(hr.GlobalEffects(), domain, BUDGET),
+        hr.plan(hr.GlobalEffects(), other, BUDGET),
+        hr.plan(hr.GlobalEffects(), domain, BUDGET, public),
+        hr.plan(hr.GlobalEffects(), other, BUDGET, public),
+    ]
+    assert len({plan.key("ledger", 0) for plan in plans}) == 4
+    assert "known beforehand: genres:" in str(plans[1])
+    assert "known beforehand" not in str(plans[0])
+    assert len({plan.epsilon for plan in plans}) == 1
+
+
+def test_a_repeated_fit_with_another_prior_is_another_release(tmp_path):
+    total = BUDGET.model_copy(update={"epsilon": 2.0})
+    ledger = hr.Ledger.create(tmp_path / "ledger.db", total, max_releases=2)
+    ratings, public = world(0), hr.fit(world(1, people=50), hr.GlobalEffects())
+    first = hr.fit(ratings, hr.GlobalEffects(), "auto", ledger=ledger, prior=public)
+    again = hr.fit(ratings, hr.GlobalEffects(), "auto", ledger=ledger, prior=public, release_index=0)
+    assert again.repeated
+    assert again.to_bytes() == first.to_bytes()
+    with pytest.raises(GrantError):
+        hr.fit(ratings, hr.GlobalEffects(), "auto", ledger=ledger, release_index=0)
+
+
+def test_statements_and_their_json_say_what_was_known():
+    public = hr.fit(world(1, people=50), hr.GlobalEffects())
+    statement = fitted(world(0, GENRES), prior=public).statement
+    for said in ("genres: what the catalogue says about its items is public", "are declared public"):
+        assert said in str(statement)
+        assert said in json.dumps(statement.to_json(), ensure_ascii=False)
+    silent = str(fitted(world(0)).statement)
+    assert "declared public" not in silent
+    assert "says about its items" not in silent
+
+
+def test_models_without_use_for_a_prior_refuse_one_and_name_those_that_have():
+    public = hr.fit(world(1, people=50), hr.GlobalEffects())
+    with pytest.raises(ConfigError, match=r"MatrixFactorization has no use for a prior.*GlobalEffects"):
+        hr.fit(world(0), hr.MatrixFactorization(rank=2), prior=public)
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if class_of(name).informed])
+def test_every_model_that_says_so_uses_what_is_known(name):
+    """With features its baseline is another one."""
+    kind = class_of(name)
+    pair = [world(0, features, people=40, roster=True) for features in (None, GENRES)]
+    plain, informed = (hr.fit(ratings, kind()).tensors["item_effects"] for ratings in pair)
+    assert not np.array_equal(plain, informed)
+
+
+def test_a_model_without_use_for_features_commits_to_none():
+    assert known(hr.MatrixFactorization(), world(0, GENRES).domain).digest == ""
