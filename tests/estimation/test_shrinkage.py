@@ -1,7 +1,9 @@
 """Item effects from noisy sums and counts: as much trust as the noise leaves."""
 
 import numpy as np
+import pytest
 
+from hushrec.estimation import shrinkage as module
 from hushrec.estimation.shrinkage import damped, denoised_counts, known_popularity, popularity, shrink
 from hushrec.privacy.bounded import Noisy
 
@@ -60,3 +62,43 @@ def test_sums_say_more_of_popularity_than_noisy_counts_alone():
     both = np.corrcoef(popularity(sums, counts, 4.0), truth)[0, 1]
     alone = np.corrcoef(denoised_counts(counts), truth)[0, 1]
     assert both > alone + 0.02
+
+
+def hidden_counts(seed):
+    """A long tail of counts below the noise, better liked where popular: effects, counts and noisy sums."""
+    rng = np.random.default_rng(seed)
+    n = np.round(np.exp(rng.normal(2.5, 1.8, 3000)))
+    effects = 0.15 * np.log1p(n) - 0.4 + 0.3 * rng.standard_normal(3000)
+    sums = n * effects + np.sqrt(40.0**2 + 0.8 * n) * rng.standard_normal(3000)
+    counts = n + 100 * rng.standard_normal(3000)
+    noisy = (
+        Noisy("item sums", sums, 40.0, 1.0, None),
+        Noisy("item counts", counts, 100.0, 1.0, None),
+    )
+    return effects, n, noisy
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_count_that_noise_hides_is_integrated_over(seed, monkeypatch):
+    """Over all ratings, that errs less than one estimate of the count, or than weighing all counts alike."""
+    effects, n, noisy = hidden_counts(seed)
+
+    def error(found):
+        return float(np.average((found.mean - effects) ** 2, weights=n))
+
+    found = shrink(*noisy, span=4.0)
+    stated = np.average((found.mean - effects) ** 2 / found.variance, weights=n)
+    assert 0.3 < stated < 2, "the variance is that over ratings"
+    monkeypatch.setattr(module, "_integrate", lambda *_: None)
+    assert error(found) < 0.9 * error(shrink(*noisy, span=4.0))
+    # The best constant, which even knows the true counts.
+    assert error(found) < 0.9 * float(np.average((effects - np.average(effects, weights=n)) ** 2, weights=n))
+
+
+def test_an_item_whose_count_is_clear_is_estimated_at_that_count():
+    """Integrating changes nothing where the count is known: either way to the same effect."""
+    _, _, (sums, counts) = hidden_counts(0)
+    clear = counts.values > 6 * counts.sigma
+    assert clear.any()
+    found = shrink(sums, counts, span=4.0)
+    np.testing.assert_allclose(found.counts[clear], counts.values[clear])

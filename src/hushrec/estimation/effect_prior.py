@@ -25,6 +25,8 @@ _ROUNDS, _STEPS, _SETTLED = 12, 5, 1e-3
 """Most updates of s_b², those of the groups' variances for each of them, and the change that ends them."""
 _LEAST, _START, _MOST = 1e-4, 0.0125, 0.1
 """Bounds of s_b² and where it starts, in squared widths of the scale."""
+_POPULAR = 1
+"""Which column is the popularity."""
 _GONE = 1e-7
 """Variance of a group, in squared widths of the scale, below which it says nothing."""
 
@@ -36,11 +38,13 @@ class EffectPrior(NamedTuple):
         mean: shape (n_items,).
         variance: of each effect around its mean, if the mean were known.
         doubt: variance of the mean itself, whose coefficients are estimated.
+        slope: a_1, what the mean gains with log(1 + n_i).
     """
 
     mean: Floats
     variance: Floats
     doubt: Floats
+    slope: Floats
 
 
 class _Line(NamedTuple):
@@ -102,6 +106,7 @@ def effect_prior(
         found.mean[known] = public + of_known.mean
         found.variance[known] = of_known.variance
         found.doubt[known] = of_known.doubt
+        found.slope[known] = of_known.slope
     return found
 
 
@@ -137,7 +142,7 @@ def _fitted(line: _Line, sums: Floats, n: Floats, noise: Floats, extra: Floats, 
         spread = min(max(spread, _LEAST * span**2), _MOST * span**2)
         if abs(spread - before) < _SETTLED * before:
             break
-    return EffectPrior(mean, spread + extra, doubt)
+    return EffectPrior(mean, spread + extra, doubt, np.full_like(mean, coefficients[_POPULAR]))
 
 
 def _posterior(normal: Floats, moment: Floats, scales: Floats) -> tuple[Floats, Floats]:

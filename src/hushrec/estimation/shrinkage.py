@@ -2,20 +2,23 @@
 
 All of it is post-processing. With S_i = n_i b_i + noise and N_i = n_i + noise, of known deviations, and
 b_i distributed around a prior mean m_i that may depend on the item's popularity and features, the posterior
-mean of b_i is
+mean of b_i given n_i is
 
     b_i = m_i + n_i (S_i − n_i m_i)/(n_i² + (σ_S² + s_r² n_i)/s_b²).
 
-n_i itself is replaced by its posterior mean under a prior estimated from all N_i (empirical Bayes), m_i and
-s_b² come from all sums and from what is publicly known (``effect_prior``). See Efron & Morris 1975.
+m_i and s_b² come from all sums and from what is publicly known (``effect_prior``). Where the noise hides n_i,
+S_i says something of it too, so b_i and n_i have a joint posterior, over a grid of counts whose prior comes
+from all N_i and S_i (empirical Bayes). An effect is used once for each of the item's ratings, so the estimate
+that errs least over all ratings is E[n_i b_i]/E[n_i]: a count that may be large weighs more than one that may
+be small. See Efron & Morris 1975.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from hushrec.arrays import Floats
-from hushrec.estimation.effect_prior import effect_prior
+from hushrec.arrays import Floats, Ints
+from hushrec.estimation.effect_prior import EffectPrior, effect_prior
 from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
 from hushrec.privacy.bounded import Noisy
 from hushrec.release.predictors.choice import LEAST_POPULARITY, LIKING
@@ -23,6 +26,10 @@ from hushrec.release.predictors.choice import LEAST_POPULARITY, LIKING
 _RATING_VARIANCE = 0.05
 """Variance of a rating around its item's mean, in squared widths of the scale: 0.8 on one to five stars."""
 _GRID = 200  # counts with positive prior probability, in addition to 0
+_STEPS = 30  # of EM
+_CLEAR = 6.0
+"""Deviations of the noise above which an observed count is taken as it is: the grid may be coarser."""
+_ROWS = 1 << 12  # of the joint posterior that are computed at once
 _LEAST = 1e-3
 """Number of ratings assumed for an item without any."""
 
@@ -45,7 +52,12 @@ class ShrunkMeans:
 
 
 def shrink(
-    sums: Noisy, counts: Noisy, span: float, prior: ItemPrior = NOTHING_KNOWN, origin: float = 0.0
+    sums: Noisy,
+    counts: Noisy,
+    span: float,
+    prior: ItemPrior = NOTHING_KNOWN,
+    origin: float = 0.0,
+    rating_variance: float | None = None,
 ) -> ShrunkMeans:
     """Posterior item effects from a noisy sum and a noisy count per item.
 
@@ -55,16 +67,73 @@ def shrink(
         span: width of the scale.
         prior: what is publicly known about the items.
         origin: what was subtracted from the ratings, in rating units.
+        rating_variance: variance of what is summed around the item's effect, in squared rating units; by
+            default that of a rating.
 
     Privacy: post-processing.
     """
     n = denoised_counts(counts)
-    noise = sums.sigma**2 + _RATING_VARIANCE * span**2 * n
+    own = _RATING_VARIANCE * span**2 if rating_variance is None else rating_variance
+    noise = sums.sigma**2 + own * n
     expected = effect_prior(sums.values, n, noise, span, prior, origin)
     gain = n / (n * n + noise / expected.variance)
     mean = expected.mean + gain * (sums.values - n * expected.mean)
     left = 1 - gain * n
-    return ShrunkMeans(mean, left * (expected.variance + left * expected.doubt), n)
+    found = ShrunkMeans(mean, left * (expected.variance + left * expected.doubt), n.copy())
+    hidden = np.flatnonzero(counts.values <= _CLEAR * counts.sigma)
+    if counts.sigma and len(hidden):
+        of_hidden = EffectPrior(*(column[hidden] for column in expected))
+        _integrate(found, hidden, sums, counts, of_hidden, n[hidden], own)
+    return found
+
+
+def _integrate(
+    found: ShrunkMeans,
+    rows: Ints,
+    sums: Noisy,
+    counts: Noisy,
+    expected: EffectPrior,
+    centre: Floats,
+    own: float,
+) -> None:
+    """Replace the estimates of ``rows`` by those that count for every number of ratings they may have.
+
+    Args:
+        found: estimates, changed in place.
+        rows: items whose counts the noise hides.
+        sums, counts: of all items.
+        expected: of ``rows``, at the numbers of ratings ``centre``.
+        centre: shape of ``rows``.
+        own: variance of a rating, in squared rating units.
+    """
+    totals = sums.values[rows]
+    grid, likelihood = _likelihood(counts.values[rows], counts.sigma)
+    apart = np.log1p(grid)
+    noise = sums.sigma**2 + own * grid
+
+    def parts(at: slice) -> tuple[Floats, Floats, Floats]:
+        """Mean of the effect for each count, what its sum misses of that, and the sum's variance."""
+        mean = expected.mean[at, None] + expected.slope[at, None] * (apart - np.log1p(centre[at, None]))
+        return mean, totals[at, None] - grid * mean, noise + expected.variance[at, None] * grid**2
+
+    blocks = [slice(start, start + _ROWS) for start in range(0, len(rows), _ROWS)]
+    for at in blocks:
+        _, missed, variance = parts(at)
+        exponent = (missed**2 / variance + np.log(variance)) / -2
+        likelihood[at] *= np.exp(exponent - exponent.max(axis=1, keepdims=True))
+    posterior = _posterior(likelihood, 0.001)
+    for at in blocks:
+        mean, missed, variance = parts(at)
+        gain = expected.variance[at, None] * grid / variance
+        left = 1 - gain * grid
+        mean += gain * missed
+        found.counts[rows[at]] = np.maximum(posterior[at] @ grid, _LEAST)
+        weights = posterior[at] * np.maximum(grid, _LEAST)
+        weights /= weights.sum(axis=1, keepdims=True)
+        average = (weights * mean).sum(axis=1)
+        around = left * (expected.variance[at, None] + left * expected.doubt[at, None])
+        found.mean[rows[at]] = average
+        found.variance[rows[at]] = (weights * (around + (mean - average[:, None]) ** 2)).sum(axis=1)
 
 
 def damped(sums: Noisy, counts: Noisy, global_mean: float, strength: float) -> ShrunkMeans:
@@ -87,22 +156,39 @@ def denoised_counts(counts: Noisy) -> Floats:
     observed, sigma = counts.values, counts.sigma
     if sigma == 0:
         return np.maximum(observed, _LEAST)
+    grid, likelihood = _likelihood(observed, sigma)
+    # Where the grid is coarser than the noise, keep the observation itself.
+    smooth = _posterior(likelihood, 0.05) @ grid
+    return np.maximum(np.where(observed > _CLEAR * sigma, observed, smooth), _LEAST)
+
+
+def _likelihood(observed: Floats, sigma: float) -> tuple[Floats, Floats]:
+    """A geometric grid of counts and the likelihood of each for each observation."""
     top = max(float(observed.max()), 4 * sigma, 10.0) * 1.2
     grid = np.concatenate([[0.0], np.geomspace(min(1.0, sigma), top, _GRID)])
     likelihood = (observed[:, None] - grid) / sigma  # in place from here on: see ``shrinking``
     np.minimum(np.square(likelihood, out=likelihood), 1400.0, out=likelihood)
     likelihood /= -2
-    np.exp(likelihood, out=likelihood)
+    return grid, np.exp(likelihood, out=likelihood)
+
+
+def _posterior(likelihood: Floats, even: float) -> Floats:
+    """Posterior over the grid of each row, under a prior fitted to all rows by a few steps of EM.
+
+    Args:
+        likelihood: shape (n, grid).
+        even: share of the prior that is spread evenly over the grid.
+    """
+    size = likelihood.shape[1]
     posterior = np.empty_like(likelihood)
-    prior = np.full(len(grid), 1 / len(grid))
-    for _ in range(30):
+    prior = np.full(size, 1 / size)
+    for _ in range(_STEPS):
         np.multiply(likelihood, prior, out=posterior)
         posterior /= posterior.sum(axis=1, keepdims=True)
-        prior = 0.95 * posterior.mean(axis=0) + 0.05 / len(grid)
-    # Where the grid is coarser than the noise, keep the observation itself.
-    smooth = np.multiply(likelihood, prior, out=posterior)
-    smooth /= smooth.sum(axis=1, keepdims=True)
-    return np.maximum(np.where(observed > 6 * sigma, observed, smooth @ grid), _LEAST)
+        prior = (1 - even) * posterior.mean(axis=0) + even / size
+    np.multiply(likelihood, prior, out=posterior)
+    posterior /= posterior.sum(axis=1, keepdims=True)
+    return posterior
 
 
 def popularity(sums: Noisy, counts: Noisy, span: float) -> Floats:
