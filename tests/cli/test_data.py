@@ -79,8 +79,8 @@ def test_interactions_are_packed_and_refused_by_models_of_ratings(here, hushrec,
     packed = Blocks.open("packed", Domain.open("clicks.json"))
     assert sum(block.n_interactions for block in packed.blocks()) == pl.read_csv("clicks.csv").height
     for source in ("packed", "clicks.csv"):
-        line = f"fit {source} --domain clicks.json {budget} --ledger l.db --new-ledger -o r.safetensors"
-        assert "declares interactions" in refused(line)
+        line = f"fit {source} --domain clicks.json {budget} --model global-effects --ledger l.db"
+        assert "declares interactions" in refused(f"{line} --new-ledger -o r.safetensors")
         assert not (here / "l.db").exists()
     assert "no column for rating" in refused("data pack clicks.csv --domain domain.json --to other")
 

@@ -267,7 +267,10 @@ def test_a_data_set_is_fitted_free_of_charge(here, hushrec, refused):
         f"fit released.parquet --model item-knn -o m.safetensors {BUDGET}"
     )
     for more in ("--epsilon 1", "--noise laplace", "--new-ledger"):
-        assert "take no options but" in refused(f"fit released.parquet -o m.safetensors {more}")
+        assert "take no options but" in refused(
+            f"fit released.parquet --model global-effects -o m.safetensors {more}"
+        )
+    assert "Wrote chosen.safetensors" in hushrec("fit released.parquet -o chosen.safetensors").out
     assert "hushrec fit" in refused("recommend released.parquet")
     Path("cut.parquet").write_bytes(Path("released.parquet").read_bytes()[:-9])
     assert "or is damaged: try hushrec show" in refused("fit cut.parquet -o m.safetensors")

@@ -1,0 +1,149 @@
+"""Writes the tables and the picture of docs/which-epsilon.md: ``python docs/which_epsilon.py``."""
+
+import math
+import re
+from functools import cache
+from pathlib import Path
+
+import polars as pl
+from reading_epsilon import gaussian
+
+from hushrec.curator.choices.recommended import FACTORS
+from hushrec.experiments.plots import canvas, svg
+from hushrec.figures import above, times
+
+DOCS = Path(__file__).parent
+EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0, 20.0)
+LISTS = {"data": "MovieLens 1M, likes", "protocol": "people", "metric": "nDCG@100"}
+"""The lists of docs/results/top_n.csv that are compared."""
+
+
+@cache
+def ratings():
+    """RMSE on MovieLens 1M by unit and ε: of the recommended model, or of the best that was measured."""
+    results = DOCS / "results"
+    chosen = results / "movielens-1m-recommended.csv"
+    if chosen.exists():
+        rows = pl.read_csv(chosen).filter(
+            pl.col("model") == "recommended", pl.col("public").fill_null("") == ""
+        )
+        # Without noise there is no unit.
+        rows = rows.with_columns(pl.col("unit").fill_null("none"))
+    else:
+        rows = pl.read_csv(results / "movielens-1m.csv").filter(
+            pl.col("cleaning").is_null(), adjacency="add-remove", analysis="corrected", noise="gaussian"
+        )
+        bare = pl.read_csv(results / "movielens-1m.csv").filter(
+            pl.col("epsilon").is_infinite(), pl.col("cleaning").is_null()
+        )
+        rows = pl.concat([rows, bare.with_columns(unit=pl.lit("none"))])
+    means = rows.group_by("model", "unit", "epsilon").agg(pl.col("rmse").mean())
+    best = means.group_by("unit", "epsilon").agg(pl.col("rmse").min())
+    return {(unit, epsilon): rmse for unit, epsilon, rmse in best.iter_rows() if rmse is not None}
+
+
+@cache
+def lists():
+    """nDCG@100 of PrivateEASE by unit and ε; of EASE without noise."""
+    rows = pl.read_csv(DOCS / "results" / "top_n.csv").filter(**LISTS)
+    means = rows.group_by("method", "unit", "epsilon").agg(pl.col("value").mean())
+    found = {
+        (unit, epsilon): value
+        for method, unit, epsilon, value in means.iter_rows()
+        if method == "PrivateEASE"
+    }
+    return found
+
+
+def lost(unit, epsilon):
+    """How much larger the error is than without noise, in percent; None where it was not measured."""
+    exact, private = ratings().get(("none", math.inf)), ratings().get((unit, epsilon))
+    return None if exact is None or private is None else 100 * (private / exact - 1)
+
+
+def kept(unit, epsilon):
+    """The part of the lists' quality that is left, in percent; None where it was not measured."""
+    exact, private = lists()[None, math.inf], lists().get((unit, epsilon))
+    return None if private is None else 100 * private / exact
+
+
+def costs():
+    """The rows of the table of ε."""
+    yield (
+        "| ε | odds change at most | μ | best attack finds | error of ratings, unit `user` | unit `rating` "
+        "| lists, unit `user` |"
+    )
+    yield "|---|---|---|---|---|---|---|"
+    for epsilon in EPSILONS:
+        odds = gaussian(epsilon)
+        told = [
+            percent(lost("user", epsilon), "+.1f"),
+            percent(lost("rating", epsilon), "+.1f"),
+            percent(kept("user", epsilon)),
+        ]
+        attack = f"{above(100 * odds.best_attack, 3)}\u00a0%"
+        yield f"| {epsilon:g} | {times(epsilon)} | {above(odds.mu, 3)} | {attack} | {' | '.join(told)} |"
+
+
+def percent(value, sign=""):
+    """A figure of the table."""
+    return (
+        "not measured"
+        if value is None
+        else f"{value:{sign}.0f}\u00a0%"
+        if not sign
+        else f"{value:+.1f}\u00a0%"
+    )
+
+
+def rules():
+    """The rows of the table of the rule."""
+    yield "| people give | unit | signal | model |"
+    yield "|---|---|---|---|"
+    user, rating = FACTORS["user"], FACTORS["rating"]
+    yield f"| ratings | `user` | below {user:g} | `GlobalEffects` |"
+    yield f"| ratings | `user` | {user:g} or more | `PosteriorMF` |"
+    yield f"| ratings | `rating` | below {rating:g} | `GlobalEffects` |"
+    yield f"| ratings | `rating` | {rating:g} or more | `CovarianceSVD` |"
+    yield "| ratings | either, δ = 0 | any | `GlobalEffects` with Laplace noise |"
+    yield "| ratings | `user`, with an ε per user | any | `PosteriorMF` |"
+    enough = "people than `PrivateEASE` [needs](models/private_ease.md), or less than three items each"
+    yield f"| interactions | either | fewer {enough} | `Popularity` |"
+    yield "| interactions | either | otherwise | `PrivateEASE` |"
+
+
+def picture():
+    """What an attacker gains, and what it costs, against ε, as SVG."""
+    grid = [0.1 * 1.08**k for k in range(70)]
+    with canvas(3.4, width=7.2, panels=(1, 2)) as (drawing, (gain, cost)):
+        for axes in (gain, cost):
+            axes.set_xscale("log")
+            axes.set_xlim(0.4, 22)
+            axes.set_xticks([0.5, 1, 2, 4, 8, 20], ["0.5", "1", "2", "4", "8", "20"])
+            axes.minorticks_off()
+            axes.set_xlabel("ε at δ = 1e-6")
+        gain.plot(grid, [100 * gaussian(e).best_attack for e in grid], color="#D55E00", label="best attack")
+        gain.axhline(1, color="#444444", linestyle="--", linewidth=1, label="a blind guess")
+        gain.set_ylim(0, 101)
+        gain.set_ylabel("people found, % (1 % false positives)")
+        gain.legend(frameon=False)
+        for unit, colour, mark in (("user", "#0072B2", "o"), ("rating", "#009E73", "s")):
+            known = [(e, lost(unit, e)) for e in EPSILONS if lost(unit, e) is not None]
+            cost.plot(*zip(*known, strict=True), color=colour, marker=mark, label=f"unit {unit}")
+        cost.set_ylim(0, None)
+        cost.set_ylabel("error above that without noise, %")
+        cost.legend(frameon=False)
+        return svg(
+            drawing, "What the best attack finds, and what accuracy it costs on MovieLens 1M, against ε"
+        )
+
+
+if __name__ == "__main__":
+    page = DOCS / "which-epsilon.md"
+    text = page.read_text("utf-8")
+    for name, rows in (("costs", costs()), ("rules", rules())):
+        marked = rf"(<!-- table: {name} -->\n).*?(<!-- end of table -->)"
+        table = "\n".join(rows)
+        text = re.sub(marked, lambda m, table=table: f"{m[1]}{table}\n{m[2]}", text, flags=re.DOTALL)
+    page.write_text(text, "utf-8")
+    (DOCS / "which-epsilon.svg").write_text(picture(), "utf-8")
