@@ -31,6 +31,9 @@ POWERS = {  # of the unit that a part of a release is in
     "user_variance": 2,
     "bias_noise": 2,
     "neighbours": 0,
+    "effect_slope": 0,
+    "popularity_slope": 2,
+    "slope_odds": 0,
 }
 SHORT = ChainSettings(chains=2, epochs=20)
 MODELS = {

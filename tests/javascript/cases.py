@@ -110,6 +110,8 @@ def releases():
     for kind in ("factors", "factors and people", "neighbours", "dense neighbours"):
         found[kind] = release(kind, n=N, seed=3, rank=4)
         few = {"user_mean": -0.2, "user_variance": 0.3, "bias_noise": 1.2, "neighbours": 40.0}
+        sloped = {**found[kind].constants, "effect_slope": 0.4, "popularity_slope": 0.2, "slope_odds": 0.25}
+        found[f"{kind}, slopes"] = replace(found[kind], constants=sloped)
         found[f"{kind}, titles"] = release(kind, n=N, seed=4, rank=3, constants=few, **named)
     for distance in range(3):
         found[f"rows {distance}"] = replace(release(n=N), **rows(distance, seed=distance), **named)

@@ -52,7 +52,7 @@ def test_a_forgotten_level_would_be_noticed(release, kind, monkeypatch):
     made = release(kind, n=N)
     rated, ratings = list(people())[4]
     predicted = predictor(made).predict(rated, ratings, EVERYTHING)
-    monkeypatch.setattr(NeighbourPredictor, "_level", lambda self, residuals: 0.0)
+    monkeypatch.setattr(NeighbourPredictor, "_level", lambda self, rated, residuals: np.zeros(N))
     if kind.startswith("factors"):
         monkeypatch.setattr(FactorPredictor, "fold_in", lambda self, rated, ratings: np.zeros(3))
     start, _ = added_by_each(made, rated, ratings, N if kind.startswith("factors") else 2)

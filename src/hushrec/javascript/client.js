@@ -163,7 +163,8 @@ export class Client {
    * Which of the user's own items raise or lower the prediction of an item most.
    *
    * The contributions of all own items add up to the prediction, before it is clamped to the scale, minus what
-   * it starts from: the item's effect and the user's level. Of interactions they add up to the item's score.
+   * it starts from: the item's effect, and what the user's level and slopes add to it. Of interactions they add
+   * up to the item's score.
    * @param {Own} own as in `recommend`
    * @param {string} item
    * @param {number} [n]

@@ -3,6 +3,7 @@
 import { ABSENCE, Choice } from "./choice.js";
 import { largest, NoisyCosines } from "./lists.js";
 import { solve } from "./matrices.js";
+import { Slopes } from "./slopes.js";
 
 /** @typedef {import("./release.js").Release} Release */
 
@@ -16,7 +17,8 @@ export class NeighbourPredictor {
     const { tensors, constants } = release;
     this.noise = tensors.item_noise;
     this.levelNoise = constants.bias_noise;
-    this.biasVariance = constants.user_variance;
+    this.deviation = Math.sqrt(constants.user_variance);
+    this.slopes = new Slopes(release);
     this.k = Math.trunc(constants.neighbours);
     this.effects = Float64Array.from(tensors.item_effects, (own) => own + constants.user_mean);
     this.covariance = symmetric(release, tensors.item_factors, tensors.covariance);
@@ -35,9 +37,9 @@ export class NeighbourPredictor {
    */
   predict(rated, ratings, targets) {
     const level = this.level(rated, ratings);
-    const residuals = rated.map((item, at) => ratings[at] - this.effects[item] - level);
+    const residuals = rated.map((item, at) => ratings[at] - this.effects[item] - level(item));
     const found = this.added(rated, residuals, targets);
-    for (let at = 0; at < found.length; at += 1) found[at] += this.effects[targets[at]] + level;
+    for (let at = 0; at < found.length; at += 1) found[at] += this.effects[targets[at]] + level(targets[at]);
     return found;
   }
 
@@ -54,7 +56,7 @@ export class NeighbourPredictor {
   }
 
   /**
-   * w_j (r_j − μ_j − b) of the target's neighbours, 0 of the user's other items.
+   * w_j (r_j − μ_j − b_j) of the target's neighbours, 0 of the user's other items.
    * @param {number[]} rated
    * @param {number[]} ratings
    * @param {number} target
@@ -69,7 +71,7 @@ export class NeighbourPredictor {
     const weights = Float64Array.from(nearest, (place) => this.covariance.of(target, rated[place]));
     solve(part(among, rated.length, nearest), weights, nearest.length);
     for (const [at, place] of nearest.entries()) {
-      found[place] = weights[at] * (ratings[place] - this.effects[rated[place]] - level);
+      found[place] = weights[at] * (ratings[place] - this.effects[rated[place]] - level(rated[place]));
     }
     return found;
   }
@@ -87,15 +89,28 @@ export class NeighbourPredictor {
   }
 
   /**
-   * The user's shrunk mean, b.
+   * b_i of an item: the user's level and what their slopes add.
    * @param {number[]} rated
    * @param {number[]} ratings
+   * @returns {(item: number) => number}
    */
   level(rated, ratings) {
-    if (!rated.length) return 0;
-    const sum = rated.reduce((all, item, at) => all + (ratings[at] - this.effects[item]), 0);
-    const precision = rated.length / this.levelNoise;
-    return ((sum / rated.length) * precision) / (precision + 1 / this.biasVariance);
+    const width = 1 + this.slopes.width;
+    /** @param {number} item */
+    const row = (item) => [this.deviation, ...this.slopes.row(item)];
+    const normal = new Float64Array(width * width);
+    const right = new Float64Array(width);
+    for (let j = 0; j < width; j += 1) normal[j * width + j] = 1;
+    for (const [at, item] of rated.entries()) {
+      const x = row(item);
+      const residual = ratings[at] - this.effects[item];
+      for (let j = 0; j < width; j += 1) {
+        right[j] += (x[j] * residual) / this.levelNoise;
+        for (let k = 0; k < width; k += 1) normal[j * width + k] += (x[j] * x[k]) / this.levelNoise;
+      }
+    }
+    const vector = this.slopes.solved(normal, right);
+    return (item) => row(item).reduce((all, own, k) => all + own * vector[k], 0);
   }
 
   /**

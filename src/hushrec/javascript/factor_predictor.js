@@ -5,6 +5,7 @@ import { ReleaseError } from "./errors.js";
 import { NoisyCosines } from "./lists.js";
 import { solve } from "./matrices.js";
 import { unlike } from "./item_scores.js";
+import { Slopes } from "./slopes.js";
 
 /** @typedef {import("./release.js").Release} Release */
 
@@ -23,6 +24,7 @@ export class FactorPredictor {
     this.deviation = Math.sqrt(release.constants.user_variance);
     const mean = release.constants.user_mean;
     this.effects = Float64Array.from(release.tensors.item_effects, (own) => own + mean);
+    this.slopes = new Slopes(release);
     /** @type {NoisyCosines | null} */
     this.cosines = null;
   }
@@ -38,7 +40,7 @@ export class FactorPredictor {
     const vector = this.foldIn(rated, ratings);
     const found = this.tastes(vector.subarray(1), targets);
     for (let at = 0; at < found.length; at += 1) {
-      found[at] += this.effects[targets[at]] + this.deviation * vector[0];
+      found[at] += this.effects[targets[at]] + this.added(vector, targets[at]);
     }
     return found;
   }
@@ -53,7 +55,7 @@ export class FactorPredictor {
   scores(rated, ratings, targets) {
     const raised = ABSENCE * this.choice.span;
     const residuals = rated.map((item, at) => ratings[at] - this.effects[item] + raised);
-    return this.choice.of(targets, this.tastes(this.regression(rated, residuals, 0), targets));
+    return this.choice.of(targets, this.tastes(this.regression(rated, residuals, false), targets));
   }
 
   /**
@@ -64,12 +66,12 @@ export class FactorPredictor {
    * @returns {Float64Array}
    */
   contributions(rated, ratings, target) {
-    const level = this.deviation * this.foldIn(rated, ratings)[0];
-    const weights = this.normal(rated, 0);
+    const vector = this.foldIn(rated, ratings);
+    const weights = this.normal(rated, false);
     const right = Float64Array.from(this.row(target));
     solve(weights, right, this.rank);
     return Float64Array.from(rated, (item, at) => {
-      return (ratings[at] - this.effects[item] - level) * (dot(this.row(item), right) / this.noise[item]);
+      return (ratings[at] - this.effects[item] - this.added(vector, item)) * (dot(this.row(item), right) / this.noise[item]);
     });
   }
 
@@ -89,45 +91,52 @@ export class FactorPredictor {
   }
 
   /**
-   * The user's vector: first the level, then the factors.
+   * The user's vector: first the level, then the factors, then the slopes.
    * @param {number[]} rated
    * @param {number[]} ratings
    */
   foldIn(rated, ratings) {
-    return this.regression(rated, rated.map((item, at) => ratings[at] - this.effects[item]), this.deviation);
+    return this.regression(rated, rated.map((item, at) => ratings[at] - this.effects[item]), true);
   }
 
   /**
-   * (I + Σ x xᵀ/τ_i²)⁻¹ Σ x r_i/τ_i², with x = (level, f_i), or f_i alone if the level is 0.
+   * What the user's level and slopes add to an item's effect.
+   * @param {Float64Array} vector
+   * @param {number} item
+   */
+  added(vector, item) {
+    return this.deviation * vector[0] + dot(this.slopes.row(item), vector.subarray(1 + this.rank));
+  }
+
+  /**
+   * (I + Σ x xᵀ/τ_i²)⁻¹ Σ x r_i/τ_i², with x = (level, f_i, slopes), where users may have no slopes, or f_i alone.
    * @param {number[]} rated
    * @param {number[]} residuals r_i
-   * @param {number} level
+   * @param {boolean} whole whether level and slopes are estimated
    */
-  regression(rated, residuals, level) {
-    const extra = level ? 1 : 0;
-    const right = new Float64Array(this.rank + extra);
+  regression(rated, residuals, whole) {
+    const right = new Float64Array(this.width(whole));
+    const x = new Float64Array(right.length);
     for (const [at, item] of rated.entries()) {
+      this.fill(x, item, whole);
       const weighed = residuals[at] / this.noise[item];
-      if (extra) right[0] += level * weighed;
-      const row = this.row(item);
-      for (let k = 0; k < row.length; k += 1) right[k + extra] += row[k] * weighed;
+      for (let k = 0; k < x.length; k += 1) right[k] += x[k] * weighed;
     }
-    return solve(this.normal(rated, level), right, right.length);
+    const normal = this.normal(rated, whole);
+    return whole ? this.slopes.solved(normal, right) : solve(normal, right, right.length);
   }
 
   /**
    * I + Σ x xᵀ/τ_i², row by row.
    * @param {number[]} rated
-   * @param {number} level
+   * @param {boolean} whole as in `regression`
    */
-  normal(rated, level) {
-    const extra = level ? 1 : 0;
-    const width = this.rank + extra;
+  normal(rated, whole) {
+    const width = this.width(whole);
     const found = new Float64Array(width * width);
     const x = new Float64Array(width);
     for (const item of rated) {
-      if (extra) x[0] = level;
-      x.set(this.row(item), extra);
+      this.fill(x, item, whole);
       for (let j = 0; j < width; j += 1) {
         const weighed = x[j] / this.noise[item];
         for (let k = 0; k < width; k += 1) found[j * width + k] += weighed * x[k];
@@ -135,6 +144,24 @@ export class FactorPredictor {
     }
     for (let j = 0; j < width; j += 1) found[j * width + j] += 1;
     return found;
+  }
+
+  /** @param {boolean} whole */
+  width(whole) {
+    return whole ? 1 + this.rank + this.slopes.width : this.rank;
+  }
+
+  /**
+   * @param {Float64Array} x overwritten
+   * @param {number} item
+   * @param {boolean} whole
+   */
+  fill(x, item, whole) {
+    if (whole) {
+      x[0] = this.deviation;
+      x.set(this.slopes.row(item), 1 + this.rank);
+    }
+    x.set(this.row(item), whole ? 1 : 0);
   }
 
   /**

@@ -7,6 +7,8 @@ export const DISTANCES = ["squared", "cosine", "pearson"];
 
 const FACTORS = { user_mean: [-1e30, 1e30], user_variance: [1e-30, 1e30] };
 const NEIGHBOURS = { ...FACTORS, bias_noise: [1e-30, 1e30], neighbours: [1, 1000] };
+/** @type {Record<string, number[]>} */
+const SLOPES = { effect_slope: [1e-30, 1e30], popularity_slope: [1e-30, 1e30], slope_odds: [1e-30, 1e30] };
 const COUNT = { neighbours: [1, LARGEST_COUNT] };
 const EFFECTS = { item_effects: ["items"], item_noise: ["items"], item_popularity: ["items"] };
 
@@ -69,6 +71,18 @@ const ALL = [
  * with their dimensions; `pairs` is a packed upper triangle.
  */
 export const KINDS = new Map(ALL);
+
+/**
+ * Constants that a release needs, each with its smallest and largest value: those of its kind, and the prior of
+ * slopes if it has any part of that.
+ * @param {Kind} kind
+ * @param {Record<string, number>} constants of the release
+ * @returns {Record<string, number[]>}
+ */
+export function ranges(kind, constants) {
+  const sloped = "user_variance" in kind.constants && Object.keys(SLOPES).some((name) => name in constants);
+  return sloped ? { ...kind.constants, ...SLOPES } : kind.constants;
+}
 
 /** Tensors of positive numbers: variances of ratings, and how often each item is chosen and liked. */
 export const POSITIVE = new Set(["item_noise", "item_popularity"]);

@@ -5,7 +5,7 @@ import * as tastes from "./dimensions.js";
 import { ReleaseError } from "./errors.js";
 import { oneLine, printable } from "./escapes.js";
 import { parse, plain } from "./json.js";
-import { DTYPES, KINDS, POSITIVE, RANKERS } from "./kinds.js";
+import { DTYPES, KINDS, POSITIVE, RANKERS, ranges } from "./kinds.js";
 import { contents } from "./safetensors.js";
 import { statement } from "./statement.js";
 
@@ -187,7 +187,7 @@ function checked(release, tensors) {
   if (RANKERS.has(release.kind) !== (release.feedback === "interactions")) {
     throw new ReleaseError(`a release of kind '${release.kind}' cannot be of ${release.feedback}`);
   }
-  for (const [name, [least, most]] of Object.entries(kind.constants)) {
+  for (const [name, [least, most]] of Object.entries(ranges(kind, release.constants))) {
     const value = release.constants[name] ?? NaN;
     if (!(least <= value && value <= most)) throw new ReleaseError(`the constant ${name} is missing or out of range`);
   }

@@ -17,7 +17,7 @@ from hushrec.errors import ReleaseError
 from hushrec.escapes import one_line
 from hushrec.release import untrusted_json as facts_of
 from hushrec.release.contents import dimensions as tastes
-from hushrec.release.contents.kinds import CONSTANTS, DTYPES, KINDS, POSITIVE, RANKERS, are_rows
+from hushrec.release.contents.kinds import CONSTANTS, DTYPES, KINDS, POSITIVE, RANKERS, are_rows, ranges
 from hushrec.release.signing.signature import UNSIGNED, Signature, of_file
 from hushrec.release.statement import Statement
 
@@ -108,7 +108,7 @@ class Release:
             raise ReleaseError("the largest count is out of range, or ratings are counted")
         if (self.kind in RANKERS) != (self.feedback == "interactions"):
             raise ReleaseError(f"a release of kind {self.kind!r} cannot be of {self.feedback}")
-        for name, (least, most) in CONSTANTS[self.kind].items():
+        for name, (least, most) in ranges(self.kind, self.constants).items():
             if not least <= self.constants.get(name, math.nan) <= most:
                 raise ReleaseError(f"the constant {name} is missing or out of range")
         if "row_starts" in expected and not are_rows(self.tensors, n, (hi - lo) / step):

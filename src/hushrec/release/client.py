@@ -223,8 +223,8 @@ class Client:
         """Which of the user's own items raise or lower the prediction of an item most.
 
         The contributions of all own items add up to the prediction, before it is clamped to the scale, minus
-        what it starts from: the item's effect and the user's level. From a release of interactions they add
-        up to the item's score.
+        what it starts from: the item's effect, and what the user's level and slopes add to it. From a release
+        of interactions they add up to the item's score.
 
         Args:
             ratings: the user's own, as in ``recommend``.

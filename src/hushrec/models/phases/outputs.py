@@ -23,6 +23,13 @@ BIAS_NOISE = 0.05
 FACTOR_NOISE = 0.044
 """The same, if factors explain part of it."""
 
+EFFECT_SLOPE = 0.4
+"""Variance of how much more a user with slopes follows the item effects than others do."""
+POPULARITY_SLOPE = 0.0012
+"""The same of the logarithm of an item's popularity, in squared widths of the scale."""
+SLOPE_ODDS = 0.25
+"""Prior odds that a user has slopes (``hushrec.release.predictors.slopes``)."""
+
 
 def factor_release(
     model: Model,
@@ -43,10 +50,20 @@ def factor_release(
             (n_items,). It is added to the variance of the item's ratings. 0 by default.
     """
     noise = FACTOR_NOISE if factors.shape[1] else BIAS_NOISE
-    constants = {"user_mean": baseline.user_mean, "user_variance": USER_VARIANCE * domain.scale.span**2}
+    constants = _of_users(model, domain, baseline.user_mean)
     if factor_variance is not None:
         baseline = baseline._replace(variance=baseline.variance + factor_variance)
     return _release(model, domain, "factors", baseline, noise, constants, {"item_factors": factors})
+
+
+def _of_users(model: Model, domain: Domain, user_mean: float) -> dict[str, float]:
+    """The prior of what users differ in apart from taste: their level and, but for papers, their slopes."""
+    square = domain.scale.span**2
+    level = {"user_mean": user_mean, "user_variance": USER_VARIANCE * square}
+    if model.analysis == "published":
+        return level
+    slopes = {"effect_slope": EFFECT_SLOPE, "popularity_slope": POPULARITY_SLOPE * square}
+    return {**level, **slopes, "slope_odds": SLOPE_ODDS}
 
 
 def people_release(
@@ -63,10 +80,9 @@ def people_release(
     """
     # Rotated so that the users' vectors have unit covariance, which is the prior of those who fold in.
     root = second_moment_root(people.T @ people / max(len(people), 1), domain.scale.star)
-    span = domain.scale.span
     weights = biases.user_counts + 1e-9
     user_mean = float(np.average(biases.user_effects, weights=weights)) if len(weights) else 0.0
-    constants = {"user_mean": user_mean, "user_variance": USER_VARIANCE * span**2}
+    constants = _of_users(model, domain, user_mean)
     tensors = {
         "item_factors": items @ root,
         "user_effects": biases.user_effects - user_mean,
@@ -104,11 +120,9 @@ def neighbour_release(
     matrices: Mapping[str, Floats | Floats32],
 ) -> Release:
     """A release that predicts from nearest neighbours; ``matrices`` are factors or packed triangles."""
-    span = domain.scale.span
     constants = {
-        "user_mean": baseline.user_mean,
-        "user_variance": USER_VARIANCE * span**2,
-        "bias_noise": BIAS_NOISE * span**2,
+        **_of_users(model, domain, baseline.user_mean),
+        "bias_noise": BIAS_NOISE * domain.scale.span**2,
         "neighbours": float(n_neighbours),
     }
     kind = "neighbours" if "item_factors" in matrices else "dense neighbours"

@@ -15,6 +15,7 @@ DISTANCES = ("squared", "cosine", "pearson")
 """Distance between users: ‖a − b‖², 1 − cos(a, b), or the latter after centring; constant ``distance``."""
 _FACTORS = {"user_mean": (-1e30, 1e30), "user_variance": (1e-30, 1e30)}
 _NEIGHBOURS = {**_FACTORS, "bias_noise": (1e-30, 1e30), "neighbours": (1.0, 1000.0)}
+_SLOPES = dict.fromkeys(("effect_slope", "popularity_slope", "slope_odds"), (1e-30, 1e30))
 _COUNT = {"neighbours": (1.0, float(LARGEST_COUNT))}
 CONSTANTS: Mapping[str, Mapping[str, tuple[float, float]]] = {
     "factors": _FACTORS,
@@ -67,6 +68,21 @@ RANKERS = frozenset({"item scores", "linear items"})
 """Kinds of predictor that rank items by interactions; all others predict ratings."""
 DTYPES: Mapping[str, DTypeLike] = {"row_starts": np.int64, "row_items": np.int32, "row_steps": np.uint8}
 """Types of the tensors that are not float32. They are a CSR matrix of ratings, in steps above lo."""
+
+
+def ranges(kind: str, constants: Mapping[str, float]) -> Mapping[str, tuple[float, float]]:
+    """Constants that a release needs, each with its smallest and largest value.
+
+    These are ``CONSTANTS`` of its kind, and the prior of slopes (``hushrec.release.predictors.slopes``) if
+    it has any part of that.
+
+    Args:
+        kind: a key of ``KINDS``.
+        constants: of the release.
+    """
+    if "user_variance" in CONSTANTS[kind] and not _SLOPES.keys().isdisjoint(constants):
+        return {**CONSTANTS[kind], **_SLOPES}
+    return CONSTANTS[kind]
 
 
 def are_rows(tensors: Mapping[str, NDArray[Any]], n_items: int, most: float) -> bool:

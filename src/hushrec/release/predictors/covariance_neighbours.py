@@ -6,14 +6,16 @@ from hushrec.arrays import Floats, Ints
 from hushrec.release.artefact import Release
 from hushrec.release.lists import noisy_cosines
 from hushrec.release.predictors.choice import ABSENCE, choice, popularity_and_span
+from hushrec.release.predictors.slopes import slope_columns, solved_with_slopes
 
 
 class NeighbourPredictor:
     """k nearest neighbours with jointly derived weights (Bell & Koren 2007, §3; McSherry & Mironov 2009, §5).
 
     The neighbours N of a target i are the k rated items with the largest similarity Wgt_ij. The weights solve
-    (C_NN + diag τ_N²) w = C_Ni, and the prediction is μ_i + b + Σ_j w_j (r_j − μ_j − b), where b is the
-    user's shrunk mean. For ranking, the taste is Σ_j w_j (r_j − μ_j + ``ABSENCE`` span).
+    (C_NN + diag τ_N²) w = C_Ni, and the prediction is μ_i + b_i + Σ_j w_j (r_j − μ_j − b_j), where b_i is the
+    user's level with what their slopes add (``slopes``), from all residuals. For ranking, the taste is
+    Σ_j w_j (r_j − μ_j + ``ABSENCE`` span).
 
     Privacy: post-processing of a release and the user's own ratings.
     """
@@ -22,7 +24,11 @@ class NeighbourPredictor:
         tensors, constants = release.tensors, release.constants
         self._effects = tensors["item_effects"].astype(np.float64) + constants["user_mean"]
         self._noise = tensors["item_noise"].astype(np.float64)
-        self._level_noise, self._bias_variance = constants["bias_noise"], constants["user_variance"]
+        self._level_noise = constants["bias_noise"]
+        level = np.full((len(self._effects), 1), np.sqrt(constants["user_variance"]))
+        slopes = slope_columns(release)
+        self._own = np.hstack([level, slopes])
+        self._n_slopes, self._odds = slopes.shape[1], constants.get("slope_odds", 1.0)
         self._k = int(constants["neighbours"])
         self._covariance = _Symmetric(release, "item_factors", "covariance")
         self._similarity = _Symmetric(release, "similarity_factors", "similarity")
@@ -31,9 +37,9 @@ class NeighbourPredictor:
     def predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         """Ratings of ``targets``, not clamped to the scale."""
         residuals = ratings - self._effects[rated]
-        bias = self._level(residuals)
-        base = self._effects[targets] + bias
-        return np.asarray(base + self._added(rated, residuals - bias, targets), dtype=np.float64)
+        added = self._level(rated, residuals)
+        base = self._effects[targets] + added[targets]
+        return np.asarray(base + self._added(rated, residuals - added[rated], targets), dtype=np.float64)
 
     def rank(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         """How likely the user chooses and likes ``targets``: ``choice`` of popularity and taste."""
@@ -41,12 +47,12 @@ class NeighbourPredictor:
         return choice(self._popularity[targets], self._added(rated, raised, targets), self._span)
 
     def contributions(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
-        """w_j (r_j − μ_j − b) of the target's neighbours, 0 of the user's other items."""
+        """w_j (r_j − μ_j − b_j) of the target's neighbours, 0 of the user's other items."""
         found = np.zeros((len(targets), len(rated)))
         if len(rated):
             nearest, weights = self._weights(rated, targets)
             residuals = ratings - self._effects[rated]
-            added = weights * (residuals - self._level(residuals))[nearest]
+            added = weights * (residuals - self._level(rated, residuals)[rated])[nearest]
             np.put_along_axis(found, nearest, added, axis=1)
         return found.T
 
@@ -58,12 +64,14 @@ class NeighbourPredictor:
         lengths = np.sqrt(np.maximum(self._similarity.diagonal(), 0))
         return noisy_cosines(self._similarity.block(items, others), lengths, self._noise, items, others)
 
-    def _level(self, residuals: Floats) -> float:
-        """The user's shrunk mean, b."""
-        if not len(residuals):
-            return 0.0
-        precision = len(residuals) / self._level_noise
-        return float(residuals.mean()) * precision / (precision + 1 / self._bias_variance)
+    def _level(self, rated: Ints, residuals: Floats) -> Floats:
+        """b_i of every item: the user's level and what their slopes add, shape (n_items,)."""
+        rows = self._own[rated]
+        normal = rows.T @ rows / self._level_noise + np.eye(rows.shape[1])
+        vector = solved_with_slopes(
+            normal, rows.T @ residuals / self._level_noise, self._n_slopes, self._odds
+        )
+        return np.asarray(self._own @ vector, dtype=np.float64)
 
     def _added(self, rated: Ints, residuals: Floats, targets: Ints) -> Floats:
         """Σ_j w_j x_j over the neighbours of each target, with the residuals x; shape (n_targets,)."""

@@ -10,6 +10,7 @@ from hushrec.release.artefact import Release
 from hushrec.release.lists import noisy_cosines, unlike
 from hushrec.release.predictors.block_scores import MULTIPLIED, BlockScores, InnerProducts, Rows
 from hushrec.release.predictors.choice import ABSENCE, LIKING, popularity_and_span
+from hushrec.release.predictors.slopes import slope_columns, solved_with_slopes
 
 _CELLS = 1 << 22  # of the normal equations that are solved at once
 
@@ -17,10 +18,11 @@ _CELLS = 1 << 22  # of the normal equations that are solved at once
 class FactorPredictor:
     """Ridge regression of a user's ratings on the item factors (McSherry & Mironov 2009, §5, "SVD").
 
-    Each item's row is extended by a constant for the user's level, x = (√user_variance, f_i). The posterior
-    mean of the user's vector is p = (I + Σ x xᵀ/τ_i²)⁻¹ Σ x (r_i − μ_i − user_mean)/τ_i², and the prediction
-    is μ_i + user_mean + x·p. For ranking, the taste is f_i·q: q is the posterior mean of the factors alone,
-    given residuals that are all raised by ``ABSENCE`` of the scale's width. Lists are ordered by log n_i +
+    Each item's row is extended by a constant for the user's level and by the columns of ``slopes``, x =
+    (√user_variance, f_i, slopes). The posterior mean of the user's vector is p = (I + Σ x xᵀ/τ_i²)⁻¹ Σ x (r_i
+    − μ_i − user_mean)/τ_i², but slopes may be absent (``solved_with_slopes``), and the prediction is μ_i +
+    user_mean + x·p. For ranking, the taste is f_i·q: q is the posterior mean of the factors alone, given
+    residuals that are all raised by ``ABSENCE`` of the scale's width. Lists are ordered by log n_i +
     2 f_i·q/span, with the popularity n_i.
 
     Privacy: post-processing of a release and the user's own ratings.
@@ -37,20 +39,25 @@ class FactorPredictor:
         self._products = InnerProducts(np.hstack([np.log(popularity)[:, None], factors]))
         self._factors = self._products.rows[:, 1:]
         self._precision = 1 / tensors["item_noise"].astype(np.float64)
+        self._slopes = slope_columns(release)
+        self._odds = constants.get("slope_odds", 1.0)
 
     def fold_in(self, rated: Ints, ratings: Floats) -> Floats:
-        """The user's vector, shape (1 + rank,): first the level, then the factors."""
+        """The user's vector: the level, the factors, then the slopes; shape (1 + rank + n_slopes,)."""
         order = np.argsort(rated)  # so that the same ratings give the same bits
         rated, residuals = rated[order], (ratings - self._effects[rated])[order]
         level = np.full(len(rated), self._deviation)
-        both = np.column_stack([residuals, level, self._factors[rated]])
-        return np.asarray(_solved(self._moments(both, rated)[None])[0], dtype=np.float64)
+        both = np.column_stack([residuals, level, self._factors[rated], self._slopes[rated]])
+        moments = self._moments(both, rated)
+        normal = moments[1:, 1:] + np.eye(len(moments) - 1)
+        return solved_with_slopes(normal, moments[1:, 0], self._slopes.shape[1], self._odds)
 
     def predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         """Ratings of ``targets``, not clamped to the scale."""
-        level, *factors = self.fold_in(rated, ratings)
+        vector = self.fold_in(rated, ratings)
+        factors = vector[1 : 1 + self._factors.shape[1]]
         tastes = self._products.of(np.array([0.0, *factors]), targets)
-        return np.asarray(self._effects[targets] + self._deviation * level + tastes, dtype=np.float64)
+        return self._effects[targets] + self._added(vector, targets) + tastes
 
     def rank(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         """How likely the user chooses and likes ``targets``: ``choice`` of popularity and taste."""
@@ -89,17 +96,23 @@ class FactorPredictor:
         return np.asarray(found, dtype=np.float64)
 
     def contributions(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
-        """f_tᵀ (I + Σ f fᵀ/τ_i²)⁻¹ f_i (r_i − μ_i − user_mean − b)/τ_i², with b the user's level.
+        """f_tᵀ (I + Σ f fᵀ/τ_i²)⁻¹ f_i (r_i − μ_i − user_mean − b_i)/τ_i², with b_i from level and slopes.
 
-        Given the level that ``fold_in`` finds, the factors' part of the vector solves this regression.
+        Given the level and the slopes that ``fold_in`` finds, the factors' part of the vector solves this
+        regression.
         """
-        level = self._deviation * self.fold_in(rated, ratings)[0]
+        added = self._added(self.fold_in(rated, ratings), rated)
         factors = self._factors[rated]
         weighted = factors * self._precision[rated, None]
         normal = weighted.T @ factors
         normal.flat[:: len(normal) + 1] += 1
         weights = weighted @ np.linalg.solve(normal, self._factors[targets].T)
-        return np.asarray((ratings - self._effects[rated] - level)[:, None] * weights, dtype=np.float64)
+        return np.asarray((ratings - self._effects[rated] - added)[:, None] * weights, dtype=np.float64)
+
+    def _added(self, vector: Floats, items: Ints) -> Floats:
+        """What the user's level and slopes add to the item effects."""
+        slopes = vector[1 + self._factors.shape[1] :]
+        return np.asarray(self._deviation * vector[0] + self._slopes[items] @ slopes, dtype=np.float64)
 
     def similarity(self, items: Ints, others: Ints) -> Floats:
         """Cosine of two items' factors, weighted as ``noisy_cosines`` says."""
