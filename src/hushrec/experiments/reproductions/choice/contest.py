@@ -111,11 +111,9 @@ class Contest:
         config: Model = (
             hr.recommended(train.domain, budget) if model == RECOMMENDED else registry.class_of(model)()
         )
-        prior = self._others(train.domain) if public == "ratings" else None
+        known: dict[str, Any] = {"prior": self._others(train.domain)} if public == "ratings" else {}
         start = time.process_time()
-        release = hr.fit(
-            train, config, budget, entropy=None if exact else hr.testing.Seeded(split), prior=prior
-        )
+        release = hr.fit(train, config, budget, entropy=None if exact else hr.testing.Seeded(split), **known)
         seconds = time.process_time() - start
         chosen = registry.name_of(type(config))
         return {
@@ -133,10 +131,11 @@ class Contest:
         return self._latest("parts", (form, split), lambda: holdout(ratings, HELD_OUT, seed=split))
 
     def _others(self, domain: hr.Domain) -> hr.Release:
-        """What is learned, without noise, from ratings that are public, under the domain's scale."""
+        """What is learned, without noise, from ratings that are public; half stars are rounded up."""
 
         def made() -> hr.Release:
-            table = NamedSet(OTHERS, self.folder).table
+            rating = pl.col("rating").ceil().clip(domain.scale.lo, domain.scale.hi)
+            table = NamedSet(OTHERS, self.folder).table.with_columns(rating)
             frame = hr.Domain(domain.items, scale=domain.scale, max_users=1000, cap=domain.n_items)
             ratings = hr.Ratings.of(hr.load(table, frame), by="the reproduction")
             return hr.fit(ratings, hr.recommended(frame), None)
