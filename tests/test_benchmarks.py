@@ -4,9 +4,11 @@ import dataclasses
 import importlib.util
 import json
 import sys
+from itertools import product
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import hushrec as hr
@@ -32,6 +34,7 @@ def script(name, folder="benchmarks"):
 rows = script("rows")
 bench, ratios, speed = script("bench"), script("ratios"), script("speed", "docs")
 scale = script("scale", "docs")
+choice, crowds = script("choice"), script("crowds")
 ROW = {"kind": "covariance", "work": "one matrix", "size": "10 M ratings", "unit": "s", "ours": 2.0}
 
 
@@ -206,3 +209,48 @@ def test_the_covariance_takes_the_declared_users_of_the_page_and_not_one_more():
     hr.CovarianceSVD(rank=1).plan(largest, budget)
     with pytest.raises(DomainError, match="do not fit 64 bits"):
         hr.CovarianceSVD(rank=1).plan(more, budget)
+
+
+def crowds_of(loss):
+    """Rows of three crowds under four budgets, whose loss in per cent is a function of users and μ."""
+    lines = [(n, None, np.inf, np.inf, "PosteriorMF", 0.8, 1.0) for n in (1_000, 10_000, 100_000)]
+    for n, unit in product((1_000, 10_000, 100_000), ("rating", "user")):
+        for epsilon, mu in ((0.5, 0.01), (1.0, 0.1), (4.0, 1.0), (8.0, 10.0)):
+            lines.append((n, unit, epsilon, mu, "GlobalEffects", 0.8 * (1 + loss(n, mu) / 100), 1.0))
+    return pl.DataFrame(lines, schema=crowds.SCHEMA, orient="row")
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_crowds_are_compared_at_the_same_product_of_users_and_mu(twice):
+    def loss(users, mu):
+        return (30 - 2 * np.log(users * mu)) * (1 + twice * (users == 10_000))
+
+    found = list(crowds.apart(crowds.losses(crowds_of(loss)), "user"))
+    assert [pair[:2] for pair in found] == [(1_000, 10_000), (10_000, 100_000)]
+    for place, (_, _, first, further) in enumerate(found):
+        assert further == pytest.approx(twice * (first if place == 0 else -first / 2))
+
+
+def test_the_page_of_crowds_says_what_was_chosen_and_lost():
+    text = crowds.page(crowds_of(lambda users, mu: 2.5))
+    assert "| 10,000 | 2.50 | 2.50 | 2.50 | 2.50 | `GlobalEffects` |" in text
+    assert "| rating | 1,000 | 10,000 | 2.50 | +0.00 |" in text
+
+
+def test_the_page_of_crowds_is_what_its_rows_make_of_it():
+    if not (stored := ROOT / "docs/results/crowds.csv").exists():
+        pytest.skip("no crowds are stored")
+    assert crowds.page(crowds.stored(stored)) == (ROOT / "docs/results/crowds.md").read_text("utf-8")
+
+
+def test_the_grid_of_choices_shows_each_models_loss_and_that_of_the_rule(capsys):
+    line = (1_000, 500, 5_000, "user", 1.0, 40.0)
+    rows = [
+        (*line, "GlobalEffects", "PosteriorMF", 0.9, 1.0),
+        (*line, "PosteriorMF", "PosteriorMF", 0.918, 1.0),
+        (*line, "CovarianceSVD", "PosteriorMF", None, None),
+    ]
+    choice.show(pl.DataFrame(rows, schema=choice.SCHEMA, orient="row"))
+    shown = capsys.readouterr().out
+    cells = shown.splitlines()[-2].strip("│").split("┆")
+    assert [cell.strip() for cell in cells] == ["user", "30.00", "0.00", "2.00", "2.00", "1"]

@@ -13,6 +13,7 @@ from .curator.fit import plan as plan
 from .curator.recommend_all import recommend_all as recommend_all
 from .curator.recommend_on_spark import recommend_on_spark as recommend_on_spark
 from .curator.release_data import release_data as release_data
+from .curator.series.fit_next import fit_next as fit_next
 from .curator.shares import share as share
 from .curator.sign import sign as sign
 from .data import synthetic as synthetic

@@ -207,6 +207,11 @@ def _assumes(plan: Plan, domain: Domain, personal: bool, beside: str = "") -> tu
         )
     if (plan.budget.unit, plan.budget.adjacency) == ("rating", "replace"):
         lines.insert(1, "who rated what is public; only the number of stars is protected")
+    if plan.part:
+        lines.append(
+            "the series' folder, which remembers how much of each user was counted, is the only one of its "
+            "series and was never put back from an older copy"
+        )
     if plan.foreign:
         lines.insert(0, f"each Δ is what {', '.join(plan.foreign)} declares, which is its author's claim")
     return tuple(lines)

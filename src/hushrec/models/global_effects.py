@@ -8,18 +8,22 @@ import numpy as np
 from hushrec.data.domain import Domain
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
-from hushrec.errors import BudgetUnsupported
+from hushrec.errors import BudgetUnsupported, ConfigError
+from hushrec.item_prior import ItemPrior
 from hushrec.models.phases.biases import BiasSettings, average_shares, biases_footprint
 from hushrec.models.phases.item_effects import EffectSettings, effects_footprint
 from hushrec.models.phases.outputs import factor_release, people_release
+from hushrec.models.phases.repeated import EFFECT_SHARES, Repeated, running_effects
 from hushrec.models.private import Noise, PrivateModel
 from hushrec.privacy.accounting.budget import Budget, Terms
+from hushrec.privacy.bounded import Noisy
 from hushrec.privacy.query import AnyQuery
 from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
 from hushrec.settings import only
 from hushrec.statistics.footprint import Footprint
 from hushrec.statistics.population import Population
+from hushrec.statistics.series.dated_sums import DatedSums
 
 
 class GlobalEffects(PrivateModel):
@@ -71,6 +75,19 @@ class GlobalEffects(PrivateModel):
         """That of the item effects, or of all biases."""
         of = biases_footprint if self.user_biases == "released" else effects_footprint
         return of(domain, budget)
+
+    def repeated(self, domain: Domain, terms: Terms, releases: int) -> Repeated:
+        """Sums and counts by item, and the level of people, with Gaussian noise."""
+        if self.user_biases == "released" or self.noise_distribution == "laplace":
+            raise ConfigError('a series needs user_biases="client" and noise="gaussian"; leave both out')
+        once = self.effects.sums(domain, terms, "l2")
+        sums = DatedSums(domain, releases, once.contribution_cap, once)
+
+        def made(noisy: Mapping[str, Noisy], prior: ItemPrior) -> Release:
+            effects = running_effects(domain, sums, noisy, prior)
+            return factor_release(self, domain, effects, np.zeros((domain.n_items, 0)))
+
+        return Repeated(sums, EFFECT_SHARES, made)
 
     def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
         """Measure, shrink, publish.

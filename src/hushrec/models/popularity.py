@@ -9,6 +9,7 @@ from hushrec.data.domain import Domain, FeedbackKind
 from hushrec.data.interactions import Interactions
 from hushrec.data.packed.blocks import Blocks
 from hushrec.models.phases.outputs import score_release
+from hushrec.models.phases.repeated import Repeated
 from hushrec.models.private import PrivateModel
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.query import AnyQuery
@@ -18,6 +19,7 @@ from hushrec.settings import only
 from hushrec.statistics.footprint import COPIED, DRAWS, Footprint
 from hushrec.statistics.interactions.item_counts import ItemCounts
 from hushrec.statistics.population import Population
+from hushrec.statistics.series.dated_sums import DatedCounts
 
 
 class Popularity(PrivateModel):
@@ -59,6 +61,15 @@ class Popularity(PrivateModel):
         counts, people = self._counts(feedback.domain, run.terms), Population(feedback)
         noisy = run.measure(counts.query, counts.measure(people))
         return score_release(self, feedback.domain, noisy.values)
+
+    def repeated(self, domain: Domain, terms: Terms, releases: int) -> Repeated:
+        """One count for every item."""
+        sums = DatedCounts(domain, releases, self.contribution_cap)
+        return Repeated(
+            sums,
+            {"item counts": 1.0},
+            lambda noisy, _: score_release(self, domain, noisy["item counts"].values),
+        )
 
     def _counts(self, domain: Domain, terms: Terms) -> ItemCounts:
         return ItemCounts(domain, terms.unit, self.contribution_cap)

@@ -8,6 +8,7 @@ from typing import Literal
 from hushrec.data.domain import Domain
 from hushrec.errors import BudgetUnsupported, ConfigError
 from hushrec.models.base import Model
+from hushrec.models.phases.repeated import Repeated
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.accounting.events import Event
 from hushrec.privacy.accounting.plan import Measurement, Plan
@@ -56,6 +57,17 @@ class PrivateModel(Model):
     def prospects(self, domain: Domain, budget: Budget) -> str:
         """What the data must be for the release to use all that it measures, in words; empty if nothing."""
         return ""
+
+    def repeated(self, domain: Domain, terms: Terms, releases: int) -> Repeated:
+        """How the model measures, and what it makes of that, if it is released so many times under one bound.
+
+        Raises:
+            ConfigError: The model has no such form.
+        """
+        raise ConfigError(
+            f"{type(self).__name__} has no series of releases under one bound; choose GlobalEffects, or "
+            "Popularity for interactions, or release it each time from a share of the ledger"
+        )
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:
         """As ``Model.plan``.

@@ -54,15 +54,17 @@ class Statement:
             holds.
         unit: ``user`` or ``rating``.
         adjacency: ``add-remove``, ``replace`` or ``replace-items``.
-        epsilon: true ε at ``delta`` of this release by itself; infinite if no finite ε is known.
+        epsilon: true ε at ``delta`` of this release by itself, or of its whole series; infinite if no finite
+            ε is known.
         delta: δ.
         analysis: ``corrected`` or ``published``.
         claimed_epsilon: what the paper claims for the same noise; None for the corrected analysis.
         measurements: everything that was measured.
         assumes: what the promise rests on.
         ledger: of the ledger that was charged: id, file, entry number, head, number of this release and of
-            all that are planned, domain; its total ε and what is spent of it with this release; population,
-            controller and contact as its owner declared them; and the day (UTC) of the charge.
+            all that are planned, domain; which part of a series it is, and of how many; its total ε and what
+            is spent of it with this release; population, controller and contact as its owner declared them;
+            and the day (UTC) of the charge.
         diagnostics: of the Markov chains, such as R̂ and effective sample size, by name; numbers are finite.
         promises: what each class of users is promised.
         personal: whether users asked for their own ε.

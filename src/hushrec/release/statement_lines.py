@@ -25,6 +25,8 @@ SYMBOLS = {
 """The mechanisms that a statement may name, and the symbols of their noise and cost, as on their events."""
 RANDOMIZERS = {"cell": "randomized response", "slot": "item substitution"}
 """What one answer covers → the mechanism that gives the answer."""
+_NUMBERS = "seq", "release_index", "max_releases", "part", "parts"
+"""Whole numbers of a statement's ledger."""
 _ENDLESS = "sensitivity", "cost"
 """Fields that may be infinite."""
 
@@ -225,9 +227,10 @@ def is_ledger(told: object) -> bool:
         isinstance(told, Mapping)
         and all(isinstance(told.get(name, ""), str) for name in ("id", "head"))
         and isinstance(told.get("file"), str | None)
-        and all(type(told.get(name, 0)) is int for name in ("seq", "release_index", "max_releases"))
+        and all(type(told.get(name, 0)) is int for name in _NUMBERS)
+        and ("part" in told) == ("parts" in told)
         and all(
             finite(told.get(name, 0)) and told.get(name, 0) < _LARGEST
-            for name in ("seq", "release_index", "max_releases", "total_epsilon", "spent_epsilon")
+            for name in (*_NUMBERS, "total_epsilon", "spent_epsilon")
         )
     )

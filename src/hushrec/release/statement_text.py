@@ -120,6 +120,11 @@ def charged(ledger: Mapping[str, Any]) -> list[str]:
         f"Charged to {file}{day}: release {ledger.get('release_index', 0) + 1} of at most "
         f"{ledger.get('max_releases', 1)}, entry {ledger.get('seq')}"
     ]
+    if "parts" in ledger:
+        lines.append(
+            f"  release {ledger['part'] + 1} of a series of {ledger['parts']}: the ε above is that of all of "
+            "them together"
+        )
     if "total_epsilon" in ledger:
         lines.append(
             f"  spent with this release: ε = {above(ledger.get('spent_epsilon'))} of a total of "

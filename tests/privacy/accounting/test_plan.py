@@ -119,6 +119,7 @@ def test_a_plan_cannot_see_data() -> None:
         "tuple[hushrec.privacy.accounting.plan.Measurement, ...]",
         "tuple[str, ...]",
         "float | None",
+        "hushrec.privacy.accounting.ages.Part | None",
     }
     for helper in (split_gaussian, split_laplace, gaussian, laplace):
         assert "ndarray" not in str(inspect.signature(helper))

@@ -4,6 +4,7 @@ import itertools
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import Phase, settings
@@ -194,8 +195,8 @@ def test_the_machine_runs_on_a_server(postgres) -> None:
     assert next(runs) >= 5
 
 
-def half_price(*facts: object) -> dict[str, object]:
-    record = ledger_history.booking(*facts)
+def half_price(*facts: Any, free: bool = False) -> dict[str, object]:
+    record = ledger_history.booking(*facts, free=free)
     return record | {"epsilon_sum": record["epsilon_sum"] // 2}
 
 

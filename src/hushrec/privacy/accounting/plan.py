@@ -14,6 +14,7 @@ from hushrec.errors import BudgetError
 from hushrec.figures import above, aligned, below, noise_and_cost, promise
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent, price, spent_of
+from hushrec.privacy.accounting.ages import Part
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import whole
 from hushrec.privacy.accounting.events import EVERY_RATING, Event
@@ -64,6 +65,8 @@ class Plan:
         only_seeded: why only seeded experiments may run the plan, and what to set instead; else empty.
         beforehand: what else is publicly known about the items, in words, and shapes the release.
         beforehand_digest: SHA-256 of it, hex; empty if nothing is.
+        part: which release of a series this is; None if it is charged by itself. Every measurement is then
+            made once in each of them, and its sensitivity bounds all of them together.
 
     Raises:
         BudgetError: δ is not below 1/(10 · max_users); names repeat; shares exceed the whole; a measurement
@@ -88,6 +91,7 @@ class Plan:
     only_seeded: str = ""
     beforehand: tuple[str, ...] = ()
     beforehand_digest: str = ""
+    part: Part | None = None
 
     def __post_init__(self) -> None:
         # The copy through JSON checks that it can be stored, and guards against later changes.
@@ -206,6 +210,8 @@ class Plan:
             facts["foreign"] = list(self.foreign)
         if self.beforehand_digest:
             facts["beforehand"] = self.beforehand_digest
+        if self.part:
+            facts["part"] = [self.part.number, self.part.of]
         return hashlib.sha256(_canonical(facts).encode()).hexdigest()
 
     def __repr__(self) -> str:

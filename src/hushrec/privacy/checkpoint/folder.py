@@ -21,6 +21,7 @@ class Folder:
     Args:
         path: a dedicated folder, new or left by an earlier run; its parent exists.
         known: pattern that matches the names of its files in full.
+        of: what the folder is, for errors.
 
     Raises:
         CheckpointError: Another process holds it, it contains other files, or it cannot be created.
@@ -28,8 +29,8 @@ class Folder:
     Privacy: private.
     """
 
-    def __init__(self, path: Path, known: re.Pattern[str]) -> None:
-        self.path, self._known = path, known
+    def __init__(self, path: Path, known: re.Pattern[str], of: str = "checkpoint") -> None:
+        self.path, self._known, self._of = path, known, of
         self._lock: int | None = None
         with self.translated():
             self._lock = self._claimed()
@@ -114,7 +115,7 @@ class Folder:
         except (OSError, safetensors.SafetensorError) as error:
             cause = getattr(error, "strerror", None) or "it could not be written"
             raise CheckpointError(
-                f"{self.path.name}: no checkpoint can be kept here ({cause}); make room, or choose a folder "
+                f"{self.path.name}: no {self._of} can be kept here ({cause}); make room, or choose a folder "
                 "of your own on a local disk, and try again"
             ) from error
 
@@ -135,7 +136,7 @@ class Folder:
             except BlockingIOError:
                 os.close(lock)
                 raise CheckpointError(
-                    f"{self.path.name}: another process is using this checkpoint; wait for it, or end it"
+                    f"{self.path.name}: another process is using this {self._of}; wait for it, or end it"
                 ) from None
             os.close(lock)  # the folder was removed in the meantime
 
@@ -144,9 +145,10 @@ class Folder:
         held = {file.name for file in self.path.iterdir()}
         strange = {name for name in held - {_LOCK, _DRAFTS} if not self._known.fullmatch(name)}
         if strange or (held and _LOCK not in held):
+            removed = ", because it is removed when the release is published"
             raise CheckpointError(
-                f"{self.path.name}: this folder contains other files; choose an empty one for the "
-                "checkpoint, because it is removed when the release is published"
+                f"{self.path.name}: this folder contains other files; choose an empty one for the {self._of}"
+                f"{removed if self._of == 'checkpoint' else ''}"
             )
 
 

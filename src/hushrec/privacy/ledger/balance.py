@@ -17,7 +17,7 @@ from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.confined import Confined
 from hushrec.privacy.ledger import summary, witnesses
 from hushrec.privacy.ledger.caveats import CLAIMED
-from hushrec.privacy.ledger.charging import commitment, finished, planned_budget
+from hushrec.privacy.ledger.charging import commitment, finished, parts, planned_budget
 from hushrec.privacy.ledger.history import Entry, Head, History
 from hushrec.privacy.ledger.regular_files import shown
 from hushrec.privacy.ledger.remainder import Remainder
@@ -165,6 +165,11 @@ class Balance(Confined):
         with self._reading() as session:
             charge = finished(session.history, plan, release_index, commitment(entropy, self.id))
             return None if charge is None else session.artefact(charge)
+
+    def parts(self, plan: Plan) -> list[int]:
+        """The release index of each release of the plan's series that was charged, failed ones included."""
+        with self._reading() as session:
+            return [charge.release_index for charge in parts(session.history, plan)]
 
     @contextmanager
     def _reading(self) -> Iterator[Session]:

@@ -1,5 +1,7 @@
 """Charging a ledger: book a plan, or find the charge under which a checkpoint resumes."""
 
+import hashlib
+import json
 from secrets import token_hex
 from typing import Any
 
@@ -136,13 +138,14 @@ def book(
     Privacy: charged (every event of the plan).
     """
     history = session.history
+    paid = _paid(history, plan, caveat)
     if release_index is None:
         release_index = history.free_index()
     elif held := history.latest(release_index):
         if held.finished:
             raise _finished(release_index)
         session.append(kind="forfeited", charge=held.number)
-    spent = history.spent + plan.spent
+    spent = history.spent if paid else history.spent + plan.spent
     route = history.route if history.charges else chosen(plan.spent.bounded, history.total)
     requested = counted(spent.bounded if bounded else spent, route, history.total.delta)
     if requested > history.total.epsilon_units:
@@ -152,7 +155,7 @@ def book(
             f"release index {release_index} is not below this ledger's {history.max_releases} releases; name "
             "an unfinished one to charge it again, or let the ledger's owner raise max_releases"
         )
-    if not beyond_share:
+    if not (beyond_share or paid):
         Remainder.of(history).require_share(plan)
     number, key = history.head.seq + 1, plan.key(history.id, release_index)
     charge = Charge(
@@ -163,6 +166,7 @@ def book(
         plan.domain_digest,
         checkpoint=checkpoint,
         budget=plan.budget,
+        series=series_of(plan, history.id),
     )
     real = not (bounded or caveat.startswith(UNPROTECTED))  # what is seeded is the same at every time
     once = {"date": today()} if real else {}
@@ -170,25 +174,77 @@ def book(
         once |= {"nonce": token_hex(16)}
     for event in plan.events:
         first = {} if history.charges else {"route": route}
-        session.append(**booking(charge, caveat, event), **first, **once)
+        session.append(**booking(charge, caveat, event, free=paid), **first, **once)
         once = {}
     return history.charges[number]
 
 
-def ledger_reference(session: Session, charge: Charge, file: str | None, size: int) -> dict[str, Any]:
+def series_of(plan: Plan, ledger: str) -> str:
+    """What all releases of a series have in common, as a digest in hex; empty without a series.
+
+    The catalogue is not in it, because it may grow from one release to the next, and neither is the version
+    of hushrec.
+
+    Args:
+        plan: the plan of any of its releases.
+        ledger: id of the ledger.
+
+    Privacy: public.
+    """
+    if plan.part is None:
+        return ""
+    noise = [{**event.facts(), "size": 0} for event in plan.events]
+    facts = {"ledger": ledger, "model": plan.model, "config": plan.config, "releases": plan.part.of}
+    facts |= {"max_users": plan.max_users, "budget": plan.budget.model_dump(), "measurements": noise}
+    return hashlib.sha256(json.dumps(facts, sort_keys=True, allow_nan=False).encode()).hexdigest()
+
+
+def parts(history: History, plan: Plan) -> list[Charge]:
+    """The charges of the plan's series, forfeited ones included, in order; empty without a series.
+
+    Privacy: public.
+    """
+    series = series_of(plan, history.id)
+    return [charge for charge in history.charges.values() if series and charge.series == series]
+
+
+def _paid(history: History, plan: Plan, caveat: str) -> bool:
+    """Whether an earlier release of the plan's series paid for all of them.
+
+    Raises:
+        GrantError: The next release of the series is another one, or none; or earlier ones had known noise.
+    """
+    if plan.part is None:
+        return False
+    made = parts(history, plan)
+    if len(made) != plan.part.number or len(made) >= plan.part.of:
+        raise GrantError(
+            f"the ledger has {len(made)} of the {plan.part.of} releases of this series, and this one is "
+            f"number {plan.part.number + 1}: each is measured once; go on with the series' own folder"
+        )
+    numbers = {charge.number for charge in made}
+    known = (e.caveat.startswith(UNPROTECTED) for e in history.entries() if e.charge in numbers)
+    if any(seeded != caveat.startswith(UNPROTECTED) for seeded in known):
+        raise GrantError("a series is seeded in all of its releases or in none; start another series")
+    return bool(made)
+
+
+def ledger_reference(session: Session, charge: Charge, plan: Plan, file: str | None) -> dict[str, Any]:
     """What a release says about its ledger: its state when the charge was booked, as JSON values.
 
     Args:
         session: a transaction on the ledger.
         charge: a charge that was booked with one record per measurement.
+        plan: what was booked.
         file: name of the ledger's file; None for one in memory.
-        size: number of measurements.
 
     Privacy: public.
     """
     history = session.history
-    head = history.at(charge.number + size - 1)
-    told = {"date": charge.date} if charge.date else {}
+    head = history.at(charge.number + len(plan.events) - 1)
+    told: dict[str, Any] = {"date": charge.date} if charge.date else {}
+    if plan.part:
+        told |= {"part": plan.part.number, "parts": plan.part.of}
     return {
         "id": history.id,
         "file": file,

@@ -57,6 +57,7 @@ class Charge:
         checkpoint: commitment of the checkpoint that may resume under it, hex; empty without one.
         budget: the budget that it was planned for; None if its record has none.
         date: the day of the charge (UTC); empty if its record has none.
+        series: digest of the series that it belongs to; empty without one.
 
     Privacy: public.
     """
@@ -71,6 +72,7 @@ class Charge:
     checkpoint: str = ""
     budget: Budget | None = None
     date: str = ""
+    series: str = ""
 
     @property
     def finished(self) -> bool:
@@ -116,12 +118,12 @@ class Entry:
         return Spent(self.rho, self.epsilon_sum, self.pure_rho, self.unbounded, self.curve)
 
 
-def booking(charge: Charge, caveat: str, event: Event) -> dict[str, Any]:
-    """Build the record that books one measurement of a charge.
+def booking(charge: Charge, caveat: str, event: Event, *, free: bool = False) -> dict[str, Any]:
+    """Build the record that books one measurement of a charge; ``free`` if an earlier one of its series paid.
 
     Privacy: public.
     """
-    loss = price(event)
+    loss = Spent() if free else price(event)
     facts: dict[str, Any] = {
         "kind": "charged",
         "charge": charge.number,
@@ -138,8 +140,7 @@ def booking(charge: Charge, caveat: str, event: Event) -> dict[str, Any]:
     }
     if loss.curve:
         facts["curve"] = list(loss.curve)
-    if charge.checkpoint:
-        facts["checkpoint"] = charge.checkpoint
+    facts |= {name: text for name in ("checkpoint", "series") if (text := getattr(charge, name))}
     if charge.budget:
         facts["budget"] = charge.budget.model_dump()
     return facts | {"unbounded": loss.unbounded} if loss.unbounded else facts
@@ -247,10 +248,8 @@ class History:
 
     def latest(self, release_index: int) -> Charge | None:
         """The last charge of a release index, ignoring forfeited ones."""
-        live = [
-            c for c in self.charges.values() if c.release_index == release_index and c.state != "forfeited"
-        ]
-        return live[-1] if live else None
+        charges = (c for c in reversed(self.charges.values()) if c.release_index == release_index)
+        return next((c for c in charges if c.state != "forfeited"), None)
 
     @property
     def taken(self) -> set[int]:
@@ -315,7 +314,7 @@ class History:
             if number == seq:
                 about = facts["release_index"], facts["key"], facts["model"], facts["domain"]
                 budget = Budget(**facts["budget"]) if "budget" in facts else None
-                given = {name: facts.get(name, "") for name in ("checkpoint", "date")}
+                given = {name: facts.get(name, "") for name in ("checkpoint", "date", "series")}
                 self.charges[number] = Charge(number, *about, budget=budget, **given)
             self.spent += _spent(facts)
             self._measurements.append((seq, facts))

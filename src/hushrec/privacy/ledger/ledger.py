@@ -168,6 +168,7 @@ class Ledger(Balance):
 
         Raises:
             BudgetExceeded: The ledger has less left than the plan costs; nothing was charged.
+            GrantError: The plan is a release of a series, and not its next one; nothing was charged.
             ShareExceeded: The plan costs more than its equal share; nothing was charged.
             BudgetError: Unit, adjacency, δ or release index does not fit this ledger, or the plan is only for
                 seeded experiments; nothing was charged.
@@ -205,7 +206,7 @@ class Ledger(Balance):
                 bounded=not self.name,
                 beyond_share=beyond_share,
             )
-            about = ledger_reference(session, charge, self.name or None, len(plan.events))
+            about = ledger_reference(session, charge, plan, self.name or None)
             failpoint("inside-charge")
         failpoint("after-charge")
         return Grant(

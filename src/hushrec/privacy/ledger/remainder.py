@@ -66,7 +66,7 @@ class Remainder:
         Raises:
             ShareExceeded: As many releases like this one as are planned would exceed the total.
         """
-        if self.covers(plan.spent):
+        if plan.part or self.covers(plan.spent):  # a series is all that was planned
             return
         alone = above(plan.spent.epsilon(self.total.delta))
         together = above(fixed_point.shown(self.after(plan.spent, self.releases)))

@@ -111,9 +111,11 @@ class Contest:
         config: Model = (
             hr.recommended(train.domain, budget) if model == RECOMMENDED else registry.class_of(model)()
         )
-        known: dict[str, Any] = {"prior": self._others(train.domain)} if public == "ratings" else {}
+        prior = self._others(train.domain) if public == "ratings" else None
         start = time.process_time()
-        release = hr.fit(train, config, budget, entropy=None if exact else hr.testing.Seeded(split), **known)
+        release = hr.fit(
+            train, config, budget, entropy=None if exact else hr.testing.Seeded(split), prior=prior
+        )
         seconds = time.process_time() - start
         chosen = registry.name_of(type(config))
         return {
@@ -131,11 +133,10 @@ class Contest:
         return self._latest("parts", (form, split), lambda: holdout(ratings, HELD_OUT, seed=split))
 
     def _others(self, domain: hr.Domain) -> hr.Release:
-        """What is learned, without noise, from ratings that are public; half stars are rounded up."""
+        """What is learned, without noise, from ratings that are public, under the domain's scale."""
 
         def made() -> hr.Release:
-            rating = pl.col("rating").ceil().clip(domain.scale.lo, domain.scale.hi)
-            table = NamedSet(OTHERS, self.folder).table.with_columns(rating)
+            table = NamedSet(OTHERS, self.folder).table
             frame = hr.Domain(domain.items, scale=domain.scale, max_users=1000, cap=domain.n_items)
             ratings = hr.Ratings.of(hr.load(table, frame), by="the reproduction")
             return hr.fit(ratings, hr.recommended(frame), None)

@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from hushrec import registry
-from hushrec.experiments.plots import COLOURS, GREY, MARKS, canvas, caption, svg
+from hushrec.experiments.plots import COLOURS, GREY, MARKS, REFERENCE, canvas, caption, svg
 from hushrec.experiments.reproductions import render
 from hushrec.experiments.reproductions.choice.contest import (
     AVERAGE,
@@ -33,6 +33,7 @@ from hushrec.experiments.tables import markdown
 __all__ = ["REPRODUCTION", "page"]
 
 NAME = "every-set"
+TITLE = "The recommended model beside the simplest, on every set"
 SETS = "ml-100k", "filmtrust", "ml-latest-small", "netflix-sample", "anime", "ml-1m", "ciao"
 EPSILONS = 0.5, 1.0, 4.0, 8.0
 UNITS = "rating", "user"
@@ -87,7 +88,7 @@ def page(results: Path, folder: Path) -> None:
     rows = pl.read_csv(path, schema_overrides={name: TYPES[name] for name in COLUMNS})
     told = {
         "marks": _marks(rows),
-        "figure": render.picture(_figure(rows), NAME, "Recommended beside the simplest model", folder),
+        "figure": render.picture(_figure(rows), NAME, TITLE, folder),
         **{unit: _summary(rows, unit) for unit in UNITS},
         "no noise": _summary(rows, None),
         "sets": "\n".join(_everything(rows, data) for data in SETS),
@@ -252,30 +253,35 @@ def _everything(rows: pl.DataFrame, data: str) -> str:
 
 
 def _figure(rows: pl.DataFrame) -> str:
-    """Recommended and best other model against the simplest, a panel a set."""
+    """RMSE of the recommended model, of the simplest and of the best other one, a panel a set."""
     found = cells(rows)
     shown = [data for data in SETS if any(key[0] == data for key in found)]
-    with canvas(6.2, width=9.0, panels=(2, math.ceil(len(SETS) / 2)), letters=9) as (drawing, panels):
+    with canvas(6.2, width=9.0, panels=(2, math.ceil((len(SETS) + 1) / 2)), letters=9) as (drawing, panels):
         for axes, data in zip(panels, shown, strict=False):
-            axes.axhline(0, color=GREY, linewidth=0.8)
             for unit, colour, mark in zip(UNITS, COLOURS, MARKS, strict=False):
                 mine = [(e, cell) for (d, u, e), cell in found.items() if (d, u) == (data, unit)]
                 at = [epsilon for epsilon, _ in mine]
-                gain = [100 * (cell.over_simplest - 1) for _, cell in mine]
-                best = [100 * (cell.over_simplest / cell.ratio - 1) for _, cell in mine]
                 look: Any = {"color": colour, "marker": mark, "markersize": 4}
-                axes.plot(at, gain, linewidth=1.5, label=f"recommended, unit {unit}", **look)
-                axes.plot(at, best, linewidth=1, linestyle=":", label=f"best other, unit {unit}", **look)
+                errors = [cell.recommended for _, cell in mine]
+                axes.plot(at, errors, linewidth=1.5, label=f"recommended, unit {unit}", **look)
+                errors = [cell.simplest for _, cell in mine]
+                axes.plot(at, errors, color=colour, linestyle=":", label=f"effects, unit {unit}")
+                errors = [cell.recommended / cell.ratio for _, cell in mine]
+                axes.scatter(at, errors, marker="x", color=GREY, s=25, zorder=3, label="best other")
+            if bare := found.get((data, None, math.inf)):
+                axes.axhline(bare.recommended, label="recommended, no noise", **REFERENCE)
             axes.set_xscale("log")
             axes.set_xticks(EPSILONS, [f"{e:g}" for e in EPSILONS])
             axes.minorticks_off()
             axes.set_title(data, fontsize=9)
         for axes in panels[len(shown) :]:
             axes.set_axis_off()
-        panels[-1].legend(*panels[0].get_legend_handles_labels(), loc="center", frameon=False, fontsize=8)
-        drawing.supylabel(f"RMSE beside {SIMPLEST}, %", fontsize=9)
-        caption(drawing, "ε, logarithmic", "adjacency add-remove", f"δ = {DELTA:g}", "below zero is better")
-        return svg(drawing, "Recommended beside the simplest model")
+        handles, names = panels[0].get_legend_handles_labels()
+        apart = dict(zip(names, handles, strict=True))
+        panels[-1].legend(apart.values(), apart.keys(), loc="center", frameon=False, fontsize=8)
+        drawing.supylabel("RMSE", fontsize=9)
+        caption(drawing, "against ε, logarithmic", "adjacency add-remove", f"δ = {DELTA:g}")
+        return svg(drawing, TITLE)
 
 
 def _epsilon(epsilon: float) -> str:

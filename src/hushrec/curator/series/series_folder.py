@@ -1,0 +1,143 @@
+"""The folder of a series: what it remembers of its people, and what it has measured."""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import safetensors.numpy
+
+from hushrec.arrays import Floats
+from hushrec.errors import CheckpointError
+from hushrec.privacy.accounting.events import Event
+from hushrec.privacy.bounded import Noisy
+from hushrec.privacy.checkpoint.folder import Folder
+from hushrec.statistics.series.arrivals import Arrivals
+
+_TERMS = "series.json"
+_MEMORY, _MEASURED = re.compile(r"memory-(\d{4,})\.parquet"), re.compile(r"measured-(\d{4,})\.safetensors")
+_KNOWN = re.compile(rf"series\.json|{_MEMORY.pattern}|{_MEASURED.pattern}")
+
+
+class SeriesFolder:
+    """A folder that one process holds at a time; only its owner can read it (0700).
+
+    It is as private as the ratings, because it holds who gave which item, without the rating. Its noisy
+    measurements are public. Without it, or with an older copy of it, a series cannot go on.
+
+    Args:
+        path: a folder of its own on a local disk, new or of the series.
+
+    Raises:
+        CheckpointError: Another process holds it, it contains other files, or it cannot be created.
+
+    Privacy: private.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._folder = Folder(Path(path).absolute(), _KNOWN, "series")
+
+    @property
+    def name(self) -> str:
+        """Its name, for errors."""
+        return self._folder.path.name
+
+    def terms(self) -> dict[str, Any]:
+        """What the series was started with; empty for a new folder. Privacy: public."""
+        file = self._folder.path / _TERMS
+        return dict(json.loads(file.read_text("utf-8"))) if file.exists() else {}
+
+    def start(self, terms: Mapping[str, Any]) -> None:
+        """Keep what the series is started with, as JSON values. Privacy: public."""
+        with self._folder.translated():
+            self._folder.write(_TERMS, json.dumps(dict(terms), sort_keys=True).encode())
+
+    @property
+    def part(self) -> int:
+        """Number of the last release that is remembered; −1 in a new folder. Privacy: public."""
+        return max(self._numbers(_MEMORY), default=-1)
+
+    def arrivals(self) -> Arrivals:
+        """What is remembered. Privacy: private."""
+        if self.part < 0:
+            return Arrivals()
+        with self._folder.translated():
+            return Arrivals.from_bytes((self._folder.path / f"memory-{self.part:04}.parquet").read_bytes())
+
+    def remember(self, part: int, arrivals: Arrivals) -> None:
+        """Keep what is remembered from a release on, on disk, in place of what was before.
+
+        Privacy: private.
+        """
+        with self._folder.translated():
+            self._folder.write(f"memory-{part:04}.parquet", arrivals.to_bytes())
+            for number in self._numbers(_MEMORY) - {part}:
+                (self._folder.path / f"memory-{number:04}.parquet").unlink()
+
+    def keep(self, part: int, measured: Mapping[str, Noisy], items: tuple[str, ...]) -> None:
+        """Keep what a release measured. Privacy: the values are public."""
+        values = {name: noisy.values for name, noisy in measured.items()}
+        about = {"items": json.dumps(items)}
+        with self._folder.translated():
+            content = safetensors.numpy.save(values, about)
+            self._folder.write(f"measured-{part:04}.safetensors", content)
+
+    def measured(self, event: Event, items: tuple[str, ...]) -> dict[int, Noisy]:
+        """What was measured under an event's name so far, by release.
+
+        Args:
+            event: what every release of the series measures.
+            items: the catalogue. Where it is larger than that of a release, that release measured 0.
+
+        Privacy: public.
+        """
+        places = {item: place for place, item in enumerate(items)}
+        found = {}
+        for part in sorted(self._numbers(_MEASURED)):
+            path = self._folder.path / f"measured-{part:04}.safetensors"
+            with self._folder.translated(), safetensors.safe_open(path, "np") as content:
+                values = content.get_tensor(event.name)
+                before = json.loads(content.metadata()["items"])
+            if len(values) == len(before) and before != [*items]:
+                values = _aligned(values, [places.get(item, -1) for item in before], len(items))
+            found[part] = Noisy(event.name, values, event.deviation, event.step, event)
+        return found
+
+    def close(self) -> None:
+        """Release the folder, so that another process can hold it."""
+        self._folder.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _numbers(self, pattern: re.Pattern[str]) -> set[int]:
+        return {int(match[1]) for name in self._folder.files() if (match := pattern.fullmatch(name))}
+
+
+def _aligned(values: Floats, places: list[int], size: int) -> Floats:
+    aligned, where = np.zeros(size), np.array(places)
+    aligned[where[where >= 0]] = values[where >= 0]
+    return aligned
+
+
+def require_part(folder: SeriesFolder, made: int) -> None:
+    """Refuse a folder that does not remember exactly the releases that the ledger knows.
+
+    A fit that was killed before its charge has remembered one more, which is then charged.
+
+    Raises:
+        CheckpointError: The folder is lost, restored from a backup, or of another series.
+
+    Privacy: public.
+    """
+    if folder.part not in (made - 1, made):
+        raise CheckpointError(
+            f"{folder.name}: the ledger knows {made} releases of this series, the folder {folder.part + 1}; "
+            "put its latest copy back. Without it nobody knows how much of each user was counted, so the "
+            "series cannot go on"
+        )

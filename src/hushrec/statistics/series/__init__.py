@@ -1,0 +1,1 @@
+"""Private sums for releases that repeat: every record counts by how long ago it came."""

@@ -1,0 +1,139 @@
+"""What a series remembers of its people: when each of their records came, and how much it counts.
+
+Releases of a series share one bound. A person's record that comes in at release a adds at most
+
+    w · c_{t−a} · B
+
+to the entries of every later release t, with a weight w that is set when it comes and never changes, and the
+weights by age c of ``privacy.accounting.ages``. A person's weights satisfy Σ w² ≤ K over the whole series,
+records that were deleted since included. The entries of two records do not overlap at one release, so all
+releases together move by
+
+    √(Σ_records Σ_t (w c_{t−a} B)²) ≤ √K · ‖c‖ · B,
+
+whatever comes, goes, comes back or changes its value, and whenever. That is a bound for all that a person
+does in T releases, each of which may depend on the ones before. It needs what is remembered here: weights
+that are computed anew from what is there would change with later records, and so would arrivals that are
+read off dates.
+
+Privacy: private.
+"""
+
+import io
+from dataclasses import dataclass, field
+from typing import NamedTuple, Self
+
+import numpy as np
+import polars as pl
+
+from hushrec.arrays import Ints
+from hushrec.data.feedback import Feedback
+from hushrec.data.readers.quiet import quiet
+
+WEIGHT_BITS = 16
+"""Weights are rounded down to multiples of 2^-WEIGHT_BITS."""
+_COLUMNS = {"user_id": pl.String, "item_id": pl.String, "part": pl.Int64, "weight": pl.Int64}
+
+
+class Dated(NamedTuple):
+    """The records of one release, with what is remembered of them.
+
+    Attributes:
+        rows: the ratings or interactions.
+        weights: w of each record, in steps of 2^-WEIGHT_BITS, shape (n_entries,).
+        ages: number of releases since each record came, shape (n_entries,).
+        people: number of releases since each person came, shape (n_users,).
+
+    Privacy: private.
+    """
+
+    rows: Feedback
+    weights: Ints
+    ages: Ints
+    people: Ints
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """When records came, and how much each counts.
+
+    Records that are gone are forgotten. Of a person who is gone, the release at which they came and what
+    their records used up of K remain, so that nobody counts anew by leaving and coming back.
+
+    Args:
+        table: a row for every record, with ``part`` and ``weight``, and one for every person, whose
+            ``item_id`` is null and whose ``weight`` is Σ w², in steps of 2^(−2 · WEIGHT_BITS).
+
+    Privacy: private.
+    """
+
+    table: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=_COLUMNS), repr=False)
+
+    def joined(self, rows: Feedback, part: int, contribution_cap: float) -> tuple[Self, Dated]:
+        """What is remembered after a release, and the records of that release.
+
+        A person's new records share what is left of K: w = min(1, √(left/n)) for n of them, so the first K
+        records count in full, and what comes after them does not count.
+
+        Args:
+            rows: what people have given and not deleted so far.
+            part: number of the release in its series, from 0.
+            contribution_cap: K.
+
+        Privacy: private; what is remembered of a person depends on their own records alone.
+        """
+        owner = np.repeat(np.arange(rows.n_users), rows.counts)
+        items = pl.Series(rows.domain.items, dtype=pl.String).gather(rows.items)
+        with quiet():
+            now = pl.DataFrame({"user_id": rows.users.gather(owner), "item_id": items})
+            cells = self.table.filter(pl.col("item_id").is_not_null())
+            people = self.table.filter(pl.col("item_id").is_null()).drop("item_id")
+            found = now.join(cells, ["user_id", "item_id"], how="left", maintain_order="left")
+            known = pl.DataFrame({"user_id": rows.users}).join(
+                people, "user_id", how="left", maintain_order="left"
+            )
+            gone = people.join(known, "user_id", how="anti")
+        new = found["part"].is_null().to_numpy()
+        parts = found["part"].fill_null(part).to_numpy()
+        weights = found["weight"].fill_null(0).to_numpy().copy()
+        used = known["weight"].fill_null(0).to_numpy().copy()
+        first = known["part"].fill_null(part).to_numpy()
+        arriving = np.bincount(owner[new], minlength=rows.n_users).astype(np.int64)
+        left = int(contribution_cap * (1 << 2 * WEIGHT_BITS)) - used
+        own = _root(left // np.maximum(arriving, 1))
+        weights[new] = own[owner[new]]
+        used += arriving * own * own
+        with quiet():
+            table = pl.concat(
+                [
+                    now.with_columns(part=pl.Series(parts), weight=pl.Series(weights)),
+                    known.select(
+                        "user_id",
+                        item_id=pl.lit(None, pl.String),
+                        part=pl.Series(first),
+                        weight=pl.Series(used),
+                    ),
+                    gone.select("user_id", pl.lit(None, pl.String).alias("item_id"), "part", "weight"),
+                ]
+            )
+        return type(self)(table), Dated(rows, weights, part - parts, part - first)
+
+    def to_bytes(self) -> bytes:
+        """As a Parquet file. Privacy: private."""
+        file = io.BytesIO()
+        with quiet():
+            self.table.write_parquet(file)
+        return file.getvalue()
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Self:
+        """What ``to_bytes`` wrote. Privacy: private."""
+        with quiet():
+            return cls(pl.read_parquet(io.BytesIO(content), schema=_COLUMNS))
+
+
+def _root(values: Ints) -> Ints:
+    """⌊√values⌋, at most a weight of one; 0 where nothing is left."""
+    values = np.clip(values, 0, 1 << 2 * WEIGHT_BITS)
+    root = np.sqrt(values.astype(np.float64)).astype(np.int64)
+    return np.asarray(root - (root * root > values), dtype=np.int64)

@@ -1,0 +1,215 @@
+"""A series of releases: charged once, measured once each, stopped wherever its bound would be in doubt."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from safetensors import numpy as tensors
+
+import hushrec as hr
+from hushrec.curator.series import fit_next as module
+from hushrec.curator.series.fit_next import fit_next
+from hushrec.errors import (
+    BudgetError,
+    BudgetExceeded,
+    CheckpointError,
+    ConfigError,
+    DataError,
+    GrantError,
+    LedgerError,
+)
+from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.statistics.series.dated_sums import DatedSums
+from support.series import DOMAIN, given
+
+MODEL = hr.GlobalEffects()
+RATINGS = given({user: range(user % 7, 40, 3) for user in range(30)})
+
+
+@pytest.fixture
+def ledger(tmp_path, budget):
+    return Ledger.create(tmp_path / "ledger.db", budget(4.0, "user"), 4)
+
+
+@pytest.fixture
+def year(tmp_path):
+    return tmp_path / "year"
+
+
+def test_a_series_is_charged_once_and_says_so(ledger, year):
+    made = [fit_next(RATINGS, MODEL, year, ledger=ledger) for _ in range(4)]
+    assert ledger.spent.epsilon(1e-6) == pytest.approx(4, abs=2e-3)
+    for number, release in enumerate(made):
+        told = release.statement.ledger
+        assert (told["part"], told["parts"], told["release_index"]) == (number, 4, number)
+        assert release.statement.private
+        assert release.statement.epsilon == pytest.approx(4, abs=2e-3)
+        assert told["spent_epsilon"] == pytest.approx(4, abs=2e-3)
+        said = f"release {number + 1} of a series of 4: the ε above is that of all of them together"
+        assert said in str(release.statement)
+        assert "was never put back from an older copy" in str(release.statement)
+        assert hr.Release.from_bytes(release.to_bytes()).statement == release.statement
+    assert len({release.to_bytes() for release in made}) == 4
+    assert Ledger.open(ledger.path).spent == ledger.spent
+    with pytest.raises(BudgetError, match="all 4 releases of this series are made"):
+        fit_next(RATINGS, MODEL, year, ledger=ledger)
+    assert ledger.releases_left == 0
+
+
+def test_a_series_takes_what_the_ledger_has_left(ledger, year, budget):
+    hr.fit(RATINGS, MODEL, budget(1.0, "user"), ledger=ledger)
+    release = fit_next(RATINGS, MODEL, year, ledger=ledger)
+    assert release.statement.ledger["parts"] == 3
+    assert 3 < release.statement.epsilon < 4
+    assert ledger.spent.epsilon(1e-6) == pytest.approx(4, abs=2e-3)
+    with pytest.raises(BudgetExceeded):
+        hr.fit(RATINGS, MODEL, budget(0.1, "user"), ledger=ledger, beyond_share=True)
+    assert not fit_next(RATINGS, MODEL, year, ledger=ledger).repeated
+
+
+def test_a_release_that_was_lost_is_returned(ledger, year):
+    first, second = (fit_next(RATINGS, MODEL, year, ledger=ledger) for _ in range(2))
+    head = ledger.head
+    again = fit_next(RATINGS, MODEL, year, ledger=ledger, release_index=0)
+    assert again.repeated
+    assert again.to_bytes() == first.to_bytes() != second.to_bytes()
+    assert ledger.head == head
+    with pytest.raises(LedgerError, match="release 2 of this ledger is not one of this series"):
+        fit_next(RATINGS, MODEL, year, ledger=ledger, release_index=2)
+
+
+def test_users_and_items_join(ledger, year):
+    fit_next(RATINGS, MODEL, year, ledger=ledger)
+    grown = hr.Domain(["new", *reversed(DOMAIN.items)], scale=(1, 5, 1), max_users=100, cap=500)
+    more = given({user: range(user % 7, 40, 3) for user in range(60)}, grown)
+    release = fit_next(more, MODEL, year, ledger=ledger)
+    assert release.items[:2] == ("new", "i39")
+    assert release.statement.ledger["part"] == 1
+    for other in (
+        hr.Domain(DOMAIN.items, scale=(0, 5, 1), max_users=100, cap=500),
+        hr.Domain(DOMAIN.items, scale=(1, 5, 1), max_users=200, cap=500),
+    ):
+        with pytest.raises(ConfigError, match="a domain that differs in its items alone"):
+            fit_next(given({1: [2]}, other), MODEL, year, ledger=ledger)
+    with pytest.raises(ConfigError, match="another settings"):
+        fit_next(RATINGS, hr.GlobalEffects(effects={"clip": 0.4}), year, ledger=ledger)
+
+
+def test_deletions_take_effect_at_the_next_release(ledger, year, monkeypatch):
+    """What the second release measures does not have the records that are gone."""
+    seen, measure = [], DatedSums.measure
+
+    def watched(self, dated):
+        seen.append((dated.rows.n_users, dated.ages.tolist()))
+        return measure(self, dated)
+
+    monkeypatch.setattr(DatedSums, "measure", watched)
+    fit_next(given({1: [0, 3], 2: [5]}), MODEL, year, ledger=ledger)
+    fit_next(given({1: [3, 4]}), MODEL, year, ledger=ledger)
+    assert seen == [(2, [0, 0, 0]), (1, [1, 0])]
+
+
+def test_counts_of_interactions_repeat_too(ledger, year):
+    clicks = hr.synthetic.interactions(users=200, items=20, interactions=1500, seed=1)
+    for number in range(2):
+        release = fit_next(clicks, hr.Popularity(), year, ledger=ledger, entropy=hr.testing.Seeded(number))
+    assert release.kind == "item scores"
+    counts = np.bincount(clicks.items, minlength=20)
+    assert np.corrcoef(release.tensors["item_scores"], counts)[0, 1] > 0.9
+
+
+# -- where the bound would be in doubt ---------------------------------------------------------------------
+
+
+def stopped(monkeypatch, ledger, year, owner, at):
+    """A call that is stopped where it reaches a function."""
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, at, stop)
+        with pytest.raises(KeyboardInterrupt):
+            fit_next(RATINGS, MODEL, year, ledger=ledger)
+
+
+def test_a_part_that_was_charged_is_never_measured_again(ledger, year, monkeypatch):
+    fit_next(RATINGS, MODEL, year, ledger=ledger)
+    stopped(monkeypatch, ledger, year, module, "running_sum")
+    third = fit_next(RATINGS, MODEL, year, ledger=ledger)
+    assert (third.statement.ledger["part"], third.statement.ledger["release_index"]) == (2, 1)
+    assert ledger.spent.epsilon(1e-6) == pytest.approx(4, abs=2e-3)
+    fit_next(RATINGS, MODEL, year, ledger=ledger)
+    with pytest.raises(BudgetError, match="all 4 releases"):
+        fit_next(RATINGS, MODEL, year, ledger=ledger)
+
+
+def test_a_fit_that_stops_before_its_charge_loses_nothing(ledger, year, monkeypatch):
+    for _ in range(2):
+        stopped(monkeypatch, ledger, year, Ledger, "charge")
+    assert fit_next(RATINGS, MODEL, year, ledger=ledger).statement.ledger["part"] == 0
+
+
+def test_a_folder_that_is_lost_or_restored_stops_the_series(ledger, year, tmp_path):
+    fit_next(RATINGS, MODEL, year, ledger=ledger)
+    shutil.copytree(year, tmp_path / "copy")
+    fit_next(RATINGS, MODEL, year, ledger=ledger)
+    spent = ledger.spent
+    with pytest.raises(CheckpointError, match=r"the ledger knows 2 releases of this series, the folder 1"):
+        fit_next(RATINGS, MODEL, tmp_path / "copy", ledger=ledger)
+    with pytest.raises((BudgetError, CheckpointError)):
+        fit_next(RATINGS, MODEL, tmp_path / "new", ledger=ledger)
+    assert ledger.spent == spent
+    assert fit_next(RATINGS, MODEL, year, ledger=ledger).statement.ledger["part"] == 2
+
+
+def test_two_folders_of_one_part_make_one_release(ledger, year, tmp_path, monkeypatch):
+    """Both look before either is charged: the ledger's transaction decides."""
+    fit_next(RATINGS, MODEL, year, ledger=ledger)
+    shutil.copytree(year, tmp_path / "copy")
+    charge = Ledger.charge
+
+    def second(self, *arguments):
+        monkeypatch.setattr(Ledger, "charge", charge)
+        fit_next(RATINGS, MODEL, tmp_path / "copy", ledger=ledger)
+        return charge(self, *arguments)
+
+    monkeypatch.setattr(Ledger, "charge", second)
+    with pytest.raises(GrantError, match="each is measured once"):
+        fit_next(RATINGS, MODEL, year, ledger=ledger)
+
+
+def test_seeded_noise_and_secret_noise_do_not_mix(ledger, year):
+    assert fit_next(RATINGS, MODEL, year, ledger=ledger).statement.private
+    with pytest.raises(GrantError, match="seeded in all of its releases or in none"):
+        fit_next(RATINGS, MODEL, year, ledger=ledger, entropy=hr.testing.Seeded(1))
+
+
+def test_after_a_seeded_release_none_of_the_series_is_private(ledger, year):
+    assert not fit_next(RATINGS, MODEL, year, ledger=ledger, entropy=hr.testing.Seeded(1)).statement.private
+    assert not fit_next(RATINGS, MODEL, year, ledger=ledger).statement.private
+
+
+def test_the_noise_of_two_releases_is_not_the_same(ledger, year):
+    for _ in range(2):
+        fit_next(RATINGS, MODEL, year, ledger=ledger)
+    first, second = (
+        tensors.load_file(year / f"measured-{part:04}.safetensors")["item counts"] for part in range(2)
+    )
+    assert json.loads((year / "series.json").read_text())["releases"] == 4
+    assert np.std(second - first / 2) > 1
+
+
+def test_another_ledger_is_refused(ledger, year, tmp_path, budget):
+    fit_next(RATINGS, MODEL, year, ledger=ledger)
+    (tmp_path / "elsewhere").mkdir()
+    other = Ledger.create(tmp_path / "elsewhere" / "ledger.db", budget(4.0, "user"), 4)
+    with pytest.raises(LedgerError, match="charged to another ledger"):
+        fit_next(RATINGS, MODEL, year, ledger=other)
+
+
+def test_what_is_not_in_memory_is_refused(ledger, year):
+    with pytest.raises(DataError, match="in memory"):
+        fit_next("ratings.csv", MODEL, year, ledger=ledger)
+    assert not year.exists()

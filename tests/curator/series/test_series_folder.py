@@ -1,0 +1,75 @@
+"""The folder of a series: private, whole after every write, and refused when it is not the latest."""
+
+import stat
+
+import numpy as np
+import pytest
+
+from hushrec.curator.series.series_folder import SeriesFolder, require_part
+from hushrec.errors import CheckpointError
+from hushrec.privacy.accounting.events import Gaussian
+from hushrec.privacy.bounded import Noisy
+from hushrec.statistics.series.arrivals import Arrivals
+from support.series import given
+
+EVENT = Gaussian("counts", 1.0, 2.0, 0.5, 3)
+
+
+def noisy(*values):
+    return {"counts": Noisy("counts", np.array(values, dtype=float), 2.0, 0.5, EVENT)}
+
+
+def test_what_is_kept_comes_back(tmp_path):
+    with SeriesFolder(tmp_path / "year") as folder:
+        assert (folder.terms(), folder.part) == ({}, -1)
+        assert len(folder.arrivals().table) == 0
+        folder.start({"releases": 52})
+        memory, _ = Arrivals().joined(given({1: [0, 1]}), 0, 3.0)
+        folder.remember(0, memory)
+    with SeriesFolder(tmp_path / "year") as folder:
+        assert (folder.terms(), folder.part) == ({"releases": 52}, 0)
+        assert folder.arrivals().table.equals(memory.table)
+        folder.remember(1, memory)
+        assert folder.part == 1
+    assert sorted(path.name for path in (tmp_path / "year").glob("memory*")) == ["memory-0001.parquet"]
+
+
+def test_only_its_owner_reads_it(tmp_path):
+    with SeriesFolder(tmp_path / "year") as folder:
+        folder.remember(0, Arrivals())
+        for path in (tmp_path / "year", tmp_path / "year" / "memory-0000.parquet"):
+            assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0
+        with pytest.raises(CheckpointError, match="another process is using this series"):
+            SeriesFolder(tmp_path / "year")
+
+
+def test_measurements_follow_the_catalogue(tmp_path):
+    with SeriesFolder(tmp_path / "year") as folder:
+        folder.keep(0, noisy(1, 2, 3), ("a", "b", "c"))
+        folder.keep(2, noisy(4, 5, 6), ("c", "new", "a"))
+        found = folder.measured(EVENT, ("c", "new", "a"))
+        assert {part: one.values.tolist() for part, one in found.items()} == {0: [3, 0, 1], 2: [4, 5, 6]}
+        assert found[0].sigma == EVENT.deviation
+
+
+def test_other_files_are_left_alone(tmp_path):
+    (tmp_path / "ratings.csv").touch()
+    with pytest.raises(CheckpointError, match=r"contains other files; choose an empty one for the series$"):
+        SeriesFolder(tmp_path)
+
+
+@pytest.mark.parametrize(("part", "made"), [(-1, 0), (0, 0), (0, 1), (4, 4), (4, 5)])
+def test_the_latest_folder_goes_on(tmp_path, part, made):
+    with SeriesFolder(tmp_path / "year") as folder:
+        if part >= 0:
+            folder.remember(part, Arrivals())
+        require_part(folder, made)
+
+
+@pytest.mark.parametrize(("part", "made"), [(-1, 1), (3, 5), (5, 4), (3, 2)])
+def test_a_folder_that_is_lost_or_older_or_of_another_series_does_not(tmp_path, part, made):
+    with SeriesFolder(tmp_path / "year") as folder:
+        if part >= 0:
+            folder.remember(part, Arrivals())
+        with pytest.raises(CheckpointError, match=f"the ledger knows {made} releases"):
+            require_part(folder, made)

@@ -1,0 +1,71 @@
+"""The plan of a series: one cost for all releases, the same noise in each, and refusals."""
+
+from dataclasses import replace
+
+import pytest
+
+import hushrec as hr
+from hushrec.curator.series.series_plan import repeated, series_plan
+from hushrec.errors import BudgetError, BudgetUnsupported, ConfigError, DataError
+from hushrec.privacy.accounting.ages import Part, joint_norm
+from hushrec.privacy.ledger.charging import series_of
+from support.series import DOMAIN
+
+CLICKS = hr.Domain(range(30), max_users=100)
+
+
+@pytest.fixture
+def total(budget):
+    return budget(4.0, "user")
+
+
+def test_all_releases_together_cost_the_budget(total):
+    plan = series_plan(hr.GlobalEffects(), DOMAIN, total, 52)
+    assert plan.part == Part(0, 52)
+    assert 3.99 < plan.epsilon <= 4
+    counts = plan.events[-1]
+    cap = repeated(hr.GlobalEffects(), DOMAIN, total, 52).sums.contribution_cap
+    assert counts.sensitivity == pytest.approx(cap**0.5 * joint_norm(52), 1e-6)
+    assert cap == pytest.approx(15 * (4 / joint_norm(52) ** 2) ** 0.9), "K follows the noise of a running sum"
+
+
+def test_every_part_has_the_same_noise_and_another_key(total):
+    first = series_plan(hr.GlobalEffects(), DOMAIN, total, 52)
+    last = series_plan(hr.GlobalEffects(), DOMAIN, total, 52, part=51)
+    assert first.events == last.events
+    assert series_of(first, "ledger") == series_of(last, "ledger") != ""
+    assert first.key("ledger", 0) != last.key("ledger", 0)
+    assert series_of(first, "other") != series_of(first, "ledger")
+    assert series_of(replace(first, part=None), "ledger") == ""
+
+
+def test_a_series_is_the_same_in_a_larger_catalogue_but_not_with_other_noise(total, budget):
+    first = series_of(series_plan(hr.GlobalEffects(), DOMAIN, total, 52), "ledger")
+    grown = hr.Domain([*DOMAIN.items, "new"], scale=(1, 5, 1), max_users=100, cap=500)
+    assert series_of(series_plan(hr.GlobalEffects(), grown, total, 52), "ledger") == first
+    others = (
+        series_plan(hr.GlobalEffects(), DOMAIN, total, 51),
+        series_plan(hr.GlobalEffects(), DOMAIN, budget(3.0, "user"), 52),
+        series_plan(hr.GlobalEffects(effects={"clip": 0.4}), DOMAIN, total, 52),
+        series_plan(hr.Popularity(), CLICKS, total, 52),
+    )
+    assert len({first, *(series_of(plan, "ledger") for plan in others)}) == 5
+
+
+def test_what_has_no_series_is_refused(total, budget):
+    with pytest.raises(BudgetUnsupported, match="unit user under add-remove"):
+        series_plan(hr.GlobalEffects(), DOMAIN, budget(4.0, "rating"), 52)
+    with pytest.raises(BudgetUnsupported, match="set δ"):
+        series_plan(hr.GlobalEffects(), DOMAIN, total.model_copy(update={"delta": 0.0}), 52)
+    for model in (
+        hr.CovarianceSVD(),
+        hr.GlobalEffects(noise="laplace"),
+        hr.GlobalEffects(shares={"item sums": 0.5}),
+        hr.MatrixFactorization(),
+    ):
+        with pytest.raises(ConfigError):
+            series_plan(model, DOMAIN, total, 52)
+    with pytest.raises(DataError):
+        series_plan(hr.Popularity(), DOMAIN, total, 52)
+    with pytest.raises(BudgetError, match="from 1 to"):
+        series_plan(hr.GlobalEffects(), DOMAIN, total, 0)

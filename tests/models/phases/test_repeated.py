@@ -1,0 +1,30 @@
+"""Item effects from running sums are those of one release that measures the same."""
+
+import numpy as np
+import pytest
+
+import hushrec as hr
+from hushrec.models.phases.item_effects import EffectSettings
+from hushrec.models.phases.repeated import EFFECT_SHARES, running_effects
+from hushrec.statistics.population import Population
+from hushrec.statistics.series.arrivals import Arrivals
+from hushrec.statistics.series.dated_sums import DatedSums
+from support import runs
+
+
+def test_the_first_release_of_a_series_has_the_effects_of_one_alone():
+    ratings, run = hr.synthetic.netflix_like(60, 12, 300, 2), runs.exact("user")
+    settings = EffectSettings(contribution_cap=100.0)
+    once = settings.sums(ratings.domain, run.terms, "l2")
+    alone = settings.measure(once, Population(ratings), run)
+    sums = DatedSums(ratings.domain, 9, 100.0, once)
+    _, dated = Arrivals().joined(ratings, 0, 100.0)
+    queries = [*sums.queries()]
+    noisy = {
+        query.name: query.exact(value) for query, value in zip(queries, sums.measure(dated), strict=True)
+    }
+    found = running_effects(ratings.domain, sums, noisy)
+    for one, other in zip(found, alone, strict=True):
+        np.testing.assert_allclose(one, other, atol=2e-3)
+    assert set(EFFECT_SHARES) == {query.name for query in queries}
+    assert sum(EFFECT_SHARES.values()) == pytest.approx(1)
