@@ -5,6 +5,9 @@ rates over several weeks, a fifth of the items join late, and all items' effects
 so that no release here is private.
 """
 
+import csv
+import re
+import sys
 import tempfile
 from pathlib import Path
 
@@ -101,3 +104,74 @@ def measured(users, items, each, seed):
                 rmse = hr.evaluate(release, train=train, test=test, metrics=["rmse"])["rmse"]
                 yield {"users": users, "seed": seed, "way": way, "week": week, "rmse": f"{rmse:.5f}"}
                 print(users, seed, way, week, f"{rmse:.5f}", flush=True)
+
+
+CROWDS, SEEDS = ((5_000, 1_000), (20_000, 2_000)), (1, 2, 3)
+"""Users and items; ratings per user are about 40."""
+
+
+def kept():
+    """The measured rows."""
+    with ROWS.open(encoding="utf-8", newline="") as file:
+        return [row | {"rmse": float(row["rmse"])} for row in csv.DictReader(file)]
+
+
+def mean(rows, users, way, weeks):
+    """Mean RMSE over seeds and weeks, and over how many seeds each week's was measured."""
+    found = [
+        row["rmse"]
+        for row in rows
+        if (int(row["users"]), row["way"]) == (users, way) and int(row["week"]) in weeks
+    ]
+    return float(np.mean(found))
+
+
+def table(rows):
+    """RMSE by crowd and way, in week 52 and on average over the weeks, and the loss to one release."""
+    yield "| users | releases | week 52 | loss | mean over weeks | loss |"
+    yield "|---|---|---:|---:|---:|---:|"
+    for users, _ in CROWDS:
+        for way, name in (*WAYS.items(), ("none", "no noise, not private")):
+            cells = [f"{users:,}", name]
+            for weeks in ({WEEKS}, {*SHOWN}):
+                own, best = (mean(rows, users, one, weeks) for one in (way, "one"))
+                cells += [f"{own:.4f}", "" if way == "one" else f"{100 * (own / best - 1):+.1f} %"]
+            yield f"| {' | '.join(cells)} |"
+
+
+def picture(rows):
+    """RMSE against the week, as SVG."""
+    from hushrec.experiments.plots import canvas, svg
+
+    users = CROWDS[-1][0]
+    with canvas(3.4, width=7.2) as (drawing, (axes,)):
+        for (way, label), colour in zip(WAYS.items(), ("#444444", "#0072B2", "#D55E00"), strict=True):
+            losses = [
+                100 * (mean(rows, users, way, {week}) / mean(rows, users, "none", {week}) - 1)
+                for week in SHOWN
+            ]
+            axes.plot(SHOWN, losses, color=colour, label=label, marker="o", markersize=3)
+        axes.set_xlim(0, WEEKS + 1)
+        axes.set_ylim(0, None)
+        axes.set_xlabel("week")
+        axes.set_ylabel("RMSE above no noise, %")
+        axes.legend(frameon=False)
+        return svg(drawing, f"What a year of weekly releases loses to no noise, {users:,} users, total ε = 4")
+
+
+def main():
+    if "--again" not in sys.argv:
+        rows = [row for size in CROWDS for seed in SEEDS for row in measured(*size, 40, seed)]
+        with ROWS.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+    rows = kept()
+    marked, made = r"(<!-- table -->\n).*?(<!-- end of table -->)", "\n".join(table(rows))
+    text = PAGE.read_text("utf-8")
+    PAGE.write_text(re.sub(marked, lambda m: f"{m[1]}{made}\n{m[2]}", text, flags=re.DOTALL), "utf-8")
+    PICTURE.write_text(picture(rows), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

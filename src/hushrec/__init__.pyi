@@ -14,6 +14,7 @@ from .curator.recommend_all import recommend_all as recommend_all
 from .curator.recommend_on_spark import recommend_on_spark as recommend_on_spark
 from .curator.release_data import release_data as release_data
 from .curator.series.fit_next import fit_next as fit_next
+from .curator.series.series_plan import plan_series as plan_series
 from .curator.shares import share as share
 from .curator.sign import sign as sign
 from .data import synthetic as synthetic

@@ -22,6 +22,7 @@ from hushrec.cli.domain import domain
 from hushrec.cli.evaluate import evaluate
 from hushrec.cli.experiment import experiment
 from hushrec.cli.fit import fit
+from hushrec.cli.fit_next import fit_next
 from hushrec.cli.models import models
 from hushrec.cli.page import page
 from hushrec.cli.pilot import pilot
@@ -49,6 +50,7 @@ COMMANDS = (
     "pilot",
     "plan",
     "fit",
+    "fit-next",
     "release-data",
     "collect",
     "keys",
@@ -124,6 +126,7 @@ app.command()(check)
 app.command()(pilot)
 app.command()(plan)
 app.command()(fit)
+app.command("fit-next")(fit_next)
 app.command("release-data")(release_data)
 app.command()(collect)
 app.add_typer(keys.app, name="keys")

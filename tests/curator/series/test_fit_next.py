@@ -158,7 +158,7 @@ def test_a_folder_that_is_lost_or_restored_stops_the_series(ledger, year, tmp_pa
     spent = ledger.spent
     with pytest.raises(CheckpointError, match=r"the ledger knows 2 releases of this series, the folder 1"):
         fit_next(RATINGS, MODEL, tmp_path / "copy", ledger=ledger)
-    with pytest.raises((BudgetError, CheckpointError)):
+    with pytest.raises(BudgetError):
         fit_next(RATINGS, MODEL, tmp_path / "new", ledger=ledger)
     assert ledger.spent == spent
     assert fit_next(RATINGS, MODEL, year, ledger=ledger).statement.ledger["part"] == 2
@@ -207,6 +207,18 @@ def test_another_ledger_is_refused(ledger, year, tmp_path, budget):
     other = Ledger.create(tmp_path / "elsewhere" / "ledger.db", budget(4.0, "user"), 4)
     with pytest.raises(LedgerError, match="charged to another ledger"):
         fit_next(RATINGS, MODEL, year, ledger=other)
+
+
+def test_another_series_may_follow_when_the_owner_allows_it(ledger, year, tmp_path, budget):
+    fit_next(RATINGS, MODEL, year, ledger=ledger)
+    with pytest.raises(BudgetError, match="what is left of the total is too little"):
+        fit_next(RATINGS, MODEL, tmp_path / "second", ledger=ledger)
+    ledger.extend(budget(8.0, "user"), 7)
+    fit_next(RATINGS, MODEL, tmp_path / "third", ledger=ledger)
+    first, other = (json.loads((tmp_path / name / "series.json").read_text()) for name in ("year", "third"))
+    assert first["series"] != other["series"]
+    assert fit_next(RATINGS, MODEL, year, ledger=ledger).statement.ledger["part"] == 1
+    assert ledger.spent.epsilon(1e-6) == pytest.approx(8, abs=4e-3)
 
 
 def test_what_is_not_in_memory_is_refused(ledger, year):

@@ -31,10 +31,11 @@ def test_all_releases_together_cost_the_budget(total):
 
 def test_every_part_has_the_same_noise_and_another_key(total):
     first = series_plan(hr.GlobalEffects(), DOMAIN, total, 52)
-    last = series_plan(hr.GlobalEffects(), DOMAIN, total, 52, part=51)
-    assert first.events == last.events
+    last = replace(first, part=Part(51, 52))
     assert series_of(first, "ledger") == series_of(last, "ledger") != ""
     assert first.key("ledger", 0) != last.key("ledger", 0)
+    other = replace(first, part=Part(0, 52, "another"))
+    assert series_of(other, "ledger") != series_of(first, "ledger")
     assert series_of(first, "other") != series_of(first, "ledger")
     assert series_of(replace(first, part=None), "ledger") == ""
 
@@ -69,3 +70,14 @@ def test_what_has_no_series_is_refused(total, budget):
         series_plan(hr.Popularity(), DOMAIN, total, 52)
     with pytest.raises(BudgetError, match="from 1 to"):
         series_plan(hr.GlobalEffects(), DOMAIN, total, 0)
+
+
+def test_a_plan_takes_what_a_ledger_has_left(tmp_path, budget):
+    total = budget(4.0, "user")
+    ledger = hr.Ledger.create(tmp_path / "ledger.db", total, 52)
+    plan = hr.plan_series(hr.GlobalEffects(), DOMAIN, ledger)
+    assert plan == series_plan(hr.GlobalEffects(), DOMAIN, total, 52)
+    assert "for 52 releases together, each of which measures all of this once" in str(plan)
+    assert plan == hr.plan_series(hr.GlobalEffects(), DOMAIN, ledger.path)
+    clicks = hr.plan_series(hr.Popularity(), CLICKS, ledger)
+    assert clicks.epsilon == pytest.approx(4, abs=2e-3)

@@ -3,13 +3,14 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from secrets import token_hex
 
 from hushrec.curator.acceptance import pays, require_accepted
 from hushrec.curator.accounts import account_of, spending
 from hushrec.curator.known_items import committed, known
 from hushrec.curator.memory import require_memory
 from hushrec.curator.series.series_folder import SeriesFolder, require_part
-from hushrec.curator.series.series_plan import repeated, series_plan
+from hushrec.curator.series.series_plan import plan_series, repeated, series_plan
 from hushrec.curator.statements import describe
 from hushrec.data.domain import Domain
 from hushrec.data.interactions import Interactions
@@ -30,7 +31,6 @@ from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 from hushrec.privacy.ledger.ledger import Ledger
-from hushrec.privacy.ledger.remainder import Remainder
 from hushrec.privacy.noise.entropy import Entropy
 from hushrec.privacy.run import MEASURING, ChargedRun
 from hushrec.progress import Progress, stage, telling
@@ -98,12 +98,10 @@ def _next(series: SeriesFolder, config: Model, domain: Domain, account: Ledger) 
     """The plan of the release that comes next."""
     terms, about = series.terms(), json.loads(json.dumps(_about(config, domain)))
     if not terms:
-        if account.releases_left < 1:
-            raise LedgerError("this ledger has no release left; let its owner raise max_releases")
-        releases = account.releases_left
-        whole = Remainder(account.total, 1, account.spent)
-        budget = whole.share(lambda budget: series_plan(config, domain, budget, releases))
-        terms = about | {"releases": releases, "budget": budget.model_dump(), "ledger": account.id}
+        whole = plan_series(config, domain, account)
+        assert whole.part is not None
+        terms = about | {"releases": whole.part.of, "budget": whole.budget.model_dump(), "ledger": account.id}
+        terms["series"] = token_hex(16)  # so that nobody takes another series of the same ledger for it
         series.start(terms)
     if changed := [name for name, value in about.items() if terms[name] != value]:
         raise ConfigError(
@@ -112,7 +110,8 @@ def _next(series: SeriesFolder, config: Model, domain: Domain, account: Ledger) 
         )
     if terms["ledger"] != account.id:
         raise LedgerError(f"{series.name}: this series is charged to another ledger; name that one")
-    planned = series_plan(config, domain, Budget(**terms["budget"]), terms["releases"])
+    part = Part(0, terms["releases"], terms["series"])
+    planned = replace(series_plan(config, domain, Budget(**terms["budget"]), part.of), part=part)
     made = len(account.parts(planned))
     require_part(series, made)
     if made >= terms["releases"]:
@@ -120,7 +119,7 @@ def _next(series: SeriesFolder, config: Model, domain: Domain, account: Ledger) 
             f"{series.name}: all {made} releases of this series are made; for more, let the ledger's owner "
             "raise its total and max_releases, and start another series in a new folder"
         )
-    return committed(replace(planned, part=Part(made, terms["releases"])), known(config, domain))
+    return committed(replace(planned, part=replace(part, number=made)), known(config, domain))
 
 
 def _about(config: Model, domain: Domain) -> dict[str, object]:
@@ -138,7 +137,7 @@ def _stored(account: Ledger, planned: Plan, release_index: int) -> Release:
     """A release that was made before."""
     assert planned.part is not None
     for number, place in enumerate(account.parts(planned)):
-        before = replace(planned, part=Part(number, planned.part.of))
+        before = replace(planned, part=replace(planned.part, number=number))
         if place == release_index and (found := account.stored(before, release_index)) is not None:
             account.handed_out(before, release_index)
             return replace(Release.from_bytes(found), repeated=True)

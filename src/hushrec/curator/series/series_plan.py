@@ -1,8 +1,10 @@
 """The plan of a series: one charge, of which every release draws its part."""
 
+from pathlib import Path
+
 from hushrec.curator.authors import signed
 from hushrec.data.domain import Domain
-from hushrec.errors import BudgetUnsupported, ConfigError
+from hushrec.errors import BudgetError, BudgetUnsupported, ConfigError
 from hushrec.models.base import Model
 from hushrec.models.phases.repeated import Repeated
 from hushrec.models.private import PrivateModel
@@ -10,17 +12,46 @@ from hushrec.privacy.accounting.ages import Part, joint_norm
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.allocation import calibrated
+from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.ledger.remainder import Remainder
 
 
-def series_plan(config: Model, domain: Domain, budget: Budget, releases: int, part: int = 0) -> Plan:
-    """What every release of a series measures, with noise that makes all of them together cost the budget.
+def plan_series(config: Model, domain: Domain, ledger: Ledger | str | Path) -> Plan:
+    """What a series of ``fit_next`` measures that takes all that a ledger has left. Reads no data.
+
+    Args:
+        config: ``GlobalEffects`` or ``Popularity``.
+        domain: the public domain.
+        ledger: the population's ledger, or its path.
+
+    Returns:
+        The plan of the first release. All others have the same noise and cost nothing more.
+
+    Raises:
+        BudgetError: The ledger has no release left, or too little ε for them.
+        BudgetUnsupported: A series protects users under add-remove, with δ above 0.
+        ConfigError: The model has no series.
+        LedgerError: The ledger does not exist, or cannot be trusted.
+
+    Privacy: public.
+    """
+    account = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
+    releases = account.releases_left
+    if releases < 1:
+        raise BudgetError("this ledger has no release left; let its owner raise max_releases")
+    left = Remainder(account.total, 1, account.spent)
+    budget = left.share(lambda budget: series_plan(config, domain, budget, releases))
+    return series_plan(config, domain, budget, releases)
+
+
+def series_plan(config: Model, domain: Domain, budget: Budget, releases: int) -> Plan:
+    """What each release of a series measures, with noise that makes all of them together cost the budget.
 
     Args:
         config: a model's settings.
         domain: the public domain.
         budget: what the series may cost.
         releases: how many releases it has.
-        part: number of one of them, from 0.
 
     Raises:
         BudgetUnsupported: A series protects users under add-remove, with δ above 0.
@@ -43,7 +74,7 @@ def series_plan(config: Model, domain: Domain, budget: Budget, releases: int, pa
         max_users=domain.max_users,
         budget=budget,
         measurements=tuple(Measurement(event, shares[event.name]) for event in events),
-        part=Part(part, releases),
+        part=Part(0, releases),
     )
     return signed(plan, config, domain)
 

@@ -35,12 +35,14 @@ class Part:
     Args:
         number: number of the release in its series, from 0.
         of: how many releases the series has.
+        series: what tells it from other series of the same ledger; empty for a plan that nobody charges.
 
     Privacy: public.
     """
 
     number: int
     of: int
+    series: str = ""
 
 
 def age_weights(releases: int) -> Ints:

@@ -211,7 +211,7 @@ class Plan:
         if self.beforehand_digest:
             facts["beforehand"] = self.beforehand_digest
         if self.part:
-            facts["part"] = [self.part.number, self.part.of]
+            facts["part"] = [self.part.number, self.part.of, self.part.series]
         return hashlib.sha256(_canonical(facts).encode()).hexdigest()
 
     def __repr__(self) -> str:
@@ -246,6 +246,8 @@ class Plan:
         seeded = self.only_seeded and f"for seeded experiments alone: {self.only_seeded}"
         lines += [f"known beforehand: {line}" for line in self.beforehand]
         lines += filter(None, [self.condition, seeded, self.needs and f"{self.model} {self.needs}"])
+        if self.part:
+            lines += [f"for {self.part.of:,} releases together, each of which measures all of this once"]
         if self.promises:
             classes = [promise(of.name, of.asked, of.promised, of.weight) for of in self.promises]
             heads = "class", "asks for", "is promised", "weight"

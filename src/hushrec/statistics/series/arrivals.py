@@ -11,10 +11,10 @@ releases together move by
 
     √(Σ_records Σ_t (w c_{t−a} B)²) ≤ √K · ‖c‖ · B,
 
-whatever comes, goes, comes back or changes its value, and whenever. That is a bound for all that a person
-does in T releases, each of which may depend on the ones before. It needs what is remembered here: weights
-that are computed anew from what is there would change with later records, and so would arrivals that are
-read off dates.
+whatever comes, goes, comes back or changes its value, and whenever. With fresh Gaussian noise on every
+release, that bounds what is lost also if people react to earlier ones (Denisov et al. 2022, §2). It needs
+what is remembered here: weights that are computed anew from what is there would change with later records,
+and so would arrivals that are read off dates.
 
 Privacy: private.
 """

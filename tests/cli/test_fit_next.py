@@ -1,0 +1,55 @@
+"""``hushrec fit-next``: the same command each week, one charge, and the bytes of a release that was lost."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import hushrec as hr
+
+
+@pytest.fixture
+def weeks(here, hushrec):
+    """Two weeks of ratings, and a ledger for three releases."""
+    table = pl.read_csv("train.csv", infer_schema=False)
+    table.head(len(table) // 2).write_csv("week-1.csv")
+    table.write_csv("week-2.csv")
+    hushrec(
+        "ledger create ledger.db --epsilon 4 --delta 1e-6 --unit user --adjacency add-remove "
+        "--max-releases 3 --domain domain.json"
+    )
+    return "--domain domain.json --ledger ledger.db --series year"
+
+
+def test_the_same_command_each_week(weeks, hushrec):
+    planned = hushrec("fit-next --plan --domain domain.json --ledger ledger.db").out
+    assert "for 3 releases together, each of which measures all of this once" in planned
+    assert not Path("year").exists()
+    for number in (1, 2):
+        result = hushrec(f"fit-next week-{number}.csv {weeks} -o week-{number}.safetensors")
+        said = f"release {number} of a series of 3"
+        assert said in str(hr.Release.open(f"week-{number}.safetensors").statement)
+        assert "Next: hushrec recommend" in result.out
+        assert "secret-" not in result.out + result.err
+    again = f"fit-next week-1.csv {weeks} --release-index 0 -o again.safetensors"
+    hushrec(again)
+    assert Path("again.safetensors").read_bytes() == Path("week-1.safetensors").read_bytes()
+    assert hr.Ledger.open("ledger.db").releases_left == 1
+    hushrec("recommend week-2.safetensors --rating i00000=5")
+
+
+def test_interactions_are_counted(here, hushrec):
+    hushrec("domain --items catalogue.csv --interactions --max-users 200 -o clicks.json")
+    hushrec(
+        "ledger create ledger.db --epsilon 4 --delta 1e-6 --unit user --adjacency add-remove --max-releases 3"
+    )
+    hushrec("fit-next train.csv --domain clicks.json --ledger ledger.db --series year -o first.safetensors")
+    assert hr.Release.open("first.safetensors").model == "Popularity"
+
+
+def test_what_is_missing_is_named(weeks, refused):
+    assert "give --plan instead" in refused("fit-next --domain domain.json --ledger ledger.db")
+    assert "there is no ledger no.db" in refused(
+        "fit-next week-1.csv --domain domain.json --ledger no.db --series y -o o.safetensors"
+    )
+    assert not Path("y").exists()
