@@ -30,6 +30,7 @@ def test_the_same_command_each_week(weeks, hushrec):
         said = f"release {number} of a series of 3"
         assert said in str(hr.Release.open(f"week-{number}.safetensors").statement)
         assert "Next: hushrec recommend" in result.out
+        assert f"Release {number} of the 3 of this series" in result.out
         assert "secret-" not in result.out + result.err
     again = f"fit-next week-1.csv {weeks} --release-index 0 -o again.safetensors"
     hushrec(again)

@@ -138,7 +138,7 @@ def print_ledger(ledger: "Ledger") -> None:
     more = ledger.releases_left
     planned = f", for {more:,} more release{'s' * (more != 1)}" if ledger.max_releases > 1 else ""
     console.print(f"Left: ε = {left(ledger.remaining)}{planned}")
-    if ledger.releases_left > 1 and ledger.remaining > 0:
+    if ledger.releases_left > 1 and left(ledger.remaining) != "0":
         share = (
             f"with Gaussian noise more than ε = {left(ledger.remaining)} divided by {ledger.releases_left:,}"
         )

@@ -86,7 +86,12 @@ def fit_next(
         )
     _save(release, out)
     console.print_statement(release.statement)
-    console.print_ledger(charged)
+    made = release.statement.ledger
+    console.out().print(
+        f"Release {made['part'] + 1} of the {made['parts']} of this series, which are charged together: "
+        "later ones cost nothing more",
+        soft_wrap=True,
+    )
     own = "--rating ITEM=STARS" if release.feedback == "ratings" else "--item ITEM"
     console.out().print(f"Wrote {out}. Next: hushrec recommend {quote(str(out))} {own}", soft_wrap=True)
 
