@@ -9,6 +9,7 @@ import pytest
 import hushrec as hr
 from hushrec.curator.known_items import known
 from hushrec.data.ratings import Ratings
+from hushrec.data.split import holdout
 from hushrec.errors import ConfigError, GrantError
 from hushrec.registry import MODELS, class_of
 
@@ -111,3 +112,31 @@ def test_every_model_that_says_so_uses_what_is_known(name):
 
 def test_a_model_without_use_for_features_commits_to_none():
     assert known(hr.MatrixFactorization(), world(0, GENRES).domain).digest == ""
+
+
+def part_of(ratings: Ratings, people: slice) -> Ratings:
+    """The ratings of some of the people."""
+    start, stop, _ = people.indices(ratings.n_users)
+    first, last = ratings.indptr[[start, stop]]
+    pointers = ratings.indptr[start : stop + 1] - first
+    given = slice(first, last)
+    return Ratings(
+        ratings.domain, ratings.users[people], pointers, ratings.items[given], ratings.steps[given]
+    )
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 20.0])
+def test_an_update_of_a_public_release_is_not_worse_than_it(epsilon):
+    """Nor than private effects alone; the margin is 0.2 % of the error."""
+    everybody = hr.synthetic.netflix_like(2000, 200, 60_000, 3)
+    public = hr.fit(part_of(everybody, slice(0, 500)), hr.PosteriorMF(rank=3))
+    train, test = holdout(part_of(everybody, slice(500, 2000)), 0.1, seed=0)
+    budget = BUDGET.model_copy(update={"epsilon": epsilon})
+    releases = [
+        hr.fit(train, hr.GlobalEffects(), budget, entropy=hr.testing.Seeded(0), prior=prior)
+        for prior in (public, None)
+    ]
+    updated, alone, unchanged = (
+        hr.evaluate(release, train=train, test=test)["rmse"] for release in (*releases, public)
+    )
+    assert updated <= 1.002 * min(alone, unchanged)

@@ -23,8 +23,14 @@ __all__ = ["EffectPrior", "effect_prior"]
 
 _ROUNDS, _STEPS, _SETTLED = 12, 5, 1e-3
 """Most updates of s_b², those of the groups' variances for each of them, and the change that ends them."""
-_LEAST, _START, _MOST = 1e-4, 0.0125, 0.1
-"""Bounds of s_b² and where it starts, in squared widths of the scale."""
+_APART, _APART_FROM_PUBLIC = 0.0125, 0.0025
+"""s_b² where the sums say nothing of it, in squared widths of the scale: 0.45 and 0.2 stars of five."""
+_LEAST, _MOST = 1e-4, 0.1
+"""Bounds of s_b²."""
+_SLOPE = 0.1
+"""Prior variance of c around 1."""
+_POPULARITY = 0.0025
+"""Prior variance of a_1, in squared widths of the scale: 0.2 stars of five for e times as many ratings."""
 _POPULAR = 1
 """Which column is the popularity."""
 _GONE = 1e-7
@@ -87,22 +93,20 @@ def effect_prior(
         origin: what was subtracted from the ratings, in rating units.
 
     """
-    constant = np.ones((len(n), 1))
-    popular = np.log1p(n)[:, None]
-    # Any level on the scale, and as much over a tenfold popularity as the scale is wide.
-    line = _Line(constant, np.array([-1]), np.array([span**2])).plus(popular, np.array([-1]), span**2 / 4)
+    popular = np.log1p(n) - np.average(np.log1p(n), weights=n)
+    line = _Line(np.ones((len(n), 1)), np.array([-1]), np.array([span**2]))  # any level on the scale
+    line = line.plus(popular[:, None], np.array([-1]), _POPULARITY * span**2)
     if prior.design.size:
         line = line.plus(prior.design, prior.groups)
-    found = _fitted(line, sums, n, noise, np.zeros_like(n), span)
+    found = _fitted(line, sums, n, noise, np.zeros_like(n), span, _APART)
     known = np.isfinite(prior.effects)
     if known.any():
-        # The slope of public effects is 1 if these people judge as those did: it is the slope minus 1 that
-        # is estimated, give or take a half.
+        # These people judge as those did, give or take: the line says how their judgement differs.
         public = prior.effects[known] - origin
         level = float(np.average(public, weights=n[known]))
-        better = line.of(known).plus((public - level)[:, None], np.array([-1]), 0.25)
+        better = line.of(known).plus((public - level)[:, None], np.array([-1]), _SLOPE)
         rest, extra = sums[known] - n[known] * public, prior.effect_variance[known]
-        of_known = _fitted(better, rest, n[known], noise[known], extra, span)
+        of_known = _fitted(better, rest, n[known], noise[known], extra, span, _APART_FROM_PUBLIC)
         found.mean[known] = public + of_known.mean
         found.variance[known] = of_known.variance
         found.doubt[known] = of_known.doubt
@@ -110,13 +114,18 @@ def effect_prior(
     return found
 
 
-def _fitted(line: _Line, sums: Floats, n: Floats, noise: Floats, extra: Floats, span: float) -> EffectPrior:
-    """The effects' distribution around the line; ``extra`` is known variance of each."""
+def _fitted(
+    line: _Line, sums: Floats, n: Floats, noise: Floats, extra: Floats, span: float, apart: float
+) -> EffectPrior:
+    """The effects' distribution around the line; ``extra`` is known variance of each.
+
+    ``apart`` is what s_b² is without the sums, give or take as much, in squared widths of the scale.
+    """
     columns = line.columns
     groups = np.unique(line.groups[line.groups >= 0])
     sizes = [max(float(np.square(columns[:, line.groups == k]).sum(axis=1).mean()), 1e-12) for k in groups]
-    within = [_START * span**2 / size for size in sizes]  # each group may explain as much
-    spread = _START * span**2
+    within = [_APART * span**2 / size for size in sizes]  # each group may explain as much
+    assumed = spread = apart * span**2
     mean = doubt = np.zeros_like(n)
     for _ in range(_ROUNDS):
         weights = 1 / (noise + (spread + extra) * n * n)
@@ -138,7 +147,10 @@ def _fitted(line: _Line, sums: Floats, n: Floats, noise: Floats, extra: Floats, 
         doubt = np.einsum("ij,ij->i", columns @ covariance, columns)
         # E (S − n x·β̂)² = noise + n² (s_b² + v) − n² x Cov x, where β̂ was fitted to the same sums.
         residuals = (sums - n * mean) ** 2 - noise + n * n * (doubt - extra)
-        before, spread = spread, float((weights**2 * n * n * residuals).sum() / (weights**2 * n**4).sum())
+        # The moment estimate of s_b² has variance 2/Σ w² n⁴; the assumption, its own square.
+        known = float((weights**2 * n**4).sum()) / 2
+        estimate = float((weights**2 * n * n * residuals).sum()) / 2 + 1 / assumed
+        before, spread = spread, estimate / (known + 1 / assumed**2)
         spread = min(max(spread, _LEAST * span**2), _MOST * span**2)
         if abs(spread - before) < _SETTLED * before:
             break

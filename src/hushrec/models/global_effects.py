@@ -102,4 +102,6 @@ class GlobalEffects(PrivateModel):
             )
         sums = self.effects.sums(domain, run.terms, self.norm)
         effects = self.effects.measure(sums, people, run)
-        return factor_release(self, domain, effects, np.zeros((domain.n_items, 0)))
+        # Factors of other people's public ratings, if there are any: nothing here says more of them.
+        public = run.prior.factors if run.prior.factors.size else np.zeros((domain.n_items, 0))
+        return factor_release(self, domain, effects, public)
