@@ -77,3 +77,26 @@ def test_the_verdict_is_the_one_that_a_statement_looks_for(rhat: float, tmp_path
     found = Diagnostics(rhat=rhat, ess=1000.0, apart=0.0, functionals=9, chains=4, draws=500)
     text = str(type(statement).from_json(statement.to_json() | {"diagnostics": found.stated()}))
     assert ("looks false" in text) == (not found.converged) == (rhat > 1.01)
+
+
+@pytest.mark.parametrize(
+    ("crowd", "told"),
+    [
+        ({}, []),
+        ({"expected_users": 1_200}, ["about 1,200 users were"]),
+        (
+            {"expected_users": 20, "expected_ratings": 3_000},
+            [
+                ["about 20 users and 3,000 ratings were expected from public knowledge"],
+            ],
+        ),
+    ],
+)
+def test_a_declared_crowd_is_an_assumption(crowd, told, budget):
+    made = hr.synthetic.netflix_like(20, 6, 60, 1)
+    domain = hr.Domain(made.domain.items, scale=(1, 5, 1), max_users=2_000, **crowd)
+    people = hr.Ratings(domain, made.users, made.indptr, made.items, made.steps)
+    statement = hr.fit(people, hr.GlobalEffects(), budget(), entropy=hr.testing.Seeded(1)).statement
+    found = [line for line in statement.assumes if line.startswith("about ")]
+    assert len(found) == len(told)
+    assert all(line.startswith(start) for line, start in zip(found, told, strict=True))

@@ -167,6 +167,14 @@ def _line(measurement: Measurement, plan: Plan) -> Measured:
     )
 
 
+def _expected(domain: Domain) -> str:
+    """On what the declared crowd rests; empty if none is declared."""
+    numbers = (domain.expected_users, "users"), (domain.expected_ratings, domain.feedback)
+    if not (told := [f"{number:,} {what}" for number, what in numbers if number]):
+        return ""
+    return f"about {' and '.join(told)} were expected from public knowledge, or by a pilot that was charged"
+
+
 def _assumes(plan: Plan, domain: Domain, personal: bool, beside: str = "") -> tuple[str, ...]:
     given = domain.feedback
     known = [f"the catalogue of {domain.n_items:,} items"]
@@ -185,6 +193,8 @@ def _assumes(plan: Plan, domain: Domain, personal: bool, beside: str = "") -> tu
         + (f", except {beside}" if beside else ""),
         "what a person does with recommendations is new data and is not covered",
     ]
+    if expected := _expected(domain):
+        lines.insert(1, expected)
     lines[1:1] = plan.beforehand
     if personal:
         lines.insert(
