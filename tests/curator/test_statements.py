@@ -86,9 +86,7 @@ def test_the_verdict_is_the_one_that_a_statement_looks_for(rhat: float, tmp_path
         ({"expected_users": 1_200}, ["about 1,200 users were"]),
         (
             {"expected_users": 20, "expected_ratings": 3_000},
-            [
-                ["about 20 users and 3,000 ratings were expected from public knowledge"],
-            ],
+            ["about 20 users and 3,000 ratings were expected from public knowledge"],
         ),
     ],
 )
