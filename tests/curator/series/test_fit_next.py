@@ -119,6 +119,33 @@ def test_counts_of_interactions_repeat_too(ledger, year):
     assert np.corrcoef(release.tensors["item_scores"], counts)[0, 1] > 0.9
 
 
+LIVES = {
+    "stays": [[(item, 1 + 4 * (item % 2)) for item in range(40)]] * 4,
+    "comes late and goes": [[], [(0, 5), (1, 1)], [], []],
+    "goes and comes back": [[(item, 5) for item in range(30)], [], [(item, 5) for item in range(30)], []],
+    "rates anew each time": [[(item, 5) for item in range(10 * part, 10 * part + 10)] for part in range(4)],
+    "edits": [[(item, 1 if part % 2 else 5) for item in range(9)] for part in range(4)],
+}
+
+
+@pytest.mark.parametrize("life", LIVES)
+def test_a_person_moves_all_that_is_published_by_no_more_than_was_charged(life, tmp_path, budget):
+    """The same seeded noise with and without them: what all releases measured differs by what they add."""
+    others = {user: range(user % 7, 40, 3) for user in range(1, 20)}
+    kept = {}
+    for joins in (False, True):
+        folder, ledger = tmp_path / str(joins), Ledger.ephemeral(budget(4.0, "user"), 4)
+        for part, own in enumerate(LIVES[life]):
+            given_then = given(others | ({0: own} if joins and own else {}))
+            fit_next(given_then, MODEL, folder, ledger=ledger, entropy=hr.testing.Seeded(part))
+        files = [tensors.load_file(folder / f"measured-{part:04}.safetensors") for part in range(4)]
+        kept[joins] = {name: np.array([file[name] for file in files]) for name in files[0]}
+    moved = {name: float(np.linalg.norm(kept[True][name] - kept[False][name])) for name in kept[True]}
+    for event in hr.plan_series(MODEL, DOMAIN, Ledger.ephemeral(budget(4.0, "user"), 4)).events:
+        assert moved[event.name] <= event.sensitivity
+    assert min(moved[name] for name in ("item sums", "item counts", "global count")) > 0
+
+
 # -- where the bound would be in doubt ---------------------------------------------------------------------
 
 
