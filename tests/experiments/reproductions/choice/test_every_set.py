@@ -71,6 +71,12 @@ def test_a_page_is_made_of_a_table_with_what_was_refused_and_what_is_missing(tmp
     text = (tmp_path / "every-set.md").read_text("utf-8")
     assert "| `PosteriorMF` |  |  |  |  |  | refused |  |  | refused |" in text
     assert "| ml-100k | ∞ | `PosteriorMF` | 0.9500 | 1.0000 | `GlobalEffects` | 1.0000 | 0.9500 |" in text
+    assert "Not measured yet.\n" in text
+    line = "user,4.0,recommended,GlobalEffects,0.95757,0.67,0.12"
+    (tmp_path / "sparse.csv").write_text(f"unit,epsilon,model,chosen,rmse,seconds,memory_gb\n{line}\n")
+    every_set.page(tmp_path, tmp_path)
+    text = (tmp_path / "every-set.md").read_text("utf-8")
+    assert "| user | 4.0 | `recommended` | `GlobalEffects` | 0.95757 | 0.67 | 0.12 |" in text
     (tmp_path / "every-set.parquet").unlink()
     every_set.page(tmp_path, tmp_path)  # from its CSV
     assert (tmp_path / "every-set.md").read_text("utf-8") == text
@@ -78,6 +84,7 @@ def test_a_page_is_made_of_a_table_with_what_was_refused_and_what_is_missing(tmp
 
 @pytest.mark.skipif(not (STORED / "every-set.csv").exists(), reason="no results are stored")
 def test_the_stored_page_is_made_of_the_stored_csv(tmp_path):
-    shutil.copy(STORED / "every-set.csv", tmp_path)
+    for name in ("every-set.csv", "sparse.csv"):
+        shutil.copy(STORED / name, tmp_path)
     every_set.page(tmp_path / "none", tmp_path)
     assert (tmp_path / "every-set.md").read_text("utf-8") == (STORED / "every-set.md").read_text("utf-8")

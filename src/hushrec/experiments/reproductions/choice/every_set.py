@@ -91,6 +91,7 @@ def page(results: Path, folder: Path) -> None:
         "figure": render.picture(_figure(rows), NAME, TITLE, folder),
         **{unit: _summary(rows, unit) for unit in UNITS},
         "no noise": _summary(rows, None),
+        "sparse": _sparse(folder / "sparse.csv"),
         "sets": "\n".join(_everything(rows, data) for data in SETS),
     }
     render.page(NAME, told, folder)
@@ -234,6 +235,16 @@ def _summary(rows: pl.DataFrame, unit: str | None) -> str:
                     f"{cell.seconds:.1f}",
                 ]
             )
+    return markdown(header, body)
+
+
+def _sparse(path: Path) -> str:
+    """What benchmarks/sparse_catalogue.py measured, as a table."""
+    if not path.exists():
+        return "Not measured yet.\n"
+    header = ["unit", "ε", "model", "chosen", "RMSE", "seconds", "GB"]
+    rows = pl.read_csv(path, infer_schema=False).iter_rows()
+    body = [[unit, e, f"`{name}`", f"`{chosen}`", *cells] for unit, e, name, chosen, *cells in rows]
     return markdown(header, body)
 
 
