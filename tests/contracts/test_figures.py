@@ -272,7 +272,9 @@ def test_errata_of_private_matrix_factorisation():
 
 @pytest.mark.parametrize("epsilon", [1.0, 2.0, 4.0, 8.0])
 def test_rounds_of_the_certified_form(epsilon):
-    found = events(PosteriorMF(), "user", "add-remove", epsilon=epsilon)
+    crowd = {"expected_users": 6000, "expected_ratings": 1_000_000}
+    planned = PosteriorMF().plan(of(4000).model_copy(update=crowd), budget(epsilon))
+    found = {m.event.name: m for m in planned.measurements}
     first = found["items, round 1"].event
     rounds = sum(m.share for name, m in found.items() if "round" in name)
     stated = [float(cell) for cell in row("models/posterior_mf.md", f"{epsilon:g}")]

@@ -143,29 +143,20 @@ def test_repeated_steps_reach_the_posterior_mean_of_a_gaussian():
         q, part = langevin_step(
             q,
             curvature * (truth - q),
-            1e-3,
-            counts,
-            prior=prior,
-            noise=noise,
-            rate=1.0,
-            remaining_variance=1.0,
+            np.full(3, 1e-6),
+            curvature[:, 0],
+            pull=noise / prior,
+            variance=prior,
         )
     np.testing.assert_allclose(q, mean, atol=1e-6)
     assert ((part > 0) & (part <= 1)).all()
 
 
 def test_steps_shrink_with_noise_and_with_what_is_left():
-    pace = {"prior": 0.1, "noise": 0.8}
     parts = [
         langevin_step(
-            np.zeros((1, 1)),
-            np.ones((1, 1)),
-            sigma,
-            np.array([20.0]),
-            rate=rate,
-            remaining_variance=left,
-            **pace,
+            np.zeros((1, 1)), np.ones((1, 1)), np.array([noise]), np.array([10.0]), pull=pull, variance=left
         )[1][0]
-        for sigma, rate, left in ((0.1, 1.0, 1.0), (10.0, 1.0, 1.0), (10.0, 1.0, 0.1), (10.0, 0.5, 0.1))
+        for noise, left, pull in ((0.01, 0.1, 8.0), (100.0, 0.1, 8.0), (100.0, 0.01, 8.0), (100.0, 0.01, 0.8))
     ]
     assert all(more > less for more, less in itertools.pairwise(parts))

@@ -31,6 +31,20 @@ def test_steps_find_what_effects_leave(rmse, budget):
     assert errors[0] > errors[1] > errors[2] + 0.005
 
 
+def test_a_crowd_too_small_to_show_factors_gets_item_effects_alone(world, budget):
+    """The noise of global effects, from public facts; a larger crowd or a setting brings rounds back."""
+    domain, allowed = world[0].domain, user(budget, 0.5)
+    few = domain.model_copy(update={"expected_users": 300, "expected_ratings": 9000})
+    many = domain.model_copy(update={"expected_users": 10**6, "expected_ratings": 10**8})
+    effects = hr.plan(hr.GlobalEffects(), few, allowed)
+    planned = hr.plan(hr.PosteriorMF(), few, allowed)
+    assert [m.event.noise for m in planned.measurements] == [m.event.noise for m in effects.measurements]
+    assert len(hr.plan(hr.PosteriorMF(), many, allowed).measurements) == 4 + 32
+    assert len(hr.plan(hr.PosteriorMF(rounds=9), few, allowed).measurements) == 4 + 9
+    moved = hr.Ratings(few, world[0].users, world[0].indptr, world[0].items, world[0].steps)
+    assert fitted(moved, hr.PosteriorMF(), allowed).tensors["item_factors"].shape[1] == 0
+
+
 def test_every_round_is_one_measurement_and_all_cost_the_budget(world, budget):
     planned = hr.plan(hr.PosteriorMF(rank=3, rounds=7), world[0].domain, user(budget))
     names = [m.event.name for m in planned.measurements]

@@ -19,21 +19,22 @@ from support.people import HEAVY, SCALES, Chosen, person
 WEIGHTS = [1, 77, FULL // 3, FULL // 2, FULL - 1, FULL]
 
 
-def measured(search, gradients, rows, weights, drawn, effects, factors):
+def measured(search, gradients, rows, weights, drawn, effects, factors, scales=None):
     """The sum of a round over those of these people who were drawn."""
     ratings = search.ratings(gradients.domain, rows)
     there = np.array([set(row) != {None} for row in rows])
     people = Population(ratings.with_asked(np.array(weights, float)[there]), lambda asked: asked.astype(int))
     sample = Chosen(ratings.users.filter(pl.Series(np.array(drawn)[there])))
-    return gradients.measure(people.sampled(sample), effects, factors)
+    scales = np.ones(len(effects)) if scales is None else scales
+    return gradients.measure(people.sampled(sample), effects, factors, scales)
 
 
-def gave(search, gradients, row, weight, factors, effects, rng, drawn=(True, True, True)):
+def gave(search, gradients, row, weight, factors, effects, rng, drawn=(True, True, True), scales=None):
     """What the sum moves by when a person comes to two others, in what their weight leaves them if drawn."""
     n = gradients.domain.n_items
     company = [person(rng, n, 5), person(rng, n, 1)]
     here, there = (
-        measured(search, gradients, [mine, *company], [weight, FULL, 9], drawn, effects, factors)
+        measured(search, gradients, [mine, *company], [weight, FULL, 9], drawn, effects, factors, scales)
         for mine in (row, [None] * n)
     )
     query, part = gradients.query(1), weight / FULL if drawn[0] else 0.0
@@ -62,7 +63,8 @@ def test_nobody_moves_the_sum_by_more_than_their_weight_of_delta_and_not_at_all_
     factors = size * rng.standard_normal((200, rank))
     effects = rng.uniform(scale[0] - 1, scale[1] + 1, 200)
     row = person(rng, 200, n_ratings, high=domain.scale.n_values)
-    assert gave(search, gradients, row, weight, factors, effects, rng, drawn) <= 1
+    scales = np.exp(rng.normal(0, 2, 200))
+    assert gave(search, gradients, row, weight, factors, effects, rng, drawn, scales) <= 1
 
 
 def test_whoever_was_not_drawn_gives_nothing_and_the_search_would_notice(search, monkeypatch):
@@ -121,3 +123,12 @@ def test_an_understated_bound_is_found(search, monkeypatch, field, ratio):
     rng = np.random.default_rng(1)
     weight = FULL if field == "clip_norm" else FULL // 2
     assert gave(search, gradients, HEAVY, weight, rng.standard_normal((200, 4)), np.full(200, 3.0), rng) > 1
+
+
+def test_scales_after_the_clipping_would_be_found(search):
+    """The planted fault: the sum of unscaled gradients, each item's part multiplied afterwards."""
+    gradients = MarginalGradients(search.domain(200, 3), 4, 1, 1.0, 0.8, 0.8, 1.5)
+    rng, scales = np.random.default_rng(1), np.full(200, 1.2)
+    factors, effects = rng.standard_normal((200, 4)), np.full(200, 3.0)
+    assert gave(search, gradients, HEAVY, FULL, factors, effects, rng, scales=scales) <= 1
+    assert 1.2 * gave(search, gradients, HEAVY, FULL, factors, effects, rng) > 1

@@ -43,7 +43,9 @@ def test_sums_over_block_files_are_the_sums_in_memory(crowd, tmp_path):
     for source in (crowd, stored):
         people = Population(source, weigh)
         effects = [values for _, values in sums.measure(people)]
-        found.append([*effects, gradients.measure(people.sampled(SAMPLE), np.full(40, 3.0), factors)])
+        found.append(
+            [*effects, gradients.measure(people.sampled(SAMPLE), np.full(40, 3.0), factors, np.ones(40))]
+        )
     for here, there in zip(*found, strict=True):
         np.testing.assert_array_equal(here, there)
 

@@ -12,6 +12,7 @@ from hushrec.data.domain import Domain
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
 from hushrec.estimation import factor_steps
+from hushrec.estimation.clipped_gradients import Reach, item_scales, reach
 from hushrec.estimation.factor_steps import langevin_step, prior_variance
 from hushrec.models.phases.biases import require_rank
 from hushrec.models.phases.item_effects import EffectSettings, effects_footprint
@@ -31,6 +32,11 @@ _REMAINING = 0.27
 """Assumed share of the prior variance that remains before the last round; it falls geometrically."""
 _AVERAGED = 0.3
 """Share of the rounds whose states are averaged."""
+_ROUNDS = 32
+_WORTHWHILE = 0.125
+"""Least share of the variance of tastes for which the item effects give up most of the budget."""
+_CLIP_NORM = 0.6
+"""Default clip norm in widths of the scale, up to ε = 20."""
 _WIDEST_CLIP = 100.0
 """ε beyond which the default clip norm no longer grows; the non-private baseline has this one."""
 
@@ -38,18 +44,20 @@ _WIDEST_CLIP = 100.0
 class PosteriorMF(PrivateModel):
     """Langevin dynamics on the posterior of item factors; each step measures clipped gradients.
 
-    With g_u = clip(s² ∇_Q ln p(x_u | Q), C), the user's vector integrated out, and G = Σ_u g_u + N(0, σ²):
-    q_i ← q_i + η_i (G_i − (s²/τ²) q_i), where η_i makes the posterior mean of the row's remaining step. The
+    With g_u = clip(W s² ∇_Q ln p(x_u | Q), C), the user's vector integrated out, and G = Σ_u g_u + N(0, σ²):
+    q_i ← q_i + η_i (G_i/(κ w_i) − λ q_i). W = diag(w) weighs items by their counts, κ is what the clipping is
+    expected to leave, and η_i makes the posterior mean of the row's remaining step. The
     charged noise drives the dynamics, so ε holds after any number of steps; the release averages the last
     states. Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
 
     Args:
         rank: number of factors.
-        rounds: T, number of steps.
+        rounds: T, number of steps; by default 32, or none where the noise would hide the factors of the
+            domain's crowd, and the release is that of ``GlobalEffects``.
         sample_rate: probability that a user takes part in a step.
         clip: bound on a rating's error, as a fraction of the scale's width.
-        clip_norm: C, bound on the norm of a user's whole gradient, in widths of the scale; by default it
-            grows with ε.
+        clip_norm: C, bound on the norm of a user's whole gradient, in widths of the scale; by default 0.6,
+            and from ε = 20 on it grows with ε.
         factor_variance: prior variance of p·q, in squared widths of the scale.
         effects: how the item effects are measured.
 
@@ -62,7 +70,7 @@ class PosteriorMF(PrivateModel):
     personal: ClassVar = True
 
     rank: int = Field(default=5, ge=1, le=128)
-    rounds: int = Field(default=32, ge=1, le=1000)
+    rounds: int | None = Field(default=None, ge=1, le=1000)
     sample_rate: float = Field(default=1.0, gt=0, le=1, allow_inf_nan=False)
     clip: float = Field(default=0.2, gt=0, le=1, allow_inf_nan=False)
     clip_norm: float | None = Field(default=None, ge=1e-6, le=1000, allow_inf_nan=False)
@@ -75,71 +83,110 @@ class PosteriorMF(PrivateModel):
         return [*self._effects(domain, terms).queries(), *self._gradients(domain, terms).queries()]
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
-        """All rounds get equal shares; together they get more at larger ε."""
-        rest = 0.93 * budget.epsilon**3 / (budget.epsilon**3 + 5)  # at small ε noise hides the factors
+        """Rounds get equal shares, together the more the noisier they are; effects get the rest."""
+        rounds = self._rounds(domain, budget)
+        if not rounds:
+            return {"global sum": 0.01, "global count": 0.01, "item sums": 0.83, "item counts": 0.15}
+        noise = self._reach(domain, budget).noise ** 2
+        rest = 0.6 + 0.3 * noise / (1 + noise)
         effects = {"global sum": 0.02, "global count": 0.02, "item sums": 0.8, "item counts": 0.16}
         shares = {name: part * (1 - rest) for name, part in effects.items()}
-        return shares | {f"items, round {t + 1}": rest / self.rounds for t in range(self.rounds)}
+        return shares | {f"items, round {t + 1}": rest / rounds for t in range(rounds)}
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """The item effects, then a round's gradients and the states to average."""
         n, items = self.rank, domain.n_items
-        states = 2 + _AVERAGED * self.rounds
+        rounds = self._rounds(domain, budget)
+        if not rounds:
+            return effects_footprint(domain, budget)
+        states = 2 + _AVERAGED * rounds
         memory = 1e7 + 8 * items * n * (states + 12) + COPIED * items * n
-        per_million = self.rounds * (1 + n**2 / 20) / 10
-        rounds = Footprint(memory, 48, 64, self.rounds * items * n / DRAWS, per_million)
-        return effects_footprint(domain, budget).then(rounds)
+        per_million = rounds * (1 + n**2 / 20) / 10
+        steps = Footprint(memory, 48, 64, rounds * items * n / DRAWS, per_million)
+        return effects_footprint(domain, budget).then(steps)
 
     def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
         """Item effects, then Langevin steps of the item factors.
 
         Privacy: charged (the events of ``queries``).
         """
-        domain, span = feedback.domain, feedback.domain.scale.span
-        people, gradients = Population(feedback, run.weights), self._gradients(domain, run.terms)
+        domain, gradients = feedback.domain, self._gradients(feedback.domain, run.terms)
+        people, prior = Population(feedback, run.weights), self._prior(domain)
         baseline = self.effects.measure(self._effects(domain, run.terms), people, run)
-        prior = prior_variance(self.factor_variance, self.rank, span)
+        if not gradients.rounds:
+            return factor_release(self, domain, baseline, np.zeros((domain.n_items, 0)))
+        seen, counts = self._reach(domain, run.terms), np.maximum(baseline.counts, 1e-3)
+        information, scales = counts * seen.information, item_scales(counts)
         items = np.sqrt(prior * self.rank) * normal_factors(domain.n_items, self.rank)
         initial_weight = np.ones(domain.n_items)  # how much of each row is still its random start
         states = []
-        for t in range(1, self.rounds + 1):
+        for t in range(1, gradients.rounds + 1):
             query = gradients.query(t)
-            sums = partial(_gradient, gradients, query, people, run, baseline.item_effects, items)
-            noisy = run.measure(query, sums)
-            how = {
-                "prior": prior,
-                "noise": gradients.noise,
-                "rate": query.rate,
-                "remaining_variance": _REMAINING ** ((t - 1) / self.rounds),
-            }
-            items, part = langevin_step(items, noisy.values, noisy.sigma, baseline.counts, **how)
+            sums = partial(_gradient, gradients, query, people, run, baseline.item_effects, items, scales)
+            noisy, seen_part = run.measure(query, sums), query.rate * seen.kept * scales
+            sampling = (1 - query.rate) / query.rate * information * gradients.noise
+            items, part = langevin_step(
+                items,
+                noisy.values / seen_part[:, None],
+                (noisy.sigma / seen_part) ** 2 + sampling,
+                information,
+                pull=gradients.noise / prior * (1 + seen.noise),
+                variance=prior * _REMAINING ** ((t - 1) / gradients.rounds),
+            )
             initial_weight *= 1 - part
-            if t > self.rounds * (1 - _AVERAGED):
+            if t > gradients.rounds * (1 - _AVERAGED):
                 states.append(items)
         # Users fold in only on what was learned.
         learned = np.sqrt(1 - initial_weight)[:, None]
         return factor_release(self, domain, baseline, np.mean(states, axis=0) * learned)
+
+    def _rounds(self, domain: Domain, terms: Terms) -> int:
+        """None where the noise would hide the factors of the declared crowd."""
+        if self.rounds is not None:
+            return self.rounds
+        seen = self._reach(domain, terms)
+        return _ROUNDS if not seen.noise or seen.prospect >= _WORTHWHILE else 0
+
+    def _prior(self, domain: Domain) -> float:
+        return prior_variance(self.factor_variance, self.rank, domain.scale.span)
+
+    def _clip_norm(self, terms: Terms) -> float:
+        """In widths of the scale."""
+        return self.clip_norm or _CLIP_NORM * max(min(terms.epsilon, _WIDEST_CLIP) / 20, 1)
+
+    def _reach(self, domain: Domain, terms: Terms) -> Reach:
+        """What the declared crowd's gradients show."""
+        deviation = np.sqrt(factor_steps.RESIDUAL)
+        ratio = self.factor_variance / self.rank / factor_steps.RESIDUAL
+        clip_norm = self._clip_norm(terms) / deviation
+        people, ratings, _ = domain.crowd
+        return reach(people, ratings, domain.n_items, self.rank, ratio, clip_norm, terms.epsilon)
 
     def _effects(self, domain: Domain, terms: Terms) -> EffectSums:
         return self.effects.sums(domain, terms, self.norm, personal=True)
 
     def _gradients(self, domain: Domain, terms: Terms) -> MarginalGradients:
         span = domain.scale.span
-        clip_norm = self.clip_norm or 0.42 * min(terms.epsilon, _WIDEST_CLIP) ** 0.6
         return MarginalGradients(
             domain=domain,
             rank=self.rank,
-            rounds=self.rounds,
+            rounds=self._rounds(domain, terms),
             rate=self.sample_rate,
             noise=factor_steps.RESIDUAL * span**2,
             clip=self.clip * span,
-            clip_norm=clip_norm * span,
+            clip_norm=self._clip_norm(terms) * span,
         )
 
 
 def _gradient(
-    gradients: MarginalGradients, query: Sum, people: Population, run: Run, effects: Floats, items: Floats
+    gradients: MarginalGradients,
+    query: Sum,
+    people: Population,
+    run: Run,
+    effects: Floats,
+    items: Floats,
+    scales: Floats,
 ) -> Ints:
     """The sum of a round over all users, or over the sample that the run draws."""
     sample = run.sample(query)
-    return gradients.measure(people if sample is None else people.sampled(sample), effects, items)
+    return gradients.measure(people if sample is None else people.sampled(sample), effects, items, scales)

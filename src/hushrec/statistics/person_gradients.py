@@ -131,13 +131,14 @@ class MarginalGradients(_Gradients):
     clip: float
     clip_norm: float
 
-    def measure(self, people: Population, item_effects: Floats, item_factors: Floats) -> Ints:
+    def measure(self, people: Population, item_effects: Floats, item_factors: Floats, scales: Floats) -> Ints:
         """The sum of one round, in grid steps, shape (n_items, rank).
 
         Args:
             people: the participants, or a sample of them, their ratings capped to the domain's cap.
             item_effects: released, shape (n_items,).
             item_factors: released, shape (n_items, rank).
+            scales: public factor of each item's part of a gradient, before it is clipped, shape (n_items,).
 
         Privacy: bounded, by the query's sensitivity times each person's weight.
         """
@@ -146,7 +147,9 @@ class MarginalGradients(_Gradients):
             ratings, weights = block
             rows = ratings.indptr, ratings.items, user_residuals(ratings, item_effects), item_factors
             clips = self.clip_norm * (weights / FULL)
-            sums += marginal_gradients(*rows, self.noise, self.clip, clips, self.step, threads=_THREADS)
+            sums += marginal_gradients(
+                *rows, self.noise, self.clip, clips, scales, self.step, threads=_THREADS
+            )
 
         (sums,) = people.weighed.total(add, item_factors.shape)
         return sums

@@ -21,7 +21,8 @@ def rows(seed, n_people=40, n_items=30, rank=3):
 def test_it_equals_its_reference_with_any_number_of_threads(seed, bound):
     data = rows(seed, rank=1 + seed)
     clips = np.random.default_rng(seed).choice([0.0, 0.2, 1.0, 50.0], len(data[0]) - 1)
-    arguments = *data, 0.6, bound, clips, STEP
+    scales = np.random.default_rng(seed).uniform(0.2, 3, len(data[3]))
+    arguments = *data, 0.6, bound, clips, scales, STEP
     found = marginal_gradients(*arguments)
     expected = reference_marginal_gradients(*arguments)
     assert np.abs(found - expected).max() <= len(clips), "a rounding a person"
@@ -35,7 +36,7 @@ def test_factors_beyond_floating_point_raise_nothing(size):
     """An error would tell that somebody is there."""
     indptr, items = np.array([0, 2]), np.array([0, 1], np.int32)
     factors = np.array([[size, size], [size, size]])
-    found = marginal_gradients(indptr, items, np.ones(2), factors, 1e-12, 1.0, np.ones(1), STEP)
+    found = marginal_gradients(indptr, items, np.ones(2), factors, 1e-12, 1.0, np.ones(1), np.ones(2), STEP)
     assert np.abs(found).max() * STEP <= 1
 
 
@@ -50,6 +51,7 @@ def test_no_ratings_give_nothing():
             1.0,
             1.0,
             np.ones(n),
+            np.ones(4),
             STEP,
         )
         np.testing.assert_array_equal(found, np.zeros((4, 2), np.int64))
@@ -83,8 +85,10 @@ def differences(data, factors, noise, h=1e-5):
 def test_unclipped_it_is_the_gradient_of_the_likelihood():
     data, noise = rows(7, n_people=12, n_items=6, rank=2), 0.6
     clips = np.full(len(data[0]) - 1, 1e6)
-    found = marginal_gradients(*data, noise, 1e6, clips, STEP) * STEP
-    np.testing.assert_allclose(found, noise * differences(data, data[3], noise), atol=1e-5)
+    scales = np.linspace(0.5, 2, len(data[3]))
+    found = marginal_gradients(*data, noise, 1e6, clips, scales, STEP) * STEP
+    expected = noise * scales[:, None] * differences(data, data[3], noise)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 def test_a_gradient_that_takes_vectors_for_known_is_found():

@@ -112,7 +112,7 @@ def of_marginals(source, *, sampled=False):
     if sampled:
         people = people.sampled(Sample(0.5, bytes(range(32))))
     gradients = MarginalGradients(source.domain, RANK, 1, 0.5, 0.8, 0.8, 1.5)
-    return [gradients.measure(people, EFFECTS, Q)]
+    return [gradients.measure(people, EFFECTS, Q, np.linspace(0.5, 2, len(Q)))]
 
 
 STATISTICS = {

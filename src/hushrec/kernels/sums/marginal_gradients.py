@@ -22,6 +22,7 @@ def marginal_gradients(
     noise: float,
     bound: float,
     clips: Floats,
+    scales: Floats,
     step: float,
     *,
     threads: int = 1,
@@ -34,8 +35,9 @@ def marginal_gradients(
 
         clamp(x_i − p̄·q_i, ±bound) p̄ − S q_i
 
-    to each item i they rated, scaled down as a whole to L2 norm ``clips`` and truncated to the grid, toward
-    zero. The number of threads does not change a bit. Time grows as ratings × rank² + users × rank³.
+    to each item i they rated, times the item's scale; all of it is scaled down to L2 norm ``clips`` and
+    truncated to the grid, toward zero. The number of threads does not change a bit. Time grows as
+    ratings × rank² + users × rank³.
 
     Args:
         indptr, items: compressed rows, shapes (n_people + 1,) and (n_ratings,).
@@ -44,6 +46,7 @@ def marginal_gradients(
         noise: variance of a value around p·q.
         bound: bound on an error.
         clips: bound on the L2 norm of each user's whole contribution, shape (n_people,); 0 leaves them out.
+        scales: factor of each item's part, shape (n_items,).
         step: width of a grid step.
         threads: number of threads.
 
@@ -52,7 +55,7 @@ def marginal_gradients(
 
     Privacy: bounded (L2 norm ≤ ``clips`` for each person).
     """
-    shared = indptr, items, values, item_factors, noise, bound, clips, step
+    shared = indptr, items, values, item_factors, noise, bound, clips, scales, step
     cuts = np.searchsorted(indptr, np.linspace(0, len(items), 4 * threads + 1)[1:-1]).tolist()
     with ThreadPoolExecutor(threads) as pool:
         spans = pairwise([0, *cuts, len(indptr) - 1])
@@ -72,6 +75,7 @@ def _visit(
     noise: float,
     bound: float,
     clips: Floats,
+    scales: Floats,
     step: float,
 ) -> Ints:
     rank = item_factors.shape[1]
@@ -88,20 +92,20 @@ def _visit(
         given = np.empty((stop - start, rank))
         total = 0.0
         for place in range(start, stop):
-            row = item_factors[items[place]]
+            row, scale = item_factors[items[place]], scales[items[place]]
             error = min(max(values[place] - np.dot(mean, row), -bound), bound)
             np.dot(spread, row, pulled)
             for f in range(rank):
-                part = error * mean[f] - pulled[f]
+                part = scale * (error * mean[f] - pulled[f])
                 given[place - start, f] = part
                 total += part * part
         norm = np.sqrt(total)
         if not np.isfinite(norm):
             continue
-        scale = min(1.0, clips[person] / max(norm, 1e-300)) * _ROUNDING / step
+        shrink = min(1.0, clips[person] / max(norm, 1e-300)) * _ROUNDING / step
         for place in range(start, stop):
             for f in range(rank):
-                sums[items[place], f] += np.int64(given[place - start, f] * scale)
+                sums[items[place], f] += np.int64(given[place - start, f] * shrink)
     return sums
 
 
@@ -113,6 +117,7 @@ def reference_marginal_gradients(
     noise: float,
     bound: float,
     clips: Floats,
+    scales: Floats,
     step: float,
 ) -> Ints:
     """The same as ``marginal_gradients``, in NumPy; a user's entry may differ by a grid step."""
@@ -125,7 +130,7 @@ def reference_marginal_gradients(
         inverse = np.linalg.inv(rows.T @ rows + noise * np.eye(rows.shape[1]))
         mean = inverse @ (rows.T @ values[own])
         errors = np.clip(values[own] - rows @ mean, -bound, bound)
-        given = errors[:, None] * mean - rows @ (noise * inverse)
+        given = scales[items[own], None] * (errors[:, None] * mean - rows @ (noise * inverse))
         given *= min(1.0, clip / max(float(np.sqrt((given**2).sum())), 1e-300)) * _ROUNDING
         np.add.at(sums, items[own], np.trunc(given / step).astype(np.int64))
     return sums

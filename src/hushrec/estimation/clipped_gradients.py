@@ -1,0 +1,83 @@
+"""Item factors from clipped gradients: what clipping and noise leave of them, expected from a declared crowd.
+
+Privacy: public; nothing is read but what is declared, and what was released.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from hushrec.arrays import Floats
+
+_ACTIVITY = 1.0
+"""Standard deviation of the logarithm of people's numbers of ratings."""
+_CONCENTRATION = 3.0
+"""Ratings of the item of a typical rating, over those of the average item."""
+_PEOPLE = (np.arange(40) + 0.5) / 40
+_POWER = 0.25
+"""Of 0, ¼, 0.4 and ½, on films and animated series."""
+_LOG_DELTA = 6 * math.log(10)  # a budget of δ = 1e-6, to first order
+
+
+class Reach(NamedTuple):
+    """How much of the curvature of people's gradients is seen through clipping and noise.
+
+    Attributes:
+        information: of a rating on its item's factors, in units of 1/s²: the mean of E[p̄²].
+        kept: share of the gradients that clipping leaves, by ratings.
+        noise: standard error of a coordinate of a typical item after all rounds, over its prior deviation.
+
+    Privacy: public.
+    """
+
+    information: float
+    kept: float
+    noise: float
+
+    @property
+    def prospect(self) -> float:
+        """Share of the variance of tastes that may be predicted: what people and items both show of it."""
+        return self.information / (1 + self.noise**2)
+
+
+def reach(
+    people: float, ratings: float, items: int, rank: int, ratio: float, clip_norm: float, epsilon: float
+) -> Reach:
+    """The reach of gradients that are clipped to ``clip_norm``, if they get all of a budget.
+
+    A person with m ratings knows a coordinate of their vector up to 1/(1 + b) of its variance, b = m τ²/s².
+    So p̄ has the norm √(d b/(1 + b)), and their gradient, of m errors of variance s² times p̄, is √m s as long.
+    T rounds with noise σ = C √(T/2ρ) say as much as one with C/√(2ρ).
+
+    Args:
+        people, ratings: the declared crowd; numbers of ratings by person are log-normal.
+        items: size of the catalogue.
+        rank: d, number of factors.
+        ratio: τ²/s², prior variance of an item's coordinate over that of a rating.
+        clip_norm: C/s.
+        epsilon: ε, infinite without noise.
+    """
+    spread = np.exp(_ACTIVITY * ndtri(_PEOPLE))
+    own = np.clip(ratings / people * spread / spread.mean(), 1, items)
+    known = own * ratio / (1 + own * ratio)
+    kept = np.minimum(1.0, clip_norm / np.sqrt(own * rank * known))
+    information = float(np.average(known, weights=own))
+    through = float(np.average(known * kept, weights=own))
+    typical = min(_CONCENTRATION * ratings / items, people)
+    noise = 0.0
+    if math.isfinite(epsilon):
+        root = math.sqrt(_LOG_DELTA + epsilon) - math.sqrt(_LOG_DELTA)  # √ρ
+        noise = clip_norm / (math.sqrt(2) * root * typical * through * math.sqrt(ratio))
+    return Reach(information, through / information, noise)
+
+
+def item_scales(counts: Floats) -> Floats:
+    """Factors n_i^(−¼) of items' gradients, with mean square one over ratings.
+
+    Under one norm for all that a person gives, the weights n_i^(−½) minimise the noise in predictions
+    (Krichene et al. 2023, §4), but rare items are shrunk to their prior anyway.
+    """
+    scales = counts**-_POWER
+    return np.asarray(scales / np.sqrt(counts @ scales**2 / counts.sum()), dtype=np.float64)
