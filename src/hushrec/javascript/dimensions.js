@@ -62,13 +62,15 @@ export function taste(release) {
   const { config, model, statement } = release;
   const found = release.dimensions;
   const noisy = statement.measurements.length > 0;
+  const learns = "rank" in config || "n_neighbours" in config;
   if (!found) {
     const same = "Lists are the same for everybody";
-    if (!("rank" in config) && !("n_neighbours" in config)) return `${same}: ${model} learns no tastes.`;
+    if (!learns) return `${same}: ${model} learns no tastes.`;
     if (!noisy) return `${same}: no taste was found.`;
     return `${same}: no taste survived the noise at ε = ${above(statement.epsilon)}.`;
   }
   const counted = `${found.toLocaleString("en")} dimension${found > 1 ? "s" : ""} of taste`;
+  if (!learns) return `${counted}, from what is publicly known of items.`;
   if (!noisy) return `${counted}, learned without noise.`;
   if (config.covariance?.cleaning === "weighted" || model === "PrivateEASE") return `${counted} survived the noise.`;
   return `${counted} at most, noise included: ${model} does not tell which of them are noise.`;

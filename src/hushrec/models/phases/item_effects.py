@@ -8,6 +8,7 @@ from pydantic import Field
 from hushrec.arrays import Floats
 from hushrec.data.domain import Domain
 from hushrec.estimation.shrinkage import popularity, shrink, shrinking
+from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
 from hushrec.privacy.accounting.budget import Terms
 from hushrec.privacy.bounded import Noisy, Norm
 from hushrec.privacy.run import Run
@@ -27,6 +28,7 @@ class ItemEffects(NamedTuple):
         counts: estimated number of ratings of each.
         user_mean: average over users of rating minus item effect.
         popularity: how often each item is chosen and liked, positive.
+        prior: what was publicly known about the items before.
 
     Privacy: post-processing.
     """
@@ -36,6 +38,7 @@ class ItemEffects(NamedTuple):
     counts: Floats
     user_mean: float
     popularity: Floats
+    prior: ItemPrior = NOTHING_KNOWN
 
 
 class EffectSettings(Frozen):
@@ -96,6 +99,7 @@ class EffectSettings(Frozen):
             effects.counts,
             float(np.clip(user_mean, -span, span)),
             popularity(noisy["item sums"], noisy["item counts"], span),
+            run.prior,
         )
 
 

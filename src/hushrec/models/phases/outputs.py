@@ -9,6 +9,7 @@ import numpy as np
 
 from hushrec.arrays import Floats, Floats32
 from hushrec.data.domain import Domain
+from hushrec.estimation.feature_tastes import feature_tastes
 from hushrec.estimation.pair_factors import LinearWeights
 from hushrec.models.base import Model
 from hushrec.models.phases.biases import Biases
@@ -38,7 +39,7 @@ def factor_release(
     factors: Floats,
     factor_variance: Floats | None = None,
 ) -> Release:
-    """A release that predicts by ridge regression on item factors.
+    """A release that predicts by ridge regression on item factors, and on tastes for public features.
 
     Args:
         model: the model that makes the release.
@@ -49,6 +50,7 @@ def factor_release(
             average user: the trace of the factors' posterior covariance, in squared rating units, shape
             (n_items,). It is added to the variance of the item's ratings. 0 by default.
     """
+    factors = np.hstack([factors, feature_tastes(baseline.prior, baseline.popularity, domain.scale.span)])
     noise = FACTOR_NOISE if factors.shape[1] else BIAS_NOISE
     constants = _of_users(model, domain, baseline.user_mean)
     if factor_variance is not None:

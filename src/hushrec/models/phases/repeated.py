@@ -52,4 +52,5 @@ def running_effects(
         effects.counts,
         float(np.clip(user_mean, -span, span)),
         popularity(noisy["item sums"], noisy["item counts"], span),
+        prior,
     )

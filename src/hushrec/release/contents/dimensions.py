@@ -74,6 +74,8 @@ def sentence(found: int, model: str, config: Mapping[str, Any], epsilon: float |
             return f"{same}: no taste was found."
         return f"{same}: no taste survived the noise at ε = {above(epsilon)}."
     counted = f"{found:,} dimension{'s' * (found > 1)} of taste"
+    if "rank" not in config and "n_neighbours" not in config:
+        return f"{counted}, from what is publicly known of items."
     if epsilon is None:
         return f"{counted}, learned without noise."
     if _cleans(model, config):
