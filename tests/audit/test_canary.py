@@ -27,7 +27,7 @@ PAIRS = WORLD.pairs("user", "add-remove")
 RATING = WORLD.pairs("rating", "add-remove")["a user's only rating"]
 PAIR = PAIRS["a user of the highest ratings"]
 ONE = hr.GlobalEffects(
-    shares={"item sums": 1.0, "item counts": 1e-6, "global sum": 1e-6, "global count": 1e-6}
+    shares={"item sums": 1.0, "item counts": 1e-6, "global sum": 1e-6, "global count": 1e-6, "slopes": 1e-6}
 )
 FOUR, SIX = hr.GlobalEffects(), hr.CovarianceSVD(rank=2)
 LAPLACE = hr.GlobalEffects(noise="laplace")

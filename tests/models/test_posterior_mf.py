@@ -39,8 +39,8 @@ def test_a_crowd_too_small_to_show_factors_gets_item_effects_alone(world, budget
     effects = hr.plan(hr.GlobalEffects(), few, allowed)
     planned = hr.plan(hr.PosteriorMF(), few, allowed)
     assert [m.event.noise for m in planned.measurements] == [m.event.noise for m in effects.measurements]
-    assert len(hr.plan(hr.PosteriorMF(), many, allowed).measurements) == 4 + 32
-    assert len(hr.plan(hr.PosteriorMF(rounds=9), few, allowed).measurements) == 4 + 9
+    assert len(hr.plan(hr.PosteriorMF(), many, allowed).measurements) == 5 + 32
+    assert len(hr.plan(hr.PosteriorMF(rounds=9), few, allowed).measurements) == 5 + 9
     moved = hr.Ratings(few, world[0].users, world[0].indptr, world[0].items, world[0].steps)
     assert fitted(moved, hr.PosteriorMF(), allowed).tensors["item_factors"].shape[1] == 0
 
@@ -48,16 +48,16 @@ def test_a_crowd_too_small_to_show_factors_gets_item_effects_alone(world, budget
 def test_every_round_is_one_measurement_and_all_cost_the_budget(world, budget):
     planned = hr.plan(hr.PosteriorMF(rank=3, rounds=7), world[0].domain, user(budget))
     names = [m.event.name for m in planned.measurements]
-    assert names[4:] == [f"items, round {t}" for t in range(1, 8)]
+    assert names[5:] == [f"items, round {t}" for t in range(1, 8)]
     assert {m.event.mechanism for m in planned.measurements} == {"gaussian"}
     assert planned.epsilon == pytest.approx(4, rel=1e-6)
     assert planned.epsilon <= 4
     sampled = hr.plan(hr.PosteriorMF(rank=3, rounds=7, sample_rate=0.3), world[0].domain, user(budget))
-    assert [m.event.mechanism for m in sampled.measurements][4:] == ["subsampled gaussian"] * 7
-    assert {m.event.rate for m in sampled.measurements[4:]} == {int(0.3 * 2**32) / 2**32}, "drawn exactly"
+    assert [m.event.mechanism for m in sampled.measurements][5:] == ["subsampled gaussian"] * 7
+    assert {m.event.rate for m in sampled.measurements[5:]} == {int(0.3 * 2**32) / 2**32}, "drawn exactly"
     assert sampled.epsilon == pytest.approx(4, rel=1e-6)
     assert sampled.epsilon <= 4
-    assert sampled.measurements[4].event.noise < planned.measurements[4].event.noise
+    assert sampled.measurements[5].event.noise < planned.measurements[5].event.noise
 
 
 def test_a_sample_of_people_learns_too(rmse, budget):

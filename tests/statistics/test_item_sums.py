@@ -64,3 +64,31 @@ def test_rounding_of_weighted_sums_away_from_zero_is_found(search, monkeypatch):
         may = dataclasses.replace(query, sensitivity=query.sensitivity * weight / FULL)
         worst = max(worst, search.exceeds(may, given_, np.zeros_like(given_)))
     assert worst > 1
+
+
+def slope_of(domain, search, row, strength=5):
+    sums = dataclasses.replace(weighed_sums(domain, 8.0), strength=strength, personal=False)
+    empty = [None] * domain.n_items
+    people = Population(search.ratings(domain, [row, empty, empty]))
+    query, values = next((q, v) for q, v in sums.measure(people) if q.name == "slopes")
+    return query, float(values[0]) * query.step
+
+
+def test_a_slope_is_how_far_entries_follow_one_rating(search):
+    """Of c ratings inside the bound each follows by 1 − 1/(c + strength), clamped ones not at all."""
+    domain = search.domain(10, 3, (1, 5, 1))
+    assert slope_of(domain, search, [2] * 10)[1] == pytest.approx(14 / 15, abs=1e-4)
+    # Mean 3 + 4/15: the two fives are beyond 0.35 · 4, the eight threes are not.
+    assert slope_of(domain, search, [2] * 8 + [4] * 2)[1] == pytest.approx(0.8 * 14 / 15, abs=1e-4)
+    assert slope_of(domain, search, [2] + [None] * 9, strength=0)[1] == 0
+
+
+def test_nobody_has_a_slope_above_one(search):
+    domain = search.domain(10, 3, (1, 5, 1))
+    found = []
+    for row in itertools.product((None, 0, 2, 4), repeat=3):
+        if set(row) != {None}:
+            query, slope = slope_of(domain, search, [*row, *[None] * 7], strength=10**6)
+            assert 0 <= slope <= query.sensitivity == 1
+            found.append(slope)
+    assert max(found) > 0.99, "which is reached"

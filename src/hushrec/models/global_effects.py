@@ -11,9 +11,9 @@ from hushrec.data.ratings import Ratings
 from hushrec.errors import BudgetUnsupported, ConfigError
 from hushrec.item_prior import ItemPrior
 from hushrec.models.phases.biases import BiasSettings, average_shares, biases_footprint
-from hushrec.models.phases.item_effects import EffectSettings, effects_footprint
+from hushrec.models.phases.item_effects import EffectSettings, effects_footprint, effects_of
 from hushrec.models.phases.outputs import factor_release, people_release
-from hushrec.models.phases.repeated import EFFECT_SHARES, Repeated, running_effects
+from hushrec.models.phases.repeated import EFFECT_SHARES, Repeated
 from hushrec.models.private import Noise, PrivateModel
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.bounded import Noisy
@@ -69,7 +69,7 @@ class GlobalEffects(PrivateModel):
         """Mostly sums; with released biases, users get more than items."""
         if self.user_biases == "released":
             return average_shares(budget, items=0.3, users=0.7)
-        return {"global sum": 0.01, "global count": 0.01, "item sums": 0.83, "item counts": 0.15}
+        return EFFECT_SHARES
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """That of the item effects, or of all biases."""
@@ -84,7 +84,7 @@ class GlobalEffects(PrivateModel):
         sums = DatedSums(domain, releases, once.contribution_cap, once)
 
         def made(noisy: Mapping[str, Noisy], prior: ItemPrior) -> Release:
-            effects = running_effects(domain, sums, noisy, prior)
+            effects = effects_of(once, noisy, prior)
             return factor_release(self, domain, effects, np.zeros((domain.n_items, 0)))
 
         return Repeated(sums, EFFECT_SHARES, made)

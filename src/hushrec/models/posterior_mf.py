@@ -17,6 +17,7 @@ from hushrec.estimation.factor_steps import langevin_step, prior_variance
 from hushrec.models.phases.biases import require_rank
 from hushrec.models.phases.item_effects import EffectSettings, effects_footprint
 from hushrec.models.phases.outputs import factor_release
+from hushrec.models.phases.repeated import EFFECT_SHARES
 from hushrec.models.private import PrivateModel
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.query import AnyQuery, Sum
@@ -24,7 +25,7 @@ from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
 from hushrec.solvers.initial import normal_factors
 from hushrec.statistics.footprint import COPIED, DRAWS, Footprint
-from hushrec.statistics.item_sums import EffectSums
+from hushrec.statistics.item_sums import OVERALL, EffectSums
 from hushrec.statistics.person_gradients import MarginalGradients
 from hushrec.statistics.population import Population
 
@@ -86,10 +87,10 @@ class PosteriorMF(PrivateModel):
         """Rounds get equal shares, together the more the noisier they are; effects get the rest."""
         rounds = self._rounds(domain, budget)
         if not rounds:
-            return {"global sum": 0.01, "global count": 0.01, "item sums": 0.83, "item counts": 0.15}
+            return EFFECT_SHARES
         noise = self._reach(domain, budget).noise ** 2
         rest = 0.6 + 0.3 * noise / (1 + noise)
-        effects = {"global sum": 0.02, "global count": 0.02, "item sums": 0.8, "item counts": 0.16}
+        effects = {**dict.fromkeys(OVERALL, 0.02), "item sums": 0.8, "item counts": 0.14}
         shares = {name: part * (1 - rest) for name, part in effects.items()}
         return shares | {f"items, round {t + 1}": rest / rounds for t in range(rounds)}
 

@@ -21,7 +21,7 @@ from hushrec.release.artefact import Release
 from hushrec.solvers.initial import normal_factors
 from hushrec.statistics.factor_sums import in_ball
 from hushrec.statistics.footprint import COPIED, DRAWS, Footprint
-from hushrec.statistics.item_sums import EffectSums
+from hushrec.statistics.item_sums import OVERALL, EffectSums
 from hushrec.statistics.person_gradients import RidgeGradients
 from hushrec.statistics.population import Population
 
@@ -63,7 +63,7 @@ class UserLevelSGD(PrivateModel):
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """All rounds get equal shares; at small ε only the item effects rise above the noise."""
         rest = min(0.7, budget.epsilon / 8)
-        effects = {"global sum": 0.02, "global count": 0.02, "item sums": 0.8, "item counts": 0.16}
+        effects = {**dict.fromkeys(OVERALL, 0.02), "item sums": 0.8, "item counts": 0.14}
         rounds = {f"items, round {t + 1}": rest / self.epochs for t in range(self.epochs)}
         return {name: part * (1 - rest) for name, part in effects.items()} | rounds
 

@@ -17,10 +17,13 @@ from hushrec.statistics.integer_grid import Grid, Weights
 from hushrec.statistics.population import Population, Weighed
 from hushrec.statistics.sensitivity import vector_user
 
+OVERALL = ("global sum", "global count", "slopes")
+"""What is measured of all users together, one number each (unit ``user``)."""
 _BITS = 14
 _WEIGHT_BITS = 28
 _COUNT_BITS = 4  # below one, so that small noise can be drawn too
 _FULL_BITS = 16  # of a personal weight
+SLOPE_BITS = 16
 _KEPT_BITS = 30  # of weight × entry, so that sums over a billion users stay below 2^62
 
 
@@ -31,7 +34,9 @@ class EffectSums:
     Unit ``rating``: Σ (r − origin) and the number of ratings of each item. Unit ``user``: each user's
     ratings are centred on the user's own mean, clamped to ±clip, and weighted by √(K/c) if the user has
     c > K of them, so the norm of a user's whole contribution is at most √K · clip (sums) and √K (counts).
-    The global sum is then that of the users' means, and the global count that of users.
+    The global sum is then that of the users' means, and the global count that of users. The slopes say how
+    much of an item's effect b_i is left in z: if one of c ratings grows by one, its z grows by
+    1 − 1/(c + strength), and not at all where it is clamped. A user adds the mean of that over their ratings.
 
     Args:
         domain: the public domain.
@@ -104,6 +109,8 @@ class EffectSums:
         if self.overall or user:
             yield Sum("global sum", change, self.norm, grid.step, 1)
             yield Sum("global count", 0.0 if fixed else 1.0, self.norm, 2.0**-self._count_bits, 1)
+        if self._centred:
+            yield Sum("slopes", 1.0, self.norm, 2.0**-SLOPE_BITS, 1)
         if not user:
             yield Sum("item sums", change, self.norm, grid.step, n)
             yield Sum("item counts", 0.0 if fixed else 1.0, self.norm, 2.0**-_COUNT_BITS, n)
@@ -132,10 +139,25 @@ class EffectSums:
         source = people.weighed if self.personal else people.in_full
         yield from zip(queries, source.total(self._add, *(query.size for query in queries)), strict=True)
 
+    def slopes(self, ratings: Ratings, entries: Ints32) -> Ints:
+        """Mean slope of each user's ratings, from 0 to 1, in steps of 2^-``SLOPE_BITS``, shape (n_users,).
+
+        Args:
+            ratings: of whole users.
+            entries: their ratings centred and clamped, in steps of ``grid``.
+
+        Privacy: private.
+        """
+        inside = np.add.reduceat(np.abs(entries) < self._bound, ratings.indptr[:-1], dtype=np.int64)
+        weight = ratings.counts + (self.strength or 0)
+        slopes = ((inside << SLOPE_BITS) // ratings.counts) * (weight - 1) // weight
+        return np.asarray(slopes, dtype=np.int64)
+
     def _add(self, block: Weighed | Ratings, *sums: Ints) -> None:
         """Add what a block contributes."""
         ratings, personal = block if isinstance(block, Weighed) else (block, None)
         *overall, item_sums, item_counts = sums
+        slopes = overall.pop() if self._centred else None
         rating, n = self.unit == "rating", self.domain.n_items
         values = self.grid_values[ratings.steps]
         if overall:
@@ -144,6 +166,9 @@ class EffectSums:
         strength = None if rating else self.strength
         entries = values.astype(np.int32) if strength is None else self._entries(ratings, strength)
         del values
+        if slopes is not None:
+            each_slope = self.slopes(ratings, entries)
+            slopes += each_slope.sum() if personal is None else ((each_slope * personal) >> _FULL_BITS).sum()
         rows = (ratings.indptr, ratings.items)
         full = np.full(ratings.n_users, 1 << _WEIGHT_BITS, dtype=np.int64)
         weights = full if rating else self.weights.steps[ratings.counts]
@@ -155,6 +180,10 @@ class EffectSums:
         entries.fill(1)
         dropped = _WEIGHT_BITS - _COUNT_BITS if rating else 0
         item_counts += weighted_item_sums(*rows, entries, weights, dropped, n)
+
+    @property
+    def _centred(self) -> bool:
+        return self.unit == "user" and self.strength is not None
 
     @property
     def _count_bits(self) -> int:

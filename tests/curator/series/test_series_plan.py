@@ -26,7 +26,9 @@ def test_all_releases_together_cost_the_budget(total):
     counts = plan.events[-1]
     cap = repeated(hr.GlobalEffects(), DOMAIN, total, 52).sums.contribution_cap
     assert counts.sensitivity == pytest.approx(cap**0.5 * joint_norm(52), 1e-6)
-    assert cap == pytest.approx(15 * (4 / joint_norm(52) ** 2) ** 0.9), "K follows the noise of a running sum"
+    assert cap == pytest.approx(50**0.5 / 2 * (4 / joint_norm(52) ** 2) ** 0.9), (
+        "K follows the noise of a running sum"
+    )
 
 
 def test_every_part_has_the_same_noise_and_another_key(total):

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import hushrec as hr
-from hushrec.models.phases.item_effects import EffectSettings
-from hushrec.models.phases.repeated import EFFECT_SHARES, running_effects
+from hushrec.item_prior import NOTHING_KNOWN
+from hushrec.models.phases.item_effects import EffectSettings, effects_of
+from hushrec.models.phases.repeated import EFFECT_SHARES
 from hushrec.statistics.population import Population
 from hushrec.statistics.series.arrivals import Arrivals
 from hushrec.statistics.series.dated_sums import DatedSums
@@ -23,7 +24,7 @@ def test_the_first_release_of_a_series_has_the_effects_of_one_alone():
     noisy = {
         query.name: query.exact(value) for query, value in zip(queries, sums.measure(dated), strict=True)
     }
-    found = running_effects(ratings.domain, sums, noisy)
+    found = effects_of(once, noisy, NOTHING_KNOWN)
     assert found.prior is alone.prior
     for one, other in zip(found[:-1], alone[:-1], strict=True):
         np.testing.assert_allclose(one, other, atol=2e-3)

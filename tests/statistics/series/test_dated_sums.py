@@ -70,6 +70,8 @@ def test_no_life_moves_all_releases_by_more_than_is_declared():
         for name, ratio in ratios(sums, life).items():
             most[name] = max(most.get(name, 0), ratio)
     assert max(most.values()) <= 1
+    slopes = most.pop("slopes")
+    assert slopes > 0.7, "at most 1 - 1/(c + strength) of it"
     assert min(most.values()) > 0.8, most
 
 

@@ -21,6 +21,7 @@ from hushrec.privacy.run import Run
 from hushrec.settings import Frozen, only
 from hushrec.statistics.covariance_sums import CovarianceSums
 from hushrec.statistics.footprint import DRAWS, FLOPS, Footprint
+from hushrec.statistics.item_sums import OVERALL
 from hushrec.statistics.population import Population
 
 Cleaning = Literal["weighted", "shrink", "none"]
@@ -94,10 +95,9 @@ class CovarianceSettings(Frozen):
         effects = 0.93 * (1 + visible) ** -0.9
         rest = 1 - effects
         return {
-            "global sum": 0.01 * effects,
-            "global count": 0.01 * effects,
+            **dict.fromkeys(OVERALL, 0.01 * effects),
             "item sums": 0.8 * effects,
-            "item counts": 0.18 * effects,
+            "item counts": 0.17 * effects,
             "covariance": 0.9 * rest,
             "co-rating weights": 0.1 * rest,
         }

@@ -1,5 +1,7 @@
 """The first phase of most models: measure sums and counts, and estimate item effects."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -7,6 +9,7 @@ from pydantic import Field
 
 from hushrec.arrays import Floats
 from hushrec.data.domain import Domain
+from hushrec.estimation.clamping import clamped_slope, clamped_variance
 from hushrec.estimation.shrinkage import popularity, shrink, shrinking
 from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
 from hushrec.privacy.accounting.budget import Terms
@@ -16,6 +19,9 @@ from hushrec.settings import Frozen, only
 from hushrec.statistics.footprint import DRAWS, Footprint
 from hushrec.statistics.item_sums import EffectSums
 from hushrec.statistics.population import Population
+
+_USUAL = 50.0
+"""Ratings per person where nothing is declared."""
 
 
 class ItemEffects(NamedTuple):
@@ -45,29 +51,36 @@ class EffectSettings(Frozen):
     """How item effects are measured. Widths are fractions of the scale's width: one star of five is 0.25.
 
     Args:
-        clip: bound on a rating minus its user's mean (unit ``user``).
+        clip: bound on a rating minus its user's mean (unit ``user``). By default it is small where ε is: a
+            tight clip takes more from the noise than from the effects, and what it takes from them is undone.
         strength: fictitious ratings at the middle of the scale in a user's own mean (unit ``user``).
         contribution_cap: K, number of ratings up to which a user counts in full (unit ``user``); by default
-            it grows with ε, because less noise leaves room for more of each user's ratings.
+            it grows with ε and with the number of ratings that a user is expected to have, because less noise
+            leaves room for more of each user's ratings.
 
     Privacy: public.
     """
 
-    clip: Annotated[float, only(unit="user")] = Field(default=0.35, gt=0, le=2, allow_inf_nan=False)
-    strength: Annotated[int, only(unit="user")] = Field(default=20, ge=0, le=10**6)
+    clip: Annotated[float | None, only(unit="user")] = Field(default=None, gt=0, le=2, allow_inf_nan=False)
+    strength: Annotated[int, only(unit="user")] = Field(default=5, ge=0, le=10**6)
     contribution_cap: Annotated[float | None, only(unit="user")] = Field(
         default=None, ge=1, allow_inf_nan=False
     )
 
     def sums(self, domain: Domain, terms: Terms, norm: Norm, *, personal: bool = False) -> EffectSums:
         """The sums that are measured under a budget."""
+        epsilon = terms.epsilon
+        clip = self.clip or min(0.2 * (1 + epsilon / 40), 2.0)
+        crowd = domain.crowd
+        each = crowd.each if crowd.declared else _USUAL  # the same as the catalogue grows
+        usual = max(each**0.5 / 2 * epsilon**0.9, 1.0)
         return EffectSums(
             domain=domain,
             unit=terms.unit,
             adjacency=terms.adjacency,
             norm=norm,
-            clip=self.clip * domain.scale.span,
-            contribution_cap=self.contribution_cap or max(15 * terms.epsilon**0.9, 1.0),
+            clip=clip * domain.scale.span,
+            contribution_cap=self.contribution_cap or usual,
             strength=self.strength,
             origin=domain.scale.mid,
             personal=personal,
@@ -84,23 +97,42 @@ class EffectSettings(Frozen):
         Privacy: charged (the events of ``sums``).
         """
         noisy = {query.name: run.measure(query, values) for query, values in sums.measure(people)}
-        (lo, hi, _), span = sums.domain.scale, sums.domain.scale.span
-        effects = shrink(noisy["item sums"], noisy["item counts"], span, run.prior, sums.origin)
-        item_effects = np.clip(effects.mean + sums.origin, lo, hi)
-        if "global sum" not in noisy:
-            user_mean = mean_residual(noisy["item sums"], effects.counts, item_effects - sums.origin)
-        else:
-            # The item sums are centred by user, so the level comes from the users' own means.
-            global_mean = sums.origin + ratio(noisy["global sum"], noisy["global count"])
-            user_mean = global_mean - float(effects.counts @ item_effects / effects.counts.sum())
-        return ItemEffects(
-            item_effects,
-            effects.variance,
-            effects.counts,
-            float(np.clip(user_mean, -span, span)),
-            popularity(noisy["item sums"], noisy["item counts"], span),
-            run.prior,
-        )
+        return effects_of(sums, noisy, run.prior)
+
+
+def effects_of(sums: EffectSums, noisy: Mapping[str, Noisy], prior: ItemPrior) -> ItemEffects:
+    """The posterior mean of every item's effect, and the level of users.
+
+    Args:
+        sums: what was measured.
+        noisy: what was released, by name.
+        prior: what is publicly known of the items.
+
+    Privacy: post-processing.
+    """
+    (lo, hi, _), span = sums.domain.scale, sums.domain.scale.span
+    item_sums, item_counts = noisy["item sums"], noisy["item counts"]
+    own_variance = None
+    if "slopes" in noisy:
+        slope = clamped_slope(noisy["slopes"], noisy["global count"], sums.clip / span)
+        item_sums = replace(item_sums, values=item_sums.values / slope, sigma=item_sums.sigma / slope)
+        own_variance = clamped_variance(sums.clip / span, slope) * span**2
+    effects = shrink(item_sums, item_counts, span, prior, sums.origin, own_variance)
+    item_effects = np.clip(effects.mean + sums.origin, lo, hi)
+    if "global sum" not in noisy:
+        user_mean = mean_residual(item_sums, effects.counts, item_effects - sums.origin)
+    else:
+        # The item sums are centred by user, so the level comes from the users' own means.
+        global_mean = sums.origin + ratio(noisy["global sum"], noisy["global count"])
+        user_mean = global_mean - float(effects.counts @ item_effects / effects.counts.sum())
+    return ItemEffects(
+        item_effects,
+        effects.variance,
+        effects.counts,
+        float(np.clip(user_mean, -span, span)),
+        popularity(item_sums, item_counts, span),
+        prior,
+    )
 
 
 def effects_footprint(domain: Domain, terms: Terms) -> Footprint:

@@ -18,7 +18,7 @@ from hushrec.data.ratings import Ratings
 from hushrec.kernels.sums.centring import centre, truncated_item_sums
 from hushrec.privacy.accounting.ages import BITS, age_weights, joint_norm
 from hushrec.privacy.query import Sum
-from hushrec.statistics.item_sums import EffectSums
+from hushrec.statistics.item_sums import SLOPE_BITS, EffectSums
 from hushrec.statistics.series.arrivals import WEIGHT_BITS, Dated
 
 _WEIGHT_BITS = 28  # of weight × weight by age
@@ -70,7 +70,7 @@ class DatedSums(DatedCounts):
     """Σ w c_age z over the ratings of each item, their counts, and the overall level of people.
 
     z is a rating minus its user's own mean, clamped, as in ``EffectSums`` of unit ``user``. The level is
-    Σ_u c_age m_u over people, with m_u a user's mean, and Σ_u c_age.
+    Σ_u c_age m_u over people, with m_u a user's mean, and Σ_u c_age; so are the slopes, each from 0 to 1.
 
     Args:
         of: the sums of one release alone, which say how ratings are centred and clamped.
@@ -81,10 +81,11 @@ class DatedSums(DatedCounts):
     of: EffectSums
 
     def queries(self) -> Iterator[Sum]:
-        """Level of people, sums, counts."""
+        """Level of people, slopes, sums, counts."""
         grid, norm = self.of.grid, joint_norm(self.releases) * _ROUNDING
         yield Sum("global sum", self._largest * grid.step * norm, "l2", grid.step, 1)
         yield Sum("global count", norm, "l2", 2.0**-WEIGHT_BITS, 1)
+        yield Sum("slopes", norm, "l2", 2.0**-SLOPE_BITS, 1)
         step = 2.0 ** (self._dropped - _WEIGHT_BITS) * grid.step
         bound = self._joint(self._bound * grid.step)
         yield Sum("item sums", bound, "l2", step, self.domain.n_items)
@@ -111,9 +112,13 @@ class DatedSums(DatedCounts):
             strength,
             self._bound,
         )
+        slopes = np.zeros(0, dtype=np.int64)
+        if ratings.n_users:
+            slopes = (self.of.slopes(ratings, entries) * people) >> BITS
         return [
             np.array([level.sum()], dtype=np.int64),
             np.array([(people >> (BITS - WEIGHT_BITS)).sum()], dtype=np.int64),
+            np.array([slopes.sum()], dtype=np.int64),
             self._by_item(dated, entries, self._dropped),
             *super().measure(dated),
         ]

@@ -1,0 +1,53 @@
+"""What clamping takes from effects, from a released slope.
+
+A value z = b + e with the effect b, clamped to ±B, moves with b only while it is inside: the derivative of
+the mean of clamp(z) is P(|z| < B), the slope. Sums of clamped values divided by the slope are sums of effects
+again, with more noise: a tight B takes less from the effects than from Δ, down to the sign of z.
+
+Privacy: post-processing.
+"""
+
+import math
+
+import numpy as np
+
+from hushrec.privacy.bounded import Noisy
+
+_SPREAD = 0.25
+"""Usual deviation of ratings around their user's mean, in widths of the scale."""
+_DOUBT = 0.1
+"""Standard deviation of a slope around that of normal ratings of the usual deviation."""
+_LEAST = 0.1
+_RATING_VARIANCE = 0.05
+"""Variance of a rating around its item's mean, in squared widths of the scale."""
+
+__all__ = ["clamped_slope", "clamped_variance"]
+
+
+def clamped_slope(slopes: Noisy, people: Noisy, clip: float) -> float:
+    """Posterior mean of the average slope.
+
+    Args:
+        slopes: sum of the people's slopes, each from 0 to 1.
+        people: number of people.
+        clip: B in widths of the scale.
+    """
+    n = max(float(people.values[0]), 1.0)
+    expected = math.erf(clip / _SPREAD / math.sqrt(2))
+    found = float(slopes.values[0]) / n
+    variance = (slopes.sigma**2 + (found * people.sigma) ** 2) / n**2
+    trust = _DOUBT**2 / (_DOUBT**2 + variance)
+    return float(np.clip(expected + trust * (found - expected), _LEAST, 1.0))
+
+
+def clamped_variance(clip: float, slope: float) -> float:
+    """Variance of a clamped value, over the squared slope.
+
+    Inside ±B it is spread evenly, or as a rating around its user's mean where B is wide.
+
+    Args:
+        clip: B, in widths of the scale, in whose squares the variance is.
+        slope: share of values inside.
+    """
+    inside = min(clip**2 / 3, _RATING_VARIANCE)
+    return ((1 - slope) * min(clip, 1.0) ** 2 + slope * inside) / slope**2
