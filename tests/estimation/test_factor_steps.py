@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hushrec.estimation import factor_steps
-from hushrec.estimation.factor_steps import langevin_step
+from hushrec.estimation.factor_steps import langevin_step, leading
 from hushrec.privacy.bounded import Noisy
 
 
@@ -145,18 +145,34 @@ def test_repeated_steps_reach_the_posterior_mean_of_a_gaussian():
             curvature * (truth - q),
             np.full(3, 1e-6),
             curvature[:, 0],
-            pull=noise / prior,
-            variance=prior,
+            mean=np.zeros((3, 1)),
+            pull=np.full(3, noise / prior),
+            variance=np.full(3, prior),
         )
     np.testing.assert_allclose(q, mean, atol=1e-6)
     assert ((part > 0) & (part <= 1)).all()
 
 
 def test_steps_shrink_with_noise_and_with_what_is_left():
-    parts = [
-        langevin_step(
-            np.zeros((1, 1)), np.ones((1, 1)), np.array([noise]), np.array([10.0]), pull=pull, variance=left
-        )[1][0]
-        for noise, left, pull in ((0.01, 0.1, 8.0), (100.0, 0.1, 8.0), (100.0, 0.01, 8.0), (100.0, 0.01, 0.8))
-    ]
+    noise, left, pull = np.array([(0.01, 0.1, 8), (100, 0.1, 8), (100, 0.01, 8), (100, 0.01, 0.8)]).T
+    nothing, information = np.zeros((4, 1)), np.full(4, 10.0)
+    how = {"mean": nothing, "pull": pull, "variance": left}
+    _, parts = langevin_step(nothing, nothing + 1, noise, information, **how)
     assert all(more > less for more, less in itertools.pairwise(parts))
+
+
+def test_without_information_a_row_falls_back_to_its_prior_mean():
+    mean, q = np.array([[0.3, -0.2]]), np.array([[5.0, 5.0]])
+    for _ in range(100):
+        how = {"mean": mean, "pull": np.ones(1), "variance": np.ones(1)}
+        q, _ = langevin_step(q, np.zeros((1, 2)), np.ones(1), np.zeros(1), **how)
+    np.testing.assert_allclose(q, mean, atol=1e-6)
+
+
+@pytest.mark.parametrize("columns", [0, 2, 6])
+def test_the_longest_directions_come_first_and_none_is_lost(columns):
+    factors = np.random.default_rng(1).normal(0, [[3, 0.1, 2, 0.2, 1, 0.5][:columns]] * 9, (9, columns))
+    first, rest = leading(factors, 3)
+    assert (first.shape, rest.shape) == ((9, 3), (9, max(columns - 3, 0)))
+    np.testing.assert_allclose(first @ first.T + rest @ rest.T, factors @ factors.T, atol=1e-9)
+    assert (rest**2).sum() < 0.1 * (first**2).sum() or not columns

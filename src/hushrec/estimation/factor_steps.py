@@ -146,17 +146,43 @@ def user_gradient_step(
     return items + rate[:, None] * (sums.values - noise / prior * items), rate * curvature
 
 
+def leading(factors: Floats, rank: int) -> tuple[Floats, Floats]:
+    """Factors rotated so that their first ``rank`` columns, the longest, come apart from the others.
+
+    Columns of zeros are added if there are fewer.
+
+    Args:
+        factors: shape (n_items, any rank).
+
+    Returns:
+        Shapes (n_items, rank) and (n_items, the rest); together they have the inner products of ``factors``.
+
+    Privacy: public in, public out.
+    """
+    _, turned = np.linalg.eigh(factors.T @ factors)
+    rotated = factors @ turned[:, ::-1]
+    missing = np.zeros((len(factors), max(rank - rotated.shape[1], 0)))
+    return np.hstack([rotated[:, :rank], missing]), rotated[:, rank:]
+
+
 def prior_variance(factor_variance: float, rank: int, span: float) -> float:
     """τ² such that p·q has variance ``factor_variance`` in squared widths of the scale. Privacy: public."""
     return factor_variance * span**2 / rank
 
 
 def langevin_step(
-    factors: Floats, gradients: Floats, noise: Floats, information: Floats, *, pull: float, variance: float
+    factors: Floats,
+    gradients: Floats,
+    noise: Floats,
+    information: Floats,
+    *,
+    mean: Floats,
+    pull: Floats,
+    variance: Floats,
 ) -> tuple[Floats, Floats]:
     """One step of each row, with a length adapted to its noise.
 
-    q ← q + η (g − λ q), η = a v/(a² v + φ σ²): the posterior mean of the remaining step for a row of
+    q ← q + η (g − λ (q − m)), η = a v/(a² v + φ σ²): the posterior mean of the remaining step for a row of
     curvature a = n I + λ whose coordinates have the variance v. φ < 1 because a row is not alone: where the
     noise hides each row, all of them together still turn towards the directions of taste.
 
@@ -165,8 +191,9 @@ def langevin_step(
         gradients: unbiased Σ of g, noisy, shape (n_items, rank).
         noise: σ² of each row, shape (n_items,).
         information: n I of each row, shape (n_items,).
-        pull: λ, s² over the prior variance.
-        variance: v.
+        mean: m, the prior mean of each row, shape of ``factors``.
+        pull: λ of each row, s² over its prior variance, shape (n_items,).
+        variance: v of each row, shape (n_items,).
 
     Returns:
         The factors after the step, and the share of the remaining way that each row's step covers, in (0, 1).
@@ -175,4 +202,4 @@ def langevin_step(
     """
     curvature = information + pull
     pace = curvature * variance / (curvature**2 * variance + _TOGETHER * noise)
-    return factors + pace[:, None] * (gradients - pull * factors), pace * curvature
+    return factors + pace[:, None] * (gradients - pull[:, None] * (factors - mean)), pace * curvature

@@ -13,7 +13,7 @@ from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
 from hushrec.estimation import factor_steps
 from hushrec.estimation.clipped_gradients import Reach, item_scales, reach
-from hushrec.estimation.factor_steps import langevin_step, prior_variance
+from hushrec.estimation.factor_steps import langevin_step, leading, prior_variance
 from hushrec.models.phases.biases import require_rank
 from hushrec.models.phases.item_effects import EffectSettings, effects_footprint
 from hushrec.models.phases.outputs import factor_release
@@ -34,8 +34,10 @@ _REMAINING = 0.27
 _AVERAGED = 0.3
 """Share of the rounds whose states are averaged."""
 _ROUNDS = 32
-_WORTHWHILE = 0.125
+_WORTHWHILE = 0.3
 """Least share of the variance of tastes for which the item effects give up most of the budget."""
+_DOUBT = 0.3
+"""Variance of an item's factors around public ones, over that of factors of which nothing is known."""
 _CLIP_NORM = 0.6
 """Default clip norm in widths of the scale, up to ε = 20."""
 _WIDEST_CLIP = 100.0
@@ -49,7 +51,8 @@ class PosteriorMF(PrivateModel):
     q_i ← q_i + η_i (G_i/(κ w_i) − λ q_i). W = diag(w) weighs items by their counts, κ is what the clipping is
     expected to leave, and η_i makes the posterior mean of the row's remaining step. The
     charged noise drives the dynamics, so ε holds after any number of steps; the release averages the last
-    states. Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
+    states. Public factors, where a prior has them, are where rows start and what they shrink to. Prediction:
+    r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
 
     Args:
         rank: number of factors.
@@ -114,12 +117,15 @@ class PosteriorMF(PrivateModel):
         domain, gradients = feedback.domain, self._gradients(feedback.domain, run.terms)
         people, prior = Population(feedback, run.weights), self._prior(domain)
         baseline = self.effects.measure(self._effects(domain, run.terms), people, run)
+        public = run.prior.factors if run.prior.factors.size else np.zeros((domain.n_items, 0))
         if not gradients.rounds:
-            return factor_release(self, domain, baseline, np.zeros((domain.n_items, 0)))
+            return factor_release(self, domain, baseline, public)
         seen, counts = self._reach(domain, run.terms), np.maximum(baseline.counts, 1e-3)
         information, scales = counts * seen.information, item_scales(counts)
-        items = np.sqrt(prior * self.rank) * normal_factors(domain.n_items, self.rank)
-        initial_weight = np.ones(domain.n_items)  # how much of each row is still its random start
+        mean, untouched = leading(public, self.rank)
+        items = np.where(mean, mean, np.sqrt(prior * self.rank) * normal_factors(*mean.shape))
+        spread = np.where(mean.any(axis=1), _DOUBT, 1.0) * prior
+        initial_weight = np.ones(domain.n_items)  # how much of each row is still its start
         states = []
         for t in range(1, gradients.rounds + 1):
             query = gradients.query(t)
@@ -131,15 +137,18 @@ class PosteriorMF(PrivateModel):
                 noisy.values / seen_part[:, None],
                 (noisy.sigma / seen_part) ** 2 + sampling,
                 information,
-                pull=gradients.noise / prior * (1 + seen.noise),
-                variance=prior * _REMAINING ** ((t - 1) / gradients.rounds),
+                mean=mean,
+                pull=gradients.noise / spread * (1 + seen.noise),
+                variance=spread * _REMAINING ** ((t - 1) / gradients.rounds),
             )
             initial_weight *= 1 - part
             if t > gradients.rounds * (1 - _AVERAGED):
                 states.append(items)
-        # Users fold in only on what was learned.
-        learned = np.sqrt(1 - initial_weight)[:, None]
-        return factor_release(self, domain, baseline, np.mean(states, axis=0) * learned)
+        # Users fold in only on what was learned or is public, not on a random start.
+        learned = np.where(mean, 1.0, np.sqrt(1 - initial_weight)[:, None])
+        return factor_release(
+            self, domain, baseline, np.hstack([np.mean(states, axis=0) * learned, untouched])
+        )
 
     def _rounds(self, domain: Domain, terms: Terms) -> int:
         """None where the noise would hide the factors of the declared crowd."""
