@@ -119,7 +119,7 @@ def _integrate(
     blocks = [slice(start, start + _ROWS) for start in range(0, len(rows), _ROWS)]
     for at in blocks:
         _, missed, variance = parts(at)
-        exponent = (missed**2 / variance + np.log(variance)) / -2
+        exponent = (missed**2 / variance + np.log(variance / variance[:, :1])) / -2
         likelihood[at] *= np.exp(exponent - exponent.max(axis=1, keepdims=True))
     posterior = _posterior(likelihood, 0.001)
     for at in blocks:
