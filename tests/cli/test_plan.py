@@ -170,7 +170,7 @@ def test_what_the_data_must_be_is_said_where_the_model_asks_for_it(here, hushrec
 
 
 def test_equal_rounds_share_a_line(here, hushrec, budget):
-    line = f"plan --domain domain.json {budget} --model posterior-mf"
+    line = f"plan --domain domain.json {budget} --model posterior-mf --set rounds=32"
     shown = hushrec(line).out
     planned = [row["name"] for row in json.loads(hushrec(f"{line} --json").out)["measurements"]]
     rounds = [name for name in planned if ", round " in name]

@@ -1,9 +1,11 @@
 """Which model to fit, by what is declared alone: one rule, as a table, with its reasons in words.
 
-Noise hides what few people tell. How much the average item tells is the signal μ · ratings/items, for the
-declared number of ratings, the size of the catalogue, and the μ of the Gaussian noise that the budget pays
-for. A model that learns more than item effects is chosen from the signal on at which it was better on
-generated crowds (docs/choosing.md has the figures).
+Noise hides what few people tell. How much shows is the signal μ · ratings/items^¾, of the declared number of
+ratings in the declared catalogue, where the budget pays for Gaussian noise with μ. For unit ``rating`` it is
+√(ratings/users) times as much, because each rating is compared with all others of its user. A model that
+learns more than item effects is chosen from the signal on at which it was better on generated crowds
+(docs/which-epsilon.md has the table). The exponent is between those of two cases: ratings of one item, whose
+number is ratings/items, and directions of taste, for which popular items count most.
 
 Privacy: public.
 """
@@ -29,7 +31,7 @@ from hushrec.privacy.accounting.budget import Budget
 Task = Literal["ratings", "lists"]
 """What a release is for: predicted ratings, or lists of items that people may like."""
 
-FACTORS = {"user": 80.0, "rating": 60.0}
+FACTORS = {"user": 440.0, "rating": 1100.0}
 """Smallest signal, by unit, at which factors of ratings are worth their part of the budget."""
 
 
@@ -108,12 +110,13 @@ def choice_of_share(
 
 
 def signal(domain: Domain, budget: Budget) -> float:
-    """μ · ratings/items: what an item tells, in standard deviations of the noise that hides one rating of it.
+    """μ · ratings/items^¾, for unit ``rating`` times √(ratings/users): how much shows through the noise.
 
     Privacy: public.
     """
-    mu = math.sqrt(2 * largest_rho(budget) / fixed_point.PER_ONE)
-    return mu * domain.crowd.ratings / domain.n_items
+    mu, crowd = math.sqrt(2 * largest_rho(budget) / fixed_point.PER_ONE), domain.crowd
+    pairs = math.sqrt(crowd.each) if budget.unit == "rating" else 1.0
+    return mu * crowd.ratings * pairs / math.pow(domain.n_items, 0.75)
 
 
 def _suited(domain: Domain, budget: Budget | None, personal: bool) -> Iterator[Choice]:
@@ -136,7 +139,7 @@ def _suited(domain: Domain, budget: Budget | None, personal: bool) -> Iterator[C
         yield Choice(CovarianceSVD(rank=min(CovarianceSVD().rank, domain.n_items)), shown)
         yield Choice(GlobalEffects(), "models of factors do not fit into this machine's memory")
     else:
-        hidden = f"the signal of {_crowd(domain)} is {found:,.2g}: noise hides factors below {needed:g}"
+        hidden = f"the signal of {_crowd(domain)} is {found:,.0f}: noise hides factors below {needed:g}"
         yield Choice(GlobalEffects(), hidden)
 
 
