@@ -34,6 +34,7 @@ POWERS = {  # of the unit that a part of a release is in
     "effect_slope": 0,
     "popularity_slope": 2,
     "slope_odds": 0,
+    "known_factors": 0,
 }
 SHORT = ChainSettings(chains=2, epochs=20)
 MODELS = {

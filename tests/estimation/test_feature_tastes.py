@@ -64,4 +64,5 @@ def test_a_user_who_dislikes_a_genre_is_told_so_even_at_a_small_epsilon(model):
         release = hr.fit(train, model, budget, entropy=hr.testing.Seeded(1))
         errors.append(hr.evaluate(release, train=train, test=test)["rmse"])
         assert release.personal == bool(features)
+        assert "survived" not in release.taste.replace("no taste survived", "")
     assert errors[0] < 0.8 * errors[1]

@@ -125,6 +125,9 @@ def releases():
     found["counts"] = ranker(ids, **linear(30), counts=7)
     found["likes"] = ranker(ids, **linear(40), scale=(0.5, 5.0, 0.5), likes=3.5)
     found["no factors"] = release(n=N, rank=0)
+    features = {**found["factors"].constants, "known_factors": 1.0}
+    found["some known features"] = release(n=N, rank=3, constants=features)
+    found["only known features"] = release(n=N, rank=3, constants={**features, "known_factors": 3.0})
     found["known features"] = release(n=N, rank=3, config={}, model="GlobalEffects")
     found["wide scale"] = release(n=N, seed=9, rank=2, scale=(-10.0, 10.0, 0.25), items=ids)
     found["not private"] = release(n=N, statement=statement(caveat="NOT PRIVATE: for tests", epsilon=np.inf))

@@ -59,8 +59,20 @@ export function personal(release) {
  * @returns {string}
  */
 export function taste(release) {
-  const { config, model, statement } = release;
+  const known = release.constants.known_factors ?? 0;
   const found = release.dimensions;
+  if (!(known > 0 && known < found)) return told(release, found, known);
+  const more = Math.trunc(known);
+  return `${told(release, found - more, 0)} ${more.toLocaleString("en")} more from what is publicly known of items.`;
+}
+
+/**
+ * @param {Release} release
+ * @param {number} found how many dimensions
+ * @param {number} known how many of them are from public features of items
+ */
+function told(release, found, known) {
+  const { config, model, statement } = release;
   const noisy = statement.measurements.length > 0;
   const learns = "rank" in config || "n_neighbours" in config;
   if (!found) {
@@ -70,7 +82,7 @@ export function taste(release) {
     return `${same}: no taste survived the noise at ε = ${above(statement.epsilon)}.`;
   }
   const counted = `${found.toLocaleString("en")} dimension${found > 1 ? "s" : ""} of taste`;
-  if (!learns) return `${counted}, from what is publicly known of items.`;
+  if (known > 0 || !learns) return `${counted}, from what is publicly known of items.`;
   if (!noisy) return `${counted}, learned without noise.`;
   if (config.covariance?.cleaning === "weighted" || model === "PrivateEASE") return `${counted} survived the noise.`;
   return `${counted} at most, noise included: ${model} does not tell which of them are noise.`;

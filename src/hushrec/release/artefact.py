@@ -152,9 +152,8 @@ class Release:
     def taste(self) -> str:
         """What is left of people's tastes after the noise, as a sentence. Privacy: public."""
         noisy = bool(self.statement.measurements)  # also if it is seeded, and so promises nothing
-        return tastes.sentence(
-            self.dimensions, self.model, self.config, self.statement.epsilon if noisy else None
-        )
+        epsilon, known = self.statement.epsilon if noisy else None, self.constants.get("known_factors", 0.0)
+        return tastes.sentence(self.dimensions, self.model, self.config, epsilon, known)
 
     def require_scale(self) -> tuple[float, float, float]:
         """The scale of the ratings that are predicted.

@@ -133,6 +133,10 @@ def test_the_sentence_says_what_is_known():
     assert sentence(1200, "PrivateEASE", {"rank": 4}, 1.0) == "1,200 dimensions of taste survived the noise."
     kept = sentence(3, "M", {"rank": 4, "covariance": {"cleaning": "none"}}, 1.0)
     assert kept == "3 dimensions of taste at most, noise included: M does not tell which of them are noise."
+    both = sentence(39, "CovarianceSVD", cleaned, 1.0, 32.0)
+    assert both == "7 dimensions of taste survived the noise. 32 more from what is publicly known of items."
+    public = sentence(32, "CovarianceSVD", cleaned, 1.0, 32.0)
+    assert public == "32 dimensions of taste, from what is publicly known of items."
     assert sentence(9, "M", {}, 1.0) == "9 dimensions of taste, from what is publicly known of items."
     assert sentence(3, "M", {"rank": 4}, None) == "3 dimensions of taste, learned without noise."
     assert sentence(0, "M", {"rank": 4}, None) == "Lists are the same for everybody: no taste was found."

@@ -55,7 +55,9 @@ def dimensions(kind: str, tensors: Mapping[str, NDArray[Any]], constants: Mappin
     return int((found >= LEAST * (1 + found)).sum())
 
 
-def sentence(found: int, model: str, config: Mapping[str, Any], epsilon: float | None) -> str:
+def sentence(
+    found: int, model: str, config: Mapping[str, Any], epsilon: float | None, known: float = 0.0
+) -> str:
     """What is left of people's tastes, in plain words.
 
     Args:
@@ -63,9 +65,13 @@ def sentence(found: int, model: str, config: Mapping[str, Any], epsilon: float |
         model: the model's name.
         config: its settings, which say whether it learns tastes and what it cleans.
         epsilon: ε of the noise; None without noise.
+        known: how many of them are from public features of items, the constant ``known_factors``.
 
     Privacy: public.
     """
+    if 0 < known < found:
+        learned = sentence(found - int(known), model, config, epsilon)
+        return f"{learned} {int(known):,} more from what is publicly known of items."
     if not found:
         same = "Lists are the same for everybody"
         if "rank" not in config and "n_neighbours" not in config:
@@ -74,7 +80,7 @@ def sentence(found: int, model: str, config: Mapping[str, Any], epsilon: float |
             return f"{same}: no taste was found."
         return f"{same}: no taste survived the noise at ε = {above(epsilon)}."
     counted = f"{found:,} dimension{'s' * (found > 1)} of taste"
-    if "rank" not in config and "n_neighbours" not in config:
+    if known > 0 or ("rank" not in config and "n_neighbours" not in config):
         return f"{counted}, from what is publicly known of items."
     if epsilon is None:
         return f"{counted}, learned without noise."
