@@ -65,7 +65,12 @@ class Year:
         self.names = pl.Series([f"u{n:07}" for n in range(users)])
         # The catalogue of the year: an item that is not there yet has no ratings, which is public.
         self.domain = hr.Domain(
-            [f"i{n:05}" for n in range(items)], scale=(1, 5, 1), max_users=2 * users, cap=500
+            [f"i{n:05}" for n in range(items)],
+            scale=(1, 5, 1),
+            max_users=2 * users,
+            cap=500,
+            expected_users=users,
+            expected_ratings=each * users,
         )
 
     def ratings(self, chosen):

@@ -1,7 +1,7 @@
 """Global effects: a mean for every item, a bias for every user (McSherry & Mironov 2009, §4.2–4.3)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -76,11 +76,17 @@ class GlobalEffects(PrivateModel):
         of = biases_footprint if self.user_biases == "released" else effects_footprint
         return of(domain, budget)
 
-    def repeated(self, domain: Domain, terms: Terms, releases: int) -> Repeated:
+    def settled(self, domain: Domain, budget: Budget) -> Self:
+        """With the clip and the contribution cap."""
+        sums = self.effects.sums(domain, budget, "l2")
+        found = {"clip": sums.clip / domain.scale.span, "contribution_cap": sums.contribution_cap}
+        return self.model_copy(update={"effects": self.effects.model_copy(update=found)})
+
+    def repeated(self, domain: Domain, budget: Budget, releases: int) -> Repeated:
         """Sums and counts by item, and the level of people, with Gaussian noise."""
         if self.user_biases == "released" or self.noise_distribution == "laplace":
             raise ConfigError('a series needs user_biases="client" and noise="gaussian"; leave both out')
-        once = self.effects.sums(domain, terms, "l2")
+        once = self.effects.sums(domain, budget, "l2")
         sums = DatedSums(domain, releases, once.contribution_cap, once)
 
         def made(noisy: Mapping[str, Noisy], prior: ItemPrior) -> Release:

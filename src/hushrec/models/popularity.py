@@ -62,12 +62,12 @@ class Popularity(PrivateModel):
         noisy = run.measure(counts.query, counts.measure(people))
         return score_release(self, feedback.domain, noisy.values)
 
-    def repeated(self, domain: Domain, terms: Terms, releases: int) -> Repeated:
+    def repeated(self, domain: Domain, budget: Budget, releases: int) -> Repeated:
         """One count for every item."""
         sums = DatedCounts(domain, releases, self.contribution_cap)
         return Repeated(
             sums,
-            {"item counts": 1.0},
+            self.default_split(domain, budget),
             lambda noisy, _: score_release(self, domain, noisy["item counts"].values),
         )
 

@@ -3,7 +3,7 @@
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Literal, Self
 
 from hushrec.data.domain import Domain
 from hushrec.errors import BudgetUnsupported, ConfigError
@@ -58,7 +58,11 @@ class PrivateModel(Model):
         """What the data must be for the release to use all that it measures, in words; empty if nothing."""
         return ""
 
-    def repeated(self, domain: Domain, terms: Terms, releases: int) -> Repeated:
+    def settled(self, domain: Domain, budget: Budget) -> Self:
+        """The model with those settings written out that otherwise follow from the domain and the budget."""
+        return self
+
+    def repeated(self, domain: Domain, budget: Budget, releases: int) -> Repeated:
         """How the model measures, and what it makes of that, if it is released so many times under one bound.
 
         Raises:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 import hushrec as hr
-from hushrec.curator.series.series_plan import repeated, series_plan
+from hushrec.curator.series.series_plan import repeated, seen, series_plan
 from hushrec.errors import BudgetError, BudgetUnsupported, ConfigError, DataError
 from hushrec.privacy.accounting.ages import Part, joint_norm
 from hushrec.privacy.ledger.charging import series_of
@@ -14,25 +14,30 @@ from support.series import DOMAIN
 CLICKS = hr.Domain(range(30), max_users=100)
 
 
+def planned(model, domain, total, releases=52):
+    """A plan with the shares that the model has."""
+    return series_plan(model, domain, total, releases, repeated(model, domain, total, releases).shares)
+
+
 @pytest.fixture
 def total(budget):
     return budget(4.0, "user")
 
 
 def test_all_releases_together_cost_the_budget(total):
-    plan = series_plan(hr.GlobalEffects(), DOMAIN, total, 52)
+    plan = planned(hr.GlobalEffects(), DOMAIN, total, 52)
     assert plan.part == Part(0, 52)
     assert 3.99 < plan.epsilon <= 4
     counts = plan.events[-1]
     cap = repeated(hr.GlobalEffects(), DOMAIN, total, 52).sums.contribution_cap
     assert counts.sensitivity == pytest.approx(cap**0.5 * joint_norm(52), 1e-6)
-    assert cap == pytest.approx(50**0.5 / 2 * (4 / joint_norm(52) ** 2) ** 0.9), (
-        "K follows the noise of a running sum"
-    )
+    once = hr.GlobalEffects().effects.sums(DOMAIN, seen(total, 52), "l2")
+    assert seen(total, 52).epsilon == pytest.approx(4 / joint_norm(52) ** 2)
+    assert cap == once.contribution_cap, "K follows the noise of a running sum"
 
 
 def test_every_part_has_the_same_noise_and_another_key(total):
-    first = series_plan(hr.GlobalEffects(), DOMAIN, total, 52)
+    first = planned(hr.GlobalEffects(), DOMAIN, total, 52)
     last = replace(first, part=Part(51, 52))
     assert series_of(first, "ledger") == series_of(last, "ledger") != ""
     assert first.key("ledger", 0) != last.key("ledger", 0)
@@ -43,23 +48,24 @@ def test_every_part_has_the_same_noise_and_another_key(total):
 
 
 def test_a_series_is_the_same_in_a_larger_catalogue_but_not_with_other_noise(total, budget):
-    first = series_of(series_plan(hr.GlobalEffects(), DOMAIN, total, 52), "ledger")
+    model = hr.GlobalEffects().settled(DOMAIN, total)
+    first = series_of(planned(model, DOMAIN, total, 52), "ledger")
     grown = hr.Domain([*DOMAIN.items, "new"], scale=(1, 5, 1), max_users=100, cap=500)
-    assert series_of(series_plan(hr.GlobalEffects(), grown, total, 52), "ledger") == first
+    assert series_of(planned(model, grown, total, 52), "ledger") == first
     others = (
-        series_plan(hr.GlobalEffects(), DOMAIN, total, 51),
-        series_plan(hr.GlobalEffects(), DOMAIN, budget(3.0, "user"), 52),
-        series_plan(hr.GlobalEffects(effects={"clip": 0.4}), DOMAIN, total, 52),
-        series_plan(hr.Popularity(), CLICKS, total, 52),
+        planned(model, DOMAIN, total, 51),
+        planned(model, DOMAIN, budget(3.0, "user"), 52),
+        planned(hr.GlobalEffects(effects={"clip": 0.4}), DOMAIN, total, 52),
+        planned(hr.Popularity(), CLICKS, total, 52),
     )
     assert len({first, *(series_of(plan, "ledger") for plan in others)}) == 5
 
 
 def test_what_has_no_series_is_refused(total, budget):
     with pytest.raises(BudgetUnsupported, match="unit user under add-remove"):
-        series_plan(hr.GlobalEffects(), DOMAIN, budget(4.0, "rating"), 52)
+        planned(hr.GlobalEffects(), DOMAIN, budget(4.0, "rating"), 52)
     with pytest.raises(BudgetUnsupported, match="set δ"):
-        series_plan(hr.GlobalEffects(), DOMAIN, total.model_copy(update={"delta": 0.0}), 52)
+        planned(hr.GlobalEffects(), DOMAIN, total.model_copy(update={"delta": 0.0}), 52)
     for model in (
         hr.CovarianceSVD(),
         hr.GlobalEffects(noise="laplace"),
@@ -67,18 +73,20 @@ def test_what_has_no_series_is_refused(total, budget):
         hr.MatrixFactorization(),
     ):
         with pytest.raises(ConfigError):
-            series_plan(model, DOMAIN, total, 52)
+            planned(model, DOMAIN, total, 52)
     with pytest.raises(DataError):
-        series_plan(hr.Popularity(), DOMAIN, total, 52)
+        planned(hr.Popularity(), DOMAIN, total, 52)
     with pytest.raises(BudgetError, match="from 1 to"):
-        series_plan(hr.GlobalEffects(), DOMAIN, total, 0)
+        planned(hr.GlobalEffects(), DOMAIN, total, 0)
 
 
 def test_a_plan_takes_what_a_ledger_has_left(tmp_path, budget):
     total = budget(4.0, "user")
     ledger = hr.Ledger.create(tmp_path / "ledger.db", total, 52)
     plan = hr.plan_series(hr.GlobalEffects(), DOMAIN, ledger)
-    assert plan == series_plan(hr.GlobalEffects(), DOMAIN, total, 52)
+    settled = hr.GlobalEffects().settled(DOMAIN, seen(total, 52))
+    assert plan == planned(settled, DOMAIN, total, 52)
+    assert plan.config["effects"]["contribution_cap"] == settled.effects.contribution_cap
     assert "for 52 releases together, each of which measures all of this once" in str(plan)
     assert plan == hr.plan_series(hr.GlobalEffects(), DOMAIN, ledger.path)
     clicks = hr.plan_series(hr.Popularity(), CLICKS, ledger)

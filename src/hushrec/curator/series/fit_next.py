@@ -88,19 +88,21 @@ def fit_next(
         raise CheckpointError("a series has a folder of its own; leave out entropy")
     account = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
     with SeriesFolder(folder) as series, telling(progress):
-        planned = _next(series, config, ratings.domain, account)
+        settled, planned = _next(series, config, ratings.domain, account)
         if release_index is not None:
             return _stored(account, planned, release_index)
-        return _released(ratings, config, series, planned, account, entropy, accept_dropped)
+        return _released(ratings, settled, series, planned, account, entropy, accept_dropped)
 
 
-def _next(series: SeriesFolder, config: Model, domain: Domain, account: Ledger) -> Plan:
-    """The plan of the release that comes next."""
+def _next(series: SeriesFolder, config: Model, domain: Domain, account: Ledger) -> tuple[Model, Plan]:
+    """The model as the first release settled it, and the plan of the release that comes next."""
     terms, about = series.terms(), json.loads(json.dumps(_about(config, domain)))
     if not terms:
         whole = plan_series(config, domain, account)
         assert whole.part is not None
         terms = about | {"releases": whole.part.of, "budget": whole.budget.model_dump(), "ledger": account.id}
+        terms["settled"] = dict(whole.config)  # and not from a catalogue that grew
+        terms["shares"] = {line.event.name: line.share for line in whole.measurements}
         terms["series"] = token_hex(16)  # so that nobody takes another series of the same ledger for it
         series.start(terms)
     if changed := [name for name, value in about.items() if terms[name] != value]:
@@ -111,7 +113,8 @@ def _next(series: SeriesFolder, config: Model, domain: Domain, account: Ledger) 
     if terms["ledger"] != account.id:
         raise LedgerError(f"{series.name}: this series is charged to another ledger; name that one")
     part = Part(0, terms["releases"], terms["series"])
-    planned = replace(series_plan(config, domain, Budget(**terms["budget"]), part.of), part=part)
+    budget, shares, settled = Budget(**terms["budget"]), terms["shares"], type(config)(**terms["settled"])
+    planned = replace(series_plan(settled, domain, budget, part.of, shares), part=part)
     made = len(account.parts(planned))
     require_part(series, made)
     if made >= terms["releases"]:
@@ -119,7 +122,7 @@ def _next(series: SeriesFolder, config: Model, domain: Domain, account: Ledger) 
             f"{series.name}: all {made} releases of this series are made; for more, let the ledger's owner "
             "raise its total and max_releases, and start another series in a new folder"
         )
-    return committed(replace(planned, part=replace(part, number=made)), known(config, domain))
+    return settled, committed(replace(planned, part=replace(part, number=made)), known(config, domain))
 
 
 def _about(config: Model, domain: Domain) -> dict[str, object]:

@@ -1,5 +1,7 @@
 """The plan of a series: one charge, of which every release draws its part."""
 
+import math
+from collections.abc import Mapping
 from pathlib import Path
 
 from hushrec.curator.authors import signed
@@ -40,18 +42,30 @@ def plan_series(config: Model, domain: Domain, ledger: Ledger | str | Path) -> P
     if releases < 1:
         raise BudgetError("this ledger has no release left; let its owner raise max_releases")
     left = Remainder(account.total, 1, account.spent)
-    budget = left.share(lambda budget: series_plan(config, domain, budget, releases))
-    return series_plan(config, domain, budget, releases)
+    budget = left.share(lambda budget: _first(config, domain, budget, releases))
+    return _first(config, domain, budget, releases)
 
 
-def series_plan(config: Model, domain: Domain, budget: Budget, releases: int) -> Plan:
+def _first(config: Model, domain: Domain, budget: Budget, releases: int) -> Plan:
+    """The plan of the first release, which settles what later ones take over as it is."""
+    _require(config, domain, budget)
+    assert isinstance(config, PrivateModel)
+    settled = config.settled(domain, seen(budget, releases))
+    shares = repeated(settled, domain, budget, releases).shares
+    return series_plan(settled, domain, budget, releases, shares)
+
+
+def series_plan(
+    config: Model, domain: Domain, budget: Budget, releases: int, shares: Mapping[str, float]
+) -> Plan:
     """What each release of a series measures, with noise that makes all of them together cost the budget.
 
     Args:
-        config: a model's settings.
+        config: a model's settings, written out.
         domain: the public domain.
         budget: what the series may cost.
         releases: how many releases it has.
+        shares: parts of the budget by name of measurement.
 
     Raises:
         BudgetUnsupported: A series protects users under add-remove, with δ above 0.
@@ -60,12 +74,10 @@ def series_plan(config: Model, domain: Domain, budget: Budget, releases: int) ->
 
     Privacy: public.
     """
-    if (budget.unit, budget.adjacency) != ("user", "add-remove") or budget.delta == 0:
-        raise BudgetUnsupported("a series protects unit user under add-remove, with Gaussian noise: set δ")
     made = repeated(config, domain, budget, releases)
     queries = [*made.sums.queries()]
-    total = sum(made.shares.values())
-    shares = {query.name: made.shares[query.name] / total for query in queries}
+    total = math.fsum(shares[query.name] for query in queries)
+    shares = {query.name: shares[query.name] / total for query in queries}
     events = calibrated(queries, shares, budget)
     plan = Plan(
         model=type(config).__name__,
@@ -82,17 +94,29 @@ def series_plan(config: Model, domain: Domain, budget: Budget, releases: int) ->
 def repeated(config: Model, domain: Domain, budget: Budget, releases: int) -> Repeated:
     """What a model measures in a series.
 
-    A running sum has ‖c‖² times the noise of one measurement of the same cost, so the model's settings follow
-    an ε that is smaller by that.
-
     Raises:
+        BudgetUnsupported: A series protects users under add-remove, with δ above 0.
         ConfigError: The model has no series.
 
     Privacy: public.
     """
+    _require(config, domain, budget)
+    assert isinstance(config, PrivateModel)
+    return config.repeated(domain, seen(budget, releases), releases)
+
+
+def seen(budget: Budget, releases: int) -> Budget:
+    """What one release would cost whose noise is that of a running sum, ‖c‖² times that of the whole budget.
+
+    Privacy: public.
+    """
+    return budget.model_copy(update={"epsilon": budget.epsilon / joint_norm(releases) ** 2})
+
+
+def _require(config: Model, domain: Domain, budget: Budget) -> None:
+    if (budget.unit, budget.adjacency) != ("user", "add-remove") or budget.delta == 0:
+        raise BudgetUnsupported("a series protects unit user under add-remove, with Gaussian noise: set δ")
     if not isinstance(config, PrivateModel) or config.shares:
         raise ConfigError("a series is of GlobalEffects or Popularity, with the shares that they have")
     config.require_feedback(domain)
     config.require_effect(unit=budget.unit, adjacency=budget.adjacency)
-    seen = budget.model_copy(update={"epsilon": budget.epsilon / joint_norm(releases) ** 2})
-    return config.repeated(domain, seen, releases)
