@@ -29,7 +29,7 @@ _GRID = 200  # counts with positive prior probability, in addition to 0
 _STEPS = 30  # of EM
 _CLEAR = 6.0
 """Deviations of the noise above which an observed count is taken as it is: the grid may be coarser."""
-_ROWS = 1 << 12  # of the joint posterior that are computed at once
+_ROWS = 1 << 10  # of the joint posterior that are computed at once
 _LEAST = 1e-3
 """Number of ratings assumed for an item without any."""
 

@@ -142,7 +142,7 @@ def effects_footprint(domain: Domain, terms: Terms) -> Footprint:
     if user or terms.adjacency == "add-remove":
         seconds *= 4  # counts, effects given them, and popularity; else the counts are exact
     each = 40 if user else 20  # a rating's value; for unit user, the capped ratings, centred and weighted
-    return Footprint(2e7 + memory + 100 * n, each, 32, seconds + 2 * n / DRAWS, 0.1)
+    return Footprint(1.5e7 + memory + 100 * n, each, 32, seconds + 2 * n / DRAWS, 0.1)
 
 
 def mean_residual(item_sums: Noisy, counts: Floats, item_effects: Floats) -> float:
