@@ -31,7 +31,7 @@ from hushrec.privacy.accounting.budget import Budget
 Task = Literal["ratings", "lists"]
 """What a release is for: predicted ratings, or lists of items that people may like."""
 
-FACTORS = {"user": 440.0, "rating": 1100.0}
+FACTORS = {"user": 650.0, "rating": 1000.0}
 """Smallest signal, by unit, at which factors of ratings are worth their part of the budget."""
 
 
