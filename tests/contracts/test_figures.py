@@ -270,7 +270,7 @@ def test_errata_of_private_matrix_factorisation():
 # -- posterior sampling -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("epsilon", [2.0, 4.0, 8.0])
+@pytest.mark.parametrize("epsilon", [4.0, 8.0, 20.0])
 def test_rounds_of_the_certified_form(epsilon):
     crowd = {"expected_users": 6000, "expected_ratings": 1_000_000}
     planned = PosteriorMF().plan(of(4000).model_copy(update=crowd), budget(epsilon))
