@@ -48,10 +48,20 @@ class ItemPrior:
     factors: Floats = field(default_factory=_nothing)
     told: tuple[str, ...] = ()
 
+    def factors_of(self, n_items: int) -> Floats:
+        """The factors, without any columns if there are none; shape (n_items, any)."""
+        return self.factors if self.factors.size else np.zeros((n_items, 0))
+
     @property
     def digest(self) -> str:
         """SHA-256, in hex, of all facts; empty if nothing is known."""
-        arrays = (self.design, self.groups, self.effects, self.effect_variance, self.factors)
+        arrays = (
+            self.design,
+            self.groups,
+            self.effects,
+            self.effect_variance,
+            self.factors,
+        )
         if not any(array.size for array in arrays):
             return ""
         found = hashlib.sha256(repr(self.told).encode())

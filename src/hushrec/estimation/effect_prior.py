@@ -2,10 +2,10 @@
 
 With S_i = n_i b_i + noise of known variance, b_i is distributed around a mean that is linear in public facts:
 
-    b_i = a_0 + a_1 log(1 + n_i) + x_i · β + e_i,      e_i ~ N(0, s_b²),      β_j ~ N(0, s_k²),
+    b_i = a_0 + a_1 log(1 + n_i) + x_i · β + e_i,      e_i ~ N(0, t s²),      β_j ~ N(0, s_k²),
 
 where x_i are the item's features and k is the group of feature j. Where public ratings of other people exist,
-their posterior mean p_i with variance v_i joins as c p_i, and e_i ~ N(0, s_b² + v_i). All variances are
+their posterior mean p_i with variance v_i joins as c p_i, and e_i ~ N(0, t (s² + v_i)). All variances are
 estimated from the sums by empirical Bayes: features that say nothing get s_k² → 0, public ratings that say
 nothing get c → 0. See MacKay 1992, "Bayesian interpolation", §3 and Tipping 2001.
 
@@ -22,12 +22,12 @@ from hushrec.item_prior import ItemPrior
 __all__ = ["EffectPrior", "effect_prior"]
 
 _ROUNDS, _STEPS, _SETTLED = 12, 5, 1e-3
-"""Most updates of s_b², those of the groups' variances for each of them, and the change that ends them."""
+"""Most updates of t, those of the groups' variances for each of them, and the change that ends them."""
 _APART, _APART_FROM_PUBLIC = 0.0125, 0.0025
-"""s_b² where the sums say nothing of it, in squared widths of the scale: 0.45 and 0.2 stars of five."""
-_LEAST, _MOST = 1e-4, 0.1
-"""Bounds of s_b²."""
-_SLOPE = 0.1
+"""s² of e_i, where the sums say nothing of it, in squared widths of the scale: 0.45 and 0.2 stars of five."""
+_LEAST, _MOST = 0.01, 10.0
+"""Bounds of t, the variance over what was expected of it."""
+_SLOPE = 0.02
 """Prior variance of c around 1."""
 _POPULARITY = 0.0025
 """Prior variance of a_1, in squared widths of the scale: 0.2 stars of five for e times as many ratings."""
@@ -104,7 +104,8 @@ def effect_prior(
         # These people judge as those did, give or take: the line says how their judgement differs.
         public = prior.effects[known] - origin
         level = float(np.average(public, weights=n[known]))
-        better = line.of(known).plus((public - level)[:, None], np.array([-1]), _SLOPE)
+        nearly = line.known * np.where(np.arange(len(line.known)) == _POPULAR, _SLOPE, 1.0)
+        better = line.of(known)._replace(known=nearly).plus((public - level)[:, None], np.array([-1]), _SLOPE)
         rest, extra = sums[known] - n[known] * public, prior.effect_variance[known]
         of_known = _fitted(better, rest, n[known], noise[known], extra, span, _APART_FROM_PUBLIC)
         found.mean[known] = public + of_known.mean
@@ -117,18 +118,18 @@ def effect_prior(
 def _fitted(
     line: _Line, sums: Floats, n: Floats, noise: Floats, extra: Floats, span: float, apart: float
 ) -> EffectPrior:
-    """The effects' distribution around the line; ``extra`` is known variance of each.
+    """The effects' distribution around the line, of variance t (s² + v_i).
 
-    ``apart`` is what s_b² is without the sums, give or take as much, in squared widths of the scale.
+    ``apart`` is s² in squared widths of the scale, ``extra`` are the known v_i; t is estimated.
     """
     columns = line.columns
     groups = np.unique(line.groups[line.groups >= 0])
     sizes = [max(float(np.square(columns[:, line.groups == k]).sum(axis=1).mean()), 1e-12) for k in groups]
     within = [_APART * span**2 / size for size in sizes]  # each group may explain as much
-    assumed = spread = apart * span**2
+    expected, scale = apart * span**2 + extra, 1.0
     mean = doubt = np.zeros_like(n)
     for _ in range(_ROUNDS):
-        weights = 1 / (noise + (spread + extra) * n * n)
+        weights = 1 / (noise + scale * expected * n * n)
         normal = columns.T @ (columns * (weights * n * n)[:, None])
         moment = columns.T @ (weights * n * sums)
         for _ in range(_STEPS):
@@ -145,16 +146,16 @@ def _fitted(
                     within[place] = value if value * sizes[place] > _GONE * span**2 else 0.0
         mean = columns @ coefficients
         doubt = np.einsum("ij,ij->i", columns @ covariance, columns)
-        # E (S − n x·β̂)² = noise + n² (s_b² + v) − n² x Cov x, where β̂ was fitted to the same sums.
-        residuals = (sums - n * mean) ** 2 - noise + n * n * (doubt - extra)
-        # The moment estimate of s_b² has variance 2/Σ w² n⁴; the assumption, its own square.
-        known = float((weights**2 * n**4).sum()) / 2
-        estimate = float((weights**2 * n * n * residuals).sum()) / 2 + 1 / assumed
-        before, spread = spread, estimate / (known + 1 / assumed**2)
-        spread = min(max(spread, _LEAST * span**2), _MOST * span**2)
-        if abs(spread - before) < _SETTLED * before:
+        # E (S − n x·β̂)² = noise + n² t v − n² x Cov x, where β̂ was fitted to the same sums.
+        residuals = (sums - n * mean) ** 2 - noise + n * n * doubt
+        # The moment estimate of t has variance 2/Σ w² n⁴ v²; without sums it is 1, give or take 1.
+        known = float((weights * n * n * expected) @ (weights * n * n * expected)) / 2
+        before = scale
+        scale = (float(((weights * n) ** 2 * expected) @ residuals) / 2 + 1) / (known + 1)
+        scale = min(max(scale, _LEAST), _MOST)
+        if abs(scale - before) < _SETTLED * before:
             break
-    return EffectPrior(mean, spread + extra, doubt, np.full_like(mean, coefficients[_POPULAR]))
+    return EffectPrior(mean, scale * expected, doubt, np.full_like(mean, coefficients[_POPULAR]))
 
 
 def _posterior(normal: Floats, moment: Floats, scales: Floats) -> tuple[Floats, Floats]:

@@ -91,7 +91,7 @@ class GlobalEffects(PrivateModel):
 
         def made(noisy: Mapping[str, Noisy], prior: ItemPrior) -> Release:
             effects = effects_of(once, noisy, prior)
-            return factor_release(self, domain, effects, np.zeros((domain.n_items, 0)))
+            return factor_release(self, domain, effects, prior.factors_of(domain.n_items))
 
         return Repeated(sums, EFFECT_SHARES, made)
 
@@ -109,5 +109,4 @@ class GlobalEffects(PrivateModel):
         sums = self.effects.sums(domain, run.terms, self.norm)
         effects = self.effects.measure(sums, people, run)
         # Factors of other people's public ratings, if there are any: nothing here says more of them.
-        public = run.prior.factors if run.prior.factors.size else np.zeros((domain.n_items, 0))
-        return factor_release(self, domain, effects, public)
+        return factor_release(self, domain, effects, run.prior.factors_of(domain.n_items))
