@@ -50,7 +50,7 @@ CANDIDATES: Mapping[str, tuple[Any, ...]] = {
     "pair_items": (4, 3),
     "loss_bound": (20.0,),
     "clip_norm": (0.01, 0.5),
-    "contribution_cap": (2.0,),
+    "contribution_cap": (2.0, 3.0),
     "shares": ({"item sums": 9.0}, {"item counts": 9.0}, {"posterior sample": 9.0}),
     "strength": (0, 20),
     "threshold": (0.1, 0.5, 40.0),

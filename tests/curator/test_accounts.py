@@ -6,8 +6,8 @@ import pytest
 import hushrec as hr
 from hushrec.curator.accounts import account_of, start
 from hushrec.errors import LedgerError, LedgerMissing, LedgerWarning
-from hushrec.estimation import low_rank
 from hushrec.models.global_effects import GlobalEffects
+from hushrec.models.phases import covariance
 from hushrec.privacy.noise.entropy import OperatingSystem
 
 
@@ -55,7 +55,7 @@ def test_a_fit_that_fails_burns_its_charge_and_says_so(world, budget, tmp_path, 
     def fail(*_):
         raise ArithmeticError("planted")
 
-    monkeypatch.setattr(low_rank, "weighted_factors", fail)
+    monkeypatch.setattr(covariance, "weighted_factors", fail)
     ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(9.0), max_releases=2)
     with pytest.raises(ArithmeticError) as caught:
         hr.fit(world[0], hr.CovarianceSVD(rank=4), budget(1.0), ledger=ledger)

@@ -10,10 +10,7 @@ Three ways, from using none to using all of the known noise variance:
 ``dense``     Avg_ij = Cov_ij/Wgt_ij, as it is.
 ``shrink``    McSherry & Mironov 2009, §4.6: shrink diagonal and off-diagonal towards their means, scale by
               √(MCnt_i MCnt_j), keep the best rank-k approximation, scale back.
-``weighted``  Cov_ij = Wgt_ij f_i·f_j + noise of variance σ² + κ Wgt_ij: a low-rank fit that weighs each
-              entry by its noise, by mean-field variational Bayes with one prior variance per component
-              (Lim & Teh 2007; the weights are Srebro & Jaakkola's 2003), so that components hidden by the
-              noise vanish by themselves.
+``weighted``  a low-rank fit that weighs each entry by its noise: ``hushrec.estimation.weighted_fit``.
 """
 
 import math
@@ -27,9 +24,6 @@ from hushrec.kernels.triangle import unpack
 from hushrec.privacy.bounded import Noisy
 from hushrec.progress import steps
 
-ROUNDS = 20
-"""Number of updates of all item factors."""
-_PARTS = 8
 _POWERS = 12
 _OVERSAMPLED = 20
 _MOST_COMPONENTS = 60
@@ -101,55 +95,6 @@ def spectral_factors(matrix: Floats32, sigma: float, rank: int = _MOST_COMPONENT
     return np.asarray(vectors[:, kept] * np.sqrt(signal * (1 - edge / signal**2)), dtype=np.float64)
 
 
-def weighted_factors(
-    covariance: Floats32, weights: Floats32, sigma: float, kappa: float, rank: int
-) -> Floats:
-    """Item factors F with Cov_ij ≈ Wgt_ij f_i·f_j off the diagonal, each entry weighted by its noise.
-
-    Args:
-        covariance: shape (n, n); overwritten, because a large catalogue leaves no room for another matrix.
-        weights: Wgt, cleaned and positive, shape (n, n); overwritten.
-        sigma: standard deviation of the noise on the covariance.
-        kappa: variance of an entry due to the ratings themselves, per unit of weight.
-        rank: k.
-
-    Returns:
-        F, shape (n, k).
-    """
-    n = len(covariance)
-    rank = min(rank, n - 1)
-    factors = _start(covariance, weights, sigma, kappa, rank)
-    precision = np.full(rank, 100.0 / max(_scale(covariance, weights), 1e-6))
-    for start in range(0, n, _ROWS):
-        rows = slice(start, start + _ROWS)
-        share = weights[rows] / (sigma**2 + kappa * weights[rows] + np.float32(1e-9))
-        covariance[rows] *= share
-        weights[rows] *= share
-    trust, pull = weights, covariance
-    for matrix in (trust, pull):
-        np.fill_diagonal(matrix, 0)
-    spread = np.zeros((n, rank, rank))
-    first, second = np.triu_indices(rank)
-    moments = (factors[:, first] * factors[:, second]).astype(np.float32)
-    for _ in steps("cleaning", range(ROUNDS)):
-        # Items are updated in turn, some at a time: each update sees the previous ones, as mean-field
-        # requires.
-        for part in (slice(start, n, _PARTS) for start in range(_PARTS)):
-            normal = np.empty((len(factors[part]), rank, rank))
-            normal[:, first, second] = normal[:, second, first] = trust[part] @ moments
-            normal[:, np.arange(rank), np.arange(rank)] += precision
-            spread[part] = np.linalg.inv(normal)
-            target = (pull[part] @ factors.astype(np.float32)).astype(np.float64)
-            factors[part] = np.einsum("nij,nj->ni", spread[part], target)
-            moments[part] = (
-                factors[part][:, first] * factors[part][:, second] + spread[part][:, first, second]
-            )
-            # Factors without signal shrink until their products are subnormal, which multiply slowly.
-            moments[part][np.abs(moments[part]) < 1e-30] = 0
-        precision = n / ((factors**2).sum(axis=0) + np.einsum("nii->i", spread))
-    return factors
-
-
 def unclipped(variance: float, clip: float) -> float:
     """How much clamping to ±B shrank residuals z, given E min(z², B²) = ``variance`` for normal z.
 
@@ -191,20 +136,3 @@ def low_rank(average: Floats32, counts: Floats, rank: int) -> Floats:
     scale = np.sqrt(np.maximum(counts, 1.0))
     values, vectors = leading((average * scale[:, None] * scale).astype(np.float32), rank)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)) / scale[:, None], dtype=np.float64)
-
-
-def _scale(covariance: Floats32, weights: Floats32) -> float:
-    """Mean variance of a clamped residual, trace Cov/trace Wgt."""
-    return float(np.trace(covariance, dtype=np.float64) / max(np.trace(weights, dtype=np.float64), _TINY))
-
-
-def _start(covariance: Floats32, weights: Floats32, sigma: float, kappa: float, rank: int) -> Floats:
-    """Factors of the covariance, scaled so that its entries are about equally noisy."""
-    total = weights.sum(axis=1, dtype=np.float64)
-    size = np.maximum(total / math.sqrt(max(total.sum(), _TINY)), 0.01)  # weights ≈ size sizeᵀ
-    even = size / np.sqrt(sigma + math.sqrt(kappa) * size + 1e-6)
-    scaled = covariance * (even / size)[:, None].astype(np.float32)
-    scaled *= (even / size).astype(np.float32)
-    np.fill_diagonal(scaled, 0)
-    values, vectors = leading(scaled, rank)
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 1e-3)) / even[:, None] / 2, dtype=np.float64)

@@ -73,16 +73,18 @@ class CovarianceKNN(PrivateModel):
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """As in ``CovarianceSettings``."""
-        return self.covariance.shares(domain, budget)
+        return self.covariance.shares(domain, budget, self.norm)
 
     def prospects(self, domain: Domain, budget: Budget) -> str:
         """Which part of a large catalogue the covariance is of."""
-        return self.covariance.prospects(domain)
+        return self.covariance.prospects(domain, budget, self.norm)
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """The item effects, then the covariance."""
         rank = 0 if self._dense else self.rank
-        return effects_footprint(domain, budget).then(self.covariance.footprint(domain, rank))
+        return effects_footprint(domain, budget).then(
+            self.covariance.footprint(domain, budget, self.norm, rank)
+        )
 
     def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
         """Measure item effects (§4.2), centre by user (§4.3), measure covariance (§4.4), clean (§4.6).
@@ -96,7 +98,8 @@ class CovarianceKNN(PrivateModel):
         if self._dense:
             return neighbour_release(self, domain, baseline, self.n_neighbours, dense(matrices.pop()))
         alike = similarity(matrices[0])
-        factors = self.covariance.factors(matrices.pop(), covariance, baseline.counts, self.rank)
+        known = run.prior.factors if run.prior.factors.size else None
+        factors = self.covariance.factors(matrices.pop(), covariance, baseline.counts, self.rank, known)
         cleaned = {"item_factors": factors, "similarity_factors": alike}
         return neighbour_release(self, domain, baseline, self.n_neighbours, cleaned)
 

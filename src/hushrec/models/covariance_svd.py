@@ -58,15 +58,17 @@ class CovarianceSVD(PrivateModel):
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """As in ``CovarianceSettings``."""
-        return self.covariance.shares(domain, budget)
+        return self.covariance.shares(domain, budget, self.norm)
 
     def prospects(self, domain: Domain, budget: Budget) -> str:
         """Which part of a large catalogue the covariance is of."""
-        return self.covariance.prospects(domain)
+        return self.covariance.prospects(domain, budget, self.norm)
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """The item effects, then the covariance."""
-        return effects_footprint(domain, budget).then(self.covariance.footprint(domain, self.rank))
+        return effects_footprint(domain, budget).then(
+            self.covariance.footprint(domain, budget, self.norm, self.rank)
+        )
 
     def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
         """Measure item effects (§4.2), centre by user (§4.3), measure covariance (§4.4), clean (§4.6).
@@ -77,7 +79,11 @@ class CovarianceSVD(PrivateModel):
         effects, covariance = self._sums(domain, run.terms)
         baseline = self.effects.measure(effects, people, run)
         factors = self.covariance.factors(
-            measured(covariance, baseline, people, run), covariance, baseline.counts, self.rank
+            measured(covariance, baseline, people, run),
+            covariance,
+            baseline.counts,
+            self.rank,
+            run.prior.factors if run.prior.factors.size else None,
         )
         return factor_release(self, domain, baseline, factors)
 

@@ -21,6 +21,7 @@ from hushrec.privacy.bounded import Noisy
 
 UNITS = ["rating", "user"]
 SETTING = "covariance.pair_items"
+LITTLE = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
 
 
 def domain_of(n=12, scale=(1, 5, 1)):
@@ -43,20 +44,11 @@ def planted(rng, n=12, unit=1.0):
 def test_shares_are_the_whole_budget_and_more_of_it_goes_to_what_can_be_seen(budget, unit):
     settings, parts = CovarianceSettings(), []
     for epsilon in (0.1, 1.0, 10.0):
-        shares = settings.shares(domain_of(), budget(epsilon, unit))
+        shares = settings.shares(domain_of(), budget(epsilon, unit), "l2")
         assert sum(shares.values()) == pytest.approx(1)
         assert min(shares.values()) > 0
         parts.append(shares["covariance"])
     assert parts[0] < parts[1] < parts[2]
-
-
-def test_an_epsilon_of_users_hides_as_an_eighth_of_ratings(budget):
-    settings = CovarianceSettings()
-    for_users, for_ratings = (
-        settings.shares(domain_of(), budget(epsilon, unit))
-        for epsilon, unit in ((8.0, "user"), (1.0, "rating"))
-    )
-    assert for_users == for_ratings
 
 
 @pytest.mark.parametrize("scale", [(1, 5, 1), (1, 10, 1)])
@@ -68,7 +60,7 @@ def test_the_clip_is_a_fraction_of_the_scales_width(budget, scale):
         return sums.clip / domain.scale.span, sums.strength, sums.contribution_cap, sums.offset, sums.limit
 
     half = domain.scale.span / 2
-    assert chosen() == (0.1625, 300, 30, 5, half)
+    assert chosen() == (0.1625, 300, 2.16, 5, half)  # of 12 items that a user may rate
     assert chosen(clip=0.125, strength=0, contribution_cap=2, offset=0) == (0.125, 0, 2, 0, half)
 
 
@@ -125,14 +117,16 @@ def test_weighted_cleaning_takes_the_most_time_and_the_least_memory():
     )
     assert weighted.memory < plain.memory < shrunk.memory
     assert plain.seconds < shrunk.seconds < weighted.seconds
-    assert CovarianceSettings().footprint(domain_of(2000), 20) == replace(weighted, lowered_by=SETTING)
-    dense = CovarianceSettings(cleaning="none").footprint(domain_of(2000), 0)
+    assert CovarianceSettings(pair_items=2000).footprint(domain_of(2000), LITTLE, "l2", 20) == replace(
+        weighted, lowered_by=SETTING
+    )
+    dense = CovarianceSettings(cleaning="none", pair_items=2000).footprint(domain_of(2000), LITTLE, "l2", 0)
     assert dense == replace(plain, lowered_by=SETTING)
 
 
 def test_a_tail_takes_the_room_of_its_zeros_and_of_the_ratings_of_the_head():
     settings = CovarianceSettings(pair_items=2000)
-    whole, headed = (settings.footprint(domain_of(n), 20) for n in (2000, 50_000))
+    whole, headed = (settings.footprint(domain_of(n), LITTLE, "l2", 20) for n in (2000, 50_000))
     assert headed.memory - whole.memory == 48_000 * 20 * 16
     assert headed.each_rating > whole.each_rating
     assert headed.seconds == whole.seconds
@@ -140,8 +134,8 @@ def test_a_tail_takes_the_room_of_its_zeros_and_of_the_ratings_of_the_head():
 
 def test_a_plan_tells_of_what_the_covariance_is():
     settings = CovarianceSettings(pair_items=20)
-    assert settings.prospects(domain_of(20)) == ""
-    assert "the 20 most rated items of 21, by noisy count" in settings.prospects(domain_of(21))
+    assert settings.prospects(domain_of(20), LITTLE, "l2") == ""
+    assert "the 20 most rated items of 21, by noisy count" in settings.prospects(domain_of(21), LITTLE, "l2")
 
 
 @pytest.mark.parametrize("way", ["weighted", "shrink", "none"])

@@ -13,7 +13,9 @@ from hushrec.data.domain import Domain
 from hushrec.errors import ConfigError
 from hushrec.estimation import low_rank
 from hushrec.estimation.head import Head
+from hushrec.estimation.weighted_fit import ROUNDS, weighted_factors
 from hushrec.kernels.sums.segments import LABEL_BITS
+from hushrec.models.phases import visible_pairs
 from hushrec.models.phases.item_effects import ItemEffects
 from hushrec.privacy.accounting.budget import Terms
 from hushrec.privacy.bounded import Noisy, Norm
@@ -26,6 +28,8 @@ from hushrec.statistics.population import Population
 
 Cleaning = Literal["weighted", "shrink", "none"]
 _LARGEST_DENSE = 10_000
+_MOST_ITEMS = 20_000
+_LEAST_RATED = 0.3
 
 
 class Matrices(NamedTuple):
@@ -50,11 +54,13 @@ class CovarianceSettings(Frozen):
         clip: B, bound on a centred rating as a fraction of the scale's width.
         strength: β_p, fictitious ratings in a user's mean.
         offset: added to c in the weights 1/√c (unit ``rating``).
-        contribution_cap: K, the number of ratings up to which a user counts in full (unit ``user``).
+        contribution_cap: K, the number of ratings up to which a user counts in full (unit ``user``); by
+            default about a fifth of what the declared crowd rates on average, at most 30.
         cleaning: ``weighted``; ``shrink``, as McSherry & Mironov 2009, §4.6; or ``none``.
         shrinkage: β of the diagonal and of the rest, for ``shrink``.
-        pair_items: the most rated items, by noisy count, whose covariance is measured; the others are
-            predicted by their effects alone.
+        pair_items: number of the most rated items, by noisy count, whose covariance is measured; the others
+            are predicted by their effects alone. By default as many as the budget and the declared crowd make
+            visible, at most 20,000.
         threads: number of threads of the kernel; does not change the result.
 
     Privacy: public.
@@ -63,10 +69,12 @@ class CovarianceSettings(Frozen):
     clip: float = Field(default=0.1625, gt=0, le=0.25)
     strength: int = Field(default=300, ge=0, le=10**6)
     offset: Annotated[float, only(unit="rating")] = Field(default=5, ge=0, allow_inf_nan=False)
-    contribution_cap: Annotated[float, only(unit="user")] = Field(default=30, ge=1, allow_inf_nan=False)
+    contribution_cap: Annotated[float | None, only(unit="user")] = Field(
+        default=None, ge=1, allow_inf_nan=False
+    )
     cleaning: Cleaning = "weighted"
     shrinkage: Annotated[tuple[float, float], only(cleaning="shrink")] = (10.0, 100.0)
-    pair_items: int = Field(default=20_000, ge=2, le=1 << LABEL_BITS)
+    pair_items: int | None = Field(default=None, ge=2, le=1 << LABEL_BITS)
     threads: int = Field(default=2, ge=1, exclude=True)
 
     def sums(self, domain: Domain, terms: Terms, norm: Norm) -> CovarianceSums:
@@ -79,20 +87,29 @@ class CovarianceSettings(Frozen):
             limit=domain.scale.span / 2,
             clip=self.clip * domain.scale.span,
             strength=self.strength,
-            contribution_cap=self.contribution_cap,
+            contribution_cap=self._cap(domain),
             offset=self.offset,
             threads=self.threads,
-            pair_items=self.pair_items,
+            pair_items=self.head_size(domain, terms, norm),
         )
 
-    def shares(self, domain: Domain, terms: Terms) -> Mapping[str, float]:
-        """Parts of the budget by name of measurement.
+    def visibility(self, domain: Domain, terms: Terms, norm: Norm) -> float:
+        """As ``visible_pairs.visibility``, with these settings."""
+        return visible_pairs.visibility(domain, terms, norm, self._cap(domain))
 
-        At smaller ε noise hides more of the covariance, so the item effects get more; ε per user hides about
-        as much of it as ε/8 per rating.
-        """
-        visible = terms.epsilon / 8 if terms.unit == "user" else terms.epsilon
-        effects = 0.93 * (1 + visible) ** -0.9
+    def head_size(self, domain: Domain, terms: Terms, norm: Norm) -> int:
+        """Number of items whose covariance is measured."""
+        if self.pair_items:
+            return min(self.pair_items, domain.n_items)
+        return visible_pairs.head_size(domain, self.visibility(domain, terms, norm), _MOST_ITEMS)
+
+    def _cap(self, domain: Domain) -> float:
+        return self.contribution_cap or visible_pairs.contribution_cap(domain.crowd)
+
+    def shares(self, domain: Domain, terms: Terms, norm: Norm) -> Mapping[str, float]:
+        """Parts of the budget by name of measurement: what the noise would hide gets next to nothing."""
+        visible = self.visibility(domain, terms, norm)
+        effects = max((1 + (visible / 0.35) ** 2.5) ** -0.36, 0.04)
         rest = 1 - effects
         return {
             **dict.fromkeys(OVERALL, 0.01 * effects),
@@ -102,8 +119,18 @@ class CovarianceSettings(Frozen):
             "co-rating weights": 0.1 * rest,
         }
 
-    def factors(self, matrices: Matrices, sums: CovarianceSums, counts: Floats, rank: int) -> Floats:
-        """Item factors of the cleaned covariance, zero in the tail of the catalogue, shape (n_items, rank).
+    def factors(
+        self,
+        matrices: Matrices,
+        sums: CovarianceSums,
+        counts: Floats,
+        rank: int,
+        prior: Floats | None = None,
+    ) -> Floats:
+        """Item factors of the cleaned covariance, shape (n_items, at most rank).
+
+        In the tail of the catalogue they are zero, or those of ``prior``, which are what is known before
+        anything is measured, shape (n_items, any).
 
         Whoever keeps no name for ``matrices`` saves the memory of a triangle or two.
 
@@ -126,16 +153,27 @@ class CovarianceSettings(Frozen):
         sigma = released.sigma / star**2
         covariance = low_rank.full(released, n, star**2)
         del released
-        variance = max(float(np.trace(covariance, dtype=np.float64)) / weight_sum, 0.0)
-        # Twice the value for independent products, because those of one user are correlated.
-        rated = float(counts[head.items].sum())
-        kappa = 2 * variance**2 * min(1.0, weight_sum / max(rated, 1.0))
-        factors = low_rank.weighted_factors(covariance, weights, sigma, kappa, rank)
-        return head.spread(star * factors * low_rank.unclipped(variance, sums.clip / star))
+        bound = (sums.clip / star) ** 2
+        variance = min(max(float(np.trace(covariance, dtype=np.float64)) / weight_sum, 0.0), bound)
+        rated = np.maximum(counts[head.items], _LEAST_RATED)
+        restored = star * low_rank.unclipped(variance, sums.clip / star)
+        known = head.spread(np.zeros((n, 0))) if prior is None else prior[:, :rank]
+        factors = weighted_factors(
+            covariance,
+            weights,
+            sigma=sigma,
+            kappa=variance**2 * min(1.0, weight_sum / float(rated.sum())),
+            own=variance / rated,
+            rank=rank,
+            prior=known[head.items] / restored,
+        )
+        found = np.pad(known, ((0, 0), (0, factors.shape[1] - known.shape[1])))
+        found[head.items] = restored * factors
+        return found
 
-    def footprint(self, domain: Domain, rank: int) -> Footprint:
-        """As ``covariance_footprint``, which ``pair_items`` bounds."""
-        n = min(domain.n_items, self.pair_items)
+    def footprint(self, domain: Domain, terms: Terms, norm: Norm, rank: int) -> Footprint:
+        """As ``covariance_footprint``, for as many items as ``head_size`` says."""
+        n = self.head_size(domain, terms, norm)
         found = covariance_footprint(n, rank, weighted=self.cleaning == "weighted")
         return replace(
             found,
@@ -144,14 +182,14 @@ class CovarianceSettings(Frozen):
             lowered_by="covariance.pair_items",
         )
 
-    def prospects(self, domain: Domain) -> str:
+    def prospects(self, domain: Domain, terms: Terms, norm: Norm) -> str:
         """Which part of a large catalogue the covariance is of, in words; empty if it is of all."""
-        if domain.n_items <= self.pair_items:
+        n = self.head_size(domain, terms, norm)
+        if domain.n_items == n:
             return ""
         return (
-            f"The covariance is that of the {self.pair_items:,} most rated items of {domain.n_items:,}, by "
-            "noisy count; the others are predicted by their effects alone. covariance.pair_items sets their "
-            "number."
+            f"The covariance is that of the {n:,} most rated items of {domain.n_items:,}, by noisy count; "
+            "the others are predicted by their effects alone. covariance.pair_items sets their number."
         )
 
 
@@ -241,6 +279,6 @@ def covariance_footprint(n: int, rank: int, *, weighted: bool) -> Footprint:
     count = 4.25 if weighted else 10 if rank else 6
     products = 24.0 * (rank + 20)
     if weighted:
-        products += low_rank.ROUNDS * rank * (rank + 3) + 24 * 80
+        products += ROUNDS * rank * (rank + 3) + 24 * 80
     memory = count * square + n * (14.0 * rank**2 if weighted else 40.0 * rank)
     return Footprint(memory + 1e7, 20, 32, n**2 / DRAWS + n**2 * products / FLOPS, 5.0)

@@ -1,0 +1,158 @@
+"""Item factors from a noisy covariance, each entry weighted by its noise. Privacy: post-processing.
+
+Cov_ij = Wgt_ij f_i·f_j + noise of variance σ² + κ Wgt_ij, fitted by mean-field variational Bayes with one
+prior variance per component (Lim & Teh 2007; the weights are Srebro & Jaakkola's 2003). Components that the
+noise hides vanish by themselves, and cost nothing from then on.
+
+The noise of the ratings is not independent from entry to entry: a user's own noise e_ui in a rating of item
+i is in all entries of row i, each times what the user gave there. To first order it moves the whole row's f_i
+by n_i⁻¹ Σ_u e_ui p_u, which has the variance τ²/n_i in every direction, however many entries the row has:
+even those who know every p_u learn no more about f_i from n_i ratings. So with N_i and b_i the normal
+equations of row i under independent noise, and S_i = τ²/n_i,
+
+    f_i | others ~ N((N_i + Λ + S_i N_i Λ)⁻¹ b_i, (N_i (I + S_i N_i)⁻¹ + Λ)⁻¹).
+"""
+
+import math
+
+import numpy as np
+
+from hushrec.arrays import Floats, Floats32
+from hushrec.estimation.low_rank import leading
+from hushrec.progress import steps
+
+ROUNDS = 20
+"""Number of updates of all item factors."""
+_PARTS = 8
+_TINY = 1e-3
+_ROWS = 256  # of a matrix that are processed at a time; limits memory only
+_LEAST = 1e-5
+"""Mean square of a component, in squared units of the scale, below which it has vanished."""
+_SETTLED = 3
+"""Number of rounds before a component is given up."""
+
+
+def weighted_factors(
+    covariance: Floats32,
+    weights: Floats32,
+    *,
+    sigma: float,
+    kappa: float,
+    own: Floats,
+    rank: int,
+    prior: Floats | None = None,
+) -> Floats:
+    """Item factors F with Cov_ij ≈ Wgt_ij f_i·f_j off the diagonal.
+
+    Args:
+        covariance: shape (n, n); overwritten, because a large catalogue leaves no room for another matrix.
+        weights: Wgt, cleaned and positive, shape (n, n); overwritten.
+        sigma: standard deviation of the noise on the covariance.
+        kappa: variance of an entry due to the ratings themselves, per unit of weight.
+        own: S, variance of each item's factors given exact factors of its raters, shape (n,).
+        rank: k.
+        prior: mean of the factors before anything is measured, shape (n, at most k); zero by default.
+
+    Returns:
+        F, shape (n, k); zero columns for components that vanished.
+    """
+    n = len(covariance)
+    rank = min(rank, n - 1)
+    known = np.zeros((n, 0)) if prior is None else prior
+    if known.any():  # the others start from what it leaves unexplained
+        _subtract(covariance, weights, known)
+    factors = np.hstack([known, _start(covariance, weights, sigma, kappa, rank - known.shape[1])])
+    if known.any():
+        _subtract(covariance, weights, -known, known)
+    mean = np.hstack([known, np.zeros((n, rank - known.shape[1]))])
+    precision = np.full(rank, 2.0 / max(_scale(covariance, weights), 1e-6))
+    for start in range(0, n, _ROWS):
+        rows = slice(start, start + _ROWS)
+        share = weights[rows] / (sigma**2 + kappa * weights[rows] + np.float32(1e-9))
+        covariance[rows] *= share
+        weights[rows] *= share
+    for matrix in (covariance, weights):
+        np.fill_diagonal(matrix, 0)
+    found, left = np.zeros((n, rank)), np.ones(rank, dtype=np.bool_)
+    first, second = np.triu_indices(rank)
+    moments = (factors[:, first] * factors[:, second]).astype(np.float32)
+    for number in steps("cleaning", range(ROUNDS)):
+        precision = n / _round(weights, covariance, factors, moments, mean, precision, own)
+        visible = np.einsum("ni,ni->i", factors, factors) > _LEAST * n
+        if number >= _SETTLED and not visible.all():
+            first, second = np.triu_indices(len(visible))
+            moments = moments[:, visible[first] & visible[second]]
+            left[left] = visible
+            factors, mean, precision = factors[:, visible], mean[:, visible], precision[visible]
+            if not left.any():
+                break
+    found[:, left] = factors
+    return found
+
+
+def _round(
+    trust: Floats32,
+    pull: Floats32,
+    factors: Floats,
+    moments: Floats32,
+    mean: Floats,
+    precision: Floats,
+    own: Floats,
+) -> Floats:
+    """Update all items in place, some at a time; each update sees those before it, as mean-field requires.
+
+    Args:
+        trust, pull: Wgt²/noise and Wgt Cov/noise of every entry, zero on the diagonal, shape (n, n).
+        factors: posterior means, shape (n, k).
+        moments: E f_k f_l of every item, packed, shape (n, k (k + 1)/2).
+        mean, precision: of the prior, shapes (n, k) and (k,).
+        own: as in ``weighted_factors``.
+
+    Returns:
+        Σ_i E (f_i − mean_i)² of every component, shape (rank,).
+    """
+    n, rank = factors.shape
+    first, second = np.triu_indices(rank)
+    total = np.zeros(rank)
+    for part in (slice(start, n, _PARTS) for start in range(_PARTS)):
+        normal = np.empty((len(factors[part]), rank, rank))
+        normal[:, first, second] = normal[:, second, first] = trust[part] @ moments
+        target = (pull[part] @ factors.astype(np.float32)).astype(np.float64)
+        noisy = own[part, None, None] * normal
+        inverse = np.linalg.inv(normal + (np.eye(rank) + noisy) * precision)
+        spread = inverse + inverse @ noisy
+        updated = np.einsum("nij,nj->ni", inverse, target)
+        updated += np.einsum("nij,nj->ni", spread, precision * mean[part])
+        factors[part] = updated
+        moments[part] = updated[:, first] * updated[:, second] + spread[:, first, second]
+        # Factors without signal shrink until their products are subnormal, which multiply slowly.
+        moments[part][np.abs(moments[part]) < 1e-30] = 0
+        total += ((updated - mean[part]) ** 2).sum(axis=0) + np.einsum("nii->i", spread)
+    return total
+
+
+def _subtract(covariance: Floats32, weights: Floats32, left: Floats, right: Floats | None = None) -> None:
+    """Subtract Wgt_ij l_i·r_j in place, some rows at a time."""
+    right = left if right is None else right
+    for start in range(0, len(covariance), _ROWS):
+        rows = slice(start, start + _ROWS)
+        covariance[rows] -= weights[rows] * (left[rows] @ right.T).astype(np.float32)
+
+
+def _scale(covariance: Floats32, weights: Floats32) -> float:
+    """Mean variance of a clamped residual, trace Cov/trace Wgt."""
+    return float(np.trace(covariance, dtype=np.float64) / max(np.trace(weights, dtype=np.float64), _TINY))
+
+
+def _start(covariance: Floats32, weights: Floats32, sigma: float, kappa: float, rank: int) -> Floats:
+    """Factors of the covariance, scaled so that its entries are about equally noisy."""
+    if rank == 0:
+        return np.zeros((len(covariance), 0))
+    total = weights.sum(axis=1, dtype=np.float64)
+    size = np.maximum(total / math.sqrt(max(total.sum(), _TINY)), 0.01)  # weights ≈ size sizeᵀ
+    even = size / np.sqrt(sigma + math.sqrt(kappa) * size + 1e-6)
+    scaled = covariance * (even / size)[:, None].astype(np.float32)
+    scaled *= (even / size).astype(np.float32)
+    np.fill_diagonal(scaled, 0)
+    values, vectors = leading(scaled, rank)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 1e-3)) / even[:, None] / 2, dtype=np.float64)
