@@ -92,7 +92,7 @@ PLANTS = {
         "published",
     ),
     "an estimate from ratings": (
-        "estimation/low_rank.py",
+        "estimation/covariance/low_rank.py",
         "from hushrec.data.ratings import Ratings",
         "estimation",
     ),

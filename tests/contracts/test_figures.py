@@ -65,8 +65,13 @@ def budget(epsilon, unit="user", adjacency="add-remove"):
     return Budget(epsilon=epsilon, delta=1e-6, unit=unit, adjacency=adjacency)
 
 
-def of(items, users=None):
-    return Domain(items=range(items), scale=(1, 5, 1), cap=500, max_users=10_000, users=users)
+def of(items, users=None, **crowd):
+    return Domain(items=range(items), scale=(1, 5, 1), cap=500, max_users=10_000, users=users, **crowd)
+
+
+def declared():
+    """The crowd and catalogue of the figures of covariances."""
+    return of(3952, expected_users=6_000, expected_ratings=1_000_000)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0, 8.0, 10.0, 15.0, 20.0])
@@ -122,7 +127,7 @@ def test_theorems_5_and_6(norm, stated):
     ("unit", "adjacency"), [("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")]
 )
 def test_sensitivities_of_the_defaults(unit, adjacency):
-    sums = CovarianceSettings().sums(of(4000), budget(1.0, unit, adjacency), "l2")
+    sums = CovarianceSettings().sums(declared(), budget(8.0, unit, adjacency), "l2")
     shown = ["exact" if query.is_exact else f"{query.sensitivity:.3g}" for query in sums.queries()]
     assert row("models/covariance_svd.md", f"`{unit}`, {adjacency}") == shown
 
@@ -170,11 +175,11 @@ def test_contribution_to_the_effects(epsilon):
 @pytest.mark.parametrize("unit", ["rating", "user"])
 @pytest.mark.parametrize("epsilon", [1.0, 8.0])
 def test_shares_of_the_budget(unit, epsilon):
-    shares = {
-        m.event.name: m.share for m in CovarianceSVD().plan(of(100), budget(epsilon, unit)).measurements
-    }
+    planned = CovarianceSVD().plan(declared(), budget(epsilon, unit))
+    shares = {m.event.name: m.share for m in planned.measurements}
     covariance, weights = shares["covariance"], shares["co-rating weights"]
     stated = [f"{share:.2f}" for share in (1 - covariance - weights, covariance, weights)]
+    stated.append(f"{CovarianceSettings().head_size(declared(), budget(epsilon, unit), 'l2'):,}")
     assert row("models/covariance_svd.md", f"`{unit}`, ε = {epsilon:g}") == stated
 
 

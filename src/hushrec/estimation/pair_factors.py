@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hushrec.arrays import Floats, Floats32
-from hushrec.estimation.low_rank import leading
+from hushrec.estimation.covariance.low_rank import leading
 
 _MOST_ROUNDS, _FEWEST_ROUNDS, _FACTOR_ROUNDS = 100, 40, 2500
 _MUTING = 270.0

@@ -11,9 +11,9 @@ from pydantic import Field
 from hushrec.arrays import Floats, Floats32
 from hushrec.data.domain import Domain
 from hushrec.errors import ConfigError
-from hushrec.estimation import low_rank
+from hushrec.estimation.covariance import low_rank
+from hushrec.estimation.covariance.weighted_fit import ROUNDS, weighted_factors
 from hushrec.estimation.head import Head
-from hushrec.estimation.weighted_fit import ROUNDS, weighted_factors
 from hushrec.kernels.sums.segments import LABEL_BITS
 from hushrec.models.phases import visible_pairs
 from hushrec.models.phases.item_effects import ItemEffects

@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 from hushrec.arrays import Floats, Floats32
-from hushrec.estimation.low_rank import leading
+from hushrec.estimation.covariance.low_rank import leading
 from hushrec.progress import steps
 
 ROUNDS = 20

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from hushrec.estimation import weighted_fit
-from hushrec.estimation.weighted_fit import weighted_factors
+from hushrec.estimation.covariance import weighted_fit
+from hushrec.estimation.covariance.weighted_fit import weighted_factors
 
 N, WEIGHT, SIGMA = 150, 200.0, 3.0
 OFF = np.triu_indices(N, 1)

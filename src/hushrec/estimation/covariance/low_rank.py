@@ -10,7 +10,7 @@ Three ways, from using none to using all of the known noise variance:
 ``dense``     Avg_ij = Cov_ij/Wgt_ij, as it is.
 ``shrink``    McSherry & Mironov 2009, §4.6: shrink diagonal and off-diagonal towards their means, scale by
               √(MCnt_i MCnt_j), keep the best rank-k approximation, scale back.
-``weighted``  a low-rank fit that weighs each entry by its noise: ``hushrec.estimation.weighted_fit``.
+``weighted``  a low-rank fit that weighs each entry by its noise: ``weighted_fit``, beside this file.
 """
 
 import math

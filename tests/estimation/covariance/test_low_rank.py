@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hushrec.estimation import low_rank
+from hushrec.estimation.covariance import low_rank
 
 
 def test_spectral_cleaning_keeps_signal_and_drops_noise():
