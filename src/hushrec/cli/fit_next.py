@@ -52,7 +52,7 @@ def fit_next(
     separator: options.Separator = None,
     decimal: options.Decimal = ".",
 ) -> None:
-    """Make the next of a planned number of releases that share one charge and their noise."""
+    """Make the next release of a series under one charge."""
     from hushrec.curator.series.fit_next import fit_next
     from hushrec.curator.series.series_plan import plan_series
     from hushrec.data.domain import Domain
