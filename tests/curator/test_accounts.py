@@ -52,7 +52,7 @@ def test_a_second_ledger_for_the_same_ratings_is_refused(small, budget, tmp_path
 
 
 def test_a_fit_that_fails_burns_its_charge_and_says_so(world, budget, tmp_path, monkeypatch):
-    def fail(*_):
+    def fail(*_, **_named):
         raise ArithmeticError("planted")
 
     monkeypatch.setattr(covariance, "weighted_factors", fail)
