@@ -34,7 +34,7 @@ def held(field: str) -> float:
 
 def one(unit: str, epsilon: float, name: str) -> None:
     """Fit once, after a small fit that compiles what it needs."""
-    terms, (train, test) = budget(unit, epsilon), crowd(USERS, ITEMS, RATINGS)
+    terms, (train, test) = budget(unit, epsilon, USERS), crowd(USERS, ITEMS, RATINGS)
     config = hr.recommended(train.domain, terms) if name == "recommended" else getattr(hr, name)()
     hr.fit(crowd(300, 60, 3_000)[0], config, terms, entropy=hr.testing.Seeded(0))
     ctypes.CDLL("libc.so.6").malloc_trim(0)

@@ -13,7 +13,8 @@ CASE = ["model", "cleaning", "unit", "adjacency", "analysis", "noise", "epsilon"
 
 
 def test_the_stored_page_is_made_of_the_stored_csv(tmp_path):
-    shutil.copy(STORED / "movielens-1m.csv", tmp_path)
+    for name in ("movielens-1m.csv", "movielens-1m-recommended.csv", "ceiling.csv"):
+        shutil.copy(STORED / name, tmp_path)
     movielens.page(tmp_path / "none", tmp_path)
     assert (tmp_path / "movielens-1m.md").read_text("utf-8") == (STORED / "movielens-1m.md").read_text(
         "utf-8"
