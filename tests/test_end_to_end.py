@@ -144,7 +144,7 @@ def test_the_command_line_refuses_a_second_fit_and_exits(csv, ratings, domain, t
     assert "of the ledger's total is unspent" in second.stderr.replace("\n", " ")
     assert "Traceback" not in second.stderr
     assert not (tmp_path / "second.safetensors").exists()
-    assert len(hr.Ledger.open(tmp_path / "ledger.db").entries()) == 4
+    assert len(hr.Ledger.open(tmp_path / "ledger.db").entries()) == 5
 
 
 @each_model

@@ -68,6 +68,7 @@ def shop(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     rng, items = np.random.default_rng(0), [f"item{n}" for n in range(40)]
     (tmp_path / "items.txt").write_text("\n".join(items[:30]) + "\n", "utf-8")
+    (tmp_path / "films.txt").write_text("\n".join(items[:30]) + "\n", "utf-8")
     (tmp_path / "items-june.txt").write_text("\n".join(items) + "\n", "utf-8")
     for name in ("week-01", "week-02", "week-03", "grown", "clicks"):
         write_clicks(tmp_path / f"{name}.csv", items[:30], 80, rng)

@@ -29,9 +29,12 @@ PAIR = PAIRS["a user of the highest ratings"]
 ONE = hr.GlobalEffects(
     shares={"item sums": 1.0, "item counts": 1e-6, "global sum": 1e-6, "global count": 1e-6, "slopes": 1e-6}
 )
-FOUR, SIX = hr.GlobalEffects(), hr.CovarianceSVD(rank=2)
+WIDE = {"clip": 0.35, "strength": 20, "contribution_cap": 52.0}
+"""Bounds on the effects that the canaries reach."""
+FOUR = hr.GlobalEffects()
+SIX = hr.CovarianceSVD(rank=2, effects=WIDE, covariance={"contribution_cap": 30.0})
 LAPLACE = hr.GlobalEffects(noise="laplace")
-SAMPLED = hr.PosteriorMF(rank=2, rounds=2, clip_norm=0.01, sample_rate=0.5)
+SAMPLED = hr.PosteriorMF(rank=2, rounds=2, clip_norm=0.01, sample_rate=0.5, effects=WIDE)
 
 
 def worlds(model, budget=BUDGET, pair=PAIR):

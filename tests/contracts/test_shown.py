@@ -49,7 +49,7 @@ def shown(tmp_path_factory):
     [
         ("domain", "Domain(40 items, scale 1 to 5 by 1, cap 500, at most"),
         ("budget", "epsilon=1.0"),
-        ("plan", "Plan(CovarianceSVD, 6 measurements, true ε = 1 at δ = 1e-06 per user, add-remove)"),
+        ("plan", "Plan(CovarianceSVD, 7 measurements, true ε = 1 at δ = 1e-06 per user, add-remove)"),
         ("published plan", "published analysis, true ε = "),
         ("ledger", "Ledger(ledger.db: ε = 1"),
         ("release", " taste dimensions, ε = 1 at δ = 1e-06 per user, add-remove"),

@@ -110,7 +110,8 @@ class EffectSums:
             yield Sum("global sum", change, self.norm, grid.step, 1)
             yield Sum("global count", 0.0 if fixed else 1.0, self.norm, 2.0**-self._count_bits, 1)
         if self._centred:
-            yield Sum("slopes", 1.0, self.norm, 2.0**-SLOPE_BITS, 1)
+            heaviest = min(self.domain.cap, self.domain.n_items) + (self.strength or 0)
+            yield Sum("slopes", (heaviest - 1) / heaviest, self.norm, 2.0**-SLOPE_BITS, 1)
         if not user:
             yield Sum("item sums", change, self.norm, grid.step, n)
             yield Sum("item counts", 0.0 if fixed else 1.0, self.norm, 2.0**-_COUNT_BITS, n)

@@ -75,6 +75,19 @@ def multiplied(factors: Floats, out: Floats32) -> None:
         np.matmul(factors[part], factors.T, out=out[part], casting="same_kind")
 
 
+def at_least(least: Floats, out: Floats32) -> None:
+    """Raise the entries of a square matrix to l_i l_j and to 1/1000, some rows at a time.
+
+    Args:
+        least: l, shape (n,).
+        out: shape (n, n).
+    """
+    for start in range(0, len(out), _ROWS):
+        rows = slice(start, start + _ROWS)
+        floor = np.maximum(np.outer(least[rows], least), _TINY).astype(np.float32)
+        np.maximum(out[rows], floor, out=out[rows])
+
+
 def spectral_factors(matrix: Floats32, sigma: float, rank: int = _MOST_COMPONENTS) -> Floats:
     """Factors H with H Hᵀ ≈ the signal in a symmetric matrix with noise of known standard deviation.
 

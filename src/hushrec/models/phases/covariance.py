@@ -1,5 +1,6 @@
 """The second phase of both covariance models: measure the covariance, and clean it."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import starmap
@@ -149,7 +150,8 @@ class CovarianceSettings(Frozen):
         if co_rating.sigma:
             low_rank.multiplied(low_rank.spectral_factors(weights, co_rating.sigma), weights)
         del co_rating
-        np.maximum(weights, 1e-3, out=weights)
+        expected = self._expected_weights(sums, counts[head.items])
+        low_rank.at_least(expected, weights)
         sigma = released.sigma / star**2
         covariance = low_rank.full(released, n, star**2)
         del released
@@ -170,6 +172,16 @@ class CovarianceSettings(Frozen):
         found = np.pad(known, ((0, 0), (0, factors.shape[1] - known.shape[1])))
         found[head.items] = restored * factors
         return found
+
+    def _expected_weights(self, sums: CovarianceSums, counts: Floats) -> Floats:
+        """w with w_i w_j ≈ a tenth of Wgt_ij, if users chose items independently by popularity.
+
+        Where noise hides the weights, they are not taken for less than this: factors would explode.
+        """
+        crowd, of_head = sums.domain.crowd, counts / max(float(counts.sum()), 1.0)
+        each = min(max(crowd.each, 1.0), float(sums.n_items))
+        weight = float(sums.weights.values[min(round(each), len(sums.weights.values) - 1)])
+        return np.asarray(math.sqrt(0.1 * crowd.users * weight) * each * of_head, dtype=np.float64)
 
     def footprint(self, domain: Domain, terms: Terms, norm: Norm, rank: int) -> Footprint:
         """As ``covariance_footprint``, for as many items as ``head_size`` says."""

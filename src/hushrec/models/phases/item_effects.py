@@ -123,7 +123,7 @@ def effects_of(sums: EffectSums, noisy: Mapping[str, Noisy], prior: ItemPrior) -
         user_mean = mean_residual(item_sums, effects.counts, item_effects - sums.origin)
     else:
         # The item sums are centred by user, so the level comes from the users' own means.
-        global_mean = sums.origin + ratio(noisy["global sum"], noisy["global count"])
+        global_mean = sums.origin + overall_level(noisy["global sum"], noisy["global count"], span)
         user_mean = global_mean - float(effects.counts @ item_effects / effects.counts.sum())
     return ItemEffects(
         item_effects,
@@ -148,6 +148,20 @@ def effects_footprint(domain: Domain, terms: Terms) -> Footprint:
 def mean_residual(item_sums: Noisy, counts: Floats, item_effects: Floats) -> float:
     """Mean rating minus item effect: (Σ_i s_i − Σ_i n_i μ_i)/Σ_i n_i. Privacy: post-processing."""
     return float((item_sums.values.sum() - counts @ item_effects) / max(counts.sum(), 1.0))
+
+
+def overall_level(total: Noisy, count: Noisy, span: float) -> float:
+    """Mean of users' means above the middle of the scale, given a noisy sum of them and their noisy number.
+
+    The posterior mean under the prior N(α/10, (0.15 α)²), with α the width of the scale: people rate more of
+    what they like. Of few people the noise would otherwise put everybody's level at an end of the scale.
+
+    Privacy: post-processing.
+    """
+    mean, variance = 0.1 * span, (0.15 * span) ** 2
+    people = max(float(count.values[0]), 1.0)
+    noise = (total.sigma**2 + (mean * count.sigma) ** 2) / people**2
+    return float(mean + variance / (variance + noise) * (total.values[0] / people - mean))
 
 
 def ratio(total: Noisy, count: Noisy) -> float:
