@@ -52,6 +52,20 @@ def run(page, part=slice(None)):
     return printed
 
 
+def clicks_commands():
+    """The commands of the weekly page that make releases of clicks; those before are of stars."""
+    return [command for command, _ in lines("weekly") if "stars" not in command]
+
+
+def write_stars(path, films, n_users, rng):
+    rows = [
+        f"user{user},{films[film]},{rng.integers(1, 6)}"
+        for user in range(n_users)
+        for film in rng.choice(len(films), 6, replace=False)
+    ]
+    path.write_text("\n".join(["user_id,item_id,rating", *rows]) + "\n", "utf-8")
+
+
 def write_clicks(path, items, n_users, rng):
     rows = [
         f"user{user},{items[item]}"
@@ -73,6 +87,8 @@ def shop(tmp_path, monkeypatch):
     for name in ("week-01", "week-02", "week-03", "grown", "clicks"):
         write_clicks(tmp_path / f"{name}.csv", items[:30], 80, rng)
     write_clicks(tmp_path / "june.csv", items, 80, rng)
+    for name in ("stars-01", "stars-02"):
+        write_stars(tmp_path / f"{name}.csv", items[:30], 80, rng)
     return tmp_path
 
 
@@ -102,7 +118,7 @@ def test_a_year_begins_as_its_page_says(shop, capsys):
 
 @pytest.mark.parametrize("page", AFTER)
 def test_what_comes_after_goes_on_with_its_ledger(shop, page):
-    weekly = [command for command, _ in lines("weekly")]
+    weekly = clicks_commands()
     for command in (weekly[0], weekly[2], weekly[3]):  # declare, create the ledger, make one release
         done = CliRunner().invoke(app, shlex.split(command)[1:])
         assert done.exit_code == 0, done.output
@@ -129,7 +145,7 @@ def test_what_comes_after_goes_on_with_its_ledger(shop, page):
 
 def test_a_review_runs_as_its_page_says(shop):
     jsonschema = pytest.importorskip("jsonschema")
-    weekly = [command for command, _ in lines("weekly")]
+    weekly = clicks_commands()
     for command in (weekly[0], weekly[2], weekly[3]):  # declare, create the ledger, make one release
         assert CliRunner().invoke(app, shlex.split(command)[1:]).exit_code == 0
     printed = run("review")
@@ -145,7 +161,7 @@ def test_a_review_runs_as_its_page_says(shop):
 
 @pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed")
 def test_signing_goes_as_its_page_says(shop, capsys):
-    weekly = [command for command, _ in lines("weekly")]
+    weekly = clicks_commands()
     for command in (weekly[0], weekly[2], weekly[3]):  # declare, create the ledger, make one release
         assert CliRunner().invoke(app, shlex.split(command)[1:]).exit_code == 0
     commands = [command for command, _ in lines("signing")]
@@ -166,7 +182,7 @@ def test_signing_goes_as_its_page_says(shop, capsys):
 
 def test_a_service_is_operated_as_its_page_says(shop, monkeypatch):
     monkeypatch.setenv("HUSHREC_KEY_PASSPHRASE", "six random words are much better")
-    weekly = [command for command, _ in lines("weekly")]
+    weekly = clicks_commands()
     for command in (weekly[0], weekly[2], weekly[3]):  # declare, create the ledger, make one release
         assert CliRunner().invoke(app, shlex.split(command)[1:]).exit_code == 0
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -206,7 +222,7 @@ def test_a_service_is_operated_as_its_page_says(shop, monkeypatch):
 
 
 def test_a_ledger_that_was_restored_is_accepted_only_if_it_is_the_latest(shop):
-    weekly = [command for command, _ in lines("weekly")]
+    weekly = clicks_commands()
     for command in (weekly[0], weekly[2], weekly[3]):
         assert CliRunner().invoke(app, shlex.split(command)[1:]).exit_code == 0
     ledger, second = Path("ledger.db"), shlex.split(weekly[4])[1:]
