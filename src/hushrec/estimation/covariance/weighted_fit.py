@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from hushrec.arrays import Floats, Floats32
+from hushrec.arrays import Bools, Floats, Floats32
 from hushrec.estimation.covariance.low_rank import leading
 from hushrec.progress import steps
 
@@ -67,7 +67,8 @@ def weighted_factors(
     if known.any():
         _subtract(covariance, weights, -known, known)
     mean = np.hstack([known, np.zeros((n, rank - known.shape[1]))])
-    found, left = np.zeros((n, rank)), factors.any(axis=0)
+    found = np.zeros((n, rank))
+    left: Bools = np.any(factors != 0, axis=0)
     if not left.any():
         return found
     factors, mean = factors[:, left], mean[:, left]
