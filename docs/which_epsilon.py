@@ -102,7 +102,8 @@ def rules():
     yield "|---|---|---|---|"
     user, rating = FACTORS["user"], FACTORS["rating"]
     yield f"| ratings | `user` | below {user:g} | `GlobalEffects` |"
-    yield f"| ratings | `user` | {user:g} or more | `PosteriorMF` |"
+    second = "`CovarianceSVD` where users rate too little for it"
+    yield f"| ratings | `user` | {user:g} or more | `PosteriorMF`; {second} |"
     yield f"| ratings | `rating` | below {rating:g} | `GlobalEffects` |"
     yield f"| ratings | `rating` | {rating:g} or more | `CovarianceSVD` |"
     yield "| ratings | either, δ = 0 | any | `GlobalEffects` with Laplace noise |"
@@ -110,6 +111,7 @@ def rules():
     enough = "people than `PrivateEASE` [needs](models/private_ease.md), or less than three items each"
     yield f"| interactions | either | fewer {enough} | `Popularity` |"
     yield "| interactions | either | otherwise | `PrivateEASE` |"
+    yield "| ratings | none, no noise | any | `CovarianceSVD` |"
 
 
 def picture():

@@ -154,6 +154,10 @@ class PosteriorMF(PrivateModel):
             self, domain, baseline, np.hstack([np.mean(states, axis=0) * learned, untouched])
         )
 
+    def learns_factors(self, domain: Domain, terms: Terms) -> bool:
+        """Whether there are any rounds: not where noise or few ratings each would hide what they show."""
+        return self._rounds(domain, terms) > 0
+
     def _rounds(self, domain: Domain, terms: Terms) -> int:
         """None where the noise would hide the factors of the declared crowd."""
         if self.rounds is not None:

@@ -27,6 +27,8 @@ def clicks(**crowd):
         (stars(**FEW), "user", 1.0, hr.GlobalEffects()),
         (stars(**MANY), "rating", 1.0, hr.CovarianceSVD()),
         (stars(**FEW), "rating", 1.0, hr.GlobalEffects()),
+        # Few ratings each tell little of a user's vector, and many of them of a covariance.
+        (stars(**{**MANY, "expected_ratings": 1_000_000}), "user", 1.0, hr.CovarianceSVD()),
         (clicks(**MANY), "user", 1.0, hr.PrivateEASE()),
         (clicks(**MANY), "rating", 1.0, hr.PrivateEASE()),
         (clicks(**FEW), "user", 1.0, hr.Popularity()),
@@ -171,7 +173,7 @@ def test_a_share_of_a_ledger_decides_not_its_total(budget):
 
 
 def test_without_a_budget_it_is_the_baseline_of_the_kind():
-    assert hr.fit(hr.synthetic.netflix_like(30, 6, 90, 1)).model == "PosteriorMF"
+    assert hr.fit(hr.synthetic.netflix_like(30, 6, 90, 1)).model == "CovarianceSVD"
     assert hr.fit(hr.synthetic.interactions(30, 6, 90, 1)).model == "PrivateEASE"
     with pytest.raises(DataError, match=r"load it first with hushrec\.load"):
         hr.fit("ratings.csv")

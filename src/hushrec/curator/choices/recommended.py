@@ -31,7 +31,7 @@ from hushrec.privacy.accounting.budget import Budget
 Task = Literal["ratings", "lists"]
 """What a release is for: predicted ratings, or lists of items that people may like."""
 
-FACTORS = {"user": 650.0, "rating": 1000.0}
+FACTORS = {"user": 790.0, "rating": 500.0}
 """Smallest signal, by unit, at which factors of ratings are worth their part of the budget."""
 
 
@@ -124,7 +124,7 @@ def _suited(domain: Domain, budget: Budget | None, personal: bool) -> Iterator[C
     if domain.feedback == "interactions":
         yield from _of_interactions(domain, budget)
     elif budget is None:
-        yield Choice(_posterior(domain), "without noise, factors predict best")
+        yield Choice(_covariance(domain), "without noise, a covariance tells most")
     elif personal:
         yield Choice(_posterior(domain), "it lets people ask for their own ε")
     elif budget.delta == 0:
@@ -134,9 +134,9 @@ def _suited(domain: Domain, budget: Budget | None, personal: bool) -> Iterator[C
         shown = (
             f"the signal of {_crowd(domain)} is {found:,.0f}: factors show through noise from {needed:g} on"
         )
-        if budget.unit == "user":
+        if budget.unit == "user" and _posterior(domain).learns_factors(domain, budget):
             yield Choice(_posterior(domain), shown)
-        yield Choice(CovarianceSVD(rank=min(CovarianceSVD().rank, domain.n_items)), shown)
+        yield Choice(_covariance(domain), shown)
         yield Choice(GlobalEffects(), "models of factors do not fit into this machine's memory")
     else:
         hidden = f"the signal of {_crowd(domain)} is {found:,.0f}: noise hides factors below {needed:g}"
@@ -149,6 +149,10 @@ def _of_interactions(domain: Domain, budget: Budget | None) -> Iterator[Choice]:
     elif budget.delta > 0 and PrivateEASE().finds_taste(domain, budget):
         yield Choice(PrivateEASE(), f"{_crowd(domain)} are enough to learn which items go together")
     yield Choice(Popularity(), f"{_crowd(domain)} are too few to learn taste under this noise")
+
+
+def _covariance(domain: Domain) -> CovarianceSVD:
+    return CovarianceSVD(rank=min(CovarianceSVD().rank, domain.n_items))
 
 
 def _posterior(domain: Domain) -> PosteriorMF:
