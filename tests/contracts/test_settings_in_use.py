@@ -175,6 +175,7 @@ def effect(config: Settings, protected: tuple[str, str] | None) -> tuple[Any, ..
         return plan.events, rows.indptr.tobytes(), rows.items.tobytes(), rows.steps.tobytes()
     # So few people rank by more than counts only under little noise.
     epsilon = 60.0 if isinstance(ratings, hr.Interactions) else 30.0
+    epsilon = 3000.0 if isinstance(config, hr.CovarianceSVD | hr.CovarianceKNN) else epsilon
     budget = hr.Budget(epsilon=epsilon, delta=1e-6, unit=unit, adjacency=adjacency)
     plan = hr.plan(config, ratings.domain, budget)
     return plan.events, *bits(hr.fit(ratings, config, budget, entropy=hr.testing.Seeded(7)))
