@@ -23,12 +23,20 @@ def test_without_hints_it_follows_from_the_bounds_alone():
     assert domain_of(expected_ratings=500).crowd == Crowd(1_000, 500, declared=False)
 
 
-def test_hints_are_part_of_what_is_declared_and_leave_other_digests_alone(tmp_path):
+def test_a_population_is_the_same_whatever_is_expected_of_it(tmp_path):
     plain, hinted = domain_of(), domain_of(expected_users=700, expected_ratings=9_100)
-    assert plain != hinted
+    assert plain == hinted
+    assert plain.digest == hinted.digest
     hinted.save(tmp_path / "domain.json")
-    assert hr.Domain.open(tmp_path / "domain.json") == hinted
-    assert "expected" not in str(plain._fields())
+    assert hr.Domain.open(tmp_path / "domain.json").crowd == hinted.crowd != plain.crowd
+
+
+def test_another_expectation_is_another_plan():
+    """The noise differs, so the release of one is not handed out for the other."""
+    budget = hr.Budget(epsilon=8.0, delta=1e-6, unit="user", adjacency="add-remove")
+    plain, hinted = domain_of(), domain_of(expected_users=700, expected_ratings=9_100)
+    keys = [hr.plan(hr.CovarianceSVD(), domain, budget).key("ledger", 0) for domain in (plain, hinted)]
+    assert keys[0] != keys[1]
 
 
 @pytest.mark.parametrize("hints", [{"expected_users": 0}, {"expected_ratings": -1}])
