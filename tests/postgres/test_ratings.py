@@ -57,7 +57,8 @@ def test_a_fit_whose_connection_is_cut_charges_nothing(made, postgres, tmp_path,
     slow = f"SELECT r.*, pg_sleep(0.01)::text AS wait FROM ({QUERY}) AS r"
     run = command(
         "fit", address, "--query", slow, "--domain", tmp_path / "domain.json", *BUDGET,
-        "--ledger", tmp_path / "ledger.db", "-o", tmp_path / "films.safetensors", "--set", "rank=3",
+        "--ledger", tmp_path / "ledger.db", "-o", tmp_path / "films.safetensors",
+        "--model", "covariance-svd", "--set", "rank=3",
     )  # fmt: skip
     mine = f"FROM pg_stat_activity WHERE datname = '{address.rpartition('/')[2]}' AND query LIKE 'COPY%'"
     for _ in range(300):

@@ -65,7 +65,7 @@ def test_a_release_does_not_depend_on_where_the_ratings_are(name, pair, sources,
 
 def test_the_head_of_a_catalogue_is_measured_where_the_ratings_are(sources, monkeypatch):
     memory, there = sources["ratings"]
-    config = hr.CovarianceSVD(rank=2, covariance={"pair_items": 15})
+    config = hr.CovarianceSVD(rank=2, covariance={"pair_items": 15, "cleaning": "shrink"})
     budget = hr.Budget(epsilon=4.0, delta=1e-7, unit="user", adjacency="add-remove")
     here, far = (
         hr.fit(source, config, budget, entropy=hr.testing.Seeded(5)).tensors
