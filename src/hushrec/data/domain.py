@@ -257,8 +257,8 @@ class Domain(BaseModel):
     def digest(self) -> str:
         """SHA-256, in hex, of the canonical JSON: sorted keys, no spaces, UTF-8, without None fields.
 
-        Titles, features and the expected crowd are left out, so that ledgers take a domain with corrected ones
-        for the same population. What follows from the crowd is in every plan, by its measurements.
+        Titles, features and the expected crowd are left out, so that ledgers take a domain with corrected
+        ones for the same population. What follows from the crowd is in every plan, by its measurements.
         """
         frame = {name: value for name, value in self._fields().items() if name not in _DESCRIBING | _HINTS}
         text = json.dumps(frame, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
