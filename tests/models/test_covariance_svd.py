@@ -38,6 +38,18 @@ def test_a_head_finds_most_of_it_and_its_tail_is_predicted_by_effects(world, rms
     assert not client.similar(items[~head][3], n=3), "nothing is known of what it is like"
 
 
+@pytest.mark.parametrize("items", [2, 5, 40])
+@pytest.mark.parametrize("epsilon", [0.5, 300.0])
+def test_factors_of_a_public_prior_have_room_in_any_catalogue(budget, items, epsilon):
+    """More public factors than a small head can have are cut, not refused after the charge."""
+    public = hr.fit(hr.synthetic.netflix_like(60, 40, 1_500, 1), hr.CovarianceSVD(rank=12))
+    people = hr.synthetic.netflix_like(50, items, 40 + 10 * items // 2, 2)
+    made = hr.fit(
+        people, hr.CovarianceSVD(), budget(epsilon, "user"), prior=public, entropy=hr.testing.Seeded(1)
+    )
+    assert np.isfinite(made.tensors["item_factors"]).all()
+
+
 @pytest.mark.parametrize(("unit", "adjacency"), UNITS)
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
 def test_the_plan_is_what_the_ledger_books(world, budget, tmp_path, unit, adjacency, noise):

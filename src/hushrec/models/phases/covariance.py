@@ -159,7 +159,7 @@ class CovarianceSettings(Frozen):
         variance = min(max(float(np.trace(covariance, dtype=np.float64)) / weight_sum, 0.0), bound)
         rated = np.maximum(counts[head.items], _LEAST_RATED)
         restored = star * low_rank.unclipped(variance, sums.clip / star)
-        known = head.spread(np.zeros((n, 0))) if prior is None else prior[:, :rank]
+        known = head.spread(np.zeros((n, 0))) if prior is None else prior[:, : min(rank, n - 1)]
         factors = weighted_factors(
             covariance,
             weights,
