@@ -5,10 +5,10 @@ Privacy: public. A crowd is declared, never read off the data; it need not be ex
 
 from typing import NamedTuple
 
-_USUAL = 50
+USUAL = 50
 """Ratings or interactions per person that are assumed where nothing is declared."""
 
-__all__ = ["Crowd"]
+__all__ = ["USUAL", "Crowd"]
 
 
 class Crowd(NamedTuple):
@@ -41,5 +41,5 @@ class Crowd(NamedTuple):
             most: the most ratings of one person that count.
         """
         people = float(users or max_users)
-        given = float(ratings or people * min(_USUAL, most))
+        given = float(ratings or people * min(USUAL, most))
         return cls(people, given, users is not None and ratings is not None)

@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from hushrec.arrays import Floats
+from hushrec.data.declared.crowd import USUAL
 from hushrec.data.domain import Domain
 from hushrec.estimation.clamping import clamped_slope, clamped_variance
 from hushrec.estimation.shrinkage import popularity, shrink, shrinking
@@ -19,9 +20,6 @@ from hushrec.settings import Frozen, only
 from hushrec.statistics.footprint import DRAWS, Footprint
 from hushrec.statistics.item_sums import EffectSums
 from hushrec.statistics.population import Population
-
-_USUAL = 50.0
-"""Ratings per person where nothing is declared."""
 
 
 class ItemEffects(NamedTuple):
@@ -72,7 +70,7 @@ class EffectSettings(Frozen):
         epsilon = terms.epsilon
         clip = self.clip or min(0.2 * (1 + epsilon / 40), 2.0)
         crowd = domain.crowd
-        each = crowd.each if crowd.declared else _USUAL  # the same as the catalogue grows
+        each = crowd.each if crowd.declared else USUAL  # the same as the catalogue grows
         usual = max(each**0.5 / 2 * epsilon**0.9, 1.0)
         return EffectSums(
             domain=domain,
