@@ -64,7 +64,7 @@ fuzz-service: $(VENV)/.dev .venv-fuzz/.fuzz  ## schemathesis against the service
 wheel: $(VENV)/.dev         ## the wheel, built, installed into an empty environment, and tried there
 	@$(ONE) $(BIN)/python tests/wheel/run.py
 
-oracles: .venv-oracles/.oracles  ## our accountant against dp-accounting and autodp, our metrics against ranx
+oracles: .venv-oracles/.oracles  ## our accountant against dp-accounting and autodp, our series against jax-privacy, our metrics against ranx
 	@.venv-oracles/bin/python -m pytest tests/oracles
 
 bench: $(VENV)/.bench       ## speed beside others, each pair in one run: one table of rows, exponents and marks

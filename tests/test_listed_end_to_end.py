@@ -8,7 +8,7 @@ from hushrec.errors import ConfigError
 
 LISTING = [
     hr.GlobalEffects(user_biases="released"),
-    hr.InputPerturbationMF(rank=3),
+    hr.InputPerturbationMF(rank=3, epochs=6),
     hr.PrivateSGD(rank=3, epochs=3),
     hr.PrivateALS(rank=3, epochs=2),
 ]

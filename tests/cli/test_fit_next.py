@@ -21,7 +21,7 @@ def weeks(here, hushrec):
     return "--domain domain.json --ledger ledger.db --series year"
 
 
-def test_the_same_command_each_week(weeks, hushrec):
+def test_the_same_command_each_week(weeks, hushrec, refused):
     planned = hushrec("fit-next --plan --domain domain.json --ledger ledger.db").out
     assert "for 3 releases together, each of which measures all of this once" in planned
     assert not Path("year").exists()
@@ -37,6 +37,19 @@ def test_the_same_command_each_week(weeks, hushrec):
     assert Path("again.safetensors").read_bytes() == Path("week-1.safetensors").read_bytes()
     assert hr.Ledger.open("ledger.db").releases_left == 1
     hushrec("recommend week-2.safetensors --rating i00000=5")
+    going = "hushrec fit-next makes the others, which cost nothing more"
+    assert going in hushrec("ledger show ledger.db").out
+    assert "together: this was the last" in hushrec(f"fit-next week-2.csv {weeks} -o week-3.safetensors").out
+    assert going not in hushrec("ledger show ledger.db").out
+    assert "all 3 releases of this series are made" in refused(
+        f"fit-next week-2.csv {weeks} -o 4.safetensors"
+    )
+    hushrec(f"fit-next week-1.csv {weeks} --release-index 1 -o second.safetensors")
+    assert Path("second.safetensors").read_bytes() == Path("week-2.safetensors").read_bytes()
+
+
+def test_a_ledger_without_a_series_does_not_speak_of_one(weeks, hushrec):
+    assert "fit-next" not in hushrec("ledger show ledger.db").out
 
 
 def test_interactions_are_counted(here, hushrec):
@@ -54,3 +67,14 @@ def test_what_is_missing_is_named(weeks, refused):
         "fit-next week-1.csv --domain domain.json --ledger no.db --series y -o o.safetensors"
     )
     assert not Path("y").exists()
+
+
+def test_a_release_that_was_charged_is_not_lost_with_the_disk(weeks, refused, hushrec, monkeypatch):
+    def full(self, path):
+        raise OSError(28, "No space left on device")
+
+    line = f"fit-next week-1.csv {weeks} -o week-1.safetensors"
+    with monkeypatch.context() as patch:
+        patch.setattr(hr.Release, "save", full)
+        assert "--release-index 0 and another file" in refused(line)
+    assert "Wrote" in hushrec(f"{line} --release-index 0").out

@@ -104,6 +104,19 @@ def test_what_is_there_or_could_not_be_written_is_refused(tmp_path):
             options.require_writable(out, ".csv")
 
 
+def test_a_file_that_cannot_be_written_after_all_is_told_with_what_to_do():
+    class Full:
+        def save(self, path):
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(
+        ReleaseError, match=r"^a\.csv cannot be written: No space left.*; choose another file"
+    ):
+        options.save(Full(), Path("a.csv"))
+    with pytest.raises(DomainError, match=r"device; make room$"):
+        options.save(Full(), Path("a.csv"), DomainError, fix="; make room")
+
+
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_without_leave_is_refused(tmp_path):
     closed = Path(tmp_path / "closed")

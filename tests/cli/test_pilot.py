@@ -33,3 +33,19 @@ def test_refusals_charge_nothing(here, refused, hushrec, budget):
     assert "exists; choose another file" in refused(LINE.replace("counted", "domain"))
     assert not hr.Ledger.open("ledger.db").entries()
     assert not Path("counted.json").exists()
+
+
+def test_numbers_that_were_charged_are_not_lost_with_the_disk(here, refused, hushrec, budget, monkeypatch):
+    def full(self, path):
+        raise OSError(28, "No space left on device")
+
+    hushrec(f"ledger create ledger.db {budget} --max-releases 3")
+    hushrec(LINE)
+    with monkeypatch.context() as patch:
+        patch.setattr(hr.Domain, "save", full)
+        said = refused(LINE.replace("counted", "second"))
+    assert "second.json cannot be written: No space left on device" in said
+    assert "run the same command with --release-index 1 and another file" in said
+    spent = hr.Ledger.open("ledger.db").spent
+    hushrec(f"{LINE.replace('counted', 'second')} --release-index 1")
+    assert hr.Ledger.open("ledger.db").spent == spent

@@ -36,6 +36,8 @@ from hushrec.errors import HushrecError
 from hushrec.models.noiseless import Noiseless
 
 STORED = Path(__file__).with_name("digests.json")
+HIDDEN, SHOWN = 1.0, 300.0
+"""ε at which noise hides most factors of these few people, and one at which it hides none."""
 PROTECTED = [("user", "add-remove"), ("user", "replace"), ("rating", "add-remove"), ("rating", "replace")]
 SCALES = {"stars": (1, 5, 1), "tenths": (0, 10, 1)}
 MODELS = {
@@ -99,16 +101,21 @@ def machine():
 
 
 def world(scale, *, asked=False, likes=None):
-    users, items = [f"u{k:03d}" for k in range(60)], [f"i{k:02d}" for k in range(30)]
+    """People of two tastes, who follow theirs in four of five ratings."""
+    users, items = [f"u{k:03d}" for k in range(90)], [f"i{k:02d}" for k in range(30)]
     levels = {"privacy_classes": {"none": 0.0, "low": 1.0, "high": 8.0}} if asked else {}
-    domain = hr.Domain(items, scale=scale, likes=likes, cap=20, max_users=80, users=users, **levels)
+    domain = hr.Domain(items, scale=scale, likes=likes, cap=20, max_users=120, users=users, **levels)
     rng = np.random.default_rng(5)
     stars = np.arange(scale[0], scale[1] + scale[2] / 2, scale[2])
-    likes = rng.integers(0, len(stars), (3, 30))
+    tastes = rng.integers(0, len(stars), (2, 30))
+
+    def given(u, i):
+        return stars[tastes[u % 2, i] if rng.random() < 0.8 else rng.integers(len(stars))]
+
     rows = [
-        (users[u], items[i], float(stars[(2 * likes[u % 3, i] + rng.integers(len(stars))) // 3]))
-        for u in range(50)
-        for i in rng.permutation(30)[: rng.integers(1, 25)]
+        (users[u], items[i], float(given(u, i)))
+        for u in range(80)
+        for i in rng.permutation(30)[: rng.integers(6, 25)]
     ]
     table = pl.DataFrame(
         rows, schema={"user_id": pl.String, "item_id": pl.String, "rating": pl.Float64}, orient="row"
@@ -147,7 +154,7 @@ def published(arrays, numbers):
 
 
 def of_model(name, noise, protected, epsilon, ratings):
-    """Digests of plan and release, or that this is refused."""
+    """Digests of plan and release and the largest factor, or that this is refused."""
     unit, adjacency = protected or (None, None)
     try:
         config = MODELS[name](**({"noise": noise} if has_noise(name) and noise != "own" else {}))
@@ -161,7 +168,9 @@ def of_model(name, noise, protected, epsilon, ratings):
             release = hr.fit(ratings, config, budget, entropy=hr.testing.Seeded(3))
     except HushrecError as error:
         return type(error).__name__
-    return [plan, *published(release.tensors.values(), release.constants.values())]
+    factors = release.tensors.get("item_factors", np.zeros((0, 0)))
+    size = float(f"{np.abs(factors).max():.3g}") if factors.size else None
+    return [plan, *published(release.tensors.values(), release.constants.values()), size]
 
 
 def of_method(name, ratings, made, unit, epsilon):
@@ -195,7 +204,7 @@ def noises(name):
 def cases(*, everything):
     """Name of each case and a call that computes it; without ``everything``, one of each kind."""
     scales = SCALES if everything else {"stars": SCALES["stars"]}
-    epsilons = (0.3, 8.0) if everything else (8.0,)
+    epsilons = (HIDDEN, SHOWN) if everything else (SHOWN,)
     for label, scale in scales.items():
         ratings = world(scale)
         given = {"ratings": ratings, "interactions": world(scale, likes=scale[0] + scale[2])}
@@ -208,7 +217,7 @@ def cases(*, everything):
         made = hr.fit(
             ratings,
             hr.CovarianceSVD(rank=3),
-            hr.Budget(epsilon=8.0, delta=1e-6, unit="user", adjacency="add-remove"),
+            hr.Budget(epsilon=SHOWN, delta=1e-6, unit="user", adjacency="add-remove"),
             entropy=hr.testing.Seeded(1),
         )
         for name, delta, epsilon in itertools.product(METHODS, (0, 1), (50.0, 2000.0)):
@@ -240,6 +249,20 @@ def differing(stored, *, everything):
 
 def test_one_release_of_each_kind_is_what_it_was():
     assert not differing(json.loads(STORED.read_text()), everything=False)
+
+
+def test_factors_show_where_there_are_any():
+    """A digest of zeros would say nothing about how they are made."""
+    cases = json.loads(STORED.read_text())["cases"].items()
+    made = {key: value[3] for key, value in cases if isinstance(value, list) and len(value) > 3}
+    learned = {tuple(key.split()[:-3]) for key, size in made.items() if key.endswith(" exact 0.0") and size}
+    assert learned
+    hidden = [
+        key
+        for key, size in made.items()
+        if not size and key.endswith(f" {SHOWN}") and tuple(key.split()[:-4]) in learned
+    ]
+    assert not hidden
 
 
 @pytest.mark.full

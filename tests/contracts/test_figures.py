@@ -19,6 +19,7 @@ from hushrec.models.item_knn import ItemKNN
 from hushrec.models.matrix_factorization import MatrixFactorization
 from hushrec.models.phases.covariance import CovarianceSettings
 from hushrec.models.phases.item_effects import EffectSettings
+from hushrec.models.phases.visible_factors import signal
 from hushrec.models.popularity import Popularity
 from hushrec.models.posterior_mf import PosteriorMF
 from hushrec.models.posterior_sample_mf import PosteriorSampleMF
@@ -212,9 +213,9 @@ PROTECTED = [("rating", "add-remove"), ("rating", "replace"), ("user", "add-remo
 
 
 FACTORS = (
-    (PrivateSGD(), "models/private_sgd.md"),
-    (UserLevelSGD(), "models/user_level_sgd.md"),
-    (PrivateALS(), "models/private_als.md"),
+    (PrivateSGD(epochs=12), "models/private_sgd.md"),
+    (UserLevelSGD(epochs=12), "models/user_level_sgd.md"),
+    (PrivateALS(epochs=5), "models/private_als.md"),
 )
 
 
@@ -236,7 +237,7 @@ def test_sensitivities_of_gradients_and_right_hand_sides(unit, adjacency):
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
 def test_sensitivities_of_cells_and_levels(adjacency):
     name = {"replace": "ratings", "add-remove": "cells"}[adjacency]
-    found = events(InputPerturbationMF(), "rating", adjacency)[name].event.sensitivity
+    found = events(InputPerturbationMF(epochs=6), "rating", adjacency)[name].event.sensitivity
     assert row("models/input_perturbation_mf.md", f"`rating`, {adjacency}", name)[0] == f"{found:g}"
     levels = events(GlobalEffects(user_biases="released"), "rating", adjacency)
     stated = row("models/global_effects.md", f"`rating`, {adjacency}", "user sums")[0]
@@ -245,15 +246,18 @@ def test_sensitivities_of_cells_and_levels(adjacency):
 
 @pytest.mark.parametrize(("unit", "adjacency"), PROTECTED)
 @pytest.mark.parametrize("epsilon", [1.0, 8.0])
-def test_shares_of_averages_and_factors(unit, adjacency, epsilon):
-    for model, page in FACTORS:
+def test_what_the_crowd_shows_and_shares_of_factors(unit, adjacency, epsilon):
+    crowd = {"expected_users": 6000, "expected_ratings": 1_000_000}
+    domain, allowed = of(4000, users=range(6000)).model_copy(update=crowd), budget(epsilon, unit, adjacency)
+    for given, page in FACTORS:
         start = f"{adjacency}, ε = {epsilon:g}"
-        start = start if isinstance(model, PrivateALS) else f"`{unit}`, {start}"
-        if (unit, adjacency) in model.supports:
-            found = events(model, unit, adjacency, epsilon=epsilon)
-            rounds = sum(m.share for name, m in found.items() if "round" in name)
-            stated = [float(share) for share in row(page, start)]
-            assert stated == pytest.approx([1 - rounds, rounds], abs=0.0051)
+        start = start if isinstance(given, PrivateALS) else f"`{unit}`, {start}"
+        if (unit, adjacency) in given.supports:
+            planned = type(given)().plan(domain, allowed)
+            rounds = sum(m.share for m in planned.measurements if "round" in m.event.name)
+            shown, *stated = row(page, start)
+            assert float(shown.replace(",", "")) == pytest.approx(signal(domain, allowed), abs=0.5)
+            assert [float(share) for share in stated] == pytest.approx([1 - rounds, rounds], abs=0.0051)
 
 
 def test_errata_of_private_matrix_factorisation():

@@ -39,6 +39,10 @@ REQUIRED: Mapping[str, dict[str, Any]] = {
     "LiuPosterior": {"rank": 2, "chain": {"chains": 2, "epochs": 6}},
     "PosteriorSampleMF": {"rank": 2, "chain": {"chains": 2, "epochs": 6}},
     "PosteriorMF": {"rank": 2, "rounds": 5},
+    "UserLevelSGD": {"rank": 2, "epochs": 3},
+    "InputPerturbationMF": {"rank": 2, "epochs": 3},
+    "PrivateSGD": {"rank": 2, "epochs": 3},
+    "PrivateALS": {"rank": 2, "epochs": 3},
 }
 """What a method cannot do without, and what makes a fit short."""
 APART = {

@@ -63,7 +63,7 @@ def test_of_ratings_in_spark_the_driver_holds_none(small):
         (hr.PrivateALS(rank=128), 200, 5_000),
         (hr.PrivateSGD(rank=128), 200, 20_000),
         (hr.GlobalEffects(user_biases="released"), 200, 50_000),
-        (hr.InputPerturbationMF(), 10_000, 10_000),
+        (hr.InputPerturbationMF(epochs=6), 10_000, 10_000),
     ],
 )
 def test_whatever_grows_is_refused(tmp_path, small, model, items, users):
@@ -137,7 +137,7 @@ def test_of_blocks_one_is_held_unless_a_fit_gathers_them(tmp_path, monkeypatch):
     [
         (hr.CovarianceSVD(rank=2), False),
         (hr.PrivateALS(rank=2), False),
-        (hr.InputPerturbationMF(rank=2), True),
+        (hr.InputPerturbationMF(rank=2, epochs=6), True),
         (hr.FriedmanALS(rank=2), True),
     ],
     ids=lambda part: type(part).__name__,

@@ -7,6 +7,7 @@ import pytest
 
 from hushrec.estimation import factor_steps
 from hushrec.estimation.factor_steps import langevin_step, leading
+from hushrec.estimation.shrinkage import RATING_VARIANCE
 from hushrec.privacy.bounded import Noisy
 
 
@@ -18,7 +19,7 @@ def simulated(sigma, n=600, m=80, rank=3, seed=0):
     counts = rated.sum(axis=1).astype(float)
     prior = factor_steps.FACTOR_VARIANCE * 16 / np.mean((others**2).sum(axis=1))
     truth = np.sqrt(prior) * rng.standard_normal((n, rank))
-    ratings = truth @ others.T + np.sqrt(factor_steps.RESIDUAL * 16) * rng.standard_normal((n, m))
+    ratings = truth @ others.T + np.sqrt(RATING_VARIANCE * 16) * rng.standard_normal((n, m))
     right = (rated * ratings) @ others + sigma * rng.standard_normal((n, rank))
     return truth, Noisy("users", right, sigma, 1.0, None), counts, others, rated.sum(axis=0).astype(float)
 
@@ -36,7 +37,7 @@ def test_in_one_dimension_it_is_the_scalar_formula():
     sums = Noisy("users", np.array([[2.0], [-1.0]]), 0.5, 1.0, None)
     counts, others, other_counts = np.array([4.0, 10.0]), np.array([[0.5], [-1.0]]), np.array([3.0, 1.0])
     moment = (3 * 0.25 + 1) / 4
-    prior, noise = factor_steps.FACTOR_VARIANCE * 16 / moment, factor_steps.RESIDUAL * 16
+    prior, noise = factor_steps.FACTOR_VARIANCE * 16 / moment, RATING_VARIANCE * 16
     curvature = counts * moment
     variance = prior * curvature**2 + noise * curvature + 0.25
     exact = prior * curvature / variance * sums.values[:, 0]
@@ -63,7 +64,7 @@ def test_the_ridge_at_home_is_the_ratio_of_variances():
     items, counts = np.array([[1.0, 0.0], [0.0, 0.5]]), np.array([1.0, 3.0])
     moment = (1 + 3 * 0.25) / 4
     assert factor_steps.user_ridge(items, counts) == pytest.approx(
-        factor_steps.RESIDUAL / factor_steps.FACTOR_VARIANCE * moment
+        RATING_VARIANCE / factor_steps.FACTOR_VARIANCE * moment
     )
 
 
@@ -74,7 +75,7 @@ def planted(sigma, n=400, m=40, rank=2, seed=0):
     counts, other_counts = np.full(n, float(m)), np.full(m, float(n))
     prior = factor_steps.FACTOR_VARIANCE * 16 / np.mean((others**2).sum(axis=1))
     truth = np.sqrt(prior) * rng.standard_normal((n, rank))
-    ratings = truth @ others.T + np.sqrt(factor_steps.RESIDUAL * 16) * rng.standard_normal((n, m))
+    ratings = truth @ others.T + np.sqrt(RATING_VARIANCE * 16) * rng.standard_normal((n, m))
     noise = sigma * rng.standard_normal((n, rank))
     return truth, Noisy("users", ratings @ others + noise, sigma, 1.0, None), counts, others, other_counts
 

@@ -6,7 +6,7 @@ import pytest
 import hushrec as hr
 from hushrec.data.packed.blocks import Blocks
 from hushrec.errors import BudgetUnsupported
-from hushrec.estimation.factor_steps import RESIDUAL
+from hushrec.estimation.shrinkage import RATING_VARIANCE
 
 QUICK = {"chains": 2, "epochs": 40}
 SHORT = {"chains": 2, "epochs": 8}  # where only the bits count
@@ -54,7 +54,7 @@ def test_a_temperature_changes_the_prior_and_not_the_loss(world, budget):
 
 
 def test_without_noise_the_loss_has_the_ratings_own_variance(world):
-    assert sampled()._target(world[0].domain, 0.0).scale == 1 / (2 * RESIDUAL * 4.0**2)
+    assert sampled()._target(world[0].domain, 0.0).scale == 1 / (2 * RATING_VARIANCE * 4.0**2)
 
 
 def test_it_protects_people_alone(world, budget):

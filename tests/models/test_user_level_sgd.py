@@ -4,7 +4,25 @@ import numpy as np
 import pytest
 
 import hushrec as hr
+from hushrec.data.split import holdout
+from hushrec.data.synthetic import netflix_like
 from hushrec.errors import BudgetUnsupported
+
+SPENT = {
+    **dict.fromkeys(("global sum", "global count", "slopes"), 0.02),
+    "item sums": 0.38,
+    "item counts": 0.06,
+}
+SPENT |= {f"items, round {t + 1}": 0.5 / 12 for t in range(12)}
+
+
+def hinted(domain, users, ratings):
+    return domain.model_copy(update={"expected_users": users, "expected_ratings": ratings})
+
+
+def expecting(train, users, ratings):
+    domain = hinted(train.domain, users, ratings)
+    return hr.Ratings(domain, train.users, train.indptr, train.items, train.steps)
 
 
 @pytest.fixture
@@ -27,11 +45,14 @@ def test_where_people_are_protected_their_vectors_stay_at_home(fold_in, world):
     assert "3.999" in f"{fold_in.statement.epsilon:.4f}" or fold_in.statement.epsilon <= 4
 
 
-def test_a_roster_changes_nothing_there(fold_in, listed, budget):
+def test_a_roster_changes_nothing_there(world, listed, budget):
     config, allowed = hr.UserLevelSGD(rank=3, epochs=4), budget(4.0, unit="user")
-    again = hr.fit(listed[0], config, allowed, entropy=hr.testing.Seeded(1))
+    without, again = (
+        hr.fit(expecting(train, 400, 12_000), config, allowed, entropy=hr.testing.Seeded(1))
+        for train in (world[0], listed[0])
+    )
     assert again.kind == "factors"
-    for name, tensor in fold_in.tensors.items():
+    for name, tensor in without.tensors.items():
         np.testing.assert_array_equal(tensor, again.tensors[name])
 
 
@@ -56,9 +77,45 @@ def test_the_clip_norm_is_what_a_user_moves_a_round_by(world, budget):
         assert moved == pytest.approx(clip_norm * 4, rel=1e-6)
 
 
-def test_little_budget_goes_to_the_effects(world, budget):
-    shares = []
-    for epsilon in (0.1, 1.0, 10.0):
-        planned = hr.plan(hr.UserLevelSGD(), world[0].domain, budget(epsilon, unit="user"))
-        shares.append(sum(m.share for m in planned.measurements if "round" in m.event.name))
-    assert shares[0] < shares[1] < shares[2] == pytest.approx(0.7)
+def test_a_crowd_too_small_to_show_factors_gets_item_effects_alone(world, budget):
+    """The release of global effects, bit for bit; a larger crowd or a setting brings rounds back."""
+    train, allowed = world[0], budget(1.0, unit="user")
+    few, many = hinted(train.domain, 300, 9000), hinted(train.domain, 10**6, 10**8)
+    effects, hidden = (
+        hr.fit(expecting(train, 300, 9000), model, allowed, entropy=hr.testing.Seeded(1))
+        for model in (hr.GlobalEffects(), hr.UserLevelSGD())
+    )
+    assert [m.name for m in hidden.statement.measurements] == [m.name for m in effects.statement.measurements]
+    for name, tensor in effects.tensors.items():
+        np.testing.assert_array_equal(tensor, hidden.tensors[name])
+    assert len(hr.plan(hr.UserLevelSGD(), many, allowed).measurements) == 5 + 12
+    assert len(hr.plan(hr.UserLevelSGD(epochs=3), few, allowed).measurements) == 5 + 3
+    model = hr.UserLevelSGD()
+    assert model.footprint(few, allowed) == hr.GlobalEffects().footprint(few, allowed)
+    assert model.footprint(many, allowed) != model.footprint(few, allowed)
+
+
+def test_rounds_get_the_more_the_more_there_is_to_see(world, budget):
+    """Of the budget, half at most; and the noise alone does not decide, but the crowd as well."""
+
+    def share(epsilon, users):
+        domain = hinted(world[0].domain, users, 100 * users)
+        planned = hr.plan(hr.UserLevelSGD(), domain, budget(epsilon, unit="user"))
+        return sum(m.share for m in planned.measurements if "round" in m.event.name)
+
+    assert share(1.0, 100) == 0 < share(1.0, 10**5) < share(1.0, 10**6) < 0.5
+    assert share(1.0, 10**5) < share(10.0, 10**5) < 0.5
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 4.0])
+def test_it_is_never_worse_than_effects(epsilon, budget):
+    """Few people and many items: noise hides factors, and twelve rounds would cost too much."""
+    train, test = holdout(netflix_like(600, 800, 30_000, seed=7), 0.1, seed=1)
+    train = expecting(train, 600, 30_000)
+
+    def error(model):
+        release = hr.fit(train, model, budget(epsilon, unit="user"), entropy=hr.testing.Seeded(1))
+        return hr.evaluate(release, train=train, test=test)["rmse"]
+
+    effects = error(hr.GlobalEffects())
+    assert error(hr.UserLevelSGD()) <= 1.002 * effects < error(hr.UserLevelSGD(epochs=12, shares=SPENT))

@@ -42,6 +42,15 @@ LedgerOption = Annotated[
         help="The population's ledger: its file, or postgresql://host/database[?ledger=NAME].",
     ),
 ]
+LedgerOfMany = Annotated[
+    str,
+    typer.Option(
+        "--ledger",
+        metavar="LEDGER",
+        autocompletion=complete_ledger,
+        help="The population's ledger, created with --max-releases: its file, or postgresql://….",
+    ),
+]
 NewLedger = Annotated[
     bool,
     typer.Option(
@@ -174,6 +183,20 @@ def within_share(charge: Callable[[bool], Made], beyond: bool) -> Made:
         if not typer.confirm("Charge it all the same?", err=True):
             raise
         return charge(True)
+
+
+def again(release_index: int, *, new: bool = False) -> str:
+    """What to do where a file cannot be written of which the ledger has the bytes.
+
+    Args:
+        release_index: what it was charged as.
+        new: whether the command created the ledger.
+    """
+    without = " (without --new-ledger)" if new else ""
+    return (
+        ". It is stored in the ledger: run the same command with "
+        f"--release-index {release_index} and another file{without}"
+    )
 
 
 def print_charge(

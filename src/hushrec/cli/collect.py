@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from hushrec.cli import console, options
-from hushrec.errors import ReleaseError
 
 
 def collect(
@@ -22,12 +21,7 @@ def collect(
     options.require_writable(out, ".parquet", ".csv")
     with console.working("reading reports"):
         together = ReleasedData.collect(ReleasedData.open(path) for path in reports)
-    try:
-        together.save(out)
-    except OSError as error:
-        raise ReleaseError(
-            f"{out} cannot be written: {error.strerror}; choose another file with -o"
-        ) from None
+    options.save(together, out)
     console.print_statement(together.statement)
     console.out().print(
         f"Wrote {out}: {together.n_people:,} people. Next: hushrec show {quote(str(out))}",

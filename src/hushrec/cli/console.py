@@ -9,6 +9,7 @@ import os
 from contextlib import AbstractContextManager
 from functools import cache
 from itertools import groupby
+from shlex import quote
 from string import digits
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from hushrec.data.readers.databases.database import Database
     from hushrec.data.spark.spark_feedback import SparkFeedback
     from hushrec.privacy.ledger.ledger import Ledger
+    from hushrec.release.artefact import Release
     from hushrec.release.statement import Measured, Statement
 
 
@@ -138,6 +140,9 @@ def print_ledger(ledger: "Ledger") -> None:
     more = ledger.releases_left
     planned = f", for {more:,} more release{'s' * (more != 1)}" if ledger.max_releases > 1 else ""
     console.print(f"Left: ε = {left(ledger.remaining)}{planned}")
+    if more and ledger.has_series:
+        series = "A series is charged as a whole by its first release; hushrec fit-next makes the others"
+        console.print(f"{series}, which cost nothing more", soft_wrap=True)
     if ledger.releases_left > 1 and left(ledger.remaining) != "0":
         share = (
             f"with Gaussian noise more than ε = {left(ledger.remaining)} divided by {ledger.releases_left:,}"
@@ -181,6 +186,12 @@ def print_confidential(name: str, loaded: "Feedback | Blocks | SparkFeedback") -
 def print_choice(model: str, because: str) -> None:
     """Say which model was chosen, and why."""
     out().print(f"Model: {model}, because {because}", soft_wrap=True)
+
+
+def print_next(release: "Release", path: "Path") -> None:
+    """Say where a release was written, and how to use it."""
+    own = "--rating ITEM=STARS" if release.feedback == "ratings" else "--item ITEM"
+    out().print(f"Wrote {path}. Next: hushrec recommend {quote(str(path))} {own}", soft_wrap=True)
 
 
 def progress() -> "Progress":

@@ -109,10 +109,7 @@ def domain(
         expected_users=expected_users,
         expected_ratings=expected_ratings,
     )
-    try:
-        declared.save(out)
-    except OSError as error:
-        raise DomainError(f"{out} cannot be written: {error.strerror}; choose another file with -o") from None
+    options.save(declared, out, DomainError)
     if json:
         console.print_json({"file": out.name, **_facts(declared)})
         return

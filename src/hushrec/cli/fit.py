@@ -1,13 +1,12 @@
 """``hushrec fit``: make a public release from private ratings or from a released data set."""
 
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from hushrec.cli import account, console, options, sources
-from hushrec.errors import ConfigError, ReleaseError
+from hushrec.errors import ConfigError
 
 if TYPE_CHECKING:
     from hushrec.data.feedback import Feedback
@@ -52,12 +51,7 @@ def fit(
     ledger: account.LedgerOption = None,
     new_ledger: account.NewLedger = False,
     beyond_share: account.BeyondShare = False,
-    release_index: Annotated[
-        int | None,
-        typer.Option(
-            help="Release index. An index that was released before gives the same release, free of charge."
-        ),
-    ] = None,
+    release_index: options.ReleaseIndex = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(
@@ -181,8 +175,8 @@ def fit(
             )
 
     release = account.within_share(charge, beyond_share)
-    _save(release, out)
     made = release.statement.ledger["release_index"]
+    options.save(release, out, fix=account.again(made, new=new_ledger))
     if because:
         console.print_choice(planned.model, because)
     account.print_charge(charged, budget, made, repeated=release.repeated, auto=auto)
@@ -201,12 +195,7 @@ def _train(source: Path, config: "Model | None", out: Path) -> None:
         data = ReleasedData.open(source)
     with console.working("fitting the model"):
         release = fit(data, config)
-    try:
-        release.save(out)
-    except OSError as error:
-        raise ReleaseError(
-            f"{out} cannot be written: {error.strerror}; choose another file with -o"
-        ) from None
+    options.save(release, out)
     console.print_statement(release.statement)
     _print_next(release, out)
 
@@ -217,16 +206,4 @@ def _print_next(release: "Release", out: Path) -> None:
     console.out().print(release.taste, soft_wrap=True)
     if not release.personal:
         console.out().print(remedy(release.feedback, release.config), soft_wrap=True)
-    own = "--rating ITEM=STARS" if release.feedback == "ratings" else "--item ITEM"
-    console.out().print(f"Wrote {out}. Next: hushrec recommend {quote(str(out))} {own}", soft_wrap=True)
-
-
-def _save(release: "Release", out: Path) -> None:
-    try:
-        release.save(out)
-    except OSError as error:
-        raise ReleaseError(
-            f"{out} cannot be written: {error.strerror}. The release is stored in the ledger: run the same "
-            f"command with --release-index {release.statement.ledger['release_index']} and another file "
-            "(without --new-ledger)"
-        ) from None
+    console.print_next(release, out)

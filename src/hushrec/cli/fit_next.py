@@ -1,28 +1,17 @@
 """``hushrec fit-next``: make the next release of a series that was charged as a whole."""
 
 from pathlib import Path
-from shlex import quote
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from hushrec.cli import account, console, options, sources
-from hushrec.errors import ConfigError, ReleaseError
-
-if TYPE_CHECKING:
-    from hushrec.release.artefact import Release
+from hushrec.errors import ConfigError
 
 
 def fit_next(
     domain: options.DomainFile,
-    ledger: Annotated[
-        str,
-        typer.Option(
-            metavar="LEDGER",
-            autocompletion=account.complete_ledger,
-            help="The population's ledger, created with --max-releases: its file, or postgresql://….",
-        ),
-    ],
+    ledger: account.LedgerOfMany,
     ratings: Annotated[
         list[str] | None,
         typer.Argument(
@@ -84,23 +73,12 @@ def fit_next(
             release_index=release_index,
             accept_dropped=accept_dropped,
         )
-    _save(release, out)
-    console.print_statement(release.statement)
     made = release.statement.ledger
+    options.save(release, out, fix=account.again(made["release_index"]))
+    console.print_statement(release.statement)
+    number, last = made["part"] + 1, made["parts"]
+    later = "this was the last" if number == last else "later ones cost nothing more"
     console.out().print(
-        f"Release {made['part'] + 1} of the {made['parts']} of this series, which are charged together: "
-        "later ones cost nothing more",
-        soft_wrap=True,
+        f"Release {number} of the {last} of this series, which are charged together: {later}", soft_wrap=True
     )
-    own = "--rating ITEM=STARS" if release.feedback == "ratings" else "--item ITEM"
-    console.out().print(f"Wrote {out}. Next: hushrec recommend {quote(str(out))} {own}", soft_wrap=True)
-
-
-def _save(release: "Release", out: Path) -> None:
-    try:
-        release.save(out)
-    except OSError as error:
-        raise ReleaseError(
-            f"{out} cannot be written: {error.strerror}. The release is stored in the ledger: run the same "
-            f"command with --release-index {release.statement.ledger['release_index']} and another file"
-        ) from None
+    console.print_next(release, out)

@@ -3,12 +3,12 @@
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeAlias
 
 import typer
 
 from hushrec import registry
-from hushrec.errors import ConfigError, DataError, DomainError, ReleaseError
+from hushrec.errors import ConfigError, DataError, DomainError, HushrecError, ReleaseError
 
 if TYPE_CHECKING:
     from hushrec.data.domain import Domain
@@ -99,6 +99,12 @@ AcceptDropped = Annotated[
     typer.Option(
         "--accept-dropped",
         help="Go on although more than a tenth of the records were dropped or changed (hushrec check).",
+    ),
+]
+ReleaseIndex = Annotated[
+    int | None,
+    typer.Option(
+        help="Release index. Of one that was released before, the same is given again, free of charge."
     ),
 ]
 OnDisk = Annotated[
@@ -239,6 +245,34 @@ def require_writable(out: Path, *suffixes: str) -> None:
         raise ReleaseError(f"{out} exists; choose another file with -o")
     if not (out.parent.is_dir() and os.access(out.parent, os.W_OK)):
         raise ReleaseError(f"{out.parent} is not a writable folder; choose another file with -o")
+
+
+class Saved(Protocol):
+    """What can be saved."""
+
+    def save(self, path: Path, /) -> object:
+        """Write it."""
+
+
+def save(
+    made: Saved,
+    out: Path,
+    error: type[HushrecError] = ReleaseError,
+    *,
+    fix: str = "; choose another file with -o",
+) -> None:
+    """Write what a command made.
+
+    Args:
+        made: a release, a domain or data.
+        out: the file, which ``require_writable`` accepted.
+        error: what is raised if it cannot be written.
+        fix: what to do then, after the reason.
+    """
+    try:
+        made.save(out)
+    except OSError as failed:
+        raise error(f"{out} cannot be written: {failed.strerror}{fix}") from None
 
 
 def _chosen(settings: list[str] | None, **chosen: Any) -> dict[str, Any]:

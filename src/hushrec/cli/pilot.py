@@ -14,14 +14,9 @@ def pilot(
         typer.Argument(help="The private ratings or interactions, or a packed folder, as for fit."),
     ],
     domain: options.DomainFile,
-    ledger: account.LedgerOption,
+    ledger: account.LedgerOfMany,
     out: Annotated[Path, typer.Option("--out", "-o", help="The domain to write, with both numbers.")],
-    release_index: Annotated[
-        int | None,
-        typer.Option(
-            help="Release index. An index that was released before gives the same numbers, free of charge."
-        ),
-    ] = None,
+    release_index: options.ReleaseIndex = None,
     accept_dropped: options.AcceptDropped = False,
     query: sources.Query = None,
     column: options.Columns = None,
@@ -43,13 +38,14 @@ def pilot(
 
     declared, named = Domain.open(domain), sources.named(ratings, query)
     options.require_writable(out, ".json")
-    opened = Ledger.open(str(ledger))
+    opened = Ledger.open(ledger)
     totals, planned = pilot_plan(declared, opened.total)
     with console.bars():
         private = sources.packed_or_loaded(named, declared, column, format, separator, decimal)
     console.print_confidential(console.names(named), private)
     found = charged(private, opened, release_index=release_index, accept_dropped=accept_dropped)
-    found.save(out)
+    made = opened.entries()[-1].release_index if release_index is None else release_index
+    options.save(found, out, fix=account.again(made))
     screen = console.out()
     screen.print(console.measurements(measured((totals.users, totals.given), planned), fold=True))
     screen.print()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from hushrec.cli import account, console, options, sources
-from hushrec.errors import ConfigError, ReleaseError
+from hushrec.errors import ConfigError
 
 if TYPE_CHECKING:
     from hushrec.data.domain import Domain
@@ -63,12 +63,7 @@ def release_data(
     groups_from: Annotated[
         Path | None, typer.Option(help="A release whose item factors or covariance to group items by.")
     ] = None,
-    release_index: Annotated[
-        int | None,
-        typer.Option(
-            help="Release index. An index that was released before gives the same data, free of charge."
-        ),
-    ] = None,
+    release_index: options.ReleaseIndex = None,
     accept_dropped: options.AcceptDropped = False,
     plan: Annotated[bool, typer.Option("--plan", help="Show the cost, and read no ratings.")] = False,
     json: options.Json = False,
@@ -137,7 +132,7 @@ def release_data(
             )
 
     data = account.within_share(charge, beyond_share)
-    _save(data, out)
+    options.save(data, out, fix=_lost(data, new_ledger))
     made = data.statement.ledger["release_index"]
     account.print_charge(charged, planned.budget, made, repeated=data.repeated, auto=False)
     console.print_statement(data.statement)
@@ -185,18 +180,13 @@ def _print_plan(config: "Method", planned: "Plan", domain: "Domain") -> None:
     screen.print(sentence.covered(planned.budget.unit, planned.budget.adjacency), soft_wrap=True)
 
 
-def _save(data: "ReleasedData", out: Path) -> None:
+def _lost(data: "ReleasedData", new: bool) -> str:
+    """What to do where the file of a data set cannot be written."""
     from hushrec.local.released import LARGEST_STORED
 
-    try:
-        data.save(out)
-    except OSError as error:
-        kept = data.ratings.n_ratings <= LARGEST_STORED and data.statement.ledger
-        fix = (
-            "The data set is stored in the ledger: run the same command with --release-index "
-            f"{data.statement.ledger['release_index']} and another file (without --new-ledger)"
-            if kept
-            else "It is too large for the ledger to keep, so it is lost and its charge stays spent: make "
-            "room, and make another release"
-        )
-        raise ReleaseError(f"{out} cannot be written: {error.strerror}. {fix}") from None
+    if data.ratings.n_ratings <= LARGEST_STORED and data.statement.ledger:
+        return account.again(data.statement.ledger["release_index"], new=new)
+    return (
+        ". It is too large for the ledger to keep, so it is lost and its charge stays spent: make room, and "
+        "make another release"
+    )

@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from hushrec.estimation.shrinkage import RATING_VARIANCE
 from hushrec.privacy.bounded import Noisy
 
 _SPREAD = 0.25
@@ -18,8 +19,6 @@ _SPREAD = 0.25
 _DOUBT = 0.1
 """Standard deviation of a slope around that of normal ratings of the usual deviation."""
 _LEAST = 0.1
-_RATING_VARIANCE = 0.05
-"""Variance of a rating around its item's mean, in squared widths of the scale."""
 
 __all__ = ["clamped_slope", "clamped_variance"]
 
@@ -49,5 +48,5 @@ def clamped_variance(clip: float, slope: float) -> float:
         clip: B, in widths of the scale, in whose squares the variance is.
         slope: share of values inside.
     """
-    inside = min(clip**2 / 3, _RATING_VARIANCE)
+    inside = min(clip**2 / 3, RATING_VARIANCE)
     return ((1 - slope) * min(clip, 1.0) ** 2 + slope * inside) / slope**2

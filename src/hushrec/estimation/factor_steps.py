@@ -8,6 +8,7 @@ computed from released values.
 import numpy as np
 
 from hushrec.arrays import Floats
+from hushrec.estimation.shrinkage import RATING_VARIANCE
 from hushrec.privacy.bounded import Noisy
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -18,8 +19,6 @@ FACTOR_VARIANCE = 0.00375
 """Prior variance of p·q, in squared widths of the scale: (0.24 stars)² on one to five."""
 _TOGETHER = 0.2
 """φ, of 0.01 to 1 on films and animated series."""
-RESIDUAL = 0.05
-"""Variance of a rating around its averages, in squared widths of the scale."""
 
 
 def solve(sums: Noisy, counts: Floats, others: Floats, other_counts: Floats, span: float) -> Floats:
@@ -42,7 +41,7 @@ def solve(sums: Noisy, counts: Floats, others: Floats, other_counts: Floats, spa
     moment = (others * other_counts[:, None]).T @ others / other_counts.sum()
     prior = FACTOR_VARIANCE * span**2 / max(float(np.trace(moment)), 1e-12)
     curvature = np.maximum(counts, 1e-3)[:, None, None] * moment
-    total = prior * curvature @ curvature + RESIDUAL * span**2 * curvature
+    total = prior * curvature @ curvature + RATING_VARIANCE * span**2 * curvature
     rank, star = others.shape[1], span / 4
     rounding = 4 * rank * _EPS * np.einsum("nii->n", total)  # of a row known except in some directions
     ridge = np.maximum(sums.sigma**2 + 1e-12 * star**2, rounding)
@@ -86,7 +85,7 @@ def step(
     rank = factors.shape[1]
     moment = width**2 * float(other_counts @ (others**2).sum(axis=1) / other_counts.sum()) / rank
     prior = FACTOR_VARIANCE * span**2 / max(moment * rank, 1e-12 * (span / 4) ** 2)
-    ridge = RESIDUAL * span**2 / prior
+    ridge = RATING_VARIANCE * span**2 / prior
     curvature = np.maximum(counts, 1e-3) * moment + ridge
     rate = (
         curvature
@@ -113,7 +112,7 @@ def user_ridge(items: Floats, counts: Floats) -> float:
     Privacy: post-processing.
     """
     moment = float(counts @ (items**2).sum(axis=1) / counts.sum())
-    return RESIDUAL / FACTOR_VARIANCE * max(moment, 1e-12)
+    return RATING_VARIANCE / FACTOR_VARIANCE * max(moment, 1e-12)
 
 
 def user_gradient_step(
@@ -136,7 +135,7 @@ def user_gradient_step(
 
     Privacy: post-processing.
     """
-    noise = RESIDUAL * span**2
+    noise = RATING_VARIANCE * span**2
     moment = noise / ridge  # prior variance of a coordinate of p
     prior = max(float(counts @ (items**2).sum(axis=1) / counts.sum()) / items.shape[1], 1e-9)
     curvature = np.maximum(counts, 1e-3) * moment + noise / prior

@@ -23,8 +23,8 @@ from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
 from hushrec.privacy.bounded import Noisy
 from hushrec.release.predictors.choice import LEAST_POPULARITY, LIKING
 
-_RATING_VARIANCE = 0.05
-"""Variance of a rating around its item's mean, in squared widths of the scale: 0.8 on one to five stars."""
+RATING_VARIANCE = 0.05
+"""Variance of a rating around its averages, in squared widths of the scale: 0.8 on one to five stars."""
 _GRID = 200  # counts with positive prior probability, in addition to 0
 _STEPS = 30  # of EM
 _CLEAR = 6.0
@@ -73,7 +73,7 @@ def shrink(
     Privacy: post-processing.
     """
     n = denoised_counts(counts)
-    own = _RATING_VARIANCE * span**2 if rating_variance is None else rating_variance
+    own = RATING_VARIANCE * span**2 if rating_variance is None else rating_variance
     noise = sums.sigma**2 + own * n
     expected = effect_prior(sums.values, n, noise, span, prior, origin)
     gain = n / (n * n + noise / expected.variance)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field
 
 from hushrec.data.domain import Domain
@@ -13,12 +14,12 @@ from hushrec.models.phases.biases import (
     Biases,
     BiasSettings,
     average_shares,
-    bias_share,
     biases_footprint,
     require_rank,
 )
 from hushrec.models.phases.noisy_cells import cells_footprint, factorised, require_reachable
 from hushrec.models.phases.outputs import people_release
+from hushrec.models.phases.visible_factors import noisy_share, shows_noisy
 from hushrec.models.private import Noise, PrivateModel
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.accounting.plan import Plan
@@ -44,7 +45,8 @@ class InputPerturbationMF(PrivateModel):
     Args:
         rank: d, number of factors.
         solver: ``als``, or ``sgd`` (the paper's ISGD).
-        epochs: number of passes of the solver; by default 6 of ``als`` or 20 of ``sgd``.
+        epochs: number of passes of the solver; by default 6 of ``als`` or 20 of ``sgd``, or none where the
+            noise would hide the factors of the domain's crowd, and the averages get the whole budget.
         clip: B, bound on a residual, as a fraction of the scale's width.
         threshold: α, as a fraction of the scale's width; smaller noisy cells are dropped (add-remove).
         biases: how the averages are measured.
@@ -76,7 +78,8 @@ class InputPerturbationMF(PrivateModel):
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
         """The averages, then all ratings or all cells."""
         require_rank(self.rank, domain)
-        return [*self.biases.queries(domain, terms, self.norm), self._cells(domain, terms).query]
+        cells = [self._cells(domain, terms).query] if self._learns(domain, terms) else []
+        return [*self.biases.queries(domain, terms, self.norm), *cells]
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:
         """As ``Model.plan``; also refuses a threshold that the noise cannot reach.
@@ -85,18 +88,22 @@ class InputPerturbationMF(PrivateModel):
             ConfigError: ε or the threshold is so large that no empty cell would ever be kept.
         """
         planned = super().plan(domain, budget)
-        cells = self._cells(domain, budget)
-        require_reachable(cells, planned)
+        if self._learns(domain, budget):
+            require_reachable(self._cells(domain, budget), planned)
         return planned
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
-        """The averages get less at larger ε."""
-        part = bias_share(budget.epsilon)
-        shares = average_shares(budget, items=0.33 * part, users=0.67 * part)
-        return shares | dict.fromkeys(("ratings", "cells"), 1 - part)
+        """The averages get a fifth where factors show, and all where these are hidden."""
+        if not self._learns(domain, budget):
+            return average_shares(budget, items=0.3, users=0.7)
+        rest = noisy_share(domain, budget)
+        shares = average_shares(budget, items=0.3 * (1 - rest), users=0.7 * (1 - rest))
+        return shares | dict.fromkeys(("ratings", "cells"), rest)
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """The averages, then all cells that are kept; empty cells are kept by noise alone."""
+        if not self._learns(domain, budget):
+            return biases_footprint(domain, budget)
         share = self.split(domain, budget)[self._cells(domain, budget).query.name]
         pace = (self.epochs or 10) * self.rank / 200  # seconds per million ratings or kept cells
         biases, cells = biases_footprint(domain, budget), self._cells(domain, budget)
@@ -109,6 +116,10 @@ class InputPerturbationMF(PrivateModel):
         """
         domain, people = feedback.domain, Population(feedback)
         biases = self.biases.measure(people, run, self.norm)
+        if not self._learns(domain, run.terms):
+            return people_release(
+                self, domain, biases, np.zeros((domain.n_users, 0)), np.zeros((domain.n_items, 0))
+            )
         cells = self._cells(domain, run.terms)
         residuals = cells.residuals.entries(people, biases.item_effects, biases.user_effects)
         found = self._factorised(cells.measure(run, residuals), biases, cells)
@@ -117,6 +128,10 @@ class InputPerturbationMF(PrivateModel):
             user_effects=biases.user_effects + found.row_effects,
         )
         return people_release(self, domain, released, found.rows, found.columns)
+
+    def _learns(self, domain: Domain, terms: Terms) -> bool:
+        """Whether factors are asked for, or show of the declared crowd."""
+        return self.epochs is not None or shows_noisy(domain, terms)
 
     def _factorised(self, noisy: NoisyRatings, biases: Biases, cells: Cells) -> Factors:
         """Post-processing: factors of the noisy ratings."""

@@ -11,9 +11,9 @@ from hushrec.arrays import Floats, Ints
 from hushrec.data.domain import Domain
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
-from hushrec.estimation import factor_steps
 from hushrec.estimation.clipped_gradients import Reach, item_scales, reach
 from hushrec.estimation.factor_steps import langevin_step, leading, prior_variance
+from hushrec.estimation.shrinkage import RATING_VARIANCE
 from hushrec.models.phases.biases import require_rank
 from hushrec.models.phases.item_effects import EffectSettings, effects_footprint
 from hushrec.models.phases.outputs import factor_release
@@ -174,8 +174,8 @@ class PosteriorMF(PrivateModel):
 
     def _reach(self, domain: Domain, terms: Terms) -> Reach:
         """What the declared crowd's gradients show."""
-        deviation = np.sqrt(factor_steps.RESIDUAL)
-        ratio = self.factor_variance / self.rank / factor_steps.RESIDUAL
+        deviation = np.sqrt(RATING_VARIANCE)
+        ratio = self.factor_variance / self.rank / RATING_VARIANCE
         clip_norm = self._clip_norm(terms) / deviation
         people, ratings, _ = domain.crowd
         return reach(people, ratings, domain.n_items, self.rank, ratio, clip_norm, terms.epsilon)
@@ -190,7 +190,7 @@ class PosteriorMF(PrivateModel):
             rank=self.rank,
             rounds=self._rounds(domain, terms),
             rate=self.sample_rate,
-            noise=factor_steps.RESIDUAL * span**2,
+            noise=RATING_VARIANCE * span**2,
             clip=self.clip * span,
             clip_norm=self._clip_norm(terms) * span,
         )

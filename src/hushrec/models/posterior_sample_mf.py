@@ -12,8 +12,7 @@ from hushrec.arrays import Floats
 from hushrec.data.domain import Domain
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
-from hushrec.estimation import factor_steps
-from hushrec.estimation.shrinkage import known_popularity
+from hushrec.estimation.shrinkage import RATING_VARIANCE, known_popularity
 from hushrec.models.phases.biases import require_rank
 from hushrec.models.phases.item_effects import ItemEffects
 from hushrec.models.phases.outputs import FACTOR_NOISE, factor_release
@@ -103,7 +102,7 @@ class PosteriorSampleMF(PrivateModel):
         span = domain.scale.span
         return Posterior(
             # The chains' own temperature divides the loss as well.
-            scale=self.chain.temperature / noise if noise else 1 / (2 * factor_steps.RESIDUAL * span**2),
+            scale=self.chain.temperature / noise if noise else 1 / (2 * RATING_VARIANCE * span**2),
             bound=self._bound(domain),
             rank=self.rank,
             margin=self.margin * span,

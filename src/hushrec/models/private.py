@@ -91,7 +91,19 @@ class PrivateModel(Model):
             other = ', or set noise="laplace"' if "noise" in type(self).model_fields else ""
             raise BudgetUnsupported(f"Gaussian noise needs delta > 0; set delta{other}")
         shares = self.split(domain, budget)
-        events = self.events(queries, shares, domain, budget)
+        return self.plan_of(self.events(queries, shares, domain, budget), shares, domain, budget)
+
+    def plan_of(
+        self, events: Sequence[Event], shares: Mapping[str, float], domain: Domain, budget: Budget
+    ) -> Plan:
+        """The plan that measures this, with what the model claims and needs.
+
+        Args:
+            events: the measurements with their noise, which costs the budget.
+            shares: parts of the budget by name of measurement.
+            domain: the public domain.
+            budget: what may be spent.
+        """
         return Plan(
             model=type(self).__name__,
             config=self.settings(),

@@ -13,11 +13,11 @@ from hushrec.estimation import factor_steps
 from hushrec.models.phases.biases import (
     BiasSettings,
     average_shares,
-    bias_share,
     biases_footprint,
     require_rank,
 )
 from hushrec.models.phases.outputs import people_release
+from hushrec.models.phases.visible_factors import listed_share, shows_listed
 from hushrec.models.private import PrivateModel
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.query import AnyQuery
@@ -27,6 +27,8 @@ from hushrec.solvers.initial import normal_factors
 from hushrec.statistics.factor_sums import FactorSums
 from hushrec.statistics.footprint import COPIED, DRAWS, FLOPS, LISTED, Footprint
 from hushrec.statistics.population import Population
+
+_EPOCHS = 5
 
 
 class PrivateALS(PrivateModel):
@@ -38,7 +40,8 @@ class PrivateALS(PrivateModel):
 
     Args:
         rank: d, number of factors.
-        epochs: k, how often each side is solved.
+        epochs: k, how often each side is solved; by default 5 times, or never where the noise would
+            hide the factors of the domain's crowd, and the averages get the whole budget.
         clip: B, bound on a residual x, as a fraction of the scale's width.
         biases: how the averages are measured.
 
@@ -49,7 +52,7 @@ class PrivateALS(PrivateModel):
     informed: ClassVar = True
 
     rank: int = Field(default=8, ge=1, le=128)
-    epochs: int = Field(default=5, ge=1, le=100)
+    epochs: int | None = Field(default=None, ge=1, le=100)
     clip: float = Field(default=0.225, gt=0, le=1, allow_inf_nan=False)
     biases: BiasSettings = BiasSettings()
 
@@ -59,21 +62,24 @@ class PrivateALS(PrivateModel):
         return [*self.biases.queries(domain, terms, self.norm), *self._sums(domain, terms).queries()]
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
-        """The averages get less at larger ε; all epochs get equal shares."""
-        # A changed value moves a sum twice as far as a new one.
-        part = bias_share(budget.epsilon / (2 if budget.adjacency == "replace" else 1))
-        each = (1 - part) / (2 * self.epochs)
-        rounds = {f"{side}, round {t + 1}": each for side in ("users", "items") for t in range(self.epochs)}
+        """The averages get a third where factors show, and all where these are hidden."""
+        epochs = self._epochs(domain, budget)
+        part = 1 - listed_share(domain, budget) if epochs else 1.0
+        each = (1 - part) / (2 * max(epochs, 1))
+        rounds = {f"{side}, round {t + 1}": each for side in ("users", "items") for t in range(epochs)}
         return average_shares(budget, items=0.3 * part, users=0.7 * part) | rounds
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """The averages, then both sides; all equations of the larger side are held at once."""
+        epochs = self._epochs(domain, budget)
+        if not epochs:
+            return biases_footprint(domain, budget)
         n, people, items = self.rank, domain.n_users, domain.n_items
         rows, side = people + items, max(people, items)
         systems = 8.0 * 3.4 * side * n**2
         memory = 1e7 + LISTED * people + 8 * 4 * rows * n + COPIED * side * n + systems
         solved = rows * n * (1 / DRAWS + 16 * n**2 / FLOPS)
-        factors = Footprint(memory, 24, 32, self.epochs * solved, self.epochs * n / 100)
+        factors = Footprint(memory, 24, 32, epochs * solved, epochs * n / 100)
         return biases_footprint(domain, budget).then(factors)
 
     def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
@@ -84,11 +90,15 @@ class PrivateALS(PrivateModel):
         domain, people = feedback.domain, Population(feedback)
         biases = self.biases.measure(people, run, self.norm)
         sums = self._sums(domain, run.terms)
+        if not sums.rounds:
+            return people_release(
+                self, domain, biases, np.zeros((domain.n_users, 0)), np.zeros((domain.n_items, 0))
+            )
         residuals = sums.residuals.rows(people, biases.item_effects, biases.user_effects)
         no_users, no_items = np.zeros((domain.n_users, self.rank)), np.zeros((domain.n_items, self.rank))
         raters, rated = biases.user_counts, biases.item_counts
         items = normal_factors(domain.n_items, self.rank)
-        for epoch in range(1, self.epochs + 1):
+        for epoch in range(1, sums.rounds + 1):
             items = sums.in_ball(factor_steps.filled(items))
             noisy = run.measure(sums.query("users", epoch), sums.users(residuals, no_users, items))
             users = factor_steps.solve(noisy, raters, items, rated, domain.scale.span)
@@ -97,6 +107,12 @@ class PrivateALS(PrivateModel):
             items = factor_steps.solve(noisy, rated, users, raters, domain.scale.span)
         return people_release(self, domain, biases, users * domain.scale.star, items / domain.scale.star)
 
+    def _epochs(self, domain: Domain, terms: Terms) -> int:
+        """None where the noise would hide the factors of the declared crowd."""
+        if self.epochs is not None:
+            return self.epochs
+        return _EPOCHS if shows_listed(domain, terms) else 0
+
     def _sums(self, domain: Domain, terms: Terms) -> FactorSums:
         clip = self.clip * domain.scale.span
-        return FactorSums(domain, terms.adjacency, self.rank, self.epochs, clip, radius=1.0)
+        return FactorSums(domain, terms.adjacency, self.rank, self._epochs(domain, terms), clip, radius=1.0)

@@ -13,11 +13,11 @@ from hushrec.estimation import factor_steps
 from hushrec.models.phases.biases import (
     BiasSettings,
     average_shares,
-    bias_share,
     biases_footprint,
     require_rank,
 )
 from hushrec.models.phases.outputs import people_release
+from hushrec.models.phases.visible_factors import listed_share, shows_listed
 from hushrec.models.private import PrivateModel
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.query import AnyQuery
@@ -27,6 +27,8 @@ from hushrec.solvers.initial import normal_factors
 from hushrec.statistics.factor_sums import FactorSums
 from hushrec.statistics.footprint import COPIED, DRAWS, LISTED, Footprint
 from hushrec.statistics.population import Population
+
+_EPOCHS = 12
 
 
 class PrivateSGD(PrivateModel):
@@ -39,7 +41,8 @@ class PrivateSGD(PrivateModel):
 
     Args:
         rank: d, number of factors.
-        epochs: k, how often each side takes a step.
+        epochs: k, how often each side takes a step; by default 12 times, or never where the noise would
+            hide the factors of the domain's crowd, and the averages get the whole budget.
         clip: B, bound on a rating's error, as a fraction of the scale's width.
         radius: bound on the factors' norms; p·q is in widths of the scale.
         biases: how the averages are measured.
@@ -51,7 +54,7 @@ class PrivateSGD(PrivateModel):
     informed: ClassVar = True
 
     rank: int = Field(default=8, ge=1, le=128)
-    epochs: int = Field(default=12, ge=1, le=100)
+    epochs: int | None = Field(default=None, ge=1, le=100)
     clip: float = Field(default=0.2, gt=0, le=1, allow_inf_nan=False)
     radius: float = Field(default=0.42, gt=0.001, le=1, allow_inf_nan=False)
     biases: BiasSettings = BiasSettings()
@@ -62,20 +65,23 @@ class PrivateSGD(PrivateModel):
         return [*self.biases.queries(domain, terms, self.norm), *self._sums(domain, terms).queries()]
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
-        """The averages get less at larger ε; all epochs get equal shares."""
-        # A changed value moves a sum twice as far as a new one.
-        part = bias_share(budget.epsilon / (2 if budget.adjacency == "replace" else 1))
-        each = (1 - part) / self.epochs * 0.5
-        rounds = {f"{side}, round {t + 1}": each for side in ("users", "items") for t in range(self.epochs)}
+        """The averages get a third where factors show, and all where these are hidden."""
+        epochs = self._epochs(domain, budget)
+        part = 1 - listed_share(domain, budget) if epochs else 1.0
+        each = (1 - part) / (2 * max(epochs, 1))
+        rounds = {f"{side}, round {t + 1}": each for side in ("users", "items") for t in range(epochs)}
         return average_shares(budget, items=0.3 * part, users=0.7 * part) | rounds
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """The averages, then both sides; the larger side's gradients are held at once."""
+        epochs = self._epochs(domain, budget)
+        if not epochs:
+            return biases_footprint(domain, budget)
         n, people, items = self.rank, domain.n_users, domain.n_items
         rows, side = people + items, max(people, items)
         memory = 1e7 + LISTED * people + 8 * 4 * rows * n + 2 * COPIED * side * n
-        per_million = self.epochs * n / 100
-        rounds = Footprint(memory, 40, 32, self.epochs * rows * n / DRAWS, per_million)
+        per_million = epochs * n / 100
+        rounds = Footprint(memory, 40, 32, epochs * rows * n / DRAWS, per_million)
         return biases_footprint(domain, budget).then(rounds)
 
     def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
@@ -86,11 +92,15 @@ class PrivateSGD(PrivateModel):
         domain, people = feedback.domain, Population(feedback)
         biases = self.biases.measure(people, run, self.norm)
         sums = self._sums(domain, run.terms)
+        if not sums.rounds:
+            return people_release(
+                self, domain, biases, np.zeros((domain.n_users, 0)), np.zeros((domain.n_items, 0))
+            )
         residuals = sums.residuals.rows(people, biases.item_effects, biases.user_effects)
         raters, rated = biases.user_counts, biases.item_counts
         users = np.zeros((domain.n_users, self.rank))
         items = sums.in_ball(self.radius * normal_factors(domain.n_items, self.rank))
-        for epoch in range(1, self.epochs + 1):
+        for epoch in range(1, sums.rounds + 1):
             how = {
                 "width": sums.width,
                 "span": domain.scale.span,
@@ -102,6 +112,12 @@ class PrivateSGD(PrivateModel):
             items = sums.in_ball(factor_steps.step(items, noisy, rated, users, raters, **how))
         return people_release(self, domain, biases, users * sums.width, items)
 
+    def _epochs(self, domain: Domain, terms: Terms) -> int:
+        """None where the noise would hide the factors of the declared crowd."""
+        if self.epochs is not None:
+            return self.epochs
+        return _EPOCHS if shows_listed(domain, terms) else 0
+
     def _sums(self, domain: Domain, terms: Terms) -> FactorSums:
         clip = self.clip * domain.scale.span
-        return FactorSums(domain, terms.adjacency, self.rank, self.epochs, clip, self.radius)
+        return FactorSums(domain, terms.adjacency, self.rank, self._epochs(domain, terms), clip, self.radius)

@@ -10,9 +10,12 @@ from hushrec.data.domain import Domain
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
 from hushrec.estimation import factor_steps
+from hushrec.estimation.shrinkage import RATING_VARIANCE
 from hushrec.models.phases.biases import require_rank
 from hushrec.models.phases.item_effects import EffectSettings, effects_footprint
 from hushrec.models.phases.outputs import factor_release
+from hushrec.models.phases.repeated import EFFECT_SHARES
+from hushrec.models.phases.visible_factors import factor_share, signal
 from hushrec.models.private import PrivateModel
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.query import AnyQuery
@@ -24,6 +27,14 @@ from hushrec.statistics.footprint import COPIED, DRAWS, Footprint
 from hushrec.statistics.item_sums import OVERALL, EffectSums
 from hushrec.statistics.person_gradients import RidgeGradients
 from hushrec.statistics.population import Population
+
+_ROUNDS = 12
+_SIGNAL = 700.0
+"""Least signal for rounds by default.
+
+From 750 on rounds gained on films, animated series and generated ratings, or cost less than 0.2 %; at 590 and
+less they lost to effects on some of these.
+"""
 
 
 class UserLevelSGD(PrivateModel):
@@ -37,7 +48,8 @@ class UserLevelSGD(PrivateModel):
 
     Args:
         rank: d, number of factors.
-        epochs: k, number of rounds.
+        epochs: k, number of rounds; by default 12, or none where the noise would hide the factors of the
+            domain's crowd, and the release is that of ``GlobalEffects``.
         clip: B, bound on a rating's error, as a fraction of the scale's width.
         clip_norm: C, bound on the norm of a user's whole gradient (errors times own vector), in widths times
             quarters of the width of the scale.
@@ -50,7 +62,7 @@ class UserLevelSGD(PrivateModel):
     informed: ClassVar = True
 
     rank: int = Field(default=8, ge=1, le=128)
-    epochs: int = Field(default=12, ge=1, le=100)
+    epochs: int | None = Field(default=None, ge=1, le=100)
     clip: float = Field(default=0.2, gt=0, le=1, allow_inf_nan=False)
     clip_norm: float = Field(default=0.375, gt=0, le=1000, allow_inf_nan=False)
     effects: EffectSettings = EffectSettings()
@@ -58,21 +70,26 @@ class UserLevelSGD(PrivateModel):
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
         """The item effects, then the gradients of every round."""
         require_rank(self.rank, domain)
-        return [*self._effects(domain, terms).queries(), *self._gradients(domain).queries()]
+        return [*self._effects(domain, terms).queries(), *self._gradients(domain, terms).queries()]
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
-        """All rounds get equal shares; at small ε only the item effects rise above the noise."""
-        rest = min(0.7, budget.epsilon / 8)
+        """Rounds get equal shares, together at most half of the budget; effects get the rest."""
+        epochs = self._epochs(domain, budget)
+        if not epochs:
+            return EFFECT_SHARES
+        rest = factor_share(signal(domain, budget), _SIGNAL)
         effects = {**dict.fromkeys(OVERALL, 0.02), "item sums": 0.8, "item counts": 0.14}
-        rounds = {f"items, round {t + 1}": rest / self.epochs for t in range(self.epochs)}
+        rounds = {f"items, round {t + 1}": rest / epochs for t in range(epochs)}
         return {name: part * (1 - rest) for name, part in effects.items()} | rounds
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """The item effects, then a round's gradients."""
-        n, items = self.rank, domain.n_items
+        n, items, epochs = self.rank, domain.n_items, self._epochs(domain, budget)
+        if not epochs:
+            return effects_footprint(domain, budget)
         memory = 1e7 + 8 * 4 * items * n + 2 * COPIED * items * n
-        per_million = self.epochs * n / 100
-        rounds = Footprint(memory, 40, 32, self.epochs * items * n / DRAWS, per_million)
+        per_million = epochs * n / 100
+        rounds = Footprint(memory, 40, 32, epochs * items * n / DRAWS, per_million)
         return effects_footprint(domain, budget).then(rounds)
 
     def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
@@ -82,10 +99,12 @@ class UserLevelSGD(PrivateModel):
         """
         domain, people, span = feedback.domain, Population(feedback), feedback.domain.scale.span
         baseline = self.effects.measure(self._effects(domain, run.terms), people, run)
-        gradients = self._gradients(domain)
+        gradients = self._gradients(domain, run.terms)
+        if not gradients.rounds:
+            return factor_release(self, domain, baseline, run.prior.factors_of(domain.n_items))
         items = in_ball(normal_factors(domain.n_items, self.rank), 1.0)
         initial_weight = np.ones(domain.n_items)  # how much of each row is still its random start
-        for epoch in range(1, self.epochs + 1):
+        for epoch in range(1, gradients.rounds + 1):
             ridge = factor_steps.user_ridge(items, baseline.counts)
             sums = gradients.measure(people, baseline.item_effects, items, ridge)
             noisy = run.measure(gradients.query(epoch), sums)
@@ -93,13 +112,19 @@ class UserLevelSGD(PrivateModel):
             items, part = factor_steps.user_gradient_step(items, noisy, baseline.counts, **how)
             items, initial_weight = in_ball(items, 1.0), initial_weight * (1 - part)
         # Users fold in with a prior of unit variance, and only on what was learned.
-        scale = span * np.sqrt(factor_steps.RESIDUAL / factor_steps.user_ridge(items, baseline.counts))
+        scale = span * np.sqrt(RATING_VARIANCE / factor_steps.user_ridge(items, baseline.counts))
         return factor_release(self, domain, baseline, items * scale * np.sqrt(1 - initial_weight)[:, None])
 
     def _effects(self, domain: Domain, terms: Terms) -> EffectSums:
         return self.effects.sums(domain, terms, self.norm)
 
-    def _gradients(self, domain: Domain) -> RidgeGradients:
+    def _epochs(self, domain: Domain, terms: Terms) -> int:
+        """None where the noise would hide the factors of the declared crowd."""
+        if self.epochs is not None:
+            return self.epochs
+        return _ROUNDS if signal(domain, terms) >= _SIGNAL else 0
+
+    def _gradients(self, domain: Domain, terms: Terms) -> RidgeGradients:
         clip = self.clip * domain.scale.span
         clip_norm = self.clip_norm * domain.scale.span * domain.scale.star
-        return RidgeGradients(domain, self.rank, self.epochs, clip, clip_norm)
+        return RidgeGradients(domain, self.rank, self._epochs(domain, terms), clip, clip_norm)

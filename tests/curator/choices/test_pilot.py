@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 
 import hushrec as hr
@@ -43,6 +44,16 @@ def test_it_costs_two_percent_and_the_fit_takes_the_rest(people, budget):
     assert ledger.releases_left == 0
 
 
+def test_what_it_tells_is_noisy(people, budget):
+    """Of so small a total, the standard deviation of either number is above 1,000."""
+    told = [
+        hr.pilot(people, hr.Ledger.ephemeral(budget(0.05, unit="user"), 2), entropy=hr.testing.Seeded(seed))
+        for seed in range(4)
+    ]
+    assert len({domain.expected_users for domain in told}) == 4
+    assert len({domain.expected_ratings for domain in told}) > 1
+
+
 def test_the_same_index_gives_the_same_numbers_and_charges_nothing(people, budget):
     ledger = hr.Ledger.ephemeral(budget(1.0, unit="user"), 3)
     first = hr.pilot(people, ledger)
@@ -78,6 +89,8 @@ def test_what_it_cannot_count_is_refused_and_charges_nothing(people, budget):
     refused(DataError, r"load it first with hushrec\.load", ratings="ratings.csv")
     classes = hr.Domain(people.domain.items, scale=(1, 5, 1), max_users=5_000, privacy_classes={"low": 0.5})
     refused(BudgetUnsupported, "per-user ε", ratings=dataclasses.replace(people, domain=classes))
+    asking = people.with_asked(np.full(people.n_users, 0.5))
+    refused(BudgetUnsupported, "per-user ε", ratings=asking)
 
 
 def test_a_population_that_lost_most_records_is_refused_before_the_charge(people, budget, tmp_path):

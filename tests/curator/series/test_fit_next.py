@@ -1,5 +1,6 @@
 """A series of releases: charged once, measured once each, stopped wherever its bound would be in doubt."""
 
+import dataclasses
 import json
 import shutil
 
@@ -13,6 +14,7 @@ from hushrec.curator.series.fit_next import fit_next
 from hushrec.errors import (
     BudgetError,
     BudgetExceeded,
+    BudgetUnsupported,
     CheckpointError,
     ConfigError,
     DataError,
@@ -77,6 +79,9 @@ def test_a_release_that_was_lost_is_returned(ledger, year):
     assert ledger.head == head
     with pytest.raises(LedgerError, match="release 2 of this ledger is not one of this series"):
         fit_next(RATINGS, MODEL, year, ledger=ledger, release_index=2)
+    last = [fit_next(RATINGS, MODEL, year, ledger=ledger) for _ in range(2)][-1]
+    again = fit_next(RATINGS, MODEL, year, ledger=ledger, release_index=3)  # also when all are made
+    assert again.to_bytes() == last.to_bytes()
 
 
 def test_users_and_items_join(ledger, year):
@@ -204,7 +209,11 @@ def test_two_folders_of_one_part_make_one_release(ledger, year, tmp_path, monkey
 
     monkeypatch.setattr(Ledger, "charge", second)
     with pytest.raises(GrantError, match="each is measured once"):
+        fit_next(given({1: [0]}), MODEL, year, ledger=ledger)
+    # The copy measured more than this folder remembers: who is missing here would count anew.
+    with pytest.raises(CheckpointError, match="release 2 of this series was measured with another copy"):
         fit_next(RATINGS, MODEL, year, ledger=ledger)
+    assert fit_next(RATINGS, MODEL, tmp_path / "copy", ledger=ledger).statement.ledger["part"] == 2
 
 
 def test_seeded_noise_and_secret_noise_do_not_mix(ledger, year):
@@ -252,3 +261,14 @@ def test_what_is_not_in_memory_is_refused(ledger, year):
     with pytest.raises(DataError, match="in memory"):
         fit_next("ratings.csv", MODEL, year, ledger=ledger)
     assert not year.exists()
+
+
+def test_people_who_ask_for_an_epsilon_of_their_own_are_not_given_that_of_all(ledger, year):
+    asking = RATINGS.with_asked(np.full(RATINGS.n_users, 0.5))
+    classes = hr.Domain(
+        DOMAIN.items, scale=(1, 5, 1), max_users=100, cap=500, privacy_classes={"strict": 0.5}
+    )
+    for ratings in (asking, dataclasses.replace(RATINGS, domain=classes)):
+        with pytest.raises(BudgetUnsupported, match="gives everybody the same ε; drop the column epsilon"):
+            fit_next(ratings, MODEL, year, ledger=ledger)
+    assert not ledger.entries()

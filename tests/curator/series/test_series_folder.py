@@ -9,6 +9,7 @@ from hushrec.curator.series.series_folder import SeriesFolder, require_part
 from hushrec.errors import CheckpointError
 from hushrec.privacy.accounting.events import Gaussian
 from hushrec.privacy.bounded import Noisy
+from hushrec.privacy.ledger.history import Charge
 from hushrec.statistics.series.arrivals import Arrivals
 from support.series import given
 
@@ -58,18 +59,44 @@ def test_other_files_are_left_alone(tmp_path):
         SeriesFolder(tmp_path)
 
 
-@pytest.mark.parametrize(("part", "made"), [(-1, 0), (0, 0), (0, 1), (4, 4), (4, 5)])
-def test_the_latest_folder_goes_on(tmp_path, part, made):
+def charges(made, mark):
+    """So many releases of a series, the last of which was measured with a memory of this mark."""
+    return [Charge(number, number, "", "", "", memory=mark) for number in range(made)]
+
+
+@pytest.fixture
+def folder(tmp_path):
     with SeriesFolder(tmp_path / "year") as folder:
-        if part >= 0:
-            folder.remember(part, Arrivals())
-        require_part(folder, made)
+        folder.start({"series": "0a" * 16})
+        yield folder
+
+
+@pytest.mark.parametrize(("part", "made"), [(-1, 0), (0, 0), (0, 1), (4, 4), (4, 5)])
+def test_the_latest_folder_goes_on(folder, part, made):
+    if part >= 0:
+        folder.remember(part, Arrivals())
+    require_part(folder, charges(made, folder.mark))
+
+
+def test_the_mark_of_a_memory_tells_it_from_any_other(folder, tmp_path):
+    first, _ = Arrivals().joined(given({1: [0, 1]}), 0, 3.0)
+    second, _ = Arrivals().joined(given({1: [0, 2]}), 0, 3.0)
+    assert folder.mark == ""
+    folder.remember(0, first)
+    mark = folder.mark
+    folder.remember(0, second)
+    assert folder.mark != mark
+    with pytest.raises(CheckpointError, match="release 1 of this series was measured with another copy"):
+        require_part(folder, charges(1, mark))
+    with SeriesFolder(tmp_path / "other") as other:  # the same people in another series
+        other.start({"series": "0b" * 16})
+        other.remember(0, first)
+        assert other.mark != mark
 
 
 @pytest.mark.parametrize(("part", "made"), [(-1, 1), (3, 5), (5, 4), (3, 2)])
-def test_a_folder_that_is_lost_or_older_or_of_another_series_does_not(tmp_path, part, made):
-    with SeriesFolder(tmp_path / "year") as folder:
-        if part >= 0:
-            folder.remember(part, Arrivals())
-        with pytest.raises(CheckpointError, match=f"the ledger knows {made} releases"):
-            require_part(folder, made)
+def test_a_folder_that_is_lost_or_older_or_of_another_series_does_not(folder, part, made):
+    if part >= 0:
+        folder.remember(part, Arrivals())
+    with pytest.raises(CheckpointError, match=f"the ledger knows {made} releases"):
+        require_part(folder, charges(made, folder.mark))

@@ -52,13 +52,15 @@ def test_a_series_is_the_same_in_a_larger_catalogue_but_not_with_other_noise(tot
     first = series_of(planned(model, DOMAIN, total, 52), "ledger")
     grown = hr.Domain([*DOMAIN.items, "new"], scale=(1, 5, 1), max_users=100, cap=500)
     assert series_of(planned(model, grown, total, 52), "ledger") == first
+    shares = dict(repeated(model, DOMAIN, total, 52).shares)
     others = (
+        series_plan(model, DOMAIN, total, 52, {**shares, "item sums": shares["item sums"] / 2}),
         planned(model, DOMAIN, total, 51),
         planned(model, DOMAIN, budget(3.0, "user"), 52),
         planned(hr.GlobalEffects(effects={"clip": 0.4}), DOMAIN, total, 52),
         planned(hr.Popularity(), CLICKS, total, 52),
     )
-    assert len({first, *(series_of(plan, "ledger") for plan in others)}) == 5
+    assert len({first, *(series_of(plan, "ledger") for plan in others)}) == 6
 
 
 def test_what_has_no_series_is_refused(total, budget):
@@ -88,6 +90,7 @@ def test_a_plan_takes_what_a_ledger_has_left(tmp_path, budget):
     assert plan == planned(settled, DOMAIN, total, 52)
     assert plan.config["effects"]["contribution_cap"] == settled.effects.contribution_cap
     assert "for 52 releases together, each of which measures all of this once" in str(plan)
+    assert "GlobalEffects needs about" in str(plan), "each release needs as much memory"
     assert plan == hr.plan_series(hr.GlobalEffects(), DOMAIN, ledger.path)
     clicks = hr.plan_series(hr.Popularity(), CLICKS, ledger)
     assert clicks.epsilon == pytest.approx(4, abs=2e-3)

@@ -43,8 +43,10 @@ def planted(rng, n=12, unit=1.0):
 @pytest.mark.parametrize("unit", UNITS)
 def test_shares_are_the_whole_budget_and_more_of_it_goes_to_what_can_be_seen(budget, unit):
     settings, parts = CovarianceSettings(), []
+    crowd = {"expected_users": 5_000, "expected_ratings": 250_000}
+    domain = hr.Domain(range(120), scale=(1, 5, 1), max_users=10_000, **crowd)
     for epsilon in (0.1, 1.0, 10.0):
-        shares = settings.shares(domain_of(), budget(epsilon, unit), "l2")
+        shares = settings.shares(domain, budget(epsilon, unit), "l2")
         assert sum(shares.values()) == pytest.approx(1)
         assert min(shares.values()) > 0
         parts.append(shares["covariance"])

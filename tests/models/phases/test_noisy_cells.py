@@ -19,7 +19,7 @@ def cells(adjacency="add-remove", threshold=0.6):
 
 
 def planned(budget, epsilon, adjacency="add-remove"):
-    return hr.InputPerturbationMF(rank=2).plan(DOMAIN, budget(epsilon, adjacency=adjacency))
+    return hr.InputPerturbationMF(rank=2, epochs=6).plan(DOMAIN, budget(epsilon, adjacency=adjacency))
 
 
 def test_a_threshold_beyond_299_scales_of_the_noise_is_refused(budget):

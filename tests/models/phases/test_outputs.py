@@ -12,7 +12,7 @@ from hushrec.models.phases.outputs import factor_release
 
 MODELS = [
     hr.GlobalEffects(user_biases="released"),
-    hr.InputPerturbationMF(rank=3),
+    hr.InputPerturbationMF(rank=3, epochs=6),
     hr.PrivateSGD(rank=3, epochs=4),
     hr.PrivateALS(rank=3, epochs=2),
 ]

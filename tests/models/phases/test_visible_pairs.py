@@ -5,7 +5,7 @@ import math
 import pytest
 
 import hushrec as hr
-from hushrec.models.phases.visible_pairs import contribution_cap, head_size, visibility
+from hushrec.models.phases.visible_pairs import contribution_cap, effects_share, head_size, visibility
 from hushrec.privacy.accounting.budget import Unprotected
 
 
@@ -38,6 +38,21 @@ def test_less_shows_of_people_than_of_ratings_and_under_wider_noise(budget):
     assert visible(domain, budget(1.0, "rating", "replace")) == pytest.approx(of_ratings / 2)
     assert visible(domain, budget(1.0, "rating"), "l1") < of_ratings
     assert visible(domain, Unprotected("rating", "add-remove")) == math.inf
+
+
+def test_effects_keep_nearly_all_until_a_covariance_shows_and_then_give_way():
+    domain = domain_of(6_000, 160, 3_700)
+    shares = [effects_share(domain, seen) for seen in (0.0, 0.1, 0.5, 1.0, 4.0, 1e80, math.inf)]
+    assert shares == sorted(shares, reverse=True)
+    assert shares[1] > 0.99
+    assert shares[2] < 0.7
+    assert shares[-2:] == [0.04, 0.04]
+
+
+def test_effects_of_a_small_catalogue_keep_their_part_for_longer():
+    small, large = domain_of(1_000, 60, 500), domain_of(20_000, 50, 5_000)
+    assert effects_share(small, 0.8) > 0.95
+    assert effects_share(large, 0.8) < 0.4
 
 
 def test_a_head_grows_with_what_shows_up_to_the_whole_catalogue():

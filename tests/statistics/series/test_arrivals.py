@@ -21,18 +21,20 @@ def told(dated: Dated):
 
 
 def test_records_keep_the_weight_and_the_release_that_they_came_with():
-    seen, first = Arrivals().joined(given({1: [0, 1], 2: [5]}), 0, 4.0)
+    cap = 4.5625
+    seen, first = Arrivals().joined(given({1: [0, 1], 2: [5]}), 0, cap)
     assert told(first) == {("u1", 0): (ONE, 0), ("u1", 1): (ONE, 0), ("u2", 5): (ONE, 0)}
-    seen, second = seen.joined(given({1: [0, *range(2, 10)], 3: [1]}), 2, 4.0)
-    half = ONE // 2  # eight new records share what is left of 4: 2 of them, each a quarter, its root a half
+    seen, second = seen.joined(given({1: [0, *range(2, 10)], 3: [1]}), 2, cap)
+    half = ONE // 2  # what is left of K, 2.5625, is shared by eight new records and a quarter of nine
     assert told(second) == {
         ("u1", 0): (ONE, 2),
         **{("u1", item): (half, 0) for item in range(2, 10)},
         ("u3", 1): (ONE, 0),
     }
     assert second.people.tolist() == [2, 0]
-    seen, third = seen.joined(given({1: [0, 20], 2: [5]}), 3, 4.0)
-    assert told(third) == {("u1", 0): (ONE, 3), ("u1", 20): (0, 0), ("u2", 5): (ONE, 0)}
+    _, third = seen.joined(given({1: [0, 20], 2: [5]}), 3, cap)
+    last = int(ONE * ((4.5625 - 2 - 8 / 4) / 1.5) ** 0.5)
+    assert told(third) == {("u1", 0): (ONE, 3), ("u1", 20): (last, 0), ("u2", 5): (ONE, 0)}
     assert third.people.tolist() == [3, 3]
 
 
@@ -44,13 +46,14 @@ def test_a_weight_never_changes_with_what_comes_later():
 
 
 def test_nobody_counts_anew_by_leaving_and_coming_back():
-    seen, _ = Arrivals().joined(given({1: range(9)}), 0, 9.0)
+    seen, first = Arrivals().joined(given({1: range(9)}), 0, 9.0)
     seen, _ = seen.joined(given({2: [3]}), 1, 9.0)
     assert seen.table.filter(pl.col("user_id") == "u1")["item_id"].to_list() == [None], (
         "records are forgotten"
     )
     _, back = seen.joined(given({1: range(9)}), 2, 9.0)
-    assert back.weights.sum() == 0
+    assert int((first.weights**2).sum()) + int((back.weights**2).sum()) <= 9 * ONE**2
+    assert max(back.weights) < first.weights[0] / 2
     assert back.people.tolist() == [2]
 
 
@@ -85,4 +88,15 @@ def test_squares_of_weights_never_exceed_the_cap(cap, arriving):
     exact = int(cap * ONE**2)
     square = int((dated.weights**2).sum())
     assert square <= exact
-    assert square >= min(arriving * ONE**2, exact) - 2 * arriving * ONE
+    assert square >= min(arriving * ONE**2, exact * 4 // 5) - 2 * arriving * ONE
+
+
+def test_what_comes_later_counts_too():
+    """Ten ratings at once and one more each time: none gets less than a fifth of the weight of the first."""
+    memory, least = Arrivals(), ONE
+    for part in range(11):
+        memory, dated = memory.joined(given({1: range(10 + part)}), part, 5.0)
+        least = min(least, min(dated.weights))
+    assert least > dated.weights[0] / 5
+    used = memory.table.filter(pl.col("item_id").is_null())["weight"].item()
+    assert used == int((dated.weights**2).sum()) <= 5 * ONE**2

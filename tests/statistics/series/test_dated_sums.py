@@ -1,8 +1,10 @@
 """All measurements of a series together: no life of a person exceeds the bound, wrong bounds are exceeded."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 
 import hushrec as hr
@@ -76,13 +78,22 @@ def test_no_life_moves_all_releases_by_more_than_is_declared():
 
 
 @pytest.mark.parametrize("releases", [1, 3, 52])
-def test_the_bound_is_reached(releases):
-    """People with K extreme ratings from the first release on, without a mean that takes from them."""
-    sums = sums_of(releases, cap=4.0, strength=10**6)
+def test_the_bound_is_that_of_the_weights(releases):
+    """People with extreme ratings from the first release on, without a mean that takes from them."""
+    sums = sums_of(releases, cap=5.0, strength=10**6)  # of which four records use up four, and one is kept
     found = ratios(sums, [[(0, 1), (1, 5), (2, 1), (3, 5)]] * releases)
-    assert found["item counts"] == pytest.approx(1, abs=1e-6)
-    assert found["item sums"] == pytest.approx(1, abs=1e-3)
+    used = math.sqrt(4 / 5)
+    assert found["item counts"] == pytest.approx(used, abs=1e-6)
+    assert found["item sums"] == pytest.approx(used, abs=1e-3)
     assert found["global count"] == pytest.approx(1, abs=1e-4)
+
+
+@pytest.mark.parametrize("stars", [1, 5])
+def test_the_level_of_the_lowest_and_highest_ratings_reaches_its_bound_and_not_beyond(stars):
+    """In many releases: weights by age have ever more bits, and what is cut off them is cut toward zero."""
+    found = ratios(sums_of(52), [[(0, stars)]] * 52)
+    assert 1 - 1e-3 < found["global sum"] <= 1
+    assert max(found.values()) <= 1
 
 
 # -- planted faults: each bound is needed ------------------------------------------------------------------
@@ -122,7 +133,13 @@ def by_count(memory, rows, part, cap):
     return memory, dated._replace(weights=weights)
 
 
-@pytest.mark.parametrize("fault", [forgetful, unaware, by_count])
+def generous(memory, rows, part, cap):
+    """New records share all of K each time, and not what earlier ones left of it."""
+    spent = pl.when(pl.col("item_id").is_null()).then(0).otherwise(pl.col("weight")).alias("weight")
+    return Arrivals(memory.table.with_columns(spent)).joined(rows, part, cap)
+
+
+@pytest.mark.parametrize("fault", [forgetful, unaware, by_count, generous])
 def test_a_memory_with_a_fault_is_exceeded(fault):
     assert most_of(fault) > 1.05
 

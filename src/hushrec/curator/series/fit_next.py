@@ -82,19 +82,24 @@ def fit_next(
     """
     if not isinstance(ratings, Ratings | Interactions):
         raise DataError("a series takes ratings in memory: load them with hushrec.load")
-    if ratings.asks:
-        raise BudgetUnsupported("a series gives everybody the same ε; drop the column epsilon")
+    if ratings.asks or ratings.domain.privacy_classes:
+        raise BudgetUnsupported(
+            "a series gives everybody the same ε; drop the column epsilon, and declare a domain without "
+            "privacy classes"
+        )
     if isinstance(entropy, Checkpoint):
         raise CheckpointError("a series has a folder of its own; leave out entropy")
     account = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
     with SeriesFolder(folder) as series, telling(progress):
-        settled, planned = _next(series, config, ratings.domain, account)
+        settled, planned = _next(series, config, ratings.domain, account, release_index)
         if release_index is not None:
             return _stored(account, planned, release_index)
         return _released(ratings, settled, series, planned, account, entropy, accept_dropped)
 
 
-def _next(series: SeriesFolder, config: Model, domain: Domain, account: Ledger) -> tuple[Model, Plan]:
+def _next(
+    series: SeriesFolder, config: Model, domain: Domain, account: Ledger, release_index: int | None
+) -> tuple[Model, Plan]:
     """The model as the first release settled it, and the plan of the release that comes next."""
     terms, about = series.terms(), json.loads(json.dumps(_about(config, domain)))
     if not terms:
@@ -115,9 +120,11 @@ def _next(series: SeriesFolder, config: Model, domain: Domain, account: Ledger) 
     part = Part(0, terms["releases"], terms["series"])
     budget, shares, settled = Budget(**terms["budget"]), terms["shares"], type(config)(**terms["settled"])
     planned = replace(series_plan(settled, domain, budget, part.of, shares), part=part)
-    made = len(account.parts(planned))
-    require_part(series, made)
-    if made >= terms["releases"]:
+    charges = account.parts(planned)
+    made = len(charges)
+    if release_index is None:
+        require_part(series, charges)
+    if release_index is None and made >= terms["releases"]:
         raise BudgetError(
             f"{series.name}: all {made} releases of this series are made; for more, let the ledger's owner "
             "raise its total and max_releases, and start another series in a new folder"
@@ -139,9 +146,12 @@ def _about(config: Model, domain: Domain) -> dict[str, object]:
 def _stored(account: Ledger, planned: Plan, release_index: int) -> Release:
     """A release that was made before."""
     assert planned.part is not None
-    for number, place in enumerate(account.parts(planned)):
+    for number, charge in enumerate(account.parts(planned)):
         before = replace(planned, part=replace(planned.part, number=number))
-        if place == release_index and (found := account.stored(before, release_index)) is not None:
+        if (
+            charge.release_index == release_index
+            and (found := account.stored(before, release_index)) is not None
+        ):
             account.handed_out(before, release_index)
             return replace(Release.from_bytes(found), repeated=True)
     raise LedgerError(
@@ -170,6 +180,7 @@ def _released(
     queries = [*made.sums.queries()]
     arrivals, dated = series.arrivals().joined(ratings.capped(domain.cap), part, made.sums.contribution_cap)
     series.remember(part, arrivals)  # before the charge: a part that is charged is remembered
+    planned = replace(planned, part=replace(planned.part, memory=series.mark))
     grant = account.charge(planned, None, entropy)
     with stage(MEASURING, len(queries)), spending(account, grant, planned):
         run = ChargedRun(planned, queries, grant)

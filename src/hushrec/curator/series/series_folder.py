@@ -1,10 +1,11 @@
 """The folder of a series: what it remembers of its people, and what it has measured."""
 
+import hmac
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import safetensors.numpy
@@ -13,7 +14,8 @@ from hushrec.arrays import Floats
 from hushrec.errors import CheckpointError
 from hushrec.privacy.accounting.events import Event
 from hushrec.privacy.bounded import Noisy
-from hushrec.privacy.checkpoint.folder import Folder
+from hushrec.privacy.checkpoint.folder import Folder, Holder
+from hushrec.privacy.ledger.history import Charge
 from hushrec.statistics.series.arrivals import Arrivals
 
 _TERMS = "series.json"
@@ -21,7 +23,7 @@ _MEMORY, _MEASURED = re.compile(r"memory-(\d{4,})\.parquet"), re.compile(r"measu
 _KNOWN = re.compile(rf"series\.json|{_MEMORY.pattern}|{_MEASURED.pattern}")
 
 
-class SeriesFolder:
+class SeriesFolder(Holder):
     """A folder that one process holds at a time; only its owner can read it (0700).
 
     It is as private as the ratings, because it holds who gave which item, without the rating. Its noisy
@@ -37,7 +39,7 @@ class SeriesFolder:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self._folder = Folder(Path(path).absolute(), _KNOWN, "series")
+        super().__init__(Folder(Path(path).absolute(), _KNOWN, "series"))
 
     @property
     def name(self) -> str:
@@ -58,6 +60,18 @@ class SeriesFolder:
     def part(self) -> int:
         """Number of the last release that is remembered; −1 in a new folder. Privacy: public."""
         return max(self._numbers(_MEMORY), default=-1)
+
+    @property
+    def mark(self) -> str:
+        """Commitment to what is remembered, under the series' own random number; empty in a new folder.
+
+        Privacy: public; without that number, which stays in the folder, nobody can test a guess.
+        """
+        if self.part < 0:
+            return ""
+        with self._folder.translated():
+            content = (self._folder.path / f"memory-{self.part:04}.parquet").read_bytes()
+        return hmac.new(bytes.fromhex(self.terms()["series"]), content, "sha256").hexdigest()
 
     def arrivals(self) -> Arrivals:
         """What is remembered. Privacy: private."""
@@ -105,16 +119,6 @@ class SeriesFolder:
             found[part] = Noisy(event.name, values, event.deviation, event.step, event)
         return found
 
-    def close(self) -> None:
-        """Release the folder, so that another process can hold it."""
-        self._folder.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def _numbers(self, pattern: re.Pattern[str]) -> set[int]:
         return {int(match[1]) for name in self._folder.files() if (match := pattern.fullmatch(name))}
 
@@ -125,19 +129,22 @@ def _aligned(values: Floats, places: list[int], size: int) -> Floats:
     return aligned
 
 
-def require_part(folder: SeriesFolder, made: int) -> None:
-    """Refuse a folder that does not remember exactly the releases that the ledger knows.
+def require_part(folder: SeriesFolder, made: Sequence[Charge]) -> None:
+    """Refuse a folder that does not remember exactly what the releases that the ledger knows have measured.
 
     A fit that was killed before its charge has remembered one more, which is then charged.
 
     Raises:
-        CheckpointError: The folder is lost, restored from a backup, or of another series.
+        CheckpointError: The folder is lost, a copy, restored from a backup, or of another series.
 
     Privacy: public.
     """
-    if folder.part not in (made - 1, made):
-        raise CheckpointError(
-            f"{folder.name}: the ledger knows {made} releases of this series, the folder {folder.part + 1}; "
-            "put its latest copy back. Without it nobody knows how much of each user was counted, so the "
-            "series cannot go on"
-        )
+    differs = f"the ledger knows {len(made)} releases of this series, the folder {folder.part + 1}"
+    if folder.part == len(made) - 1 and made and made[-1].memory != folder.mark:
+        differs = f"release {len(made)} of this series was measured with another copy of this folder"
+    elif folder.part in (len(made) - 1, len(made)):
+        return
+    raise CheckpointError(
+        f"{folder.name}: {differs}; put its latest copy back. Without it nobody knows how much of each user "
+        "was counted, so the series cannot go on"
+    )

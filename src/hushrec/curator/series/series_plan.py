@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from hushrec.curator.authors import signed
@@ -12,7 +13,7 @@ from hushrec.models.phases.repeated import Repeated
 from hushrec.models.private import PrivateModel
 from hushrec.privacy.accounting.ages import Part, joint_norm
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.plan import Measurement, Plan
+from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.allocation import calibrated
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.ledger.remainder import Remainder
@@ -79,16 +80,9 @@ def series_plan(
     total = math.fsum(shares[query.name] for query in queries)
     shares = {query.name: shares[query.name] / total for query in queries}
     events = calibrated(queries, shares, budget)
-    plan = Plan(
-        model=type(config).__name__,
-        config=config.settings(),
-        domain_digest=domain.digest,
-        max_users=domain.max_users,
-        budget=budget,
-        measurements=tuple(Measurement(event, shares[event.name]) for event in events),
-        part=Part(0, releases),
-    )
-    return signed(plan, config, domain)
+    assert isinstance(config, PrivateModel)  # others have no series
+    plan = config.plan_of(events, shares, domain, budget)
+    return signed(replace(plan, part=Part(0, releases)), config, domain)
 
 
 def repeated(config: Model, domain: Domain, budget: Budget, releases: int) -> Repeated:

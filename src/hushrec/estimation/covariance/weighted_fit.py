@@ -1,8 +1,8 @@
 """Item factors from a noisy covariance, each entry weighted by its noise. Privacy: post-processing.
 
-Cov_ij = Wgt_ij f_i·f_j + noise of variance σ² + κ Wgt_ij, fitted by mean-field variational Bayes with one
-prior variance per component (Lim & Teh 2007; the weights are Srebro & Jaakkola's 2003). Components that the
-noise hides vanish by themselves, and cost nothing from then on.
+Cov_ij = Wgt_ij f_i·f_j + noise of variance σ² + κ (1 + Wgt_ij), fitted by mean-field variational Bayes with
+one prior variance per component (Lim & Teh 2007; the weights are Srebro & Jaakkola's 2003). Components that
+the noise hides vanish by themselves, and cost nothing from then on.
 
 The noise of the ratings is not independent from entry to entry: a user's own noise e_ui in a rating of item
 i is in all entries of row i, each times what the user gave there. To first order it moves the whole row's f_i
@@ -14,10 +14,11 @@ equations of row i under independent noise, and S_i = τ²/n_i,
 """
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
-from hushrec.arrays import Bools, Floats, Floats32
+from hushrec.arrays import Bools, Floats, Floats32, Ints
 from hushrec.estimation.covariance.low_rank import leading
 from hushrec.progress import steps
 
@@ -30,6 +31,9 @@ _LEAST = 1e-5
 """Mean square of a component, in squared units of the scale, below which it has vanished."""
 _BEYOND = 1.5
 """Of the Tracy–Widom law with one degree, which is above twice that in less than 1 of 1,000 cases."""
+_SMALLEST_HEAD = 50
+"""Items of the least part of a catalogue in which a component is looked for."""
+_FAST, _LEAST_DETERMINED = 0.15, 1e-3
 _SETTLED = 3
 """Number of rounds before a component is given up."""
 
@@ -50,7 +54,8 @@ def weighted_factors(
         covariance: shape (n, n); overwritten, because a large catalogue leaves no room for another matrix.
         weights: Wgt, cleaned and positive, shape (n, n); overwritten.
         sigma: standard deviation of the noise on the covariance.
-        kappa: variance of an entry due to the ratings themselves, per unit of weight.
+        kappa: variance of an entry due to the ratings themselves, per unit of weight. One unit is added to
+            every weight: that nobody rated both items says nothing about what those would say who rate both.
         own: S, variance of each item's factors given exact factors of its raters, shape (n,).
         rank: k.
         prior: mean of the factors before anything is measured, shape (n, at most k); zero by default.
@@ -76,7 +81,7 @@ def weighted_factors(
     precision = np.full(left.sum(), 2 / largest)
     for start in range(0, n, _ROWS):
         rows = slice(start, start + _ROWS)
-        share = weights[rows] / (sigma**2 + kappa * weights[rows] + np.float32(1e-9))
+        share = weights[rows] / (sigma**2 + kappa * (1 + weights[rows]) + np.float32(1e-9))
         covariance[rows] *= share
         weights[rows] *= share
     for matrix in (covariance, weights):
@@ -84,8 +89,8 @@ def weighted_factors(
     first, second = np.triu_indices(factors.shape[1])
     moments = (factors[:, first] * factors[:, second]).astype(np.float32)
     for number in steps("cleaning", range(ROUNDS)):
-        precision = n / _round(weights, covariance, factors, moments, mean, precision, own)
-        precision = np.maximum(precision, 1 / largest)
+        found_squares, spreads = _round(weights, covariance, factors, moments, mean, precision, own)
+        precision = np.maximum(_updated(precision, n, found_squares, spreads), 1 / largest)
         visible = np.einsum("ni,ni->i", factors, factors) > _LEAST * n
         if number >= _SETTLED and not visible.all():
             first, second = np.triu_indices(len(visible))
@@ -98,6 +103,24 @@ def weighted_factors(
     return found
 
 
+def _updated(precision: Floats, n: int, squares: Floats, spreads: Floats) -> Floats:
+    """Precision of the prior of every component, after a round.
+
+    Two updates have the same fixed point: n/Σ E(f − m)² of expectation maximisation, and γ/Σ (E f − m)² with
+    γ = n − λ Σ Var f, the number of well-determined factors (MacKay 1992). The second comes there in a few
+    rounds, the first in hundreds where noise hides a component. Mean fields see too little, so that not all
+    which vanishes at the fixed point is noise: hence a geometric mean of both, and few rounds.
+
+    Args:
+        precision: λ, shape (rank,).
+        n: number of items.
+        squares, spreads: Σ (E f − m)² and Σ Var f, shape (rank,).
+    """
+    slow = n / (squares + spreads)
+    fast = np.maximum(n - precision * spreads, _LEAST_DETERMINED * n) / np.maximum(squares, _LEAST_DETERMINED)
+    return np.asarray(slow ** (1 - _FAST) * fast**_FAST, dtype=np.float64)
+
+
 def _round(
     trust: Floats32,
     pull: Floats32,
@@ -106,7 +129,7 @@ def _round(
     mean: Floats,
     precision: Floats,
     own: Floats,
-) -> Floats:
+) -> tuple[Floats, Floats]:
     """Update all items in place, some at a time; each update sees those before it, as mean-field requires.
 
     Args:
@@ -117,11 +140,11 @@ def _round(
         own: as in ``weighted_factors``.
 
     Returns:
-        Σ_i E (f_i − mean_i)² of every component, shape (rank,).
+        Σ_i (E f_i − mean_i)² and Σ_i Var f_i of every component, shapes (rank,).
     """
     n, rank = factors.shape
     first, second = np.triu_indices(rank)
-    total = np.zeros(rank)
+    squares, spreads = np.zeros(rank), np.zeros(rank)
     for part in (slice(start, n, _PARTS) for start in range(_PARTS)):
         normal = np.empty((len(factors[part]), rank, rank))
         normal[:, first, second] = normal[:, second, first] = trust[part] @ moments
@@ -135,8 +158,9 @@ def _round(
         moments[part] = updated[:, first] * updated[:, second] + spread[:, first, second]
         # Factors without signal shrink until their products are subnormal, which multiply slowly.
         moments[part][np.abs(moments[part]) < 1e-30] = 0
-        total += ((updated - mean[part]) ** 2).sum(axis=0) + np.einsum("nii->i", spread)
-    return total
+        squares += ((updated - mean[part]) ** 2).sum(axis=0)
+        spreads += np.einsum("nii->i", spread)
+    return squares, spreads
 
 
 def _subtract(covariance: Floats32, weights: Floats32, left: Floats, right: Floats | None = None) -> None:
@@ -162,11 +186,23 @@ def _start(covariance: Floats32, weights: Floats32, sigma: float, kappa: float, 
     scaled = covariance * (even / size)[:, None].astype(np.float32)
     scaled *= (even / size).astype(np.float32)
     np.fill_diagonal(scaled, 0)
-    values, vectors = leading(scaled, rank)
-    # Entries have at most unit noise, so that of noise alone the largest eigenvalue is below 2√n, but for
-    # fluctuations of order n^(−1/6) (Tracy & Widom 1994). If one shows, weaker ones may by their weights.
-    n = len(covariance)
-    if values[0] < 2 * math.sqrt(n) * (1 + _BEYOND * n ** (-2 / 3)):
-        return np.zeros((n, rank))
-    found = vectors * np.sqrt(np.maximum(values, 1e-3)) / even[:, None] / 2
-    return np.asarray(found, dtype=np.float64)
+    found = np.zeros((len(covariance), rank))
+    for head in _heads(size):
+        m = len(head)
+        part = scaled if m == len(scaled) else scaled[np.ix_(head, head)]
+        values, vectors = leading(part, min(rank, m - 1))
+        # Entries have at most unit noise, so that of noise alone the largest eigenvalue is below 2√m, but for
+        # fluctuations of order m^(−1/6) (Tracy & Widom 1994). If one shows, weaker ones may by their weights.
+        if values[0] >= 2 * math.sqrt(m) * (1 + _BEYOND * m ** (-2 / 3)):
+            scaled_up = np.sqrt(np.maximum(values, 1e-3)) / 2
+            found[head, : len(values)] = vectors * scaled_up / even[head, None]
+            break
+    return found
+
+
+def _heads(size: Floats) -> Iterator[Ints]:
+    """All items, then those of the largest weights, whose noise is of fewer entries: half, a quarter, …"""
+    order, m = np.argsort(-size, kind="stable"), len(size)
+    while m >= min(_SMALLEST_HEAD, len(size)):
+        yield np.sort(order[:m])
+        m //= 2

@@ -117,14 +117,6 @@ def require_rank(rank: int, domain: Domain) -> None:
         raise ConfigError(f"rank = {rank} is more than the {domain.n_items:,} items; set a smaller rank")
 
 
-def bias_share(epsilon: float) -> float:
-    """Share of a corrected factorisation's budget for the averages: most of it if noise hides the factors.
-
-    Privacy: public.
-    """
-    return min(max(0.75 / epsilon, 0.15), 0.8)
-
-
 def biases_footprint(domain: Domain, terms: Terms) -> Footprint:
     """Footprint of measuring and shrinking both averages; later phases add to it. Privacy: public."""
     people, items = domain.n_users, domain.n_items

@@ -14,6 +14,7 @@ from hushrec.data.domain import Domain
 from hushrec.errors import ConfigError
 from hushrec.estimation.covariance import low_rank
 from hushrec.estimation.covariance.weighted_fit import ROUNDS, weighted_factors
+from hushrec.estimation.factor_steps import leading
 from hushrec.estimation.head import Head
 from hushrec.kernels.sums.segments import LABEL_BITS
 from hushrec.models.phases import visible_pairs
@@ -31,6 +32,8 @@ Cleaning = Literal["weighted", "shrink", "none"]
 _LARGEST_DENSE = 10_000
 _MOST_ITEMS = 20_000
 _LEAST_RATED = 0.3
+_OF_PRIOR = 4
+"""Share of the factors that may be those of a public prior: one in so many."""
 
 
 class Matrices(NamedTuple):
@@ -109,8 +112,7 @@ class CovarianceSettings(Frozen):
 
     def shares(self, domain: Domain, terms: Terms, norm: Norm) -> Mapping[str, float]:
         """Parts of the budget by name of measurement: what the noise would hide gets next to nothing."""
-        visible = self.visibility(domain, terms, norm)
-        effects = max((1 + (visible / 0.35) ** 2.5) ** -0.36, 0.04)
+        effects = visible_pairs.effects_share(domain, self.visibility(domain, terms, norm))
         rest = 1 - effects
         return {
             **dict.fromkeys(OVERALL, 0.01 * effects),
@@ -131,7 +133,8 @@ class CovarianceSettings(Frozen):
         """Item factors of the cleaned covariance, shape (n_items, at most rank).
 
         In the tail of the catalogue they are zero, or those of ``prior``, which are what is known before
-        anything is measured, shape (n_items, any).
+        anything is measured, shape (n_items, any). Of these the longest are taken, a quarter of the rank at
+        most: others would leave no room for tastes that only these ratings tell.
 
         Whoever keeps no name for ``matrices`` saves the memory of a triangle or two.
 
@@ -159,7 +162,7 @@ class CovarianceSettings(Frozen):
         variance = min(max(float(np.trace(covariance, dtype=np.float64)) / weight_sum, 0.0), bound)
         rated = np.maximum(counts[head.items], _LEAST_RATED)
         restored = star * low_rank.unclipped(variance, sums.clip / star)
-        known = head.spread(np.zeros((n, 0))) if prior is None else prior[:, : min(rank, n - 1)]
+        known = head.spread(np.zeros((n, 0))) if prior is None else _told(prior, rank, n)
         factors = weighted_factors(
             covariance,
             weights,
@@ -220,6 +223,12 @@ def squares(matrices: Matrices, domain: Domain) -> tuple[Floats32, Floats32]:
     """Covariance, in squared stars, and weights, as square matrices. Privacy: post-processing."""
     n = len(matrices.head.items)
     return low_rank.full(matrices.covariance, n, domain.scale.star**2), low_rank.full(matrices.weights, n)
+
+
+def _told(prior: Floats, rank: int, n: int) -> Floats:
+    """The longest factors that are known before, for a head of n items."""
+    most = min(max(rank // _OF_PRIOR, 1), n - 1, prior.shape[1])
+    return leading(prior, most)[0]
 
 
 def shrunk_factors(

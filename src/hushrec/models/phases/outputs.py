@@ -11,6 +11,7 @@ from hushrec.arrays import Floats, Floats32
 from hushrec.data.domain import Domain
 from hushrec.estimation.feature_tastes import feature_tastes
 from hushrec.estimation.pair_factors import LinearWeights
+from hushrec.estimation.shrinkage import RATING_VARIANCE
 from hushrec.models.base import Model
 from hushrec.models.phases.biases import Biases
 from hushrec.models.phases.item_effects import ItemEffects
@@ -19,10 +20,8 @@ from hushrec.release.statement import placeholder_statement
 
 USER_VARIANCE = 0.01
 """Variance of user biases, in squared widths of the scale."""
-BIAS_NOISE = 0.05
-"""Variance of a rating around item effect plus level, in squared widths of the scale."""
 FACTOR_NOISE = 0.044
-"""The same, if factors explain part of it."""
+"""Variance of a rating, as ``RATING_VARIANCE``, if factors explain part of it."""
 
 EFFECT_SLOPE = 0.4
 """Variance of how much more a user with slopes follows the item effects than others do."""
@@ -52,7 +51,7 @@ def factor_release(
     """
     known = feature_tastes(baseline.prior, baseline.popularity, domain.scale.span)
     factors = np.hstack([factors, known])
-    noise = FACTOR_NOISE if factors.shape[1] else BIAS_NOISE
+    noise = FACTOR_NOISE if factors.shape[1] else RATING_VARIANCE
     constants = _of_users(model, domain, baseline.user_mean)
     if known.shape[1]:
         constants["known_factors"] = float(known.shape[1])
@@ -96,7 +95,7 @@ def people_release(
     baseline = ItemEffects(
         biases.item_effects, biases.item_variance, biases.item_counts, user_mean, biases.item_popularity
     )
-    noise = FACTOR_NOISE if people.shape[1] else BIAS_NOISE
+    noise = FACTOR_NOISE if people.shape[1] else RATING_VARIANCE
     names = tuple(users) or domain.users or ()
     if not names:  # nobody rated
         tensors = {name: tensor for name, tensor in tensors.items() if not name.startswith("user_")}
@@ -127,7 +126,7 @@ def neighbour_release(
     """A release that predicts from nearest neighbours; ``matrices`` are factors or packed triangles."""
     constants = {
         **_of_users(model, domain, baseline.user_mean),
-        "bias_noise": BIAS_NOISE * domain.scale.span**2,
+        "bias_noise": RATING_VARIANCE * domain.scale.span**2,
         "neighbours": float(n_neighbours),
     }
     kind = "neighbours" if "item_factors" in matrices else "dense neighbours"

@@ -6,8 +6,8 @@ bound on a centred rating, both grow as
 
     signal ∝ B² Σ_u w_u c²/n,        noise ∝ (Δ/μ) √n,
 
-so their ratio is proportional to μ Σ_u w_u c²/(Δ/B² · n^{3/2}). Here that ratio is 1 where it was found that
-a covariance and item effects are worth about the same part of a budget.
+so their ratio is proportional to μ Σ_u w_u c²/(Δ/B² · n^{3/2}). Its unit is such that in a catalogue of some
+2,000 items a covariance and item effects are worth about the same part of a budget where it is 1.
 """
 
 import math
@@ -18,8 +18,14 @@ from hushrec.privacy.accounting.budget import Terms
 from hushrec.privacy.bounded import Norm
 
 _BALANCED = 0.1
+_TYPICAL_ITEMS = 2000
 _TWICE_LOG = 2 * math.log(1e6)
 _LAPLACE = 8.0
+_SHOWN = 0.5
+"""Visibility, of a typical catalogue, from which on effects give up some of their part."""
+_LEAST_SHARE, _LARGEST_SHARE = 0.04, 0.995
+_MUCH = 1e6
+"""Of what shows: more makes no difference, and powers of it would overflow."""
 _RATED = 50
 """Ratings of an item on average from which on pairs with it can show."""
 _WHOLE = 2.0
@@ -49,6 +55,22 @@ def visibility(domain: Domain, terms: Terms, norm: Norm, contribution_cap: float
     else:
         signal = crowd.users * crowd.each**1.5
     return float(_BALANCED * mu * signal / _seen(crowd, domain.n_items) ** 1.5)
+
+
+def effects_share(domain: Domain, visible: float) -> float:
+    """The item effects' part of the budget: nearly all where a covariance shows nothing.
+
+    In a small catalogue that ratio must be larger for a direction to show. Over generated and real catalogues
+    of 500 to 5,000 items, the least ratio that showed any was proportional to n^(−¾) or so, which makes the
+    threshold that of the signal of ``hushrec.recommended``.
+
+    Args:
+        domain: the public domain.
+        visible: as ``visibility`` says.
+    """
+    shown = visible * (_seen(domain.crowd, domain.n_items) / _TYPICAL_ITEMS) ** 0.75
+    share = math.pow(1 + min(shown / _SHOWN, _MUCH) ** 5, -0.18)
+    return min(max(share, _LEAST_SHARE), _LARGEST_SHARE)
 
 
 def head_size(domain: Domain, visible: float, most: int) -> int:

@@ -36,6 +36,7 @@ class Part:
         number: number of the release in its series, from 0.
         of: how many releases the series has.
         series: what tells it from other series of the same ledger; empty for a plan that nobody charges.
+        memory: what tells the memory of people that it measures with from any other; empty likewise.
 
     Privacy: public.
     """
@@ -43,6 +44,7 @@ class Part:
     number: int
     of: int
     series: str = ""
+    memory: str = ""
 
 
 def age_weights(releases: int) -> Ints:

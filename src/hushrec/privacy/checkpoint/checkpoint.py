@@ -20,7 +20,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import safetensors
@@ -28,7 +28,7 @@ import safetensors.numpy
 from numpy.typing import NDArray
 
 from hushrec.errors import CheckpointError
-from hushrec.privacy.checkpoint.folder import Folder
+from hushrec.privacy.checkpoint.folder import Folder, Holder
 from hushrec.privacy.confined import Confined
 from hushrec.privacy.failpoints import failpoint
 
@@ -54,7 +54,7 @@ class State(NamedTuple):
     facts: dict[str, Fact]
 
 
-class Checkpoint(Confined):
+class Checkpoint(Confined, Holder):
     """A private folder from which one fit resumes: its noise key, its commitment and its named states.
 
     The folder is as private as the ratings: anyone with its key and the release can subtract the noise and
@@ -76,7 +76,7 @@ class Checkpoint(Confined):
     private = True
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self._folder = Folder(Path(folder).absolute(), _KNOWN)
+        super().__init__(Folder(Path(folder).absolute(), _KNOWN))
         self._commitment, self._ledger = b"", ""
         try:
             self._master = self._key()
@@ -242,16 +242,6 @@ class Checkpoint(Confined):
             self._folder.shred(_KEY)
             self._folder.remove()
         self._master = self._commitment = b""
-
-    def close(self) -> None:
-        """Release the folder, so that another process can resume from it."""
-        self._folder.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _key(self) -> bytes:
         """The master key, new if there is none. ``forget`` removes it before everything else."""

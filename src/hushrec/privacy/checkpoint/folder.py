@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Self
 
 import safetensors
 
@@ -150,6 +151,29 @@ class Folder:
                 f"{self.path.name}: this folder contains other files; choose an empty one for the {self._of}"
                 f"{removed if self._of == 'checkpoint' else ''}"
             )
+
+
+class Holder:
+    """What keeps things in a folder, which it holds until it is closed or its ``with`` block ends.
+
+    Args:
+        folder: just opened.
+
+    Privacy: private.
+    """
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+
+    def close(self) -> None:
+        """Release the folder, so that another process can hold it and go on."""
+        self._folder.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 def _sync(path: Path) -> None:

@@ -18,7 +18,7 @@ from hushrec.privacy.confined import Confined
 from hushrec.privacy.ledger import summary, witnesses
 from hushrec.privacy.ledger.caveats import CLAIMED
 from hushrec.privacy.ledger.charging import commitment, finished, parts, planned_budget
-from hushrec.privacy.ledger.history import Entry, Head, History
+from hushrec.privacy.ledger.history import Charge, Entry, Head, History
 from hushrec.privacy.ledger.regular_files import shown
 from hushrec.privacy.ledger.remainder import Remainder
 from hushrec.privacy.ledger.routes import spelled
@@ -166,10 +166,16 @@ class Balance(Confined):
             charge = finished(session.history, plan, release_index, commitment(entropy, self.id))
             return None if charge is None else session.artefact(charge)
 
-    def parts(self, plan: Plan) -> list[int]:
-        """The release index of each release of the plan's series that was charged, failed ones included."""
+    @property
+    def has_series(self) -> bool:
+        """Whether releases of a series were charged, of which later ones cost nothing more."""
         with self._reading() as session:
-            return [charge.release_index for charge in parts(session.history, plan)]
+            return any(charge.series for charge in session.history.charges.values())
+
+    def parts(self, plan: Plan) -> list[Charge]:
+        """The charge of each release of the plan's series, failed ones included, in order."""
+        with self._reading() as session:
+            return parts(session.history, plan)
 
     @contextmanager
     def _reading(self) -> Iterator[Session]:

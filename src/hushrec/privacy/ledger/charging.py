@@ -167,6 +167,7 @@ def book(
         checkpoint=checkpoint,
         budget=plan.budget,
         series=series_of(plan, history.id),
+        memory=plan.part.memory if plan.part else "",
     )
     real = not (bounded or caveat.startswith(UNPROTECTED))  # what is seeded is the same at every time
     once = {"date": today()} if real else {}

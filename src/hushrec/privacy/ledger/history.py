@@ -57,7 +57,7 @@ class Charge:
         checkpoint: commitment of the checkpoint that may resume under it, hex; empty without one.
         budget: the budget that it was planned for; None if its record has none.
         date: the day of the charge (UTC); empty if its record has none.
-        series: digest of the series that it belongs to; empty without one.
+        series, memory: digest of its series, and commitment to what that remembers; empty without one.
 
     Privacy: public.
     """
@@ -73,6 +73,7 @@ class Charge:
     budget: Budget | None = None
     date: str = ""
     series: str = ""
+    memory: str = ""
 
     @property
     def finished(self) -> bool:
@@ -140,7 +141,7 @@ def booking(charge: Charge, caveat: str, event: Event, *, free: bool = False) ->
     }
     if loss.curve:
         facts["curve"] = list(loss.curve)
-    facts |= {name: text for name in ("checkpoint", "series") if (text := getattr(charge, name))}
+    facts |= {name: text for name in ("checkpoint", "series", "memory") if (text := getattr(charge, name))}
     if charge.budget:
         facts["budget"] = charge.budget.model_dump()
     return facts | {"unbounded": loss.unbounded} if loss.unbounded else facts
@@ -314,7 +315,7 @@ class History:
             if number == seq:
                 about = facts["release_index"], facts["key"], facts["model"], facts["domain"]
                 budget = Budget(**facts["budget"]) if "budget" in facts else None
-                given = {name: facts.get(name, "") for name in ("checkpoint", "date", "series")}
+                given = {name: facts.get(name, "") for name in ("checkpoint", "date", "series", "memory")}
                 self.charges[number] = Charge(number, *about, budget=budget, **given)
             self.spent += _spent(facts)
             self._measurements.append((seq, facts))

@@ -32,6 +32,8 @@ from hushrec.data.readers.quiet import quiet
 
 WEIGHT_BITS = 16
 """Weights are rounded down to multiples of 2^-WEIGHT_BITS."""
+PARTS = 4
+"""For every so many records of a person, one more is expected; chosen on made-up years."""
 _COLUMNS = {"user_id": pl.String, "item_id": pl.String, "part": pl.Int64, "weight": pl.Int64}
 
 
@@ -72,8 +74,9 @@ class Arrivals:
     def joined(self, rows: Feedback, part: int, contribution_cap: float) -> tuple[Self, Dated]:
         """What is remembered after a release, and the records of that release.
 
-        A person's new records share what is left of K: w = min(1, √(left/n)) for n of them, so the first K
-        records count in full, and what comes after them does not count.
+        A person's n new records share what is left of K with what may still come, as if that were a quarter
+        of the m that they have now: w = min(1, √(left/(n + m/4))). So something is left for what they
+        give later, and those who give all at once lose a tenth of their weight.
 
         Args:
             rows: what people have given and not deleted so far.
@@ -100,7 +103,7 @@ class Arrivals:
         first = known["part"].fill_null(part).to_numpy()
         arriving = np.bincount(owner[new], minlength=rows.n_users).astype(np.int64)
         left = int(contribution_cap * (1 << 2 * WEIGHT_BITS)) - used
-        own = _root(left // np.maximum(arriving, 1))
+        own = _root(PARTS * left // np.maximum(PARTS * arriving + rows.counts, 1))  # n w² ≤ left
         weights[new] = own[owner[new]]
         used += arriving * own * own
         with quiet():

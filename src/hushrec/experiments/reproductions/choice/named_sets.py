@@ -14,7 +14,7 @@ import polars as pl
 
 import hushrec as hr
 from hushrec.data.readers.catalogue import read_catalogue
-from hushrec.data.synthetic import round_up
+from hushrec.data.synthetic import round_near
 from hushrec.experiments import datasets
 
 __all__ = ["NamedSet"]
@@ -58,8 +58,8 @@ class NamedSet:
         return hr.Domain(
             items,
             cap=len(items),
-            expected_users=round_up(len(users)),
-            expected_ratings=round_up(self.table.height),
+            expected_users=round_near(len(users)),
+            expected_ratings=round_near(self.table.height),
             users=users if roster else None,
             **known,
             **(self._described(set(items)) if described else {}),
