@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import hushrec as hr
+from hushrec.curator.choices import pilot
 
 LINE = "pilot train.csv --domain domain.json --ledger ledger.db -o counted.json"
 
@@ -41,9 +42,19 @@ def test_numbers_that_were_charged_are_not_lost_with_the_disk(here, refused, hus
 
     hushrec(f"ledger create ledger.db {budget} --max-releases 3")
     hushrec(LINE)
+    counts = pilot.pilot
+
+    def followed(ratings, ledger, **options):
+        """Somebody else charges the ledger before this process reads it again."""
+        found = counts(ratings, ledger, **options)
+        hr.fit(ratings, hr.GlobalEffects(), ledger.total.model_copy(update={"epsilon": 0.1}), ledger=ledger)
+        return found
+
     with monkeypatch.context() as patch:
         patch.setattr(hr.Domain, "save", full)
+        patch.setattr(pilot, "pilot", followed)
         said = refused(LINE.replace("counted", "second"))
+    assert [e.model for e in hr.Ledger.open("ledger.db").entries()][-1] == "GlobalEffects"
     assert "second.json cannot be written: No space left on device" in said
     assert "run the same command with --release-index 1 and another file" in said
     spent = hr.Ledger.open("ledger.db").spent

@@ -44,8 +44,10 @@ def pilot(
         private = sources.packed_or_loaded(named, declared, column, format, separator, decimal)
     console.print_confidential(console.names(named), private)
     found = charged(private, opened, release_index=release_index, accept_dropped=accept_dropped)
-    made = opened.entries()[-1].release_index if release_index is None else release_index
-    options.save(found, out, fix=account.again(made))
+    if release_index is None:  # others may have charged the ledger since
+        mine = (e.release_index for e in opened.entries() if e.key == planned.key(opened.id, e.release_index))
+        release_index = max(mine)
+    options.save(found, out, fix=account.again(release_index))
     screen = console.out()
     screen.print(console.measurements(measured((totals.users, totals.given), planned), fold=True))
     screen.print()
