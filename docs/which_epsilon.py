@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 from reading_epsilon import gaussian
 
-from hushrec.curator.choices.recommended import FACTORS
+from hushrec.curator.choices.recommended import COVARIANCE, FACTORS
 from hushrec.experiments.plots import canvas, svg
 from hushrec.figures import above, times
 
@@ -104,6 +104,8 @@ def rules():
     yield f"| ratings | `user` | below {user:g} | `GlobalEffects` |"
     second = "`CovarianceSVD` where users rate too little for it"
     yield f"| ratings | `user` | {user:g} or more | `PosteriorMF`; {second} |"
+    many = f"{COVARIANCE:,g} or more, and at least the square of the ratings per user"
+    yield f"| ratings | `user` | {many} | `CovarianceSVD` |"
     yield f"| ratings | `rating` | below {rating:g} | `GlobalEffects` |"
     yield f"| ratings | `rating` | {rating:g} or more | `CovarianceSVD` |"
     yield "| ratings | either, δ = 0 | any | `GlobalEffects` with Laplace noise |"

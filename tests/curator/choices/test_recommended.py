@@ -9,6 +9,7 @@ from hushrec.errors import BudgetUnsupported, ConfigError, DataError, MemoryExce
 
 ITEMS = range(500)
 MANY = {"max_users": 200_000, "expected_users": 100_000, "expected_ratings": 5_000_000}
+SOME = {"max_users": 50_000, "expected_users": 25_000, "expected_ratings": 1_250_000}
 FEW = {"max_users": 500, "expected_users": 300, "expected_ratings": 3_000}
 
 
@@ -23,7 +24,11 @@ def clicks(**crowd):
 @pytest.mark.parametrize(
     ("domain", "unit", "epsilon", "model"),
     [
-        (stars(**MANY), "user", 1.0, hr.PosteriorMF()),
+        (stars(**SOME), "user", 1.0, hr.PosteriorMF()),
+        # Many people tell a covariance more than descent, and the more of them the more they rate each.
+        (stars(**MANY), "user", 1.0, hr.CovarianceSVD()),
+        (stars(**{**SOME, "expected_ratings": 5_000_000}), "user", 1.0, hr.PosteriorMF()),
+        (stars(**{**SOME, "expected_ratings": 5_000_000}), "user", 20.0, hr.CovarianceSVD()),
         (stars(**FEW), "user", 1.0, hr.GlobalEffects()),
         (stars(**MANY), "rating", 1.0, hr.CovarianceSVD()),
         (stars(**FEW), "rating", 1.0, hr.GlobalEffects()),

@@ -33,6 +33,10 @@ Task = Literal["ratings", "lists"]
 
 FACTORS = {"user": 790.0, "rating": 500.0}
 """Smallest signal, by unit, at which factors of ratings are worth their part of the budget."""
+COVARIANCE = 3_000.0
+"""Smallest signal for unit ``user`` at which a covariance predicts better than factors that descend under
+noise, which come close to their best with fewer people but stay further from the fit without noise. Whoever
+rates much tells them more, so it is at least the square of the ratings per user."""
 
 
 class Choice(NamedTuple):
@@ -131,16 +135,27 @@ def _suited(domain: Domain, budget: Budget | None, personal: bool) -> Iterator[C
         laplace = "δ = 0 needs Laplace noise, which hides all but item effects"
         yield Choice(GlobalEffects(noise="laplace"), laplace)
     elif (found := signal(domain, budget)) >= (needed := FACTORS[budget.unit]):
-        shown = (
-            f"the signal of {_crowd(domain)} is {found:,.0f}: factors show through noise from {needed:g} on"
-        )
-        if budget.unit == "user" and _posterior(domain).learns_factors(domain, budget):
-            yield Choice(_posterior(domain), shown)
-        yield Choice(_covariance(domain), shown)
+        yield from _of_factors(domain, budget, found)
         yield Choice(GlobalEffects(), "models of factors do not fit into this machine's memory")
     else:
         hidden = f"the signal of {_crowd(domain)} is {found:,.0f}: noise hides factors below {needed:g}"
         yield Choice(GlobalEffects(), hidden)
+
+
+def _of_factors(domain: Domain, budget: Budget, found: float) -> Iterator[Choice]:
+    """A covariance, and for unit ``user`` factors that descend under noise: which of them tells more."""
+    shown, crowd = f"the signal of {_crowd(domain)} is {found:,.0f}", domain.crowd
+    visible = f"{shown}: factors show through noise from {FACTORS[budget.unit]:g} on"
+    many, descent = max(COVARIANCE, crowd.each**2), _posterior(domain)
+    if budget.unit == "rating" or not descent.learns_factors(domain, budget):
+        yield Choice(_covariance(domain), visible)
+    elif found < many:
+        yield from (Choice(descent, visible), Choice(_covariance(domain), visible))
+    else:
+        yield Choice(
+            _covariance(domain), f"{shown}: from {many:,.0f} on a covariance tells more than descent"
+        )
+        yield Choice(descent, visible)
 
 
 def _of_interactions(domain: Domain, budget: Budget | None) -> Iterator[Choice]:
