@@ -190,3 +190,5 @@ def test_words_name_the_crowd_and_what_would_be_better(budget):
     assert "about 300 users with 10 ratings each" in declared
     assumed = choice(stars(max_users=500), budget(1.0, unit="user")).reason
     assert "assumed: declare expected_users and expected_ratings" in assumed
+    many = choice(stars(**MANY), budget(1.0, unit="user", delta=1e-7)).reason
+    assert many.endswith("from 3,000 on a covariance tells more than descent")
