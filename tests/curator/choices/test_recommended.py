@@ -64,6 +64,20 @@ def test_more_people_and_less_noise_never_lead_back_to_effects(budget):
     assert signal(few, budget()) == pytest.approx(10**0.75 * signal(many, budget()))
 
 
+def test_a_wide_catalogue_needs_a_larger_crowd_for_its_covariance(budget):
+    """√5 times the signal for five times 2,000 items."""
+    asked, largest = budget(8.0, unit="user"), []
+    for n, users in ((2_000, 20_000), (10_000, 90_000)):
+        descended = []
+        for ratings in range(20 * users, 60 * users, users):
+            crowd = {"max_users": users, "expected_users": users, "expected_ratings": ratings}
+            told = hr.Domain(range(n), scale=(1, 5, 1), **crowd)
+            if isinstance(hr.recommended(told, asked), hr.PosteriorMF):
+                descended.append(signal(told, asked))
+        largest.append(max(descended))
+    assert largest == pytest.approx([3_000, 3_000 * 5**0.5], rel=0.04)
+
+
 def test_it_does_not_depend_on_the_ratings(budget):
     """Two populations of one domain, one of which has hardly any ratings, get the same model."""
     crowd = {"max_users": 2_000, "expected_users": 1_000, "expected_ratings": 100_000}

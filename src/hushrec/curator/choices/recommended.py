@@ -34,9 +34,11 @@ Task = Literal["ratings", "lists"]
 FACTORS = {"user": 790.0, "rating": 500.0}
 """Smallest signal, by unit, at which factors of ratings are worth their part of the budget."""
 COVARIANCE = 3_000.0
+_TYPICAL_ITEMS = 2_000
 """Smallest signal for unit ``user`` at which a covariance predicts better than factors that descend under
-noise, which come close to their best with fewer people but stay further from the fit without noise. Whoever
-rates much tells them more, so it is at least the square of the ratings per user."""
+noise, in catalogues of up to that many items, and √(items/2,000) times as much in larger ones. Descent comes
+close to its best with fewer people, but stays further from the fit without noise. Whoever rates much tells it
+more, so the signal is also at least the square of the ratings per user."""
 
 
 class Choice(NamedTuple):
@@ -144,9 +146,10 @@ def _suited(domain: Domain, budget: Budget | None, personal: bool) -> Iterator[C
 
 def _of_factors(domain: Domain, budget: Budget, found: float) -> Iterator[Choice]:
     """A covariance, and for unit ``user`` factors that descend under noise: which of them tells more."""
-    shown, crowd = f"the signal of {_crowd(domain)} is {found:,.0f}", domain.crowd
+    shown = f"the signal of {_crowd(domain)} is {found:,.0f}"
     visible = f"{shown}: factors show through noise from {FACTORS[budget.unit]:g} on"
-    many, descent = max(COVARIANCE, crowd.each**2), _posterior(domain)
+    wide = math.sqrt(max(domain.n_items / _TYPICAL_ITEMS, 1))
+    many, descent = max(COVARIANCE * wide, domain.crowd.each**2), _posterior(domain)
     if budget.unit == "rating" or not descent.learns_factors(domain, budget):
         yield Choice(_covariance(domain), visible)
     elif found < many:
