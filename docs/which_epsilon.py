@@ -3,6 +3,7 @@
 import math
 import re
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
@@ -14,6 +15,8 @@ from hushrec.figures import above, times
 
 DOCS = Path(__file__).parent
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0, 20.0)
+STEPS = {"user": (100, 790, 3_000), "rating": (100, 500, 3_000)}
+"""Signals at which the rows of ``measured`` begin."""
 LISTS = {"data": "MovieLens 1M, likes", "protocol": "people", "metric": "nDCG@100"}
 """The lists of docs/results/top_n.csv that are compared."""
 
@@ -116,6 +119,28 @@ def rules():
     yield "| ratings | none, no noise | any | `CovarianceSVD` |"
 
 
+def measured():
+    """How far each model is above the best of them on generated crowds, by unit and signal (choice.csv)."""
+    case = ["users", "items", "ratings", "unit", "epsilon"]
+    rows = pl.read_csv(DOCS / "results" / "choice.csv").filter(pl.col("rmse").is_not_nan())
+    ruled = rows.filter(pl.col("model") == pl.col("chosen")).with_columns(model=pl.lit("the rule"))
+    rows = pl.concat([rows, ruled])
+    rows = rows.with_columns(loss=100 * (pl.col("rmse") / pl.min("rmse").over(case) - 1))
+    names = ("GlobalEffects", "PosteriorMF", "CovarianceSVD", "the rule")
+    yield f"| unit | signal | {' | '.join(f'`{n}`' for n in names[:3])} | the rule | crowds and ε |"
+    yield f"|---|---|{'---|' * (len(names) + 1)}"
+    for unit, bounds in STEPS.items():
+        for low, high in pairwise((0, *bounds, math.inf)):
+            there = rows.filter(pl.col("signal").is_between(low, high, closed="left"), unit=unit)
+            means = dict(there.group_by("model").agg(pl.col("loss").mean()).iter_rows())
+            cells = [f"{means[name]:.2f} %" if name in means else "" for name in names]
+            cells[-1] += f" (at most {there.filter(model='the rule')['loss'].max():.1f} %)"
+            span = f"{low:,} to {high:,}" if low and high < math.inf else f"from {low:,}"
+            span = span if low else f"below {high:,}"
+            cases = there.filter(model="the rule").height
+            yield f"| `{unit}` | {span} | {' | '.join(cells)} | {cases} |"
+
+
 def picture():
     """What an attacker gains, and what it costs, against ε, as SVG."""
     grid = [0.1 * 1.08**k for k in range(70)]
@@ -145,7 +170,7 @@ def picture():
 if __name__ == "__main__":
     page = DOCS / "which-epsilon.md"
     text = page.read_text("utf-8")
-    for name, rows in (("costs", costs()), ("rules", rules())):
+    for name, rows in (("costs", costs()), ("rules", rules()), ("measured", measured())):
         marked = rf"(<!-- table: {name} -->\n).*?(<!-- end of table -->)"
         table = "\n".join(rows)
         text = re.sub(marked, lambda m, table=table: f"{m[1]}{table}\n{m[2]}", text, flags=re.DOTALL)
