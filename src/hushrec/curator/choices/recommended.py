@@ -33,10 +33,10 @@ Task = Literal["ratings", "lists"]
 
 FACTORS = {"user": 790.0, "rating": 500.0}
 """Smallest signal, by unit, at which factors of ratings are worth their part of the budget."""
-COVARIANCE = 3_000.0
 _TYPICAL_ITEMS = 2_000
+COVARIANCE = 3_000.0
 """Smallest signal for unit ``user`` at which a covariance predicts better than factors that descend under
-noise, in catalogues of up to that many items, and √(items/2,000) times as much in larger ones. Descent comes
+noise, in catalogues of up to 2,000 items, and √(items/2,000) times as much in larger ones. Descent comes
 close to its best with fewer people, but stays further from the fit without noise. Whoever rates much tells it
 more, so the signal is also at least the square of the ratings per user."""
 
