@@ -10,14 +10,19 @@ BIN := $(VENV)/bin
 ONE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check --editable
 
-.PHONY: demo test test-page test-postgres test-spark test-spark-full lint test-full mutants audits fuzz fuzz-service wheel oracles bench bench-ratios bench-scale bench-spark bench-als bench-sgd bench-top-n tables docs clean
+.PHONY: demo lab test test-lab test-page test-postgres test-spark test-spark-full lint test-full mutants audits fuzz fuzz-service wheel oracles bench bench-ratios bench-scale bench-spark bench-als bench-sgd bench-top-n tables docs clean
 
-demo: $(VENV)/.report       ## private recommenders on generated clicks and ratings, offline
+demo: $(VENV)/.curator      ## private recommenders on generated clicks, offline
 	@$(ONE) $(BIN)/hushrec demo
 
 test: $(VENV)/.dev          ## the fast tests, which need Python alone
 	@$(ONE) $(BIN)/python -m pytest -m "not full and not page and not postgres and not spark" -n 2
 	@echo "Left out: the page in Node and Chromium (make test-page), PostgreSQL (make test-postgres), Spark (make test-spark), and long runs (make test-full)"
+
+lab: $(VENV)/.lab           ## the laboratory: python -m lab reproduces papers, runs grids and benchmarks
+
+test-lab: $(VENV)/.dev $(VENV)/.lab      ## the fast tests of the laboratory
+	@$(ONE) $(BIN)/python -m pytest -m "not full" -n 2 lab/tests
 
 test-page: $(VENV)/.dev $(VENV)/.page  ## the client and the page in Node and Chromium, installed from Debian's packages
 	@tests/packages.sh node=nodejs tsc=node-typescript chromium=chromium /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf=fonts-dejavu-core
@@ -42,11 +47,11 @@ lint: $(VENV)/.dev          ## style, types, layers, documentation
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python -m pytest tests/test_docs.py
 
-test-full: $(VENV)/.dev     ## all tests, with the statistical ones, the audits of all models, and the oracles
-	@$(ONE) $(BIN)/python -m pytest -m "not page and not postgres and not spark" -n 2
+test-full: $(VENV)/.dev $(VENV)/.lab  ## all tests, with the statistical ones, the audits of all models, and the oracles
+	@$(ONE) $(BIN)/python -m pytest -m "not page and not postgres and not spark" -n 2 tests lab/tests
 	@$(MAKE) --no-print-directory test-page test-postgres test-spark-full mutants oracles wheel
 
-mutants: $(VENV)/.dev       ## faults planted one at a time: the fast tests must catch each
+mutants: $(VENV)/.dev $(VENV)/.lab       ## faults planted one at a time: the fast tests must catch each
 	@$(BIN)/python tests/mutants/run.py
 
 audits: $(VENV)/.dev        ## audits of every model and every planted fault, written into docs/audit.md
@@ -61,34 +66,34 @@ fuzz: $(VENV)/.dev          ## hostile files against all readers, SECONDS= each
 fuzz-service: $(VENV)/.dev .venv-fuzz/.fuzz  ## schemathesis against the service, by its own OpenAPI
 	@$(ONE) $(BIN)/python tests/fuzz/service.py .venv-fuzz/bin/schemathesis
 
-wheel: $(VENV)/.dev         ## the wheel, built, installed into an empty environment, and tried there
+wheel: $(VENV)/.dev         ## the wheel, built, installed bare and whole into empty environments, and tried there
 	@$(ONE) $(BIN)/python tests/wheel/run.py
 
 oracles: .venv-oracles/.oracles  ## our accountant against dp-accounting and autodp, our series against jax-privacy, our metrics against ranx
 	@.venv-oracles/bin/python -m pytest tests/oracles
 
-bench: $(VENV)/.bench       ## speed beside others, each pair in one run: one table of rows, exponents and marks
-	@$(BIN)/python benchmarks/bench.py bench
+bench: $(VENV)/.lab-bench       ## speed beside others, each pair in one run: one table of rows, exponents and marks
+	@$(BIN)/python -m lab bench bench bench
 
-bench-ratios: $(VENV)/.dev  ## the four kernels beside peers, for half a minute: fails if one became slow
-	@$(ONE) $(BIN)/python benchmarks/ratios.py
+bench-ratios: $(VENV)/.dev $(VENV)/.lab  ## the four kernels beside peers, for half a minute: fails if one became slow
+	@$(ONE) $(BIN)/python -m lab bench ratios
 
-bench-scale: $(VENV)/.bench  ## the same at 100 M ratings
-	@$(BIN)/python benchmarks/bench.py scale
+bench-scale: $(VENV)/.lab-bench  ## the same at 100 M ratings
+	@$(BIN)/python -m lab bench bench scale
 
-bench-spark: $(VENV)/.bench $(VENV)/.spark  ## the same on Spark, with Java installed from Debian's packages
+bench-spark: $(VENV)/.lab-bench $(VENV)/.spark  ## the same on Spark, with Java installed from Debian's packages
 	@tests/packages.sh java=default-jre-headless
-	@$(BIN)/python benchmarks/bench.py spark
+	@$(BIN)/python -m lab bench bench spark
 
-bench-als: $(VENV)/.bench $(VENV)/.peers  ## alternating least squares beside lenskit, which brings torch along
-	@$(BIN)/python benchmarks/als.py
+bench-als: $(VENV)/.lab-bench $(VENV)/.lab-peers  ## alternating least squares beside lenskit, which brings torch along
+	@$(BIN)/python -m lab bench als
 
-bench-top-n: $(VENV)/.bench  ## our rankers and those beside which they are judged, on MovieLens 1M
-	@$(BIN)/python benchmarks/top_n_models.py
-	@$(BIN)/python benchmarks/top_n_peers.py
+bench-top-n: $(VENV)/.lab-bench  ## our rankers and those beside which they are judged, on MovieLens 1M
+	@$(BIN)/python -m lab bench top_n_models
+	@$(BIN)/python -m lab bench top_n_peers
 
-bench-sgd: $(VENV)/.bench $(VENV)/.sgd-peers  ## gradient descent beside LIBMF, cornac and Surprise
-	@$(BIN)/python benchmarks/sgd.py
+bench-sgd: $(VENV)/.lab-bench $(VENV)/.lab-sgd-peers  ## gradient descent beside LIBMF, cornac and Surprise
+	@$(BIN)/python -m lab bench sgd
 
 tables: $(VENV)/.dev        ## the tables of models in README and docs, from the registry and the pages
 	@$(BIN)/python docs/tables.py
@@ -100,7 +105,18 @@ docs: $(VENV)/.docs         ## the documentation as pages, in site/
 clean:                    ## away with everything that make made
 	rm -rf $(VENV) .venv-oracles .venv-fuzz site build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
 
-$(VENV)/.sgd-peers: export CFLAGS = -O3 -march=native -DUSEAVX  # LIBMF is built without vectors otherwise
+$(VENV)/.lab-sgd-peers: export CFLAGS = -O3 -march=native -DUSEAVX  # LIBMF is built without vectors otherwise
+
+# The laboratory's lists of packages, one stamp each.
+$(VENV)/.lab: lab/requirements.txt | $(VENV)/bin/python
+	@echo "Installing what the laboratory needs into $(VENV), once"
+	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+$(VENV)/.lab-%: lab/requirements-%.txt $(VENV)/.lab
+	@echo "Installing lab/requirements-$*.txt into $(VENV), once"
+	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check -r $<
+	@touch $@
 
 # One stamp an extra: pip runs when pyproject.toml changed, and not otherwise.
 $(VENV)/.%: pyproject.toml | $(VENV)/bin/python

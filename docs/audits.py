@@ -25,13 +25,13 @@ def kept(number):
     """What was found of a model, unit, adjacency and ε: a line of the first table."""
     case, epsilon = RUNS[number]
     found = audit(case.config(), case.budget(epsilon))
-    parts = {finding.part.split(",")[0]: finding for finding in found.findings}
+    parts = {finding.kind: finding.cells(found.epsilon) for finding in found.findings}
     line = [case.model, case.unit, case.adjacency, f"{epsilon:g}"]
     for part in ("search", "replay", "canary"):
-        finding = parts.get(part)
-        line += [finding.found, finding.notices] if finding else ["not audited", ""]
+        cells = parts.get(part)
+        line += [cells[1], cells[-1]] if cells else ["not audited", ""]
     line[6:8] = line[6:7]  # a replay notices any difference
-    heard = any(finding.holds for finding in found.findings)
+    heard = any(finding.holds(found.epsilon) for finding in found.findings)
     return [*line, "**refuted**" if not found.holds else "holds" if heard else "not audited"]
 
 
@@ -40,7 +40,8 @@ def refuted(number):
     fault = FAULTS[number]
     with fault.planted():
         found = audit(fault.config, fault.budget)
-    said = [f"{finding.part}: {finding.found}" for finding in found.findings if finding.holds is False]
+    against = [one for one in found.findings if one.holds(found.epsilon) is False]
+    said = [": ".join(one.cells(found.epsilon)[:2]) for one in against]
     return [fault.name, type(fault.config).__name__, *fault.protected, "; ".join(said) or "**not found**"]
 
 

@@ -1,6 +1,7 @@
 """Sphinx reads this: Markdown pages, notebooks, and the docstrings of what is public."""
 
 import os
+import re
 import sys
 from importlib import metadata
 from inspect import cleandoc
@@ -37,5 +38,11 @@ def keep_properties_whole(app, what, name, obj, options, lines):
         lines[:] = [*cleandoc(obj.__doc__).splitlines(), ""]
 
 
+def name_the_laboratory(app, docname, source):
+    """Show links to the laboratory, whose pages are not built, as text and path."""
+    source[0] = re.sub(r"\[([^\]]*)\]\((?:\.\./)+(lab/[^)#\s]*)[^)\s]*\)", r"\1 (`\2`)", source[0])
+
+
 def setup(app):
+    app.connect("source-read", name_the_laboratory)
     app.connect("autodoc-process-docstring", keep_properties_whole, priority=600)  # after napoleon

@@ -18,12 +18,12 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = ROOT / "docs" / "models"
 TARGETS = (
     ROOT / "README.md",
-    *(PAGES / f"{page}.md" for page in ("index", "published", "algorithms")),
+    *(PAGES / f"{page}.md" for page in ("index", "algorithms")),
     *(ROOT / "docs" / f"{page}.md" for page in ("reference", "tour")),
 )
 GLANCES = ROOT / "src" / "hushrec" / "cli" / "glances.json"
 """What ``hushrec models`` shows of the pages, which are not installed with the package."""
-OTHERS = ("published", "algorithms", "errata")
+OTHERS = ("algorithms", "errata")
 """Pages of the folder that are not of one model or method."""
 UNITS = (("rating", "replace"), ("rating", "add-remove"), ("user", "add-remove"), ("user", "replace"))
 _GLANCE = re.compile(r"^\| at a glance \| \|\n\|---\|---\|\n((?:\|.*\|\n)+)", re.MULTILINE)
@@ -58,15 +58,6 @@ def protection():
             yes = ["yes" if pair in supported else "no" for pair in UNITS]
             first, *rest = rows([name], "noise", "lists users")[0]
             yield [first, *yes, *rest]
-
-
-def published():
-    """How the command line calls what the papers print, and what it protects."""
-    for name in (*registry.PUBLISHED_MODELS, *registry.PUBLISHED_METHODS):
-        made = registry.class_of(name)
-        pairs = getattr(made, "supports", None) or {("user", "replace")}  # a method's plan says so
-        yes = ["yes" if pair in pairs else "no" for pair in UNITS]
-        yield [name, f"`{registry.command_name(name)}`", *yes]
 
 
 def release_of(name):
@@ -136,12 +127,9 @@ def tables():
             ["method", "releases", "protects", "mechanism"],
             rows(registry.METHODS, "releases", "protects", "mechanism"),
         ),
-        "published": markdown(["class", "command line", *units], [*published()]),
         "algorithms": "\n".join(algorithms(registry.MODELS)),
-        "printed": "\n".join(algorithms(registry.PUBLISHED_MODELS)),
         "rooms": markdown(["package", "rule"], [*rooms()]),
         "classes": classes(registry.MODELS),
-        "forms": classes((*registry.PUBLISHED_MODELS, *registry.PUBLISHED_METHODS)),
     }
 
 

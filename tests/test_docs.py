@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 import hushrec
-from hushrec import registry
 from hushrec.cli.app import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[1]
-SOURCE, DOCS = ROOT / "src" / "hushrec", ROOT / "docs"
-PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+SOURCE, DOCS, LAB = ROOT / "src" / "hushrec", ROOT / "docs", ROOT / "lab"
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *LAB.rglob("*.md")])
+PAGES = [page for page in PAGES if page.parent != LAB / "reproductions/pages"]  # templates of lab/results
 GUARDED = (
     "curator",
     "data",
@@ -20,14 +20,13 @@ GUARDED = (
     "local",
     "models",
     "privacy",
-    "published",
     "release",
     "solvers",
     "statistics",
 )
 """The packages in which everything public says on which side of the privacy line it is."""
 SIDES = re.compile(r"Privacy: .*(public|private|bounded|charged|post-processing|unit)", re.IGNORECASE)
-NOT_A_MODEL = {"index", "errata", "published", "algorithms"}
+NOT_A_MODEL = {"index", "errata", "algorithms"}
 BASES = {"Model", "PrivateModel", "Method", "Noiseless"}
 
 DIALECT = re.compile(
@@ -163,13 +162,6 @@ def test_a_decision_is_short_and_has_its_four_parts(page):
     assert len([line for line in text.splitlines() if line]) <= 16
 
 
-SETTINGS = {
-    name: set(registry.class_of(name).model_fields)
-    for name in (*registry.PUBLISHED_MODELS, *registry.PUBLISHED_METHODS)
-}
-"""Settings of classes that inherit some of them."""
-
-
 def stale(text):
     """Arguments and attributes that a module's docstrings explain and that are not there."""
     for node in ast.walk(ast.parse(text)):
@@ -188,7 +180,7 @@ def stale(text):
         }
         stored = {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
         methods = {n.name for n in ast.walk(node) if isinstance(n, ast.FunctionDef)}
-        known = arguments | fields | stored | methods | SETTINGS.get(node.name, set())
+        known = arguments | fields | stored | methods
         for names in re.findall(r"^    ([a-z_]\w*(?:, [a-z_]\w*)*): ", told[1] if told else "", re.MULTILINE):
             yield from sorted(set(names.split(", ")) - known)
 
@@ -211,7 +203,7 @@ ELSEWHERE = {"anchors.md"}
 
 def lost(text):
     """Files that a page names and that are not there, below the root, the package or one of its folders."""
-    known = [*SOURCE.rglob("*.py*"), *(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").glob("*.py")]
+    known = [*SOURCE.rglob("*.py*"), *(ROOT / "tests").rglob("*.py"), *(ROOT / "lab").rglob("*.py")]
     ends = tuple(f"/{path.relative_to(ROOT)}" for path in known)
     return [
         name

@@ -23,7 +23,6 @@ APART = {
 }
 """Folders of tests of more than one module, and of what tests share."""
 CROSSING = {
-    "benchmarks",
     "docs",
     "end_to_end",
     "guides",
@@ -34,13 +33,13 @@ CROSSING = {
     "readme",
 }
 """Test files at the top of the tree that are of more than one module, without ``test_``."""
-ALIASES = {Path("arrays"), Path("experiments/work")}
+ALIASES = {Path("arrays")}
 """Modules with nothing in them that could fail."""
 COMMANDS = Path("cli")
 """The folder whose files carry their command's name."""
 ONE_EACH = {COMMANDS, Path("models")}
 """Folders with a file for each command, or for each model."""
-MOST_MODULES, MOST_LINES = 12, 350
+MOST_MODULES, MOST_LINES = 14, 600
 
 
 def modules(source):

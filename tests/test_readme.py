@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 
 import hushrec
 from hushrec.cli.app import app
-from hushrec.experiments.demo import demonstration
-from hushrec.experiments.demo.tastes import two_tastes
+from hushrec.cli.demo import FULL, RELEASE, two_tastes
 from hushrec.figures import above
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -52,7 +51,7 @@ def test_the_lists_come_before_it_and_are_of_the_demos_users():
     """Every run draws its own noise, so the rest of the lists is not compared with another run's."""
     assert README.index("| rank |") < README.index("make demo  ")
     header, _, *lines = re.search(r"<!-- demo lists -->\n(.*?)<!--", README, re.DOTALL)[1].splitlines()
-    clicks = demonstration.FULL.make_clicks()
+    clicks = FULL.make_clicks()
     tastes = two_tastes(clicks)
     users = [f"for user {user}, who clicked {', '.join(own)}" for user, own in zip("AB", tastes, strict=True)]
     assert header == f"| rank | most popular | {' | '.join(users)} |"
@@ -66,36 +65,31 @@ def test_the_lists_come_before_it_and_are_of_the_demos_users():
     for listed, own in ((first, tastes[0]), (second, tastes[1])):
         assert set(listed) <= set(clicks.domain.items) - set(own)
     items = r"\s+".join(f"--item\\s+{item}" for item in tastes[0])
-    assert re.search(rf"`\.venv/bin/hushrec\s+recommend\s+demo/{demonstration.RELEASE} {items}`", README)
+    assert re.search(rf"`\.venv/bin/hushrec\s+recommend\s+demo/{RELEASE} {items}`", README)
 
 
-def tables(text):
-    """The demo's two tables in a text: lines of cells."""
-    found = re.findall(r"^ε  .*?(?=\n\s*\n|\n```)", text, re.MULTILINE | re.DOTALL)
-    return [[re.split(r"\s{2,}", line.strip()) for line in table.splitlines()] for table in found]
+def table(text):
+    """The demo's table in a text: lines of cells."""
+    (found,) = re.findall(r"^ε  .*?(?=\n\s*\n|\n```)", text, re.MULTILINE | re.DOTALL)
+    return [re.split(r"\s{2,}", line.strip()) for line in found.splitlines()]
 
 
-def test_the_tables_have_the_columns_and_rows_that_the_demo_prints(tmp_path, monkeypatch):
+def test_the_table_has_the_columns_and_rows_that_the_demo_prints(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     printed = CliRunner().invoke(app, ["demo", "--quick", "--out", str(tmp_path / "demo")]).stdout
-    for shown, now in zip(tables(README), tables(printed), strict=True):
-        assert shown[0] == now[0]
-        references = [row[0] for row in now[4:]]
-        epsilons = [above(epsilon) for epsilon in demonstration.FULL.epsilons]
-        assert [row[0] for row in shown[2:]] == [*epsilons, *references]
+    shown, now = table(README), table(printed)
+    assert shown[0] == now[0]
+    assert [row[0] for row in shown[2:]] == [*map(above, FULL.epsilons), "∞"]
 
 
 @pytest.mark.full
-def test_the_tables_have_the_numbers_that_the_demo_prints(tmp_path, monkeypatch):
+def test_the_table_has_the_numbers_that_the_demo_prints(tmp_path, monkeypatch):
     """Seeded, so equal but for the last digits on another machine; seconds are the machine's own."""
     monkeypatch.setenv("COLUMNS", "80")
     printed = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "demo")]).stdout
-    for shown, now in zip(tables(README), tables(printed), strict=True):
-        for mine, found in zip(shown[2:], now[2:], strict=True):
-            numbers = [[float(x) for x in re.findall(r"[\d.]+", " ".join(row[1:]))] for row in (mine, found)]
-            if mine[0][-1] in "∞0123456789":
-                numbers = [row[:-1] for row in numbers]
-            assert numbers[0] == pytest.approx(numbers[1], abs=0.0021, rel=0.02)
+    for mine, now in zip(table(README)[2:], table(printed)[2:], strict=True):
+        numbers = [[float(x) for x in re.findall(r"[\d.]+", " ".join(row[1:-1]))] for row in (mine, now)]
+        assert numbers[0] == pytest.approx(numbers[1], abs=0.0021, rel=0.02)
 
 
 def test_continuous_integration_runs_the_lint_and_the_readmes_test_command(tmp_path):
@@ -105,7 +99,7 @@ def test_continuous_integration_runs_the_lint_and_the_readmes_test_command(tmp_p
     environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     done = subprocess.run([ROOT / ".ci" / "run"], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    more = ["make bench-ratios", "make test-page", "make test-postgres", "make test-spark"]
+    more = ["make test-lab", "make bench-ratios", "make test-page", "make test-postgres", "make test-spark"]
     assert done.stdout.splitlines() == ["make lint", "== make test", "make test", *more]
 
 

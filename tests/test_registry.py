@@ -1,4 +1,4 @@
-"""One line registers a model: names, commands and tables follow from it, or are checked against it."""
+"""One name registers a model: names, commands and tables follow from it, or are checked against it."""
 
 import ast
 import importlib.util
@@ -15,7 +15,6 @@ from hushrec.cli import options
 from hushrec.errors import ConfigError
 from hushrec.local.method import Method
 from hushrec.models.base import Model
-from hushrec.published.paper import PublishedModel
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "hushrec"
@@ -51,14 +50,11 @@ def test_every_model_and_method_is_registered():
 
 
 def test_the_command_line_offers_what_is_registered():
-    models = (*registry.MODELS, *registry.PUBLISHED_MODELS)
-    methods = (*registry.METHODS, *registry.PUBLISHED_METHODS)
-    assert tuple(map(registry.command_name, models)) == options.MODEL_NAMES
-    assert options.complete_model("published/liu") == ["published/liu-posterior"]
-    assert get_args(options.MethodName) == tuple(map(registry.command_name, methods))
+    assert tuple(map(registry.command_name, registry.MODELS)) == options.MODEL_NAMES
+    assert options.complete_model("covariance-s") == ["covariance-svd"]
+    assert get_args(options.MethodName) == tuple(map(registry.command_name, registry.METHODS))
     assert registry.command_name("CovarianceSVD") == "covariance-svd"
     assert registry.class_of("covariance-svd") is hr.CovarianceSVD
-    assert registry.class_of("published/mcsherry-svd") is registry.class_of("McSherrySVD") is hr.McSherrySVD
 
 
 OUTSIDE = """
@@ -114,15 +110,6 @@ def test_what_is_no_model_outside_is_refused_and_says_why(here):
         registry.class_of("randomized-response", registry.MODELS)
 
 
-def test_what_papers_print_is_registered_apart():
-    home = "hushrec.published."
-    listed = {name for name, place in registry.HOMES.items() if place.startswith(home)}
-    assert listed == {*registry.PUBLISHED_MODELS, *registry.PUBLISHED_METHODS}
-    assert all(issubclass(registry.class_of(name), PublishedModel) for name in registry.PUBLISHED_MODELS)
-    assert all(issubclass(registry.class_of(name), Method) for name in registry.PUBLISHED_METHODS)
-    assert not any(issubclass(registry.class_of(name), PublishedModel) for name in registry.MODELS)
-
-
 SCREEN = 40
 
 
@@ -132,9 +119,8 @@ def too_long(names, screen):
 
 
 def test_every_algorithm_fits_on_one_screen():
-    every = (*registry.MODELS, *registry.PUBLISHED_MODELS)
-    assert not too_long(every, SCREEN)
-    assert too_long(every, 5) == list(every)  # it would be noticed
+    assert not too_long(registry.MODELS, SCREEN)
+    assert too_long(registry.MODELS, 5) == list(registry.MODELS)  # it would be noticed
 
 
 @pytest.mark.parametrize("page", tables.TARGETS, ids=lambda page: page.name)

@@ -1,7 +1,4 @@
-"""Every public name and the module it lives in, one line each.
-
-``hushrec.registry`` reads this file: a comment begins a section, and models stand in the order of all tables.
-"""
+"""Every public name and its module, for type checkers; ``hushrec.registry`` has the same at run time."""
 
 from . import data as data
 from . import errors as errors
@@ -31,65 +28,23 @@ from .data.spark.intake import load_spark as load_spark
 from .data.spark.spark_feedback import SparkFeedback as SparkFeedback
 from .errors import BudgetExceeded as BudgetExceeded
 from .evaluation.protocol import evaluate as evaluate
+from .local.distance_based import DistanceBased as DistanceBased
+from .local.randomized_response import RandomizedResponse as RandomizedResponse
 from .local.released import ReleasedData as ReleasedData
-
-# Models.
-from .models.global_effects import GlobalEffects as GlobalEffects  # isort: split
-
-from .models.covariance_knn import CovarianceKNN as CovarianceKNN  # isort: split
-
-from .models.covariance_svd import CovarianceSVD as CovarianceSVD  # isort: split
-
-from .models.input_perturbation_mf import InputPerturbationMF as InputPerturbationMF  # isort: split
-
-from .models.private_sgd import PrivateSGD as PrivateSGD  # isort: split
-
-from .models.user_level_sgd import UserLevelSGD as UserLevelSGD  # isort: split
-
-from .models.private_als import PrivateALS as PrivateALS  # isort: split
-
-from .models.posterior_mf import PosteriorMF as PosteriorMF  # isort: split
-
-from .models.posterior_sample_mf import PosteriorSampleMF as PosteriorSampleMF  # isort: split
-
-from .models.popularity import Popularity as Popularity  # isort: split
-
-from .models.private_ease import PrivateEASE as PrivateEASE  # isort: split
-
-from .models.matrix_factorization import MatrixFactorization as MatrixFactorization  # isort: split
-
-from .models.user_knn import UserKNN as UserKNN  # isort: split
-
-from .models.item_knn import ItemKNN as ItemKNN  # isort: split
-
-# Methods that release data.
-from .local.randomized_response import RandomizedResponse as RandomizedResponse  # isort: split
-
-from .local.distance_based import DistanceBased as DistanceBased  # isort: split
-
-# Published models.
-from .published.mcsherry_mironov import McSherryEffects as McSherryEffects  # isort: split
-
-from .published.mcsherry_mironov import McSherryKNN as McSherryKNN  # isort: split
-
-from .published.mcsherry_mironov import McSherrySVD as McSherrySVD  # isort: split
-
-from .published.friedman_berkovsky_kaafar import FriedmanEffects as FriedmanEffects  # isort: split
-
-from .published.friedman_berkovsky_kaafar import FriedmanInputMF as FriedmanInputMF  # isort: split
-
-from .published.friedman_sgd import FriedmanBoundedSGD as FriedmanBoundedSGD  # isort: split
-
-from .published.friedman_sgd import FriedmanUnboundedSGD as FriedmanUnboundedSGD  # isort: split
-
-from .published.friedman_berkovsky_kaafar import FriedmanALS as FriedmanALS  # isort: split
-
-from .published.liu_wang_smola import LiuPosterior as LiuPosterior  # isort: split
-
-# Published methods.
-from .published.du_leighton_patel import DuResponse as DuResponse  # isort: split
-
-# Budgets and releases.
+from .models.covariance_knn import CovarianceKNN as CovarianceKNN
+from .models.covariance_svd import CovarianceSVD as CovarianceSVD
+from .models.global_effects import GlobalEffects as GlobalEffects
+from .models.input_perturbation_mf import InputPerturbationMF as InputPerturbationMF
+from .models.item_knn import ItemKNN as ItemKNN
+from .models.matrix_factorization import MatrixFactorization as MatrixFactorization
+from .models.popularity import Popularity as Popularity
+from .models.posterior_mf import PosteriorMF as PosteriorMF
+from .models.posterior_sample_mf import PosteriorSampleMF as PosteriorSampleMF
+from .models.private_als import PrivateALS as PrivateALS
+from .models.private_ease import PrivateEASE as PrivateEASE
+from .models.private_sgd import PrivateSGD as PrivateSGD
+from .models.user_knn import UserKNN as UserKNN
+from .models.user_level_sgd import UserLevelSGD as UserLevelSGD
 from .privacy.accounting.budget import Budget as Budget
 from .privacy.ledger.ledger import Ledger as Ledger
 from .progress import progress_bar as progress_bar

@@ -6,17 +6,21 @@
     ├── DomainError            the public declaration is wrong
     ├── ConfigError            a model's settings are wrong
     ├── DataError              a file cannot be read as ratings (file, row, fix; never a cell)
-    │   └── RecordsDropped     too much was dropped or changed to spend a budget on the rest
+    │   ├── RecordsDropped     too much was dropped or changed to spend a budget on the rest
+    │   └── UsersExceeded      more than twice as many users as declared, so δ is not chosen for them
     ├── DownloadError          a data set could not be fetched, or is not the requested one
     ├── BudgetError
     │   ├── BudgetExceeded     the ledger has less left than the plan costs
+    │   ├── WeakBudget         the plan's ε is too weak to promise much
+    │   ├── ChargeUnpublished  a charge was made that no release was published under, and a new one costs more
     │   ├── ShareExceeded      the plan leaves less than equal shares for the releases that are still planned
     │   └── BudgetUnsupported  the model offers no guarantee for that unit, adjacency or noise
     ├── LedgerError
     │   ├── LedgerMissing      the ledger does not exist, or was lost
     │   ├── LedgerDamaged      unreadable, altered, of unknown schema
-    │   └── LedgerStale        older than a release that names it
+    │   └── LedgerStale        older than a release or series that it paid for
     ├── CheckpointError        a fit cannot resume from its checkpoint
+    ├── ExtraMissing           a bare install lacks what this needs
     ├── MemoryExceeded         this machine has too little memory for the fit
     ├── SamplerError           noise cannot be drawn exactly on this machine
     ├── GrantError             a measurement was not booked, or was already made
@@ -52,6 +56,10 @@ class RecordsDropped(DataError):
     """Loading dropped or changed more than a tenth of the records, or left nobody; nothing is charged."""
 
 
+class UsersExceeded(DataError):
+    """There are more than twice as many users as the domain declares; nothing is charged."""
+
+
 class DownloadError(HushrecError, OSError):
     """A data set could not be fetched, or its SHA-256 differs from the published one."""
 
@@ -85,12 +93,20 @@ class BudgetExceeded(BudgetError):
         self.requested, self.remaining, self.unit = requested, remaining, unit
 
 
+class ChargeUnpublished(BudgetError):
+    """A charge was made under which no release was published; a new charge would cost more."""
+
+
 class ShareExceeded(BudgetError):
     """A charge would leave less than equal shares for the releases that are still planned."""
 
     def naming(self, share: float) -> "ShareExceeded":
         """The same refusal, with the ε that is an equal share."""
         return ShareExceeded(f"{self}. An equal share is ε = {below(share)}: --epsilon auto takes it")
+
+
+class WeakBudget(BudgetError):
+    """A charge would cost an ε that its own statement calls too weak to promise much; nothing is charged."""
 
 
 class BudgetUnsupported(BudgetError):
@@ -110,7 +126,7 @@ class LedgerDamaged(LedgerError):
 
 
 class LedgerStale(LedgerError):
-    """The ledger is older than a release that names it, for example because a backup was restored."""
+    """The ledger is older than a release or series that it paid for, as after a backup was restored."""
 
 
 class LedgerWarning(UserWarning):
@@ -119,6 +135,10 @@ class LedgerWarning(UserWarning):
 
 class CheckpointError(HushrecError, RuntimeError):
     """A checkpoint is in use, damaged, or belongs to another fit, so the fit does not resume."""
+
+
+class ExtraMissing(HushrecError, ImportError):
+    """A bare install lacks the packages that this needs. The message names the extra that brings them."""
 
 
 class MemoryExceeded(HushrecError, MemoryError):

@@ -13,6 +13,9 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 _EXPONENTIAL = Context(prec=40, Emin=-999_999, Emax=999_999)
 """Digits of e^ε before rounding; the error of this precision is far below the last printed digit."""
 
+WEAK = 8.0
+"""The ε above which a bound promises so little that no sentence rests on it, and no charge is unasked."""
+
 
 def above(figure: float | None, digits: int = 6) -> str:
     """Format a cost or loss (ε, δ, ρ, a sensitivity), never below the figure; ∞ for None.

@@ -1,7 +1,7 @@
-"""The registry: public names, models and methods, read from ``__init__.pyi``, where each has one line.
+"""The registry: public names, models and methods.
 
-A comment there begins a section. The command line's choices follow from them, as do the tables of the
-documentation. Privacy: public.
+The command line's choices follow from them, as do the tables of the documentation. ``__init__.pyi`` says the
+same to type checkers, and a test compares the two. Privacy: public.
 """
 
 import os
@@ -9,47 +9,80 @@ import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from pathlib import Path
 from types import MappingProxyType
 
 from hushrec.errors import ConfigError
 
-_LINE = re.compile(r"from \.([\w.]*) import (\w+) as \w+|# (\w.*)\.$", re.MULTILINE)
-
-
-def _sections() -> dict[str, dict[str, str]]:
-    """The sections of ``__init__.pyi``: public name → the module it lives in."""
-    found: dict[str, dict[str, str]] = {(section := ""): {}}
-    for module, name, heading in _LINE.findall(Path(__file__).with_name("__init__.pyi").read_text("utf-8")):
-        if heading:
-            found[section := heading] = {}
-        else:
-            found[section][name] = f"hushrec.{module}".rstrip(".")
-    return found
+MODELS = (
+    "GlobalEffects",
+    "CovarianceKNN",
+    "CovarianceSVD",
+    "InputPerturbationMF",
+    "PrivateSGD",
+    "UserLevelSGD",
+    "PrivateALS",
+    "PosteriorMF",
+    "PosteriorSampleMF",
+    "Popularity",
+    "PrivateEASE",
+    "MatrixFactorization",
+    "UserKNN",
+    "ItemKNN",
+)
+"""Names of the models, in the order of the tables; each stands in ``models/``, in the file of its name."""
+METHODS = ("RandomizedResponse", "DistanceBased")
+"""Names of the methods that release data; each stands in ``local/``, in the file of its name."""
+_OTHERS = {
+    "": ("data", "errors", "testing"),
+    "curator.choices.pilot": ("pilot",),
+    "curator.choices.recommended": ("recommended",),
+    "curator.fit": ("fit", "plan"),
+    "curator.recommend_all": ("recommend_all",),
+    "curator.recommend_on_spark": ("recommend_on_spark",),
+    "curator.release_data": ("release_data",),
+    "curator.series.fit_next": ("fit_next",),
+    "curator.series.series_plan": ("plan_series",),
+    "curator.shares": ("share",),
+    "curator.sign": ("sign",),
+    "data": ("synthetic",),
+    "data.checks.checkup": ("Check", "check"),
+    "data.domain": ("Domain",),
+    "data.interactions": ("Interactions",),
+    "data.load": ("load",),
+    "data.packed.blocks": ("Blocks",),
+    "data.packed.pack": ("load_blocks",),
+    "data.ratings": ("Ratings",),
+    "data.readers.databases.database": ("Database",),
+    "data.spark.intake": ("load_spark",),
+    "data.spark.spark_feedback": ("SparkFeedback",),
+    "errors": ("BudgetExceeded",),
+    "evaluation.protocol": ("evaluate",),
+    "local.released": ("ReleasedData",),
+    "privacy.accounting.budget": ("Budget",),
+    "privacy.ledger.ledger": ("Ledger",),
+    "progress": ("progress_bar",),
+    "release.artefact": ("Release",),
+    "release.client": ("Client",),
+}
+"""Module → its other public names."""
 
 
 def file_name(name: str) -> str:
     """The file of a model or method, without its suffix: ``covariance_svd`` for ``CovarianceSVD``."""
-    return re.sub(r"(?<=[a-z])(?<!Mc)(?=[A-Z])", "_", name).lower()
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
 def command_name(name: str) -> str:
-    """How the command line calls a model or method: ``covariance-svd``, ``published/mcsherry-svd``."""
-    own = file_name(name).replace("_", "-")
-    return f"published/{own}" if name in (*PUBLISHED_MODELS, *PUBLISHED_METHODS) else own
+    """How the command line calls a model or method: ``covariance-svd``."""
+    return file_name(name).replace("_", "-")
 
 
-_SECTIONS = _sections()
-HOMES = MappingProxyType({name: home for names in _SECTIONS.values() for name, home in names.items()})
+HOMES = MappingProxyType(
+    {name: f"hushrec.{module}".rstrip(".") for module, names in _OTHERS.items() for name in names}
+    | {name: f"hushrec.models.{file_name(name)}" for name in MODELS}
+    | {name: f"hushrec.local.{file_name(name)}" for name in METHODS}
+)
 """Public name → the module it lives in."""
-MODELS = tuple(_SECTIONS["Models"])
-"""Names of the models, in the order of the tables."""
-METHODS = tuple(_SECTIONS["Methods that release data"])
-"""Names of the methods that release data."""
-PUBLISHED_MODELS = tuple(_SECTIONS["Published models"])
-"""Names of the models that are as their papers print them."""
-PUBLISHED_METHODS = tuple(_SECTIONS["Published methods"])
-"""Names of the methods that are as their papers print them."""
 
 
 def load(name: str) -> object:
@@ -79,7 +112,7 @@ def class_of(name: str, among: Sequence[str] = ()) -> type:
     """
     if ":" in name:
         return _outside(name)
-    every = among or (*MODELS, *PUBLISHED_MODELS, *METHODS, *PUBLISHED_METHODS)
+    every = among or (*MODELS, *METHODS)
     known = {key: own for own in every for key in (own, command_name(own))}
     if name not in known:
         raise ConfigError(

@@ -1,17 +1,19 @@
 """The table of an audit, and its verdict."""
 
-import dataclasses
-
 import pytest
 
-from hushrec.audit.findings import COLUMNS, Audit, Finding
+from hushrec.audit.findings import COLUMNS, Audit
+from hushrec.pages.cards.verdicts import Finding
 
-FINDING = Finding("search, 9 pairs", "0.9 Δ", "≤ 1 Δ", True, "exact", "Δ 10 % too small")
+FINDINGS = {
+    True: Finding("search", 9, 0.9, noticed=10.0),
+    False: Finding("search", 9, 1.1, noticed=10.0),
+    None: Finding("sample", differs="search, 9 pairs"),
+}
 
 
 def audit_of(*verdicts):
-    findings = tuple(dataclasses.replace(FINDING, holds=holds) for holds in verdicts)
-    return Audit("GlobalEffects, ε = 1", 1.0, findings)
+    return Audit("GlobalEffects, ε = 1", 1.0, tuple(map(FINDINGS.get, verdicts)))
 
 
 @pytest.mark.parametrize(

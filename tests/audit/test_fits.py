@@ -26,14 +26,13 @@ def test_a_right_model_holds_in_all_three_parts(audited):
     assert found.subject == f"GlobalEffects, {BUDGET}"
     assert found.epsilon == hr.plan(hr.GlobalEffects(), World.of().domain, BUDGET).epsilon
     search, replay, canary = found.findings
-    assert [part.part.split(",")[0] for part in found.findings] == ["search", "replay", "canary"]
-    assert (search.found, search.claimed, search.confidence) == ("1 Δ", "≤ 1 Δ", "exact")
-    assert search.notices.startswith("Δ 0.1 % too small")
-    assert (replay.found, replay.claimed) == ("equal", "equal")
-    assert canary.claimed == "ε ≤ 4"
-    assert canary.confidence == "1 − 5e-07"
-    assert canary.part.endswith("10,000 runs")
-    assert canary.notices.startswith("noise ")
+    assert [part.kind for part in found.findings] == ["search", "replay", "canary"]
+    assert search.cells(4)[1:] == ("1 Δ", "≤ 1 Δ", "holds", "exact", "Δ 0.1 % too small")
+    assert replay.cells(4)[1:3] == ("equal", "equal")
+    part, _, claimed, _, confidence, notices = canary.cells(4)
+    assert (claimed, confidence) == ("ε ≤ 4", "1 − 5e-07")
+    assert part.endswith("10,000 runs")
+    assert notices.startswith("noise ")
 
 
 def test_progress_is_of_public_counts_and_reaches_its_end(audited):
@@ -51,7 +50,7 @@ def test_a_fault_is_refuted_by_the_part_that_looks_for_it(name, part):
     with fault.planted():
         found = audit(fault.config, fault.budget, runs=100_000)
     assert not found.holds
-    assert part in {finding.part.split(",")[0] for finding in found.findings if finding.holds is False}
+    assert part in {one.kind for one in found.findings if one.holds(found.epsilon) is False}
 
 
 @pytest.mark.full  # compiling its chains takes 10 s
@@ -59,8 +58,8 @@ def test_a_posterior_sample_is_said_not_to_be_audited():
     found = audit(SAMPLE, BUDGET, runs=100)
     assert found.holds
     (finding,) = found.findings
-    assert finding.holds is None
-    assert finding.notices == "nothing"
+    assert finding.holds(found.epsilon) is None
+    assert finding.cells(found.epsilon)[-1] == "nothing"
     assert "not audited" in str(found)
 
 

@@ -1,15 +1,20 @@
 """A real Chromium that looks at pages, each served by a host of its own that logs every request."""
 
 import http.server
+import json
+import shutil
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from hushrec.experiments.demo.made_up_titles import made_up_titles
+import hushrec
+from hushrec.cli.demo import made_up_titles
 from hushrec.pages import recommender
 from hushrec.pages.item_table import ItemTable
 from support.releases import ranker, release, statement
+from support.signed import key_file, signature
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = (
@@ -44,6 +49,10 @@ class Host:
 
             def log_message(self, *_):
                 pass
+
+            def send_head(self):
+                del self.headers["If-Modified-Since"]  # in whole seconds, and tests exchange files within one
+                return super().send_head()
 
             def parse_request(self):
                 parsed = super().parse_request()
@@ -108,13 +117,7 @@ def likes(n=N):
 def titles(items, **columns):
     """Made-up titles of a catalogue."""
     made = made_up_titles(items)
-    return ItemTable(
-        items,
-        [row.title for row in made],
-        [row.year for row in made],
-        [row.genres for row in made],
-        **columns,
-    )
+    return ItemTable(items, made["title"], made["year"], made["genres"], **columns)
 
 
 @pytest.fixture
@@ -128,6 +131,58 @@ def written(tmp_path):
         return tmp_path / "page"
 
     return write
+
+
+@pytest.fixture
+def signed(tmp_path):
+    """Writes the page of a signed release of some version, as its publisher does."""
+
+    def write(version=3, signer=0, **given):
+        made = films(seed=version, version=version)
+        path = made.save(tmp_path / "films.safetensors")
+        text = signature(path.read_bytes(), version, key=signer)
+        path.with_name("films.safetensors.dsse.json").write_text(text, "utf-8")
+        given.setdefault("key", key_file(first=signer))
+        recommender.write(path, tmp_path / "page", titles=titles(made.items), **given)
+        return tmp_path / "page"
+
+    return write
+
+
+@pytest.fixture
+def relist():
+    """Brings the page's own lists of digests up to date, as a forger would."""
+
+    def write(folder):
+        before = (folder / "contents.json").read_bytes()
+        contents = json.loads(before)
+        contents["files"] = {
+            name: recommender._digest((folder / name).read_bytes()) for name in contents["files"]
+        }
+        after = json.dumps(contents).encode()
+        (folder / "contents.json").write_bytes(after)
+        worker = folder / "worker.js"
+        digests = [recommender._digest(data) for data in (before, after)]
+        worker.write_text(worker.read_text("utf-8").replace(*digests), "utf-8")
+
+    return write
+
+
+@pytest.fixture
+def planted(monkeypatch, tmp_path):
+    """Writes pages with a fault: a file of the page or of its client in which one text is another."""
+
+    def plant(file, right, wrong):
+        copy = tmp_path / "planted"
+        for part in ("pages/assets", "javascript"):
+            shutil.copytree(Path(hushrec.__file__).parent / part, copy / part, dirs_exist_ok=True)
+        path = copy / file
+        text = path.read_text("utf-8")
+        assert text.count(right) == 1
+        path.write_text(text.replace(right, wrong), encoding="utf-8")
+        monkeypatch.setattr(recommender, "files", lambda _: copy)
+
+    return plant
 
 
 @pytest.fixture

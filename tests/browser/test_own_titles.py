@@ -4,6 +4,9 @@ import json
 import shutil
 
 import pytest
+from playwright.sync_api import Error as PlaywrightError
+
+from hushrec.release.client import Client
 
 pytestmark = pytest.mark.page
 READY = "html[data-ready]"
@@ -113,6 +116,37 @@ def test_stars_of_another_release_wait_and_are_neither_counted_nor_saved(page, v
     page.click("#erase")
     page.click("#erase-yes")
     assert page.evaluate("localStorage.length") == 0
+
+
+def only_others(page, visit):
+    """Visit with stars of another catalogue alone."""
+    visit()
+    give(page, 0)
+    key = page.evaluate("Object.keys(localStorage)[0]")
+    page.evaluate('key => localStorage.setItem(key, \'[["gone", 4], ["lost", 2]]\')', key)
+    page.reload()
+    page.wait_for_selector(READY)
+
+
+def test_with_stars_of_another_catalogue_alone_the_list_is_everybodys_and_says_so(page, visit, films):
+    only_others(page, visit)
+    ids = page.locator("#ranked > li").evaluate_all("rows => rows.map(row => row.dataset.item)")
+    assert ids == [row.item_id for row in Client(films()).recommend({})]
+    note = "This is everybody’s list: this catalogue has none of the titles that you starred."
+    assert page.inner_text("#list-note") == note
+    assert page.inner_text("#kept").startswith("2 titles more that you starred are not in this catalogue.")
+
+
+def test_a_page_that_gives_the_client_unknown_stars_is_noticed(page, visit, planted, heard):
+    planted(
+        "pages/assets/recommender/ranking.js", "stars.size ? stars.given : none", "new Map([['gone', 4]])"
+    )
+    page.set_default_timeout(5000)
+    with pytest.raises(PlaywrightError):
+        only_others(page, visit)
+    assert page.is_visible("#trouble")
+    assert "nothing of what was given" in page.text_content("#trouble")
+    heard.clear()
 
 
 def test_erasing_asks_with_the_harmless_answer_first(page, visit):

@@ -13,22 +13,6 @@ from support.signed import key_file, signature
 pytestmark = pytest.mark.page
 
 
-@pytest.fixture
-def signed(films, tmp_path, titles):
-    """Writes the page of a signed release of some version, as its publisher does."""
-
-    def write(version=3, signer=0, **given):
-        made = films(seed=version, version=version)
-        path = made.save(tmp_path / "films.safetensors")
-        text = signature(path.read_bytes(), version, key=signer)
-        path.with_name("films.safetensors.dsse.json").write_text(text, "utf-8")
-        given.setdefault("key", key_file(first=signer))
-        recommender.write(path, tmp_path / "page", titles=titles(made.items), **given)
-        return tmp_path / "page"
-
-    return write
-
-
 def opened(page, served):
     """Open the page anew, without what the browser keeps for use without a network."""
     page.goto("about:blank")
@@ -39,15 +23,6 @@ def opened(page, served):
     page.goto(served.url)
     page.wait_for_selector("html[data-ready], #trouble:not([hidden])")
     return page.text_content("#trouble") if page.is_visible("#trouble") else ""
-
-
-def relist(folder):
-    """Bring the page's own list of digests up to date, as a forger would."""
-    contents = json.loads((folder / "contents.json").read_text("utf-8"))
-    contents["files"] = {
-        name: recommender._digest((folder / name).read_bytes()) for name in contents["files"]
-    }
-    (folder / "contents.json").write_text(json.dumps(contents), "utf-8")
 
 
 def test_a_right_signature_is_shown(page, signed, host, heard):
@@ -61,7 +36,7 @@ def test_an_unsigned_release_says_so(page, visit):
     assert "unsigned: nothing shows who published this file" in page.inner_text("#facts")
 
 
-def test_a_forged_signature_is_refused(page, signed, host):
+def test_a_forged_signature_is_refused(page, signed, host, relist):
     folder = signed()
     file = folder / "films.safetensors.dsse.json"
     file.write_text(signature((folder / "films.safetensors").read_bytes(), key=1), "utf-8")
@@ -70,7 +45,7 @@ def test_a_forged_signature_is_refused(page, signed, host):
     assert not page.is_visible("#main")
 
 
-def test_a_release_that_was_altered_after_it_was_signed_is_refused(page, signed, host, films, tmp_path):
+def test_a_release_that_was_altered_after_it_was_signed_is_refused(page, signed, host, films, relist):
     folder = signed()
     films(seed=9).save(folder / "films.safetensors")
     assert "altered" in opened(page, host(folder))
@@ -139,7 +114,7 @@ def test_a_reader_can_trust_another_key_when_the_owner_says_so(page, signed, hos
     assert "another key" in opened(page, served)
 
 
-def test_a_forged_list_cannot_be_trusted(page, signed, host):
+def test_a_forged_list_cannot_be_trusted(page, signed, host, relist):
     served = host(signed(version=5))
     opened(page, served)
     folder = signed(version=6)
@@ -187,7 +162,7 @@ def exchanged(page, visit, films, tmp_path):
     """
     served = visit(films())
     page.locator("#found > li").nth(0).get_by_role("radio").nth(4).click()
-    films(seed=5).save(tmp_path / "films.safetensors")
+    films(seed=5, version=4).save(tmp_path / "films.safetensors")
     recommender.write(tmp_path / "films.safetensors", tmp_path / "newer")
     page.expose_function("exchange", lambda: setattr(served, "folder", tmp_path / "newer"))
     page.add_init_script(

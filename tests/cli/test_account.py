@@ -7,7 +7,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.cli import account
-from hushrec.errors import ShareExceeded
+from hushrec.errors import ShareExceeded, WeakBudget
 from support.commands import fit
 
 
@@ -63,12 +63,6 @@ def test_a_minted_ledger_is_not_charged(release, hushrec, refused, budget):
     assert hr.Ledger.open("minted.db").entries() == ()
 
 
-def test_a_budget_that_cannot_pay_starts_no_ledger(here, refused, budget):
-    more = "--model published/mcsherry-effects --noise laplace --delta 0"
-    assert "hushrec ledger create" in refused(fit(budget, more=more))
-    assert not Path("ledger.db").exists()
-
-
 # -- shares -----------------------------------------------------------------------------------------------
 
 AUTO = "fit train.csv --domain domain.json --model global-effects --epsilon auto --ledger ledger.db"
@@ -121,7 +115,7 @@ def test_somebody_at_the_terminal_is_asked(monkeypatch, answer, made):
     """Standard input that is no terminal, such as a scheduler's, answers nothing."""
     charged = []
 
-    def charge(beyond):
+    def charge(beyond, weak):
         if not beyond:
             raise ShareExceeded("more than an equal share")
         charged.append(beyond)
@@ -130,14 +124,66 @@ def test_somebody_at_the_terminal_is_asked(monkeypatch, answer, made):
     monkeypatch.setattr(account, "sys", SimpleNamespace(stdin=terminal, stderr=terminal))
     monkeypatch.setattr(account.typer, "confirm", lambda text, err: answer == "y\n")
     if made:
-        account.within_share(charge, False)
+        account.confirmed(charge, False, False)
     else:
         with pytest.raises(ShareExceeded):
-            account.within_share(charge, False)
+            account.confirmed(charge, False, False)
     assert charged == [True] * made
     monkeypatch.setattr(account, "sys", SimpleNamespace(stdin=terminal, stderr=file))
     with pytest.raises(ShareExceeded):
-        account.within_share(charge, False)
+        account.confirmed(charge, False, False)
+
+
+GREAT = "--epsilon 10 --delta 1e-6 --unit user --adjacency add-remove"
+
+
+def test_an_epsilon_that_promises_little_is_charged_only_if_that_is_accepted(here, hushrec, refused):
+    line = fit(GREAT, more="--model global-effects")
+    said = refused(line)  # before the ratings are read
+    assert "ε = 10 per user is too weak to promise much: odds may change 22,100 times" in said
+    assert "--accept-weak" in said
+    assert not Path("ledger.db").exists()
+    hushrec(f"ledger create ledger.db {GREAT} --max-releases 2")
+    for share in ("", "--beyond-share"):  # which does not stand for the other
+        more = f"--model global-effects {share}"
+        assert hushrec(fit(GREAT, more=more), 2).err.count("Nothing was charged") == bool(share)
+    assert hr.Ledger.open("ledger.db").entries() == ()
+    hushrec(fit(GREAT, more="--model global-effects --beyond-share --accept-weak"))
+    again = fit(GREAT, out="again.safetensors", more="--model global-effects --release-index 0")
+    assert "nothing was charged" in hushrec(again).out  # nor is anybody asked
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_a_new_ledger_asks_once_before_it_takes_a_weak_budget(here, hushrec, monkeypatch, answer):
+    terminal, asked = SimpleNamespace(isatty=lambda: True), []
+
+    def confirm(text, err):
+        asked.append(text)
+        return answer
+
+    monkeypatch.setattr(account, "sys", SimpleNamespace(stdin=terminal, stderr=terminal))
+    monkeypatch.setattr(account.typer, "confirm", confirm)
+    shown = hushrec(fit(GREAT, more="--model global-effects"), 0 if answer else 2)
+    assert len(asked) == 1
+    assert Path("ledger.db").exists() == answer
+    assert "too weak to promise much" in shown.err
+
+
+def test_a_charge_beyond_its_share_and_weak_asks_for_each(monkeypatch):
+    asked, charged = [], []
+
+    def charge(beyond, weak):
+        if not beyond:
+            raise ShareExceeded("more than an equal share")
+        if not weak:
+            raise WeakBudget("too weak")
+        charged.append((beyond, weak))
+
+    terminal = SimpleNamespace(isatty=lambda: True)
+    monkeypatch.setattr(account, "sys", SimpleNamespace(stdin=terminal, stderr=terminal))
+    monkeypatch.setattr(account.typer, "confirm", lambda text, err: not asked.append(text))
+    account.confirmed(charge, False, False)
+    assert (len(asked), charged) == (2, [(True, True)])
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 import hushrec as package
 from hushrec.cli import app as module
-from hushrec.cli.app import COMMANDS, app
+from hushrec.cli.app import COMMANDS, RENAMED, app
 
 HEAVY = ("numpy", "scipy", "numba", "polars", "pydantic", "matplotlib", "rich", "safetensors")
 
@@ -15,7 +15,7 @@ HEAVY = ("numpy", "scipy", "numba", "polars", "pydantic", "matplotlib", "rich", 
 def test_help_lists_the_commands_in_order(hushrec):
     shown = hushrec("--help").out
     listed = [line.split()[0] for line in shown[shown.index("Commands:") :].splitlines()[1:] if line.strip()]
-    assert tuple(listed) == COMMANDS
+    assert listed == [*COMMANDS]
     assert "..." not in shown[shown.index("Commands:") :]  # every summary fits
 
 
@@ -81,10 +81,39 @@ def test_local_variables_are_not_shown_in_tracebacks():
     assert not app.pretty_exceptions_enable
 
 
-def test_wrong_usage(refused):
+def test_wrong_usage(hushrec, refused):
     assert "No such command" in refused("nosuch")
-    assert "Missing option" in refused("plan --domain domain.json --epsilon 1")
+    assert "Missing option" in hushrec("plan --epsilon 1", 2).err
     assert module.REFUSED == 2
+
+
+def test_a_refusal_for_want_of_delta_says_which_is_usual(here, refused):
+    kind = "--epsilon 1 --unit user --adjacency add-remove"
+    for line in (
+        f"plan --domain domain.json {kind}",
+        f"fit train.csv --domain domain.json {kind} --ledger ledger.db -o x.safetensors",
+        f"ledger create ledger.db {kind} --domain domain.json",
+    ):
+        said = refused(line)
+        assert "give --delta as well. δ = 1e-06 is usual for up to 200 users: below 1/(10 · users)" in said
+    assert "usual for up to 99,999 users" in refused(f"ledger create ledger.db {kind}")
+    randomized = f"randomize --domain domain.json --method randomized-response {kind} --plan"
+    assert "give --delta as well. δ = 0 is usual here" in refused(randomized)
+
+
+@pytest.mark.parametrize(("gone", "heir"), RENAMED.items())
+def test_a_command_that_is_gone_names_the_one_that_does_its_work(hushrec, refused, gone, heir):
+    assert refused(f"{gone} films.safetensors") == f"hushrec: hushrec {gone} is now hushrec {heir}"
+    words = [word for word in heir.split() if word == word.lower()]
+    path = [word for word in words if not word.startswith("-")]
+    shown = hushrec(f"{' '.join(path)} --help").out
+    assert all(option in shown for option in words if option.startswith("-"))
+
+
+def test_no_command_that_is_there_is_called_gone():
+    for gone in RENAMED:
+        first, *rest = gone.split()
+        assert first not in COMMANDS or (rest and first in ("data", "ledger"))
 
 
 @pytest.mark.parametrize("command", COMMANDS)

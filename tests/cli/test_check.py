@@ -9,7 +9,7 @@ import pytest
 from support.commands import fit
 
 BUDGET = "--epsilon 30 --delta 0 --unit user --adjacency replace"
-RANDOMIZED = f"--domain domain.json --method randomized-response {BUDGET} -o released.csv"
+RANDOMIZED = f"--domain domain.json --method randomized-response {BUDGET} --accept-weak -o released.csv"
 
 
 @pytest.fixture
@@ -36,13 +36,13 @@ def test_a_file_that_a_fit_refuses_has_exit_code_2(tenfold, hushrec):
 
 def test_as_json(tenfold, hushrec):
     facts = json.loads(hushrec(f"check {tenfold} --domain domain.json --json", 2).out)
-    assert facts["refused"] == "dropped"
+    assert facts["refused"] == ["dropped"]
     assert facts["confidential"]
     assert len(facts["hints"]) == 1
 
 
 def test_a_packed_folder_is_checked_too(tenfold, hushrec, refused):
-    hushrec(f"data pack {tenfold} --domain domain.json --to packed")
+    hushrec(f"pack {tenfold} --domain domain.json --to packed")
     assert "A fit is refused before its charge" in hushrec("check packed --domain domain.json", 2).out
     assert "leave out --column" in refused("check packed --domain domain.json --format csv")
 
@@ -64,7 +64,7 @@ def test_another_separator_is_named(here, refused):
 
 
 def test_a_fit_stops_before_its_charge_and_creates_no_ledger(tenfold, hushrec, budget):
-    data = f"release-data {tenfold} {RANDOMIZED} --ledger ledger.db --new-ledger"
+    data = f"randomize {tenfold} {RANDOMIZED} --ledger ledger.db --new-ledger"
     for line in (fit(budget, source=tenfold), data):
         shown = hushrec(line, 2)
         *_, error = shown.err.rstrip().splitlines()
@@ -84,6 +84,19 @@ def test_a_ledger_is_unchanged_byte_for_byte(tenfold, hushrec, budget):
     assert not Path("x.safetensors").exists()
 
 
+def test_many_more_users_than_declared_stop_a_fit_unless_that_is_accepted(here, hushrec, budget):
+    hushrec("domain --items catalogue.csv --scale 1 5 1 --max-users 9 -o domain.json")
+    assert "A fit is refused before its charge" in hushrec("check train.csv --domain domain.json", 2).out
+    data = f"randomize train.csv {RANDOMIZED} --ledger ledger.db --new-ledger"
+    for line in (fit(budget), fit(budget, more="--accept-dropped"), data):
+        *_, error = hushrec(line, 2).err.rstrip().splitlines()
+        assert "more than twice as many users as the domain declares" in error
+        assert "--accept-users" in error
+        assert not any(character.isdigit() for character in error)
+        assert not Path("ledger.db").exists()
+    assert "Wrote" in hushrec(fit(budget, more="--accept-users")).out
+
+
 def test_what_is_accepted_is_charged(tenfold, hushrec, budget):
     assert (
         "Wrote"
@@ -91,7 +104,7 @@ def test_what_is_accepted_is_charged(tenfold, hushrec, budget):
             fit(budget, source=tenfold, more="--model covariance-svd --set rank=3 --accept-dropped")
         ).out
     )
-    hushrec(f"release-data {tenfold} {RANDOMIZED} --ledger two.db --new-ledger --accept-dropped")
+    hushrec(f"randomize {tenfold} {RANDOMIZED} --ledger two.db --new-ledger --accept-dropped")
 
 
 def test_nobody_is_charged_even_if_that_is_accepted(here, hushrec, budget):

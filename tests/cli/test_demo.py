@@ -4,12 +4,16 @@ import re
 import shlex
 import shutil
 import sys
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.experiments.demo import demonstration
+from hushrec.cli import demo
+from hushrec.testing import Seeded
 
 
 def test_the_whole_demo_twice(tmp_path, monkeypatch, hushrec):
@@ -17,28 +21,24 @@ def test_the_whole_demo_twice(tmp_path, monkeypatch, hushrec):
     monkeypatch.setenv("COLUMNS", "80")
     for _ in range(2):  # the second run clears what the first one left
         shown = hushrec("demo --quick").out
-        written = {entry.name for entry in Path("demo").iterdir()}
-        assert written == {demonstration.MARKER, *demonstration.WRITTEN}
+        assert {entry.name for entry in Path("demo").iterdir()} == {demo.MARKER, *demo.WRITTEN}
     lines = shown.splitlines()
     assert max(len(line) for line in lines if not line.startswith("Next:")) <= 80
-    first = [line.split()[0] for line in lines if line]
-    names = [word for word in first if word in ("1", "8", "∞", "item", "global")]
-    assert names[:8] == ["1", "8", "∞", "1", "8", "∞", "item", "global"]
+    assert [line.split()[0] for line in lines if line[:1] in ("1", "8", "∞")][:3] == ["1", "8", "∞"]
     assert "NOT PRIVATE" in shown
-    with Path("demo/clicks.csv").open(encoding="utf-8") as file:
-        written = list(csv.DictReader(file))
-    for line, row in zip((line for line in lines if line[:1] in ("1", "8", "∞")), written, strict=False):
-        names = ("recall@20", "popularity_recall@20", "ndcg@100", "ndcg@100_deviation", "popularity_ndcg@100")
-        numbers = [float(cell) for cell in line.replace("±", "").split()[1:6]]
-        assert numbers == pytest.approx([float(row[name]) for name in names], abs=0.00051)
-    assert hr.Release.open("demo/release-eps1.safetensors").statement.private
+    report = Path("demo/report.html").read_text("utf-8")
+    for line in (line for line in lines[:12] if line[:1] in ("1", "8", "∞")):
+        assert all(f"<td>{cell}</td>" in report for cell in re.split(r"\s{2,}", line))
+    release = hr.Release.open("demo/release-eps1.safetensors")
+    assert (release.model, release.statement.private, release.statement.unit) == ("PrivateEASE", True, "user")
+    assert release.statement.epsilon == pytest.approx(1)
     assert hr.Ledger.open("demo/ledger.db").remaining < 1e-6
     command = next(line for line in lines if line.startswith("Next: hushrec "))
     listed = hushrec(command.removeprefix("Next: hushrec ")).out
     assert "score" in listed
-    taste = hr.Release.open("demo/release-eps1.safetensors").taste
-    assert taste in " ".join(shown.split())
-    assert taste in Path("demo/report.html").read_text("utf-8")
+    assert release.taste in " ".join(shown.split())
+    assert release.taste in report
+    assert "<script" not in report
     assert "http.server -d demo/page 8000" in shown
     facts = json.loads(Path("demo/page/contents.json").read_text("utf-8"))
     assert (
@@ -53,31 +53,91 @@ def test_the_whole_demo_twice(tmp_path, monkeypatch, hushrec):
     assert mine != [line.split()[1] for line in lines[header + 2 : header + 12]]
 
 
-def test_the_next_command_names_the_program_by_its_path_if_the_shell_does_not_find_it(
-    tmp_path, monkeypatch, hushrec
-):
+def test_the_next_command_names_the_program_by_its_path_if_the_shell_does_not_find_it(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["my venv/bin/hushrec", "demo"])
     monkeypatch.setattr(shutil, "which", lambda name: None)
-    shown = hushrec(f"demo --quick --out {tmp_path / 'demo'}").out
-    command = next(line for line in shown.splitlines() if line.startswith("Next: "))
-    assert shlex.split(command)[1:3] == ["my venv/bin/hushrec", "recommend"]
+    assert shlex.split(demo._program()) == ["my venv/bin/hushrec"]
 
 
-def test_a_folder_with_other_things_is_refused(tmp_path, refused):
-    (tmp_path / "thesis.txt").write_text("precious")
+@pytest.mark.parametrize("mine", ["thesis.txt", "mine.safetensors", demo.LEDGER])
+def test_a_folder_with_other_things_is_refused(tmp_path, refused, mine):
+    (tmp_path / mine).write_text("precious")
     assert "--out" in refused(f"demo --quick --out {tmp_path}")
-    (tmp_path / "thesis.txt").unlink()
-    (tmp_path / demonstration.MARKER).touch()
-    for mine in ("page-of-mine.txt", "page/thesis.txt"):
-        (tmp_path / mine).parent.mkdir(exist_ok=True)
-        (tmp_path / mine).write_text("precious")
-        assert "move it" in refused(f"demo --quick --out {tmp_path}")
-        (tmp_path / mine).unlink()
+    assert (tmp_path / mine).read_text() == "precious"
 
 
-def test_without_the_report_extra_the_rest_is_there(tmp_path, monkeypatch, hushrec):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    result = hushrec(f"demo --quick --out {tmp_path / 'demo'}")
-    assert "pip install 'hushrec[report]'" in result.err
-    assert not (tmp_path / "demo" / demonstration.REPORT).exists()
-    assert (tmp_path / "demo" / demonstration.RELEASE).exists()
+@pytest.mark.parametrize("mine", ["mine.safetensors", "page-of-mine.txt", "page/thesis.txt"])
+def test_nor_is_anything_else_in_it_deleted_then(tmp_path, refused, mine):
+    demo._prepare(tmp_path)
+    for name in (demo.LEDGER, mine):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("precious")
+    assert "move it" in refused(f"demo --quick --out {tmp_path}")
+    assert (tmp_path / demo.LEDGER).exists()
+    assert (tmp_path / mine).exists()
+
+
+def test_its_own_folder_is_cleared(tmp_path):
+    folder = tmp_path / "deep" / "demo"
+    demo._prepare(folder)
+    for name in (demo.LEDGER, f"{demo.LEDGER}-wal", demo.RELEASE, f"{demo.RELEASE}.part", demo.REPORT):
+        (folder / name).write_text("old")
+    demo._prepare(folder)
+    assert [entry.name for entry in folder.iterdir()] == [demo.MARKER]
+
+
+def test_an_unusable_folder_is_an_error_with_its_fix(tmp_path, refused):
+    (tmp_path / "file").write_text("")
+    assert "--out" in refused(f"demo --out {tmp_path / 'file'}")
+
+
+@pytest.mark.parametrize("size", [demo.FULL, demo.QUICK])
+def test_clicks_are_many_enough_for_pairs_of_items(size):
+    """Otherwise PrivateEASE would list by popularity, and the columns of the table would be the same."""
+    domain = size.make_clicks().domain
+    for epsilon in size.epsilons:
+        names = [query.name for query in hr.PrivateEASE().queries(domain, demo._budget(epsilon))]
+        assert "item pairs" in names
+
+
+def test_each_user_has_items_that_go_together_and_not_with_the_other_users():
+    """40 items, of which 0 to 2 go together in one half of the users, and 5 to 7 in the other half."""
+    rng, rows = np.random.default_rng(0), []
+    for user in range(400):
+        likely = np.full(40, 0.02)
+        likely[:10] = 0.5
+        likely[[0, 1, 2]] = 0.95 if user % 2 else 0.1
+        likely[[5, 6, 7]] = 0.1 if user % 2 else 0.85
+        rows.append(np.flatnonzero(rng.random(40) < likely))
+    domain = hr.Domain([f"i{item:02}" for item in range(40)], max_users=500)
+    indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+    users = pl.Series([f"u{user:03}" for user in range(400)])
+    first, second = demo.two_tastes(
+        hr.Interactions(domain, users, indptr, np.concatenate(rows).astype(np.int32))
+    )
+    assert sorted(first) == ["i00", "i01", "i02"]
+    assert sorted(second) == ["i05", "i06", "i07"]
+
+
+def test_popular_items_are_those_that_most_users_give_and_each_users_list_is_their_own():
+    clicks = demo.QUICK.make_clicks()
+    tastes = demo.two_tastes(clicks)
+    assert len({*tastes[0], *tastes[1]}) == 6
+    release = hr.fit(clicks, hr.PrivateEASE(), demo._budget(1), entropy=Seeded(0))
+    ranks, *lists = zip(*demo.side_by_side(release, tastes), strict=True)
+    assert ranks == tuple(map(str, range(1, 11)))
+    popular, own, other = map(set, lists)
+    assert not own & set(tastes[0])
+    assert not other & set(tastes[1])
+    assert own != popular != other != own
+    counts = np.bincount(clicks.items)
+    assert counts[[clicks.domain.items.index(item) for item in popular]].min() >= np.sort(counts)[-20]
+
+
+def test_every_item_has_a_made_up_title_of_its_own_and_years_and_genres_as_a_table_has_them():
+    made = demo.made_up_titles([f"i{n}" for n in range(1600)])
+    assert made["item_id"][:2] == ["i0", "i1"]
+    assert len(set(made["title"])) == 1600
+    assert all(not set(one.split()) & set(other.split()) for one, other in pairwise(made["title"]))
+    assert {int(year) for year in made["year"]} <= set(range(1950, 2020))
+    assert all(kind.isalpha() for genres in made["genres"] for kind in genres.split("|"))

@@ -49,6 +49,14 @@ def test_a_spreadsheet_of_another_country_is_read_with_its_separator(here, hushr
     assert domain.features == {"Jahr": ("1980", "1981")}
 
 
+def test_ratings_are_no_catalogue(here, refused):
+    Path("clicks.csv").write_text("Kunde;Film\n1046515;A\n1046515;B\n")
+    told = refused("domain --items clicks.csv --separator ; --interactions --max-users 9 -o d.json")
+    assert "clicks.csv is not a catalogue: its column 'Kunde'" in told
+    assert "1046515" not in told
+    assert not Path("d.json").exists()
+
+
 def test_a_list_of_people(here, hushrec, refused):
     Path("accounts.csv").write_text("since,account\n2020,b\n2021,a\n")
     line = "domain --items catalogue.csv --scale 1 5 1 --max-users 200 -o d.json"

@@ -167,3 +167,9 @@ def test_the_scores_are_one_object(release, hushrec):
         len(expected.lists.users),
         expected.lists.n_left_out,
     )
+
+
+def test_evaluate_measures_no_interactions(release, hushrec, refused):
+    hushrec("domain --items catalogue.csv --interactions --max-users 200 -o clicks.json")
+    line = "evaluate films.safetensors --train train.csv --test test.csv --domain clicks.json"
+    assert "this release works on ratings, and this domain declares interactions" in refused(line)

@@ -2,6 +2,7 @@
 
 import gc
 import re
+import sys
 import tempfile
 from pathlib import Path
 
@@ -104,7 +105,7 @@ def test_neighbouring_data_give_the_same_public_output(here, hushrec, budget):
 
 
 def test_more_users_than_declared_is_for_the_curator(here, hushrec, budget):
-    hushrec("domain --items catalogue.csv --scale 1 5 1 --max-users 20 -o domain.json")
+    hushrec("domain --items catalogue.csv --scale 1 5 1 --max-users 80 -o domain.json")
     result = hushrec(fit(budget))
     assert "more users than the domain declares" in result.err
     assert "more users" not in result.out
@@ -163,8 +164,8 @@ def test_files_in_memory_and_on_disk_give_the_same_numbers(here, hushrec, budget
         table.gather_every(3, part).write_csv(f"part-{part}.csv")
     domain = hr.Domain.open("domain.json")
     parts = [Path("part-0.csv"), Path("part-[12].csv")]
-    loaded = sources.packed_or_loaded(parts, domain, None, None, None, ".")
-    with sources.packed_or_loaded(parts, domain, None, None, None, ".", blocks=True) as packed:
+    loaded = sources.packed_or_loaded(parts, domain)
+    with sources.packed_or_loaded(parts, domain, blocks=True) as packed:
         assert list(temporary.iterdir())
         found = packed.gathered()
         assert found.digest() == loaded.digest() == hr.load("train.csv", domain).digest()
@@ -182,7 +183,7 @@ def test_the_size_of_files_and_of_memory_decides(here, memory_size, kind, monkey
 
     monkeypatch.setattr(memory, "machine", lambda: (memory_size, 0))
     domain = hr.Domain.open("domain.json")
-    given = sources.packed_or_loaded(Path("train.csv"), domain, None, None, None, ".", blocks=None)
+    given = sources.packed_or_loaded(Path("train.csv"), domain, blocks=None)
     assert type(given).__name__ == kind
 
 
@@ -219,3 +220,31 @@ def test_a_prior_is_named_in_the_statement_and_a_wrong_one_refused_before_a_ledg
     )
     assert refused(unused)
     assert not Path("none.db").exists()
+
+
+OUTSIDE = """
+import hushrec as hr
+
+class Listed(hr.Popularity):
+    \"\"\"A model of somebody's own.\"\"\"
+"""
+
+
+def test_a_model_of_ones_own_is_planned_fitted_and_audited(tmp_path, hushrec, refused, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    Path("outside_fit.py").write_text(OUTSIDE)
+    asked = "--epsilon 1 --delta 1e-6 --unit user --adjacency add-remove"
+    model = "--model outside_fit:Listed"
+    hr.Domain(range(9), max_users=50).save("domain.json")
+    Path("clicks.csv").write_text("user_id,item_id\n1,1\n2,1\n")
+    planned = hushrec(f"plan --domain domain.json {asked} {model} --set contribution_cap=2").out
+    assert "\nListed, " in planned
+    assert "outside_fit.Listed is not part of hushrec" in planned
+    fitted = (
+        f"fit clicks.csv --domain domain.json {asked} {model} --ledger l.db --new-ledger -o r.safetensors"
+    )
+    assert "AUTHOR'S CLAIM: outside_fit.Listed" in hushrec(fitted).out
+    assert "Listed, ε = 1" in hushrec(f"audit outside_fit:Listed {asked} --runs 1000").out
+    assert "outside_fit:None does not exist" in refused(f"audit outside_fit:None {asked}")

@@ -26,6 +26,13 @@ def test_show_lists_releases(release, hushrec):
     assert any(line.split() == ["0", "CovarianceSVD", "published", str(len(entries)), "1"] for line in lines)
 
 
+def test_the_sql_of_a_database_needs_no_other_option(hushrec):
+    printed = hushrec("ledger create --print-sql").out
+    assert printed.startswith("BEGIN;\n")
+    assert printed.endswith("COMMIT;\n")
+    assert "CREATE SCHEMA hushrec" in printed
+
+
 def test_no_ledger(here, refused):
     assert "there is no ledger none.db in the folder" in refused("ledger show none.db")
 

@@ -14,8 +14,8 @@ CREATE = "ledger create own.db --epsilon 4 --delta 1e-6 --unit user --adjacency 
 
 def test_what_the_owner_declares_stands_in_statements(here, hushrec, refused, budget):
     hushrec(f"{CREATE} --population subscribers --controller Films")
-    assert "contact: us@films.example" in hushrec("ledger declare own.db --contact us@films.example").out
-    assert "nothing to declare" in refused("ledger declare own.db")
+    assert "contact: us@films.example" in hushrec("ledger extend own.db --contact us@films.example").out
+    assert "or declare --population, --controller or --contact" in refused("ledger extend own.db")
     hushrec(f"fit train.csv --domain domain.json {budget} --ledger own.db -o own.safetensors")
     said = hr.Release.open("own.safetensors").statement
     assert {name: said.ledger[name] for name in ("population", "controller", "contact")} == {
@@ -36,8 +36,17 @@ def test_what_the_owner_declares_stands_in_statements(here, hushrec, refused, bu
     assert [release["release_index"] for release in facts["releases"]] == [0]
 
 
+def test_a_declaration_is_a_decision_of_its_own(here, hushrec, refused):
+    hushrec(CREATE)
+    for more in ("--epsilon 5", "--max-releases 3", "--confirm"):
+        assert "two decisions" in refused(f"ledger extend own.db --controller Films {more}")
+    ledger = hr.Ledger.open("own.db")
+    assert (ledger.total.epsilon, ledger.max_releases, ledger.declared) == (4, 2, {})
+    assert "nothing waits to be confirmed" in refused("ledger extend own.db --confirm --epsilon 5")
+
+
 def test_a_ledger_without_a_controller_says_how_to_declare_one(here, hushrec):
-    hint = "Statements will not say who answers for the data: hushrec ledger declare LEDGER --controller NAME"
+    hint = "Statements will not say who answers for the data: hushrec ledger extend LEDGER --controller NAME"
     assert hint in hushrec(CREATE).out
     (here / "own.db").unlink()
     assert "who answers" not in hushrec(f"{CREATE} --controller Films").out

@@ -27,15 +27,8 @@ def test_every_model_of_the_command_line_can_be_made():
         assert type(options.model(name, None, None)) is registry.class_of(name)
 
 
-def test_what_papers_print_has_names_of_its_own():
-    assert options.MODEL_NAMES[-1] == "published/liu-posterior"
-    assert isinstance(options.model("published/mcsherry-svd", "laplace", ["rank=7"]), hr.McSherrySVD)
-    with pytest.raises(ConfigError, match="settings for FriedmanALS: noise: "):
-        options.model("published/friedman-als", "laplace", None)
-
-
 def test_models_are_named_as_the_help_says():
-    for name in ("nosuch", "randomized-response", "published/du-response", "nowhere:Mine"):
+    for name in ("nosuch", "randomized-response", "nowhere:Mine"):
         with pytest.raises(ConfigError, match="there is no mod"):
             options.model(name, None, None)
 
@@ -80,8 +73,8 @@ def test_a_method_takes_one_source_of_groups(tmp_path):
     domain = hr.Domain(range(3), scale=(1, 5, 1), max_users=10)
     file = tmp_path / "features.csv"
     assert isinstance(
-        options.method("published/du-response", ["sample=2"], domain, None, None, None),
-        hr.DuResponse,
+        options.method("randomized-response", ["sample=2"], domain, None, None, None),
+        hr.RandomizedResponse,
     )
     for arguments in (
         ("randomized-response", None, domain, file, None, None),

@@ -32,3 +32,24 @@ def test_page_refuses_a_picture_from_elsewhere(tmp_path, refused, monkeypatch):
     Path("titles.csv").write_text(f"id,title,picture\n{made.items[0]},T,https://else.where/a.png\n", "utf-8")
     assert "third party" in refused("page films.safetensors --titles titles.csv -o there")
     assert not Path("there").exists()
+
+
+def test_the_column_of_titles_is_named_and_good_titles_stay(tmp_path, hushrec, refused, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    made = made_up(n=4, titles=("Alien", "Heat", "Ran", "Solaris"), features={"year": ("1", "2", "3", "4")})
+    made.save("films.safetensors")
+    first, second = made.items[:2]
+    Path("filme.csv").write_text(f"Nummer,Titel\n{first},Aliens\n{second},\n", "utf-8")
+    line = "page films.safetensors --titles filme.csv -o there"
+    told = refused(line)
+    assert "its columns are Nummer, Titel; --titles-column COLUMN takes one" in told
+    assert not Path("there").exists()
+    assert "no column 'Name'" in refused(f"{line} --titles-column Name")
+    assert "give --titles as well" in refused("page films.safetensors --titles-column Titel -o there")
+    Path("ids.txt").write_text(f"{first}\n", "utf-8")
+    assert "ids.txt has no titles" in refused("page films.safetensors --titles ids.txt -o there")
+    shown = hushrec(f"{line} --titles-column Titel")
+    assert "Taken from filme.csv: ids of Nummer, titles of Titel" in shown.err
+    columns = json.loads(Path("there/titles.json").read_text("utf-8"))
+    assert columns == {"titles": ["Aliens", "Heat", "Ran", "Solaris"], "years": ["1", "2", "3", "4"]}

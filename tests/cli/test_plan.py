@@ -29,12 +29,9 @@ def test_no_ratings_are_opened(here, hushrec, budget):
     assert "Total" in hushrec(f"plan --domain domain.json {budget}").out
 
 
-def test_laplace_and_published(here, hushrec, budget):
+def test_laplace(here, hushrec, budget):
     pure = "--epsilon 1 --delta 0 --unit rating --adjacency replace --noise laplace --model global-effects"
     assert "b = 4" in hushrec(f"plan --domain domain.json {pure}").out
-    shown = hushrec(f"plan --domain domain.json {budget} --model published/mcsherry-knn").out
-    assert shown.startswith("McSherryKNN, published analysis, within ")
-    assert "claims ε = 1: not a valid guarantee" in shown
 
 
 def test_settings_reach_the_model(here, hushrec, budget):
@@ -75,16 +72,6 @@ def test_without_a_model_it_says_which_and_why(here, hushrec, refused, budget):
 )
 def test_refusals_name_the_fix(here, refused, budget, options, message):
     assert message in refused(f"plan --domain domain.json {budget} {options}")
-
-
-def test_a_published_form_without_finite_epsilon_says_so(here, hushrec):
-    public = "--items catalogue.csv --users catalogue.csv --scale 1 5 1 --max-users 1000"
-    roster = hushrec(f"domain {public} -o roster.json")
-    assert "roster of 30" in roster.out
-    wanted = "--epsilon 1 --delta 0 --unit rating --adjacency add-remove --model published/friedman-als"
-    shown = hushrec(f"plan --domain roster.json {wanted}").out
-    assert "true ε = ∞" in shown
-    assert "No finite ε is known for its noise, so no ledger accepts it" in shown
 
 
 def test_shares_of_a_total_are_planned(here, hushrec):

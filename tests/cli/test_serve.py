@@ -57,7 +57,7 @@ def test_without_a_key_it_says_that_signatures_are_not_checked(served, release, 
     process, _ = served()
     assert "Signatures are not checked: give the owner's key file with --key" in process.before
     hushrec("keys new -o owner.key")
-    hushrec(f"sign {release} --key owner.key")
+    hushrec(f"keys sign {release} --key owner.key")
     process, url = served("--key", "owner.pub")
     assert "not checked" not in process.before
     assert httpx.get(url + "/releases/latest").json()["signature"]

@@ -51,7 +51,7 @@ def test_a_fit_of_a_query_is_the_fit_of_the_file(shop):
     domain = hr.Domain.open("domain.json")
     given = sources.named(["shop.db"], QUERY)
     allowed = hr.Budget(epsilon=1, delta=1e-6, unit="user", adjacency="add-remove")
-    with sources.packed_or_loaded(given, domain, None, None, None, ".", blocks=None) as packed:
+    with sources.packed_or_loaded(given, domain, blocks=None) as packed:
         assert isinstance(packed, hr.Blocks), "nobody knows beforehand how many rows come"
         for name, private in (("query", packed), ("file", hr.load("train.csv", domain))):
             made = hr.fit(private, hr.CovarianceSVD(rank=3), allowed, entropy=hr.testing.Seeded(3))
@@ -67,16 +67,14 @@ def test_every_command_reads_a_query(shop, hushrec, budget):
         fit(budget, source="shop.db", more="--model covariance-svd --set rank=3 --query @ratings.sql")
     )
     assert "shop.db: 1,800 records" in shown.err
-    assert "records" in hushrec(f"data pack {given} --domain domain.json --to packed").err
+    assert "records" in hushrec(f"pack {given} --domain domain.json --to packed").err
     known = "evaluate films.safetensors --domain domain.json --test test.csv --train"
     queried = hushrec(f"{known} shop.db --train-query '{QUERY}'")
     assert queried.out == hushrec(f"{known} train.csv").out
-    lists = f"recommend films.safetensors --all {given} --domain domain.json -o lists.csv"
+    lists = f"lists films.safetensors {given} --domain domain.json -o lists.csv"
     assert "Wrote lists.csv" in hushrec(lists).out
     cost = "--unit user --adjacency replace --epsilon 4 --delta 0 --ledger data.db --new-ledger"
-    made = hushrec(
-        f"release-data {given} --domain domain.json --method randomized-response {cost} -o data.csv"
-    )
+    made = hushrec(f"randomize {given} --domain domain.json --method randomized-response {cost} -o data.csv")
     assert "Wrote data.csv" in made.out
 
 

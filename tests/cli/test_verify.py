@@ -112,9 +112,42 @@ def test_a_history_that_ends_too_early_is_refused(exported, refused):
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
 def test_a_data_set_is_verified_too(here, hushrec, suffix):
     hushrec(
-        f"release-data train.csv --domain domain.json --method randomized-response --ledger data.db "
-        f"--new-ledger -o data.{suffix} --epsilon 20 --delta 1e-6 --unit user --adjacency replace"
+        f"randomize train.csv --domain domain.json --method randomized-response --ledger data.db "
+        f"--new-ledger --accept-weak -o data.{suffix} --epsilon 20 --delta 1e-6 --unit user "
+        "--adjacency replace"
     )
     hushrec("ledger export data.db -o history.json")
     said = hushrec(f"ledger verify history.json data.{suffix}").out
     assert f"data.{suffix}: release 1 of at most 1 in this history" in said
+
+
+# -- a ledger in place of its history ---------------------------------------------------------------------
+
+
+def test_a_ledger_knows_its_releases_and_one_from_a_backup_does_not(here, hushrec, refused, budget):
+    hushrec(f"ledger create own.db {TOTAL}")
+    Path("releases").mkdir()
+    fit = f"fit train.csv --domain domain.json {budget} --model global-effects --ledger"
+    hushrec(f"{fit} own.db -o releases/one.safetensors")
+    Path("backup").mkdir()
+    Path("backup/own.db").write_bytes(Path("own.db").read_bytes())
+    hushrec(f"{fit} own.db -o releases/two.safetensors")
+    assert "knows all 2 releases of it" in hushrec("ledger verify own.db releases").out
+    one, two = (f"releases/{name}.safetensors" for name in ("one", "two"))
+    assert "knows all 2 releases of it" in hushrec(f"ledger verify own.db {one} {two}").out
+    assert "knows all 1 releases of it" in hushrec(f"ledger verify backup/own.db {one}").out
+    assert "a backup was restored" in refused("ledger verify backup/own.db releases")
+    assert "no release of this ledger" in refused("ledger verify own.db backup")
+    assert "name the releases" in refused("ledger verify own.db")
+
+
+def test_an_address_is_never_repeated(here, refused):
+    for address in ("postgres:/ann:hunter2@host/db", "host=127.0.0.1 password=hunter2"):
+        said = refused(f"ledger verify '{address}' domain.json")
+        assert "looks like a database's address" in said
+        assert "hunter2" not in said
+
+
+def test_several_releases_are_each_looked_for(exported, hushrec):
+    said = hushrec("ledger verify history.json one.safetensors two.safetensors").out
+    assert said.count("byte for byte as it was recorded") == 2

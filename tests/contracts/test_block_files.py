@@ -9,7 +9,7 @@ import pytest
 import hushrec as hr
 from support.everywhere import class_of, fits, made, world
 
-IN_ORDER = {"PosteriorSampleMF", "LiuPosterior"}
+IN_ORDER = {"PosteriorSampleMF"}
 """Models whose releases depend on the order of people."""
 
 

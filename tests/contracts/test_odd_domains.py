@@ -178,28 +178,6 @@ MODELS: dict[str, list[Any]] = {
         hr.PrivateEASE(rank=1, pair_items=2),
         hr.PrivateEASE(pair_items=4, shares={"item pairs": 0.01}),
     ],
-    "McSherryEffects": [hr.McSherryEffects(), hr.McSherryEffects(item_strength=0)],
-    "McSherrySVD": [
-        hr.McSherrySVD(rank=2),
-        hr.McSherrySVD(rank=2, covariance={"cleaning": "none"}),
-        hr.McSherrySVD(),
-    ],
-    "McSherryKNN": [hr.McSherryKNN(rank=2), hr.McSherryKNN(covariance={"cleaning": "none"})],
-    "FriedmanEffects": [hr.FriedmanEffects(), hr.FriedmanEffects(item_strength=0, user_strength=0)],
-    "FriedmanInputMF": [
-        hr.FriedmanInputMF(rank=2),
-        hr.FriedmanInputMF(rank=2, solver="als"),
-        hr.FriedmanInputMF(rank=1, threshold=0.001),
-        hr.FriedmanInputMF(),
-    ],
-    "FriedmanBoundedSGD": [hr.FriedmanBoundedSGD(rank=1, epochs=2), hr.FriedmanBoundedSGD()],
-    "FriedmanUnboundedSGD": [hr.FriedmanUnboundedSGD(rank=1, epochs=2), hr.FriedmanUnboundedSGD()],
-    "FriedmanALS": [hr.FriedmanALS(rank=1, epochs=2), hr.FriedmanALS()],
-    "LiuPosterior": [
-        hr.LiuPosterior(rank=1, chain=SHORT),
-        hr.LiuPosterior(rank=2, chain=SHORT, out_of_range="reject"),
-    ],
-    "DuResponse": [hr.DuResponse(), hr.DuResponse(sample=2)],
     "RandomizedResponse": [hr.RandomizedResponse(), hr.RandomizedResponse(sample=2)],
     "DistanceBased": [
         hr.DistanceBased(keep_probability=0.5, group_probability=0.5, threshold=1.0, groups="ratings"),

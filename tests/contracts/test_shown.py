@@ -9,7 +9,6 @@ from hushrec.data.split import holdout
 from hushrec.data.synthetic import netflix_like
 from hushrec.models.covariance_svd import CovarianceSVD
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.published.mcsherry_mironov import McSherrySVD
 from support.pages import checked
 
 BUDGET = Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
@@ -31,7 +30,6 @@ def shown(tmp_path_factory):
         "domain": ratings.domain,
         "budget": BUDGET,
         "plan": hr.plan(CovarianceSVD(), ratings.domain, BUDGET),
-        "published plan": hr.plan(McSherrySVD(), ratings.domain, BUDGET),
         "ledger": ledger,
         "release": release,
         "baseline": hr.fit(train, CovarianceSVD(rank=3)),
@@ -50,7 +48,6 @@ def shown(tmp_path_factory):
         ("domain", "Domain(40 items, scale 1 to 5 by 1, cap 500, at most"),
         ("budget", "epsilon=1.0"),
         ("plan", "Plan(CovarianceSVD, 7 measurements, true ε = 1 at δ = 1e-06 per user, add-remove)"),
-        ("published plan", "published analysis, true ε = "),
         ("ledger", "Ledger(ledger.db: ε = 1"),
         ("release", " taste dimensions, ε = 1 at δ = 1e-06 per user, add-remove"),
         ("baseline", "NOT PRIVATE"),

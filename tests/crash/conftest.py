@@ -20,6 +20,7 @@ from hushrec.privacy.accounting.calibration import gaussian, split_gaussian
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.bounded import Bounded
 from hushrec.privacy.failpoints import VARIABLE, failpoint
+from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger.ledger import Ledger
 
 BUDGET = Budget(epsilon=0.5, delta=1e-6, unit="user", adjacency="add-remove")
@@ -74,6 +75,14 @@ def started(path: Path) -> Ledger:
     return Ledger.open(path)
 
 
+def charged(ledger: Ledger, release_index: int) -> Grant:
+    """A charge of this index. One that was stopped is given up first, as no checkpoint resumes it."""
+    if any(charge.release_index == release_index for charge in ledger.unpublished):
+        ledger.forfeit_index(release_index)
+        return ledger.charge(PLAN)
+    return ledger.charge(PLAN, release_index)
+
+
 def publish(path: Path, release_index: int) -> None:
     """A whole release, as a model makes it: look up, or charge, draw, store; then the file; then the mark."""
     ledger = started(path) if release_index == 0 else Ledger.open(path)
@@ -81,7 +90,7 @@ def publish(path: Path, release_index: int) -> None:
     artefact = ledger.stored(PLAN, release_index)
     grant = None
     if artefact is None:
-        grant = ledger.charge(PLAN, release_index)
+        grant = charged(ledger, release_index)
         zeros = np.zeros(16, dtype=np.int64)
         noisy = grant.release(Bounded("sums", zeros, 1.0, "l2", 2**-6))
         statement = json.dumps({"statement": {"ledger": grant.ledger}})

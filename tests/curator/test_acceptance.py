@@ -1,18 +1,20 @@
 """A budget is not spent on a file whose columns or scale are wrong."""
 
 import logging
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.curator.acceptance import require_accepted
+from hushrec.curator.acceptance import pays, require_accepted
 from hushrec.errors import RecordsDropped
 from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.ledger.stores.postgres import PostgresStore
 from hushrec.testing import Seeded
 
 BUDGET = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
-ROWS = hr.Budget(epsilon=30.0, delta=0.0, unit="user", adjacency="replace")
+ROWS = hr.Budget(epsilon=4.0, delta=0.0, unit="user", adjacency="replace")
 MODEL = hr.GlobalEffects()
 TENTH = "more than a tenth of the records were dropped or changed"
 
@@ -111,7 +113,7 @@ def test_blocks_are_refused_like_ratings(domain, ledger, tmp_path):
 
 def test_parts_of_ratings_are_refused_like_the_whole(many):
     with pytest.raises(RecordsDropped):
-        require_accepted(many.capped(2).slice(0, 3), accepted=False)
+        require_accepted(many.capped(2).slice(0, 3), accept_dropped=False, accept_users=False)
 
 
 def test_experiments_and_baselines_go_on(many, nobody, tmp_path):
@@ -123,6 +125,15 @@ def test_experiments_and_baselines_go_on(many, nobody, tmp_path):
         for ledger, entropy in ((Ledger.ephemeral(BUDGET), None), (on_disk, Seeded(0))):
             made = hr.fit(ratings, MODEL, BUDGET, ledger=ledger, entropy=entropy)
             assert not made.statement.private
+
+
+def test_a_ledger_without_a_file_pays_if_it_is_kept(ledger):
+    assert PostgresStore.kept
+    assert pays(SimpleNamespace(path=None, kept=PostgresStore.kept), None)
+    assert ledger.kept
+    assert pays(ledger, None)
+    assert not pays(ledger, Seeded(0))
+    assert not pays(Ledger.ephemeral(BUDGET), None)
 
 
 def test_a_data_set_is_refused_too(many, nobody, tmp_path):

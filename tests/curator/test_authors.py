@@ -148,7 +148,7 @@ def test_a_namesake_is_not_taken_for_the_model_of_hushrec(world):
 def test_a_released_data_set_says_so_too(world, tmp_path):
     allowed = budget(30.0, delta=0.0, adjacency="replace")
     ledger = hr.Ledger.create(tmp_path / "ledger.db", allowed)
-    data = hr.release_data(world, Response(), allowed, ledger=ledger)
+    data = hr.release_data(world, Response(), allowed, ledger=ledger, accept_weak=True)
     assert data.statement.caveat.startswith(f"AUTHOR'S CLAIM: {__name__}.Response is not part of hushrec")
     assert not data.statement.private
     made = hr.fit(data, hr.ItemKNN())  # post-processing adds no claim, and takes none away

@@ -72,7 +72,7 @@ def test_a_stopped_fit_goes_on_under_its_charge(call, small, budget, tmp_path, e
 def test_without_a_checkpoint_a_stopped_fit_is_burnt(call, tmp_path):
     stops.append(KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
-        call(checkpoint=None)
+        call(checkpoint=False)
     assert {entry.state for entry in hr.Ledger.open(tmp_path / "ledger.db").entries()} == {"forfeited"}
 
 
@@ -150,37 +150,37 @@ def test_what_is_refused_beforehand_leaves_no_folder(call, small, budget, tmp_pa
     assert not (tmp_path / "checkpoint").exists()
 
 
-class Drawing(hr.MatrixFactorization):
-    """A baseline that keeps a state of its own, and is stopped once."""
+class Chain(hr.PosteriorSampleMF):
+    """A sample that is stopped once it is drawn, before its release is stored."""
 
     def release(self, feedback, run):
-        state = run.checkpoint.load_state("chain")
-        drawn.append(run.checkpoint.key_for("chain") if state is None else state.arrays["key"].tobytes())
-        run.checkpoint.save_state("chain", {"key": np.frombuffer(drawn[-1], np.uint8)}, {"round": 1})
+        release = super().release(feedback, run)
+        drawn.append(release.tensors["item_factors"].tobytes())
         if stops:
             raise stops.pop()
-        return super().release(feedback, run)
+        return release
 
 
 drawn: list[bytes] = []
 
 
-def test_a_baseline_goes_on_without_a_ledger(small, tmp_path):
-    def fit(rank=2):
-        return hr.fit(small, Drawing(rank=rank, epochs=2), checkpoint=tmp_path / "checkpoint")
-
+def test_a_sample_that_was_stopped_is_drawn_again_to_the_same_bits(small, tmp_path):
+    budget = hr.Budget(epsilon=8.0, delta=1e-6, unit="user", adjacency="add-remove")
+    ledger = hr.Ledger.create(tmp_path / "ledger.db", budget)
+    config = Chain(rank=1, chain={"epochs": 8, "chains": 2})
     drawn.clear()
     stops.append(KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
-        fit()
-    with pytest.raises(CheckpointError, match="other settings"):
-        fit(rank=3)
-    release = fit()
+        hr.fit(small, config, budget, ledger=ledger)
+    hr.fit(small, config, budget, ledger=ledger)
     assert drawn[0] == drawn[1]
-    assert not release.statement.private
+    assert {entry.state for entry in ledger.entries()} == {"published"}
+
+
+def test_what_spends_nothing_keeps_nothing(small, tmp_path):
+    with pytest.raises(CheckpointError, match="nothing to resume: leave out checkpoint"):
+        hr.fit(small, hr.MatrixFactorization(rank=2), checkpoint=tmp_path / "checkpoint")
     assert not (tmp_path / "checkpoint").exists()
-    plain = hr.fit(small, hr.MatrixFactorization(rank=2, epochs=2))
-    np.testing.assert_array_equal(release.tensors["item_factors"], plain.tensors["item_factors"])
 
 
 def test_a_checkpoint_is_no_entropy(call, small, budget, tmp_path):
@@ -188,7 +188,7 @@ def test_a_checkpoint_is_no_entropy(call, small, budget, tmp_path):
     with Checkpoint(tmp_path / "own") as checkpoint:
         checkpoint.bind({"ratings": "any"}, hr.Ledger.open(tmp_path / "ledger.db").id)
         with pytest.raises(CheckpointError, match="pass its folder as checkpoint="):
-            call(checkpoint=None, entropy=checkpoint)
+            call(checkpoint=False, entropy=checkpoint)
         with pytest.raises(CheckpointError, match="pass its folder as checkpoint="):
             hr.fit(small, GlobalEffects(), entropy=checkpoint)
     assert hr.Ledger.open(tmp_path / "ledger.db").entries() == ()
@@ -216,7 +216,7 @@ def test_a_resumed_fit_whose_release_is_handed_out_is_published(call, tmp_path, 
 
 
 def test_a_slot_whose_data_are_handed_out_is_published(small, tmp_path, monkeypatch):
-    limit = hr.Budget(epsilon=50.0, delta=0.0, unit="user", adjacency="replace")
+    limit = hr.Budget(epsilon=8.0, delta=0.0, unit="user", adjacency="replace")
     ledger = hr.Ledger.create(tmp_path / "ledger.db", limit)
 
     def release():

@@ -42,7 +42,9 @@ def rows_of(ratings):
 
 def test_a_release_says_what_a_cell_and_a_person_lose_and_is_charged(ratings, tmp_path):
     Ledger.create(tmp_path / "ledger.db", budget())
-    data = hr.release_data(ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "ledger.db")
+    data = hr.release_data(
+        ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "ledger.db", accept_weak=True
+    )
     said = data.statement
     assert said.private
     assert said.ledger["domain"] == ratings.domain.digest
@@ -52,7 +54,9 @@ def test_a_release_says_what_a_cell_and_a_person_lose_and_is_charged(ratings, tm
     assert set(data.table.columns) == {"user_id", "item_id", "rating"}
     assert data.n_people == ratings.n_users
     with pytest.raises(BudgetExceeded):
-        hr.release_data(ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "ledger.db")
+        hr.release_data(
+            ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "ledger.db", accept_weak=True
+        )
     again = hr.release_data(
         ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "ledger.db", release_index=0
     )
@@ -86,7 +90,9 @@ def test_a_device_reports_and_whoever_collects_only_post_processes(tmp_path):
         device = tmp_path / person
         device.mkdir()
         ledger = Ledger.create(device / "ledger.db", budget(60.0), domain=mine.digest)
-        reports.append(hr.release_data(own, hr.RandomizedResponse(), budget(60.0), ledger=ledger))
+        reports.append(
+            hr.release_data(own, hr.RandomizedResponse(), budget(60.0), ledger=ledger, accept_weak=True)
+        )
         assert ledger.remaining < 1e-6
         assert mine.digest.encode() in ledger.path.read_bytes()
         assert mine.digest not in str(reports[-1].statement.to_json())  # an id could be tried against it
@@ -129,7 +135,9 @@ def test_what_cannot_be_promised_is_refused_before_it_is_charged(ratings, tmp_pa
 
 def test_a_release_starts_no_ledger(ratings, tmp_path):
     with pytest.raises(LedgerMissing, match=r"there is no ledger l\.db in the folder"):
-        hr.release_data(ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "l.db")
+        hr.release_data(
+            ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "l.db", accept_weak=True
+        )
     assert not [*tmp_path.iterdir()]
 
 
@@ -140,7 +148,9 @@ def test_a_release_that_fails_burns_its_charge(ratings, tmp_path, monkeypatch):
     monkeypatch.setattr(release_data, "_numbered", fail)
     Ledger.create(tmp_path / "l.db", budget())
     with pytest.raises(MemoryError) as caught:
-        hr.release_data(ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "l.db")
+        hr.release_data(
+            ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "l.db", accept_weak=True
+        )
     assert "stays spent" in caught.value.__notes__[0]
     assert "2999983" not in "".join(traceback.format_exception(caught.value))  # how many ratings there are
     (entry,) = Ledger.open(tmp_path / "l.db").entries()
@@ -149,7 +159,7 @@ def test_a_release_that_fails_burns_its_charge(ratings, tmp_path, monkeypatch):
 
 def test_what_is_made_from_a_data_set_says_what_the_data_set_says(ratings, tmp_path):
     ledger = Ledger.create(tmp_path / "l.db", budget(100.0))
-    data = hr.release_data(ratings, hr.RandomizedResponse(), budget(100.0), ledger=ledger)
+    data = hr.release_data(ratings, hr.RandomizedResponse(), budget(100.0), ledger=ledger, accept_weak=True)
     for model in (
         hr.UserKNN(n_neighbours=5),
         hr.ItemKNN(),

@@ -36,15 +36,6 @@ def test_a_share_is_read_off_public_facts(small, total):
         hr.share(MODEL, small.domain, total, 0)
 
 
-def test_a_published_model_shares_what_it_truly_costs(small, total):
-    """Its paper claims another ε than it costs, so its share of ε is another, too."""
-    config = hr.McSherryEffects()
-    share = hr.share(config, small.domain, total, WEEKS)
-    one = hr.plan(config, small.domain, share)
-    assert one.epsilon != share.epsilon
-    assert (one.spent * WEEKS).epsilon(total.delta) <= total.epsilon < (one.spent * 53).epsilon(total.delta)
-
-
 def test_auto_takes_the_next_share(small, ledger, total):
     planned = hr.share(MODEL, small.domain, total, WEEKS)
     release = hr.fit(small, MODEL, "auto", ledger=ledger)

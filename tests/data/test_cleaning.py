@@ -103,8 +103,11 @@ def test_clamped_and_rounded_are_counted_confidentially(domain):
 
 @pytest.mark.parametrize(
     ("stamp", "becomes"),
-    [("978300760", 978300760), ("978300760.9", 978300760), ("-5", 0), ("1e30", 2**40), ("inf", 2**40)]
-    + [(bad, 0) for bad in ("", None, "nan", "yesterday", "2005-09-06")],
+    [
+        *(("978300760", 978300760), ("978300760.9", 978300760), ("2005-09-06", 1125964800)),
+        *(("-5", 0), ("1e30", 2**40), ("inf", 2**40)),
+        *((bad, 0) for bad in ("", None, "nan", "yesterday", "2005-13-06")),
+    ],
 )
 def test_timestamps_are_clamped_or_zero(domain, stamp, becomes):
     assert load(frame(("x", "a", "3", stamp)), domain).timestamps.tolist() == [becomes]
@@ -125,6 +128,15 @@ def test_of_duplicates_the_last_then_the_largest_counts(domain, pairs, rating):
         ratings = load(frame(*order), domain)
         assert ratings.values().tolist() == [rating]
         assert ratings.dropped.duplicate == len(pairs) - 1
+
+
+def test_what_has_no_time_is_counted_only_where_it_is_kept_and_never_refused(domain):
+    records = [("x", "a", "3", "soon"), ("x", "b", "3", ""), ("y", "a", "3", "1700000000000")]
+    records += [("y", "b", "3", "2024-01-01"), ("z", "a", "3", "5"), ("z", "b", "", "soon")]
+    ratings = load(frame(*records), domain)
+    assert (ratings.dropped.timestamp, ratings.dropped.rating) == (3, 1)
+    assert ratings.dropped.refused(domain, ratings.n_users) == ("dropped",)
+    assert load(frame(*records).drop("timestamp"), domain).dropped.timestamp == 0
 
 
 def test_without_timestamps_the_largest_duplicate_counts(domain):

@@ -50,7 +50,7 @@ def test_ids_are_normalised_to_nfc():
         ({"items": []}, "catalogue is empty"),
         ({"items": "abc"}, "as a list"),
         ({"items": 7}, "as a list"),
-        ({"items": ["a", "b", "a"]}, "'a' occurs more than once"),
+        ({"items": ["a", "b", "a"]}, "^(?!.*'a').*positions 0 and 2 occurs more than once"),
         ({"items": ["e\u0301", "\u00e9"]}, "more than once"),
         ({"items": ["a", 1.0]}, "not float .at 1."),
         ({"items": ["a", True]}, "not bool"),

@@ -8,7 +8,9 @@ import hushrec as hr
 from hushrec.data.domain import Domain
 from hushrec.data.interactions import Interactions
 from hushrec.data.load import load
+from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
+from hushrec.data.spark.spark_feedback import SparkFeedback
 from hushrec.data.split import holdout, kfold, latest
 from hushrec.errors import DataError
 
@@ -104,6 +106,45 @@ def test_arrays_that_do_not_fit_are_refused(indptr, items):
     domain = Domain(["a", "b", "007"], max_users=3)
     with pytest.raises(DataError, match="not compressed rows"):
         Interactions(domain, pl.Series(["x"]), np.array(indptr), np.array(items))
+
+
+@pytest.mark.parametrize(
+    "users",
+    [
+        ["a", "a"],
+        ["b", "a"],
+        ["a", None],
+        pl.Series(["a", "b"], dtype=pl.Categorical),
+        [1, 2],
+        ["\uffff", "\U0001f600", "\uffff"],
+        ["\U0001f600", "\uffff"],  # in ascending order of UTF-16, not of UTF-8
+    ],
+)
+@pytest.mark.parametrize("kind", [Ratings, Interactions])
+def test_a_person_under_two_rows_is_refused(kind, users):
+    """They would count twice, under a Δ of once."""
+    users = pl.Series(users)
+    n = len(users)
+    domain = Domain(["a"], max_users=3, **KINDS["ratings" if kind is Ratings else "likes"])
+    values = np.zeros(n, np.uint8) if kind is Ratings else None
+    with pytest.raises(DataError, match="not strings in strictly ascending order") as refused:
+        kind(domain, users, np.arange(n + 1), np.zeros(n, np.int32), values)
+    assert "\U0001f600" not in str(refused.value)
+    right = pl.Series(["A", "Z", "a", "\u00e9", "\uffff", "\U0001f600"])  # by UTF-8
+    values = np.zeros(6, np.uint8) if kind is Ratings else None
+    assert kind(domain, right, np.arange(7), np.zeros(6, np.int32), values).n_users == 6
+
+
+def test_a_person_in_two_tables_is_refused(whole, tmp_path):
+    """Each table by itself is right."""
+    parts = [whole.slice(0, 3), whole.slice(2, whole.n_users)]
+    for send in (
+        lambda: SparkFeedback.of(None, parts),
+        lambda: SparkFeedback.of(None, [whole, whole]),
+        lambda: Blocks.write(parts, tmp_path / "blocks"),
+    ):
+        with pytest.raises(DataError, match="the same person is in two of the ratings"):
+            send()
 
 
 def test_models_of_ratings_refuse_interactions_before_anything_is_charged(whole, tmp_path):

@@ -1,8 +1,12 @@
 """Any content, loaded: what the rules give read one record at a time, whatever the order and the others."""
 
 import math
+import sqlite3
 import unicodedata
+import zipfile
 
+import duckdb
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -11,6 +15,8 @@ from hypothesis import strategies as st
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from hushrec.data.losses.dropped import Dropped
+from hushrec.data.packed.pack import load_blocks
+from hushrec.data.readers.databases.database import Database
 from hushrec.errors import DataError
 
 COLUMNS = ["user_id", "item_id", "rating", "timestamp"]
@@ -211,3 +217,58 @@ CLEAN = {"user": [2, 1, 1], "item": [7, 7, 8], "rating": [5.0, 1.0, 3.0], "times
 def test_options_of_files_do_not_go_with_tables(domain):
     with pytest.raises(DataError, match="go with a file"):
         load(pl.DataFrame(CLEAN), domain, decimal=",")
+
+
+TIMES = ["2024-06-01T00:00:00Z", "2024-01-01 01:00:00+01:00", "2024-06-02", None, "2024-06-02T00:00:00.5"]
+
+
+def _sources(folder):
+    """The same records with times as text, dates or numbers, in whatever holds them; each with a name."""
+    text = pl.DataFrame(
+        {"user": ["x", "x", "y", "y", "z"], "item": ["a"] * 5, "rating": [1, 5, 2, 4, 3], "timestamp": TIMES}
+    )
+    seconds = pl.Series([1717200000, 1704067200, 1717286400, None, 1717286400])
+    moments = pl.from_epoch(seconds).cast(pl.Datetime("us"))
+    forms = {"text": text, "seconds": text.with_columns(timestamp=seconds)}
+    forms["moments"] = text.with_columns(timestamp=moments)
+    forms["zoned"] = text.with_columns(timestamp=moments.dt.replace_time_zone("UTC"))
+    for form, table in forms.items():
+        table.write_csv(folder / f"{form}.csv")
+        with zipfile.ZipFile(folder / f"{form}.zip", "w") as archive:
+            archive.write(folder / f"{form}.csv", "r.csv")
+        table.write_parquet(folder / f"{form}.parquet")
+        table.write_ipc(folder / f"{form}.arrow")
+        for ending in ("csv", "zip", "parquet", "arrow"):
+            yield f"{form} {ending}", folder / f"{form}.{ending}"
+        yield f"{form} polars", table
+        yield f"{form} lazy", table.lazy()
+        yield f"{form} pandas", table.to_pandas()
+        yield f"{form} arrow table", table.to_arrow()
+    yield "objects of pandas", text.to_pandas().assign(timestamp=pd.Series(moments.to_list(), dtype=object))
+    database = sqlite3.connect(folder / "ratings.db")
+    with database:
+        database.execute("CREATE TABLE given (user_id, item_id, rating, timestamp)")
+        database.executemany("INSERT INTO given VALUES (?, ?, ?, ?)", text.rows())
+    database.close()
+    yield "sqlite", Database(folder / "ratings.db", "SELECT * FROM given")
+    with duckdb.connect(folder / "r.duckdb") as other:
+        other.execute("SET TimeZone = 'UTC'")
+        other.register("text", text.to_arrow())
+        other.execute("CREATE TABLE given AS SELECT *, timestamp::TIMESTAMPTZ AS moment FROM text")
+    select = "SELECT user AS user_id, item AS item_id, rating"
+    yield "duckdb text", Database(folder / "r.duckdb", f"{select}, timestamp FROM given")
+    yield "duckdb moments", Database(folder / "r.duckdb", f"{select}, moment AS timestamp FROM given")
+
+
+def test_times_are_the_same_from_every_source(tmp_path):
+    domain = Domain(["a"], scale=(1, 5, 1), max_users=9)
+    for name, source in _sources(tmp_path):
+        read = load(source, domain)
+        assert read.to_polars().select("user_id", "rating", "timestamp").rows() == [
+            ("x", 1.0, 1717200000), ("y", 2.0, 1717286400), ("z", 3.0, 1717286400)
+        ], name  # fmt: skip
+        assert (read.dropped.timestamp, read.dropped.duplicate) == (1, 2), name
+        if not isinstance(source, pl.LazyFrame):
+            with load_blocks(source, domain) as blocks:
+                assert blocks.dropped == read.dropped, name
+                assert [block.timestamps.tolist() for block in blocks.blocks()] == [read.timestamps.tolist()]

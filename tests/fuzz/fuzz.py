@@ -5,6 +5,7 @@
 A worker makes files, each from the seed and its number alone, and reads them; this process watches it. It is
 a fault if anything but an error of hushrec's own is raised, if the process dies, takes over 10 seconds or too
 much memory for one file, writes to standard error, or shows a cell or a character that acts on a terminal.
+Polars may end the process over a damaged Parquet or Arrow file (docs/known-limits.md): that is counted.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import json
 import os
 import resource
 import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,6 +25,7 @@ from pathlib import Path
 from random import Random
 
 SECONDS, ADDRESSES = 10, 64 << 30
+POLARS = (".parquet", ".arrow")
 
 
 def watch(reader, seconds, seed, plant, most):
@@ -34,6 +37,7 @@ def watch(reader, seconds, seed, plant, most):
         "inputs": 0,
         "valid": 0,
         "refused": 0,
+        "aborted": 0,
         "peak_mb": 0.0,
         "slowest_s": 0.0,
     }
@@ -63,13 +67,11 @@ def watch(reader, seconds, seed, plant, most):
                 if not line or line == b"hangs":
                     worker.kill()
                     code = worker.wait()
-                    faults.append(
-                        {
-                            "number": number,
-                            "fault": "takes too long" if line else f"died: {code}",
-                            "said": tail(noise),
-                        }
-                    )
+                    what = "takes too long" if line else f"died: {code}"
+                    if code == -signal.SIGABRT and file_name(reader, seed, number).endswith(POLARS):
+                        done["aborted"] += 1
+                    else:
+                        faults.append({"number": number, "fault": what, "said": tail(noise)})
                     number += 1
                     break
                 if line == b"ready\n":
@@ -95,6 +97,11 @@ def watch(reader, seconds, seed, plant, most):
             worker.wait()
             worker.stdout.close()
     return done | {"faults": faults}
+
+
+def file_name(reader, seed, number):
+    """The name of a file, which a worker that died cannot tell."""
+    return __import__(reader).made(Random(f"{seed} {number}"))[0]
 
 
 def tail(noise):

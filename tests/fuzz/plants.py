@@ -19,19 +19,6 @@ def headers():
     untrusted_json.parse = lambda text, **_: json.loads(text)
 
 
-def footers():
-    def unsigned(self):
-        value = shift = 0
-        while True:
-            byte = self._byte()
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-
-    binary._Thrift._unsigned = unsigned
-
-
 def panics():
     for module in (binary, delimited, cleaning, dataset_files):
         module.quiet = contextlib.nullcontext
@@ -62,13 +49,13 @@ def exchanged(file, text, other):
     clients.SOURCE[0] = folder
 
 
-PLANTS = {plant.__name__: plant for plant in (headers, footers, panics, cells, escapes)}
+PLANTS = {plant.__name__: plant for plant in (headers, panics, cells, escapes)}
 PLANTS |= {
     "offsets": partial(exchanged, "safetensors.js", "start !== filled || ", ""),
     "ends": partial(exchanged, "safetensors.js", "filled !== data.length", "false"),
-    "digests": partial(exchanged, "release.js", "if (!intact)", "if (false)"),
-    "repeats": partial(exchanged, "json.js", "if (found.has(name))", "if (false)"),
-    "brackets": partial(exchanged, "json.js", "  count(text, strings, others);\n", ""),
-    "infinities": partial(exchanged, "release.js", "!Number.isFinite(values[at])", "false"),
+    "digests": partial(exchanged, "artefact.js", "if (!intact)", "if (false)"),
+    "repeats": partial(exchanged, "untrusted_json.js", "if (found.has(name))", "if (false)"),
+    "brackets": partial(exchanged, "untrusted_json.js", "  count(text, strings, others);\n", ""),
+    "infinities": partial(exchanged, "artefact.js", "!Number.isFinite(values[at])", "false"),
     "grounds": partial(exchanged, "statement.js", "if (!isGrounded(told))", "if (false)"),
 }

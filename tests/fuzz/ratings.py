@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 
 import polars as pl
-from mutations import SECRET, TEXTS, reworded, spoilt, varint
+from mutations import SECRET, TEXTS, reworded, spoilt
 
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
@@ -112,16 +112,6 @@ def odd_table(random):
     return pl.DataFrame(columns)
 
 
-def footer(random):
-    """A Parquet file that is nothing but a footer made to be walked."""
-    unbounded = b"\xff" * 3_000_000
-    value = random.choice(
-        [b"\x36" + unbounded, b"\x19\xfc" + unbounded, b"\x19" * 5000, b"\x1c" * 5000, b"\x36"]
-    )
-    value += varint(2**64 - 1) + bytes(random.choice([0, 9, 200_000]))
-    return b"PAR1" + value + len(value).to_bytes(4, "little") + b"PAR1"
-
-
 def refooted(data, random):
     """A Parquet file whose footer alone is spoilt, and as long as it says."""
     size = int.from_bytes(data[-8:-4], "little")
@@ -148,8 +138,6 @@ def made(random):
         except BaseException:  # polars cannot write it
             return "t.csv", random.randbytes(random.randrange(2000))
         return name, buffer.getvalue()
-    if kind < 0.405:
-        return "f.parquet", footer(random)
     if kind < 0.41:
         names = [*TEXT, "r.csv.gz", "r.parquet", "r.arrow"]
         return random.choice(names), random.randbytes(random.randrange(5000))

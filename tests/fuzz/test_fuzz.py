@@ -24,6 +24,7 @@ def fuzzed(reader, seconds, *more):
 def test_hostile_files_are_read_or_refused(reader):
     found = fuzzed(reader, 25)
     assert found["faults"] == []
+    assert found["aborted"] <= 5  # of some thousand files: docs/known-limits.md
     assert found["valid"] > 20  # some are spoilt where it does not matter, or repaired as a forger would
     assert found["refused"] > 200
 
@@ -33,7 +34,6 @@ def test_hostile_files_are_read_or_refused(reader):
     [
         ("releases", "headers", "takes"),
         ("releases", "escapes", "shows a character that acts"),
-        ("ratings", "footers", "takes too long"),
         ("ratings", "panics", "writes to standard error"),
         ("ratings", "cells", "shows a cell"),
         ("ratings", "escapes", "shows a character that acts"),

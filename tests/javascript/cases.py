@@ -33,6 +33,7 @@ TITLES = (
     "Se7en (a.k.a. Seven) (1995)",
     "日本の夜と霧 (1960)",
     "  Two\tblanks ",
+    "Łódź, Smørrebrød og Þættir",
 )
 SEARCHED = (
     "the matrix",
@@ -43,6 +44,11 @@ SEARCHED = (
     "boot, das",
     "avventura",
     "strasse",
+    "STRASSE",
+    "straẞe",
+    "lodz",
+    "smorrebrod thaettir",
+    "oedipe",
     "οδυσσευς",
     "seven",
     "夜",
@@ -142,6 +148,7 @@ def owns(made):
             {"ids": []},
             {"ids": [ids[2]]},
             {"ids": [ids[7], "unknown", "item 3 e\u0301", ids[0], ids[7]]},
+            {"ids": ["unknown", "e\u0301", "unknown"]},
         ]
     lo, hi = made.scale[:2] if made.scale else (1, made.counts)
     found = [
@@ -150,9 +157,11 @@ def owns(made):
         {"pairs": [[ids[5], lo], [ids[0], hi], ["unknown", lo], [ids[9], (lo + hi) / 2], [ids[2], hi - 0.5]]},
         {"pairs": [[ids[3], hi + 100], ["item 4 e\u0301", lo - 100], [ids[8], lo + 0.3], ["__proto__", 1]]},
         {"pairs": [[item, lo + (hi - lo) * (at % 5) / 4] for at, item in enumerate(ids[::-1])]},
+        {"pairs": [[ids[4], -3], ["e\u0301", hi], [ids[2], 0.4], ["unknown", lo]]},
+        {"pairs": [["unknown", hi], ["e\u0301", lo]]},
     ]
     if made.feedback == "interactions":
-        found.append({"ids": [ids[4], ids[4], ids[6], "unknown"]})
+        found += [{"ids": [ids[4], ids[4], ids[6], "unknown"]}, {"ids": ["unknown"]}]
     return found
 
 
@@ -171,6 +180,16 @@ def answer(ask):
         return {"error": str(error)}
 
 
+def pairs_of(predicted):
+    """Items and their ratings."""
+    return list(predicted.items())
+
+
+def told(answer, rows=list):
+    """An answer: what of the user's own was ignored, and the rows."""
+    return {"ignored": answer.ignored, "rows": rows(answer)}
+
+
 def asked(client):
     """Every question, with its answer."""
     ids = client.release.items
@@ -184,17 +203,17 @@ def asked(client):
     ]
     for own in owns(client.release):
         mine = given(own)
-        yield {"ask": "predict", "own": own} | answer(lambda own=mine: list(client.predict(own).items()))
+        yield {"ask": "predict", "own": own} | answer(lambda own=mine: told(client.predict(own), pairs_of))
         yield {"ask": "predict", "own": own, "items": some} | answer(
-            lambda own=mine: list(client.predict(own, some).items())
+            lambda own=mine: told(client.predict(own, some), pairs_of)
         )
         for options in several:
             yield {"ask": "recommend", "own": own, "options": options} | answer(
-                lambda own=mine, options=options: client.recommend(own, **options)
+                lambda own=mine, options=options: told(client.recommend(own, **options))
             )
         for item in (ids[1], ids[6], "unknown"):
             yield {"ask": "reasons", "own": own, "item": item, "n": 4} | answer(
-                lambda own=mine, item=item: client.reasons(own, item, 4)
+                lambda own=mine, item=item: told(client.reasons(own, item, 4))
             )
     for item in (ids[1], ids[6], "unknown"):
         yield {"ask": "similar", "item": item, "n": 6} | answer(lambda item=item: client.similar(item, 6))
@@ -202,18 +221,20 @@ def asked(client):
     for user in client.release.users[:2]:
         listed = {"user": user}
         yield {"ask": "predict", "own": None, "options": listed} | answer(
-            lambda user=user: list(client.predict(user=user).items())
+            lambda user=user: told(client.predict(user=user), pairs_of)
         )
         yield {"ask": "recommend", "own": None, "options": listed} | answer(
-            lambda user=user: client.recommend(user=user)
+            lambda user=user: told(client.recommend(user=user))
         )
     for text in SEARCHED:
         yield {"ask": "find", "text": text} | answer(lambda text=text: client.find(text))
     for wrong in ({"ids": [ids[0]]}, {"pairs": [[ids[0], 3]]}):
         yield {"ask": "recommend", "own": wrong, "options": {"diversity": 2}} | answer(
-            lambda wrong=wrong: client.recommend(given(wrong), diversity=2)
+            lambda wrong=wrong: told(client.recommend(given(wrong), diversity=2))
         )
-        yield {"ask": "recommend", "own": wrong} | answer(lambda wrong=wrong: client.recommend(given(wrong)))
+        yield {"ask": "recommend", "own": wrong} | answer(
+            lambda wrong=wrong: told(client.recommend(given(wrong)))
+        )
 
 
 def facts(client):

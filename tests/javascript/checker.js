@@ -50,14 +50,26 @@ function asked(client, question) {
  */
 function answered(client, { ask, own, items, options, item, n, text }) {
   const given = own && (own.ids ?? new Map(own.pairs));
-  if (ask === "predict") return [...client.predict(given, items, options)];
+  if (ask === "predict") return told(client.predict(given, items, options), (rows) => [...rows]);
   if (ask === "recommend") {
-    return client.recommend(given, options).map((row) => [row.itemId, row.score, row.rank, row.rating]);
+    return told(client.recommend(given, options), (rows) => rows.map((row) => [row.itemId, row.score, row.rank, row.rating]));
   }
-  if (ask === "reasons") return client.reasons(given, item, n).map((row) => [row.itemId, row.contribution]);
+  if (ask === "reasons") {
+    return told(client.reasons(given, item, n), (rows) => rows.map((row) => [row.itemId, row.contribution]));
+  }
   if (ask === "similar") return client.similar(item, n).map((row) => [row.itemId, row.score, row.rank]);
   if (ask === "title") return client.title(item);
   return client.find(text);
+}
+
+/**
+ * An answer as the cases have it: what of the user's own was ignored, and the rows.
+ * @template {import("../../src/hushrec/javascript/own.js").Ignored} Answer
+ * @param {Answer} answer
+ * @param {(answer: Answer) => unknown[]} rows
+ */
+function told(answer, rows) {
+  return { ignored: answer.ignored, rows: rows(answer) };
 }
 
 /**

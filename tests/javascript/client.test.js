@@ -68,6 +68,32 @@ if (file) {
     assert.deepEqual(client.predict({}, []), new Map());
   });
 
+  test("an id that is no text is refused, since it has lost its leading zeros", async () => {
+    const client = await Client.open(bytes);
+    const [a] = client.release.items;
+    const asks = [
+      () => client.recommend(new Map([[a, 5], [7, 5]])),
+      () => client.predict({}, [7]),
+      () => client.recommend({}, { exclude: [7] }),
+      () => client.reasons({ [a]: 5 }, 7),
+      () => client.similar(7),
+      () => client.title(7),
+      () => client.find(7),
+    ];
+    for (const ask of asks) assert.throws(ask, /of type number: give String\(id\)/);
+  });
+
+  test("what was ignored is told beside the answer, and no part of it", async () => {
+    const client = await Client.open(bytes);
+    const own = { [client.release.items[0]]: 5, unheard: 1 };
+    const found = client.recommend(own, { n: 2 });
+    assert.deepEqual(found.ignored, ["unheard"]);
+    assert.deepEqual(Object.keys(found), ["0", "1"]);
+    assert.deepEqual(client.predict(own).ignored, ["unheard"]);
+    assert.deepEqual(client.recommend({}).ignored, []);
+    assert.ok(Object.isFrozen(found.ignored));
+  });
+
   test("a release cannot be changed", async () => {
     const { release } = await Client.open(bytes);
     for (const part of [release, release.items, release.config, release.constants, release.statement, release.tensors]) {

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { Client, ReleaseError } from "../../src/hushrec/javascript/client.js";
-import { PublicKey } from "../../src/hushrec/javascript/public_key.js";
+import { PublicKey } from "../../src/hushrec/javascript/keys.js";
 import { claimed, verified } from "../../src/hushrec/javascript/signature.js";
 
 const { cases, rfc8032 } = JSON.parse(readFileSync(process.env.CASES ?? "", "utf8"));

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -35,7 +36,7 @@ def run(folder, file="client.test.js"):
 def test_it_answers_as_python_does(folder):
     done = run(folder)
     assert done.returncode == 0, done.stdout
-    assert f"# pass {len(cases.releases()) + 7}" in done.stdout
+    assert f"# pass {len(cases.releases()) + 9}" in done.stdout
 
 
 def test_whether_lists_are_personal_is_told_fast(folder):
@@ -46,14 +47,49 @@ def test_whether_lists_are_personal_is_told_fast(folder):
 @pytest.mark.parametrize("name", ["factors", "clicks", "rows-1", "item-neighbours"])
 def test_a_wrong_answer_is_noticed(folder, tmp_path, name):
     expected = json.loads((folder / f"{name}.json").read_text("utf-8"))
-    question = next(q for q in expected["questions"] if q["ask"] == "recommend" and q.get("answer"))
-    question["answer"][0][1] += 1e-5
+    question = next(
+        q for q in expected["questions"] if q["ask"] == "recommend" and q.get("answer", {}).get("rows")
+    )
+    question["answer"]["rows"][0][1] += 1e-5
     (tmp_path / f"{name}.json").write_text(json.dumps(expected), encoding="utf-8")
     (tmp_path / f"{name}.safetensors").write_bytes((folder / f"{name}.safetensors").read_bytes())
     (tmp_path / "index.json").write_text(json.dumps([name]), encoding="utf-8")
     done = run(tmp_path)
     assert done.returncode == 1
     assert "but Python says" in done.stdout
+
+
+PLANTED = {
+    "everybody's list for ids of which none is known": ("own.js", "if (some && !known) {", "if (false) {"),
+    "what is ignored is not told": ("own.js", "ignored.push(name);", "name;"),
+    "a count below one is one": ("own.js", " || (release.counts !== null && value < 1)", ""),
+    "ids of other types are texts": (
+        "own.js",
+        'if (typeof name === "string") return name.',
+        "return String(name).",
+    ),
+    "a capital sharp s is another letter": ("titles.js", '{ ß: "ss", ', "{ "),
+}
+
+
+@pytest.mark.parametrize("planted", PLANTED)
+def test_a_planted_fault_is_noticed(folder, tmp_path, planted):
+    file, right, wrong = PLANTED[planted]
+    shutil.copytree(HERE.parents[1] / "src/hushrec/javascript", tmp_path / "src/hushrec/javascript")
+    shutil.copytree(HERE, tmp_path / "tests/javascript")
+    path = tmp_path / "src/hushrec/javascript" / file
+    text = path.read_text("utf-8")
+    assert text.count(right) == 1
+    path.write_text(text.replace(right, wrong), encoding="utf-8")
+    (tmp_path / "cases").mkdir()
+    for name in ("factors", "factors-titles", "counts"):
+        for ending in ("json", "safetensors"):
+            shutil.copy(folder / f"{name}.{ending}", tmp_path / "cases")
+    (tmp_path / "cases/index.json").write_text('["factors", "factors-titles", "counts"]', encoding="utf-8")
+    command = ["node", "--test", "--test-reporter=tap", str(tmp_path / "tests/javascript/client.test.js")]
+    environment = {**os.environ, "CASES": str(tmp_path / "cases")}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 1, done.stdout
 
 
 def test_the_example_of_the_documentation_runs(tmp_path):
@@ -68,6 +104,19 @@ def test_the_example_of_the_documentation_runs(tmp_path):
     )
     assert "ε = 1.25 at δ = 1e-06 per user, add-remove\n1 " in done.stdout
     assert "contribution:" in done.stdout
+
+
+def test_every_file_has_the_twin_that_the_conventions_claim():
+    package = HERE.parents[1] / "src" / "hushrec"
+    python = {path.stem for path in [*(package / "release").rglob("*.py"), *package.glob("*.py")]}
+    alone = {path.name for path in (package / "javascript").glob("*.js") if path.stem not in python}
+    claimed = (
+        (HERE.parents[1] / "docs/conventions.md")
+        .read_text("utf-8")
+        .partition("Five files have no such\ntwin: ")[2]
+    )
+    assert alone == {f"{name}.js" for name in re.findall(r"`(\w+)\.js`", claimed.partition("`client.py`")[0])}
+    assert len(alone) == 5
 
 
 def test_both_clients_know_the_same_kinds():
@@ -113,7 +162,7 @@ def test_it_refuses_ledgers_and_titles_that_python_refuses(tmp_path):
           }
         }
     """
-    reader = HERE.parents[1] / "src" / "hushrec" / "javascript" / "release.js"
+    reader = HERE.parents[1] / "src" / "hushrec" / "javascript" / "artefact.js"
     command = ["node", "--input-type=module", "-e", script, reader.as_uri(), *map(str, paths)]
     said = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.splitlines()
     assert len(said) == len(crafted)

@@ -15,7 +15,7 @@ from hushrec.release.contents import titles
 from javascript import cases
 
 pytestmark = pytest.mark.page
-SIGNS = "aZ09 éßŒİıſΣςǅ\u0301\u0345\u0334\u0e31\u0915\u094d,.'’`´*&()[]-–/:\t\n\r\x0b\x1c\x85\x7f\x1b"
+SIGNS = "aZ09 éßẞŒæØǿłĐðÞİıſΣςǅ\u0301\u0345\u0334\u0e31\u0915\u094d,.'’`´*&()[]-–/:\t\n\r\x0b\x1c\x85\x7f\x1b"
 SIGNS += '\xa0\u2028\u200b\u200d\ufeff\u202e\ud800\ue000日本語한국어ａＡﬁ²½٣Ⅷ😀👩𝔘\U000e0041$_%+"\\'
 WORDS = [
     "the ",

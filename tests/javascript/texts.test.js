@@ -7,7 +7,7 @@ import { test } from "node:test";
 
 import { escaped, oneLine, printable } from "../../src/hushrec/javascript/escapes.js";
 import { above } from "../../src/hushrec/javascript/figures.js";
-import { dumps, parse, repr } from "../../src/hushrec/javascript/json.js";
+import { dumps, parse, repr } from "../../src/hushrec/javascript/untrusted_json.js";
 import { largest } from "../../src/hushrec/javascript/lists.js";
 import { Spectrum, solve } from "../../src/hushrec/javascript/matrices.js";
 import { Titles } from "../../src/hushrec/javascript/titles.js";

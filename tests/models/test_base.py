@@ -8,14 +8,14 @@ import hushrec as hr
 from hushrec import registry
 from hushrec.models.base import Model
 
-KINDS = [registry.class_of(name) for name in (*registry.MODELS, *registry.PUBLISHED_MODELS)]
+KINDS = [registry.class_of(name) for name in registry.MODELS]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_model_is_a_plan_and_a_release_and_says_what_it_protects(kind):
     assert issubclass(kind, Model)
     assert kind.supports <= {(unit, how) for unit in ("rating", "user") for how in ("add-remove", "replace")}
-    assert kind.analysis == ("published" if kind.__module__.startswith("hushrec.published") else "corrected")
+    assert kind.analysis == "corrected"
     assert not kind.personal or ("user", "add-remove") in kind.supports
 
 

@@ -214,6 +214,27 @@ def understated(query, part):
     return property(wrong)
 
 
+@pytest.mark.parametrize(("unit", "other"), [("user", {}), ("rating", {"pair_items": 500})])
+def test_more_people_than_64_bits_hold_are_refused_before_the_charge(unit, other, tmp_path):
+    def declared(users):
+        return hr.Domain(range(6000), max_users=users)
+
+    total = hr.Budget(epsilon=4.0, delta=1e-11, unit=unit, adjacency="add-remove")
+    ledger = hr.Ledger.create(tmp_path / "ledger.db", total)
+    few = hr.Interactions(declared(10**9), pl.Series(["a"]), np.array([0, 1]), np.array([0]))
+    told = "5,000 items of 1,000,000,000 declared users may not fit 64 bits; declare at most ([0-9,]+)"
+    with pytest.raises(ConfigError, match=told) as refused:
+        hr.fit(few, hr.PrivateEASE(), total, ledger=ledger)
+    assert not ledger.entries()
+    most = int(re.search(told, str(refused.value))[1].replace(",", ""))
+    assert most > 450_000_000
+    assert len(hr.plan(hr.PrivateEASE(), declared(most), total).events) > 1
+    with pytest.raises(ConfigError, match="may not fit 64 bits"):
+        hr.plan(hr.PrivateEASE(), declared(most + 1), total)
+    if other:
+        assert len(hr.plan(hr.PrivateEASE(**other), declared(10**9), total).events) > 1
+
+
 @pytest.mark.parametrize(("unit", "epsilon"), [("user", 0.5), ("user", 2.0), ("rating", 0.3)])
 def test_the_number_of_users_that_a_plan_says_is_where_taste_starts(unit, epsilon):
     model, domain = hr.PrivateEASE(), hr.Domain(range(900), max_users=1_000_000)

@@ -32,6 +32,11 @@ _PATIENCE = 300.0  # seconds: a test that takes longer under a fault has noticed
 _WORKERS = 2
 
 
+def place(file: str) -> str:
+    """Where a fault's file lies in the tree: in the package, or in the laboratory beside it."""
+    return file if file.startswith("lab/") else f"src/hushrec/{file}"
+
+
 class Unusable(Exception):
     """The list, or the tests that it names, can tell nothing."""
 
@@ -76,7 +81,7 @@ def listed(path: Path, root: Path) -> list[Fault]:
         if len([*same]) > 1
     ]
     for fault in faults:
-        source = root / "src/hushrec" / fault.file
+        source = root / place(fault.file)
         times = source.read_text(encoding="utf-8").count(fault.before) if source.exists() else 0
         if times != 1:
             wrong.append(f"{fault.name}: its text stands {times} times in {fault.file}, and not once")
@@ -99,6 +104,10 @@ class Worker:
         self._root, self._folder, self._times = root, folder, itertools.count(1)
         self._copy = folder / "src"
         shutil.copytree(root / "src", self._copy, ignore=shutil.ignore_patterns("__pycache__"))
+        self._lab = (root / "lab").is_dir()
+        if self._lab:
+            left_out = shutil.ignore_patterns("__pycache__", "tests", "results")
+            shutil.copytree(root / "lab", folder / "lab", ignore=left_out)
         found = self._python("-c", "import hushrec; print(hushrec.__file__)")
         if Path(found.stdout.strip()) != self._copy / "hushrec/__init__.py":
             raise Unusable(f"the copy is not what Python imports: {found.stdout}{found.stderr}")
@@ -111,7 +120,7 @@ class Worker:
 
     def planted(self, fault: Fault) -> Result:
         """Plant a fault, run its tests, and take it out again."""
-        path, began = self._copy / "hushrec" / fault.file, time.monotonic()
+        path, began = self._folder / place(fault.file), time.monotonic()
         right, stamp = path.read_text(encoding="utf-8"), path.stat()
         path.write_text(right.replace(fault.before, fault.after), encoding="utf-8")
         # Compiled code is recognised by the second and the size of its source: let no two be alike.
@@ -144,6 +153,7 @@ class Worker:
                     "no:cacheprovider",
                     "--tb=line",
                     basetemp,
+                    *(("-p", "lab") if self._lab else ()),  # before a test's folder brings the tree's own
                 ),
                 *tests,
                 cache=cache,
@@ -155,7 +165,8 @@ class Worker:
     def _python(self, *arguments: str, cache: Path | None = None) -> subprocess.CompletedProcess[str]:
         one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         places = {
-            "PYTHONPATH": str(self._copy),
+            "PYTHONPATH": f"{self._copy}{os.pathsep}{self._folder}",
+            "PYTHONSAFEPATH": "1",  # not the laboratory of the current folder
             "NUMBA_CACHE_DIR": str(cache or self._folder / "compiled"),
             "HYPOTHESIS_STORAGE_DIRECTORY": str(self._folder / "hypothesis"),
         }
@@ -238,7 +249,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--faults", type=Path, default=Path(__file__).with_name("faults.toml"))
-    parser.add_argument("--root", type=Path, default=ROOT, help="a tree with src/ and tests/")
+    parser.add_argument("--root", type=Path, default=ROOT, help="a tree with src/ and tests/, maybe lab/")
     parser.add_argument("--only", default="", help="only faults with this word in their name or area")
     asked, began, results = parser.parse_args(), time.monotonic(), []
     try:

@@ -18,6 +18,12 @@ def test_a_catalogue_takes_its_own_items_in_its_order():
     assert found.to_json() == {"titles": ["Heat", "", "Alien"], "years": ["1995", "", "1979"]}
 
 
+def test_where_the_table_has_nothing_what_is_held_stays():
+    held = {"titles": ["Heat (held)", "Ran", "Alien (held)"], "years": ["1995", "1985", ""], "genres": ()}
+    found = ItemTable(["a", "b"], ["Alien", ""]).of(["b", "missing", "a"], held)
+    assert found.to_json() == {"titles": ["Heat (held)", "Ran", "Alien"], "years": ["1995", "1985", ""]}
+
+
 def test_texts_are_made_safe_to_show_on_one_line():
     found = ItemTable(["a"], ["Two\n lines \x1b[2J"]).of(["a"])
     assert found.titles == ["Two lines \\x1b[2J"]

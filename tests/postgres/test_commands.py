@@ -62,13 +62,13 @@ def test_releases_are_charged_and_a_restored_database_is_refused(
     postgres.psql(f"DROP DATABASE {copy}")
     postgres.psql(f"CREATE DATABASE {copy} TEMPLATE {name}")
     run(*fit, spender, "-o", releases / "second.safetensors")
-    assert "knows all 2 releases of it" in run("ledger", "check", url, releases)
+    assert "knows all 2 releases of it" in run("ledger", "verify", url, releases)
     restored = str(postgres.url(copy, query=f"ledger={name}"))
     run("ledger", "show", restored)
-    assert "a backup was restored" in run("ledger", "check", restored, releases, code=2)
+    assert "a backup was restored" in run("ledger", "verify", restored, releases, code=2)
     # The folder of -o is looked at before the ratings are read, and nothing is charged.
     assert "a backup was restored" in run(*fit, restored, "-o", releases / "third.safetensors", code=2)
-    assert "no release of this ledger" in run("ledger", "check", url, tmp_path, code=2)
+    assert "no release of this ledger" in run("ledger", "verify", url, tmp_path, code=2)
 
 
 def test_one_raiser_proposes_and_another_confirms(url: str) -> None:
@@ -77,9 +77,9 @@ def test_one_raiser_proposes_and_another_confirms(url: str) -> None:
     said = run("ledger", "extend", ann, "--epsilon", 3)
     assert "Proposed by ann: ε = 3.0 and 1 releases" in said
     assert json.loads(run("ledger", "show", url, "--json"))["proposed"]["proposed_by"] == "ann"
-    assert "cannot confirm it" in run("ledger", "confirm", ann, "--epsilon", 3, code=2)
-    assert "confirm exactly that" in run("ledger", "confirm", bob, "--epsilon", 4, code=2)
-    run("ledger", "confirm", bob, "--epsilon", 3)
+    assert "cannot confirm it" in run("ledger", "extend", "--confirm", ann, "--epsilon", 3, code=2)
+    assert "confirm exactly that" in run("ledger", "extend", "--confirm", bob, "--epsilon", 4, code=2)
+    run("ledger", "extend", "--confirm", bob, "--epsilon", 3)
     facts = json.loads(run("ledger", "show", url, "--json"))
     assert facts["epsilon"] == 3.0
     assert "proposed" not in facts

@@ -84,6 +84,9 @@ def publish(ledger: Ledger, folder: Path, release_index: int | None = None) -> N
     if artefact is not None:
         write(folder / f"{release_index}.release", artefact)
         return
+    if any(charge.release_index == release_index for charge in ledger.unpublished):
+        ledger.forfeit_index(release_index)  # stopped, and without a checkpoint nothing resumes it
+        release_index = None
     grant = ledger.charge(PLAN, release_index, beyond_share=True)
     told = {"charge": grant.charge, "seq": grant.ledger["seq"], "head": grant.ledger["head"]}
     write(folder / f"{grant.charge}-{os.getpid()}.told", json.dumps(told).encode())

@@ -16,7 +16,6 @@ from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import Seeded
 from hushrec.privacy.query import AnyQuery, Draw, Sum
 from hushrec.privacy.run import ChargedRun, ExactRun
-from support.checkpoints import bound
 
 BUDGET = Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
 SUMS = Sum("sums", 3.0, "l2", 2**-10, 4)
@@ -118,9 +117,3 @@ def test_the_baseline_measures_exactly_what_it_is_given(tmp_path: Path) -> None:
     assert run.terms is terms
     assert run.terms.epsilon == float("inf")
     np.testing.assert_array_equal(run.weights(np.array([0.0, 0.1, 9.0])), [0, GRID, GRID])
-    assert run.checkpoint is None
-    with bound(tmp_path / "checkpoint") as checkpoint:
-        kept = ExactRun(terms, checkpoint)
-        assert kept.checkpoint is checkpoint
-        kept.measure(SUMS, STEPS)
-        assert not list((tmp_path / "checkpoint").glob("*.safetensors")), "exact values are not kept"

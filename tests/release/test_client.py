@@ -85,10 +85,57 @@ def test_numbers_of_all_kinds_are_ratings(client):
         assert client.predict({A: kind(5), B: kind(2)}) == wanted
 
 
-def test_item_ids_may_be_numbers(release):
+@pytest.mark.parametrize("number", [7, 7.0, np.int64(7), None, b"7"])
+def test_an_id_that_is_no_text_is_refused(release, number):
+    """As a number "007" and "7" are one, and as a text another item."""
     client = Client(release(items=("7", "8", "007", "9")))
-    assert client.predict({7: 5, 8: 1}, items=[9]) == client.predict({"7": 5, "8": 1}, items=["9"])
     assert client.predict({"7": 5}) != client.predict({"007": 5})
+    asks = [
+        lambda: client.predict({number: 5}),
+        lambda: client.predict({}, items=[number]),
+        lambda: client.recommend({"8": 5, number: 5}),
+        lambda: client.recommend({}, exclude=[number]),
+        lambda: client.recommend({}, allowed=[number]),
+        lambda: client.reasons({"8": 5}, number),
+        lambda: client.similar(number),
+        lambda: client.title(number),
+    ]
+    for ask in asks:
+        with pytest.raises(ReleaseError, match=rf"of type {type(number).__name__}: give str\(id\)"):
+            ask()
+
+
+@pytest.mark.parametrize("given", [{"never heard of": 5}, {"never heard of": 5, "": 1}])
+def test_own_items_of_which_none_is_known_are_refused(client, given):
+    """Zeros lost on the way would give everybody the popular list, and nobody would notice."""
+    for ask in (client.predict, client.recommend, lambda own: client.reasons(own, A)):
+        with pytest.raises(
+            ReleaseError, match=r"nothing of what was given .* leading zeros, or give nothing"
+        ):
+            ask(given)
+    assert client.recommend({}) == client.recommend({B: math.nan}), "known, though without a number"
+
+
+def test_what_was_ignored_is_told(client):
+    own = {A: 5, "never heard of": 1, B: math.nan, "": 2}
+    for found in (client.predict(own), client.recommend(own), client.reasons(own, C)):
+        assert found.ignored == ("never heard of", B, "")
+    assert client.recommend({A: 5}).ignored == client.predict({}).ignored == ()
+
+
+def test_of_clicks_each_ignored_id_is_told_once(ranker):
+    client = Client(ranker(["01", "02", "03"], counts=3))
+    assert client.recommend(["01", "1", "02", "1"]).ignored == ("1",)
+    assert client.recommend({"01": 0, "02": 2, "2": 1}).ignored == ("01", "2")
+    with pytest.raises(ReleaseError, match="nothing of what was given"):
+        client.recommend(["1", "2"])
+    assert len(client.recommend([])) == 3
+
+
+def test_a_listed_users_answers_ignored_nothing(release):
+    made = release("factors and people")
+    client = Client(made)
+    assert client.recommend(user=made.users[0]).ignored == client.predict(user=made.users[0]).ignored == ()
 
 
 def test_an_unknown_target_is_refused_by_name(client):
@@ -164,7 +211,7 @@ def test_nothing_asked_nothing_given(client):
 
 def test_who_rated_nothing_gets_a_list_too(client):
     assert len(client.recommend({})) == 4
-    assert client.recommend({}) == client.recommend({"never heard of": 5})
+    assert client.recommend({}) == client.recommend({B: math.nan})
 
 
 def test_asking_changes_nothing(client):

@@ -36,7 +36,7 @@ def test_a_line_rounds_up_what_may_be_lost_and_down_what_protects():
         {"rate": 1.0},
         {"rate": 1.5},
         {"rate": 0.0},
-        {"sensitivity": math.inf, "cost": math.inf},  # spherical noise alone may have no bound
+        {"sensitivity": math.inf, "cost": math.inf},  # Gaussian noise has a bound
         {"cost": -1.0},
         {"cost": math.nan},
         {"entries": 10**400},
@@ -48,6 +48,7 @@ def test_measurements_that_cannot_be_are_seen(changes):
     assert SAMPLED.is_valid
     assert EXACT.is_valid
     assert Measured("rows", "spherical", math.inf, 2.0, 60, 1.0, math.inf).is_valid
+    assert Measured("slots", "item substitution", math.inf, 0.2, 60, 1.0, math.inf).is_valid
     assert not replace(SAMPLED, **changes).is_valid
 
 

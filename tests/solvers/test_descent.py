@@ -1,7 +1,5 @@
-"""Gradient descent block by block: what is learned, read ahead, kept, and gone on from."""
+"""Gradient descent block by block: what is learned, and read ahead."""
 
-import subprocess
-import sys
 import threading
 import time
 
@@ -12,7 +10,6 @@ import hushrec as hr
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.synthetic import netflix_like
 from hushrec.errors import ConfigError, DataError
-from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 from hushrec.solvers import descent
 from hushrec.solvers.descent import Factored, gradient_descent, scheduled, survey
 
@@ -117,168 +114,6 @@ def test_what_goes_wrong_in_reading_is_told(blocks):
     with pytest.raises(DataError, match=r"000003/items.npy is missing, damaged"):
         learned(source)
     assert set(threading.enumerate()) <= before
-
-
-# -- snapshots --------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def checkpoint(tmp_path):
-    with Checkpoint(tmp_path / "kept") as made:
-        made.bind({"fit": "of these"})
-        yield made
-
-
-class Killed(BaseException):
-    pass
-
-
-def stopped(source, checkpoint, monkeypatch, after, **more):
-    """Learn until the turn ``after``, which is not finished."""
-    learn, offer, done = Factored.learn, descent._Snapshots.offer, []
-
-    def learning(found, *rest):
-        learn(found, *rest)
-        done.append(1)
-        if len(done) == after:
-            raise Killed
-
-    def offered(snapshots, *state, **ends):
-        offer(snapshots, *state, **ends)
-        snapshots._finish()  # so that which ones there are does not depend on the disk
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Factored, "learn", learning)
-        patch.setattr(descent._Snapshots, "offer", offered)
-        with pytest.raises(Killed):
-            learned(source, checkpoint=checkpoint, **more)
-
-
-def test_it_goes_on_from_any_turn_with_the_same_result(blocks, checkpoint, monkeypatch):
-    _, source = survey(blocks, 1.0)
-    whole, seen = learned(source), set()
-    for after in range(2, 3 * blocks.n_blocks, 3):
-        checkpoint.drop("descent")
-        stopped(source, checkpoint, monkeypatch, after, seconds=0)
-        state = checkpoint.load_state("descent")
-        seen.add((state.facts["epoch"], state.facts["block"]))
-        assert same(learned(source, checkpoint=checkpoint), whole)
-    assert seen == {divmod(after - 1, blocks.n_blocks) for after in range(2, 3 * blocks.n_blocks, 3)}
-
-
-def test_it_goes_on_after_being_stopped_again_and_again(blocks, checkpoint, monkeypatch):
-    _, source = survey(blocks, 1.0)
-    for _ in range(3):
-        stopped(source, checkpoint, monkeypatch, 5, seconds=0)
-    assert same(learned(source, checkpoint=checkpoint), learned(source))
-    assert same(learned(source, checkpoint=checkpoint), learned(source))  # there is nothing left to do
-
-
-def test_an_inconsistent_snapshot_would_be_noticed(blocks, checkpoint, monkeypatch):
-    """Planted: people as they were before the epoch, beside items as they are now."""
-    _, source = survey(blocks, 1.0)
-    copies, start = Factored.copies, Factored.start(150, 80, 70, effects=True)
-
-    def mixed(found):
-        return {**copies(found), "people": start.people}
-
-    monkeypatch.setattr(Factored, "copies", mixed)
-    stopped(source, checkpoint, monkeypatch, 9, seconds=0)
-    assert not same(learned(source, checkpoint=checkpoint), learned(source))
-
-
-def test_snapshots_are_taken_at_ends_of_epochs_and_now_and_then(blocks, checkpoint, monkeypatch):
-    _, source = survey(blocks, 1.0)
-    keep, taken = checkpoint.save_state, []
-
-    def keeping(name, arrays, facts):
-        taken.append((facts["epoch"], facts["block"]))
-        keep(name, arrays, facts)
-
-    monkeypatch.setattr(checkpoint, "save_state", keeping)
-    learned(source, checkpoint=checkpoint)
-    assert taken == [(1, 0), (2, 0), (3, 0)]
-
-
-def test_training_goes_on_while_a_snapshot_is_written(blocks, checkpoint, monkeypatch):
-    _, source = survey(blocks, 1.0)
-    learn, keep = Factored.learn, checkpoint.save_state
-    going_on, writers = threading.Event(), set()
-
-    def learning(found, *rest):
-        learn(found, *rest)
-        if writers:
-            going_on.set()
-
-    def keeping(*state):
-        writers.add(threading.get_ident())
-        assert going_on.wait(60) or state[2]["epoch"] == 3
-        keep(*state)
-
-    monkeypatch.setattr(Factored, "learn", learning)
-    monkeypatch.setattr(checkpoint, "save_state", keeping)
-    learned(source, checkpoint=checkpoint)
-    assert going_on.is_set()
-    assert threading.get_ident() not in writers
-
-
-def test_a_snapshot_that_cannot_be_written_is_told(blocks, checkpoint, monkeypatch):
-    _, source = survey(blocks, 1.0)
-
-    def full(*_):
-        raise OSError("no space")
-
-    monkeypatch.setattr(checkpoint, "save_state", full)
-    with pytest.raises(OSError, match="no space"):
-        learned(source, checkpoint=checkpoint)
-
-
-SCRIPT = """
-import sys
-from pathlib import Path
-import hushrec as hr
-from hushrec.data.packed.blocks import Blocks
-from hushrec.solvers import descent
-folder, rank, epochs = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-# A snapshot after every block, so that it is killed between two of an epoch.
-descent.gradient_descent.__kwdefaults__["seconds"] = 0.0
-blocks = Blocks.open(folder / "packed", hr.Domain.open(folder / "domain.json"))
-model = hr.MatrixFactorization(solver="sgd", rank=rank, epochs=epochs, reg=0.05)
-hr.fit(blocks, model, checkpoint=folder / "kept").save(folder / "release.safetensors")
-"""
-
-
-def killed_and_resumed(folder, ratings, rank, epochs, kills):
-    """Releases of a run that was killed after so many snapshots each time, and of one that was not."""
-    ratings.domain.save(folder / "domain.json")
-    packed = Blocks.write(ratings, folder / "packed", ratings_per_block=ratings.n_ratings // 8)
-
-    def start():
-        return subprocess.Popen([sys.executable, "-c", SCRIPT, str(folder), str(rank), str(epochs)])
-
-    for snapshots in kills:
-        process, times = start(), set()
-        while len(times) <= snapshots and process.poll() is None:
-            times |= {file.stat().st_mtime_ns for file in folder.glob("kept/*.safetensors")}
-            time.sleep(0.0002)
-        process.kill()
-        assert process.wait() == -9, "it was too fast to be killed"
-    assert start().wait() == 0
-    assert not (folder / "kept").exists()
-    whole = hr.MatrixFactorization(solver="sgd", rank=rank, epochs=epochs, reg=0.05)
-    return (folder / "release.safetensors").read_bytes(), hr.fit(packed, whole).to_bytes()
-
-
-def test_kill_9_and_resume(tmp_path):
-    kept, whole = killed_and_resumed(tmp_path, netflix_like(2000, 300, 60_000, 2), 40, 25, (4,))
-    assert kept == whole
-
-
-@pytest.mark.full
-def test_kill_9_in_the_middle_of_10_million(tmp_path):
-    ratings = netflix_like(48_000, 17_770, 10_000_000, 1)
-    kept, whole = killed_and_resumed(tmp_path, ratings, 64, 3, (5, 5))
-    assert kept == whole
 
 
 # -- the model --------------------------------------------------------------------------------------------

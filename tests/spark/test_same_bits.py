@@ -99,7 +99,7 @@ def test_the_page_names_the_models_that_run_on_spark():
 
 def test_a_model_that_gathers_ratings_is_no_model_of_sums():
     domain = world(30, 10, 100).domain
-    for name in (*registry.MODELS, *registry.PUBLISHED_MODELS):
+    for name in registry.MODELS:
         kind = class_of(name)
         for unit, adjacency in kind.supports if kind.feedback == "ratings" else ():
             budget = hr.Budget(epsilon=4.0, delta=1e-7, unit=unit, adjacency=adjacency)

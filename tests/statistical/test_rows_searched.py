@@ -77,12 +77,3 @@ def test_what_a_person_can_expect_to_differ_in_is_no_bound():
     """Two of four cells are answered, and two may differ: one on average, but both at worst."""
     one = math.log1p(math.exp(3.0) / 2)
     assert loss(4, 2, 1, one, 2) > 3.0 + 0.1
-
-
-@pytest.mark.parametrize(("items", "levels"), [(2, 2), (3, 3)])
-def test_the_published_chances_lose_what_is_charged(items, levels):
-    budget = hr.Budget(epsilon=1.0, delta=0.0, unit="user", adjacency="replace")
-    plan = hr.DuResponse().plan(domain(items, levels, items), budget)
-    found = loss(items, levels, items, plan.events[0].exponent, None)
-    assert found == pytest.approx(plan.epsilon, abs=1e-6)
-    assert found == pytest.approx(1.0 + items * math.log(levels), abs=1e-6)

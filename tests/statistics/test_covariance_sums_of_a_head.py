@@ -99,7 +99,7 @@ def test_a_head_of_another_size_than_planned_is_refused(ratings):
 def rows_of(domain, rows):
     kept = [[(i, r - 1) for i, r in enumerate(row) if r] for row in rows]
     kept = [row for row in kept if row]
-    users = pl.Series([f"u{k}" for k in range(len(kept))], dtype=pl.String)
+    users = pl.Series([f"u{k:04d}" for k in range(len(kept))], dtype=pl.String)
     items = np.array([i for row in kept for i, _ in row], dtype=np.int32)
     steps = np.array([s for row in kept for _, s in row], dtype=np.uint8)
     return Ratings(domain, users, np.cumsum([0, *map(len, kept)]), items, steps)

@@ -6,7 +6,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.solvers.mcmc.density import ChainData, ChainSettings, Posterior
-from hushrec.solvers.mcmc.sgld import Chain, ChainStates
+from hushrec.solvers.mcmc.sgld import Chain
 
 KEY = bytes(range(32))
 WIDE = 1e3  # a margin within which no prediction of these tests is clamped
@@ -57,7 +57,7 @@ def copied(rows, n_items, copies):
 
 
 def started(ratings, target, settings, number=0):
-    chain = Chain(ChainData(ratings, target, None), target, settings, KEY, number, ChainStates(None))
+    chain = Chain(ChainData(ratings, target, None), target, settings, KEY, number)
     return chain, chain.start()
 
 

@@ -14,7 +14,7 @@ FORMS = {
     "CovarianceSVD of a head": {"covariance": {"pair_items": 12}},
 }
 """Models that run otherwise with these settings."""
-MODELS = (*registry.MODELS, *registry.PUBLISHED_MODELS, *FORMS)
+MODELS = (*registry.MODELS, *FORMS)
 
 
 def world(n_users, n_items, n_ratings, likes=None):

@@ -40,6 +40,7 @@ MODELS = {
     "posterior": hr.PosteriorMF(rank=2, rounds=2, clip_norm=0.01),
     "head": hr.CovarianceSVD(rank=2, covariance={"pair_items": 3}),
     "ease": hr.PrivateEASE(rank=2),
+    "ease of a head": hr.PrivateEASE(rank=2, pair_items=6),
 }
 LISTING = ("promises", "perturbed", "sgd", "als")
 """Models that release a row for every user."""
@@ -230,6 +231,13 @@ def exact_directions(measure, sums, people, lens):
     return measure(sums, people, dataclasses.replace(lens, weights=counts / counts.max(), direction=counts))
 
 
+def true_head(measure, sums, people, lens):
+    """Chosen by the true counts: one interaction can exchange an item and all of its pairs."""
+    (given,) = people.in_full.blocks()
+    counts = np.bincount(given.items, minlength=lens.head.n_items).astype(np.float64)
+    return measure(sums, people, dataclasses.replace(lens, head=Head.of(counts, sums.n_items)))
+
+
 def not_normalised(directed, block, lens, unit):
     """z zᵀ itself: a long user moves it by more than a short one, also with a single interaction."""
     rows = directed(block, lens, unit)
@@ -273,6 +281,10 @@ REPLAYED = [
     ),
     *(
         Fault("exact directions", PairSums, "measure", exact_directions, "further away", protected, "ease")
+        for protected in (RATING, USER)
+    ),
+    *(
+        Fault("true head", PairSums, "measure", true_head, "further away", protected, "ease of a head")
         for protected in (RATING, USER)
     ),
     Fault("true head", CovarianceSums, "measure", head_of_the_ratings, "further away", USER, "head"),

@@ -1,4 +1,4 @@
-"""Builds the wheel, installs it into empty environments, and tries it there, away from the sources.
+"""Builds the wheel, installs it bare and with the extra ``curator``, and tries both, away from the sources.
 
 Run as ``python tests/wheel/run.py``; it prints sizes and seconds, and exits with 1 if something is missing.
 """
@@ -14,15 +14,29 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PIP = ("-m", "pip", "--quiet", "--quiet", "--disable-pip-version-check")
 CLIENT = """
-import json, sys
-import hushrec
-client = hushrec.Client(sys.argv[1])
+import sys
+import hushrec as hr
+client = hr.Client(sys.argv[1])
+print(client.release.statement.sentence)
 found = client.recommend(list(client.release.items)[:3], n=5)
 assert len(found) == 5, found
-heavy = {"scipy", "polars", "numba", "pydantic", "typer"} & set(sys.modules)
-assert not heavy, heavy
-assert "site-packages" in hushrec.__file__, hushrec.__file__
+print("A list:", *(row.item_id for row in found))
+assert "site-packages" in hr.__file__, hr.__file__
+damaged = bytearray(open(sys.argv[1], "rb").read())
+damaged[-1] ^= 1
+open("damaged.safetensors", "wb").write(damaged)
+for error, refused in {
+    "ReleaseError": lambda: hr.Client("damaged.safetensors"), "ExtraMissing": lambda: hr.fit
+}.items():
+    try:
+        refused()
+    except hr.errors.HushrecError as message:
+        assert type(message).__name__ == error, message
+        print(message)
+    else:
+        sys.exit(f"no {error}")
 """
+ADVICE = "pip install 'hushrec[curator]'"
 
 
 def main() -> None:
@@ -33,25 +47,33 @@ def main() -> None:
         if missing or foreign:
             sys.exit(f"the wheel lacks {missing} and has {foreign}, which git does not know")
         print(f"wheel                    {wheel.stat().st_size / 1e3:8,.0f} kB, {len(names(wheel))} files")
-        whole = environment(away / "whole")
-        start = time.perf_counter()
-        run(whole, *PIP, "install", str(wheel))
-        print(f"install, all of it       {time.perf_counter() - start:8.0f} s")
-        own, others = sizes(whole)
-        print(f"installed: hushrec       {own / 1e6:8.1f} MB")
-        print(f"installed: dependencies  {others / 1e6:8.0f} MB")
+        whole = installed(away / "whole", f"{wheel}[curator]")
         hushrec = str(whole.with_name("hushrec"))
         print(shown(hushrec, "--version", cwd=away).strip())
         print(shown(hushrec, "demo", "--quick", cwd=away).strip().splitlines()[-1])
-        seconds, empty = (fastest(str(whole), "-c", code, cwd=away) for code in ("import hushrec", ""))
-        print(f"import hushrec           {seconds:8.2f} s, {empty:.2f} of it Python")
         print(f"hushrec --help           {fastest(hushrec, '--help', cwd=away):8.2f} s")
+        bare = installed(away / "bare", str(wheel))
         release = next(away.glob("**/release-eps1.safetensors"))
-        device = environment(away / "device")
-        run(device, *PIP, "install", "numpy", "safetensors")
-        run(device, *PIP, "install", "--no-deps", str(wheel))
-        run(device, "-c", CLIENT, str(release), cwd=away)
-        print("the client recommends where only NumPy and safetensors are")
+        print(shown(str(bare), "-c", CLIENT, str(release), cwd=away).strip())
+        command = subprocess.run([bare.with_name("hushrec"), "fit"], capture_output=True, text=True, cwd=away)
+        if command.returncode != 1 or not command.stderr.endswith(f"{ADVICE}\n"):
+            sys.exit(f"a command of a bare install says {command.stderr}")
+        print(command.stderr.strip())
+
+
+def installed(folder: Path, requirement: str) -> Path:
+    """The interpreter of a new environment with hushrec; prints what the install took."""
+    python = environment(folder)
+    start = time.perf_counter()
+    run(python, *PIP, "install", requirement)
+    seconds = time.perf_counter() - start
+    own, others = sizes(python)
+    print(f"install, {folder.name:<15} {seconds:8.0f} s")
+    print(f"installed: hushrec       {own / 1e6:8.1f} MB")
+    print(f"installed: dependencies  {others / 1e6:8.0f} MB")
+    seconds, empty = (fastest(str(python), "-c", code, cwd=folder) for code in ("import hushrec", ""))
+    print(f"import hushrec           {seconds:8.2f} s, {empty:.2f} of it Python")
+    return python
 
 
 def built(folder: Path) -> Path:

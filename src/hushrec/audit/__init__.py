@@ -1,1 +1,1 @@
-"""Attacks by an auditor who knows the truth: on the fits of any model, and on released data."""
+"""Attacks by an auditor who knows the truth: on the fits of any model."""

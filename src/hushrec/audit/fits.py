@@ -4,15 +4,15 @@ import itertools
 from collections.abc import Callable, Sequence
 
 from hushrec.audit.canary import MISTAKEN, RUNS, Heard, listen
-from hushrec.audit.findings import Audit, Finding
+from hushrec.audit.findings import Audit
 from hushrec.audit.recorder import Leak
 from hushrec.audit.replay import compare, record
 from hushrec.audit.search import RANDOM, ROUNDS, Found, search
 from hushrec.audit.worlds import Pair, World, choices
 from hushrec.curator.fit import plan
 from hushrec.data.domain import Domain
-from hushrec.figures import above, below
 from hushrec.models.base import Model
+from hushrec.pages.cards.verdicts import LARGEST, Finding
 from hushrec.privacy.accounting.budget import Budget
 
 REPLAYED = 4
@@ -71,7 +71,7 @@ def audit(
     if not first.samples:
         findings.append(_replayed(config, budget, world, replayed, step))
     if any(gap.change.size for gap in found.gaps):
-        findings.append(_listened(listen(planned, found.gaps, runs=runs, seed=seed), planned.epsilon))
+        findings.append(_listened(listen(planned, found.gaps, runs=runs, seed=seed)))
     progress(total, total)
     return Audit(f"{planned.model}, {budget}", planned.epsilon, tuple(findings))
 
@@ -87,14 +87,7 @@ def replayed_pairs(world: World, budget: Budget, seed: int = 0) -> list[Pair]:
 
 def _searched(found: Found) -> Finding:
     largest, least = max(found.ratios.values()), min(found.ratios.values())
-    return Finding(
-        part=f"search, {found.pairs} pairs",
-        found=f"{above(largest, 3)} Δ",
-        claimed="≤ 1 Δ",
-        holds=largest <= 1,
-        confidence="exact",
-        notices=f"Δ {above(max(100 * (1 - least), 0.1), 2)} % too small",
-    )
+    return Finding("search", found.pairs, min(largest, LARGEST), noticed=max(100 * (1 - least), 0.1))
 
 
 def _replayed(
@@ -106,25 +99,18 @@ def _replayed(
             step()
     except Leak as leak:
         return _refuted("replay", leak)
-    part = f"replay, {len(pairs)} pairs"
-    return Finding(part, "equal", "equal", holds=True, confidence="exact", notices="any difference")
+    return Finding("replay", len(pairs))
 
 
-def _listened(heard: Heard, claimed: float) -> Finding:
-    return Finding(
-        part=f"canary, {heard.runs:,} runs",
-        found=f"ε ≥ {below(heard.epsilon, 4)}",
-        claimed=f"ε ≤ {above(claimed, 4)}",
-        holds=heard.epsilon <= claimed,
-        confidence=f"1 − {2 * MISTAKEN:.0e}",
-        notices="nothing" if heard.noticed is None else f"noise {100 * heard.noticed:.0f} % too small",
-    )
+def _listened(heard: Heard) -> Finding:
+    noticed = None if heard.noticed is None else 100 * heard.noticed
+    return Finding("canary", heard.runs, min(heard.epsilon, LARGEST), mistaken=2 * MISTAKEN, noticed=noticed)
 
 
-def _refuted(part: str, leak: Leak) -> Finding:
-    return Finding(part, str(leak), "equal", holds=False, confidence="exact", notices="any difference")
+def _refuted(kind: str, leak: Leak) -> Finding:
+    return Finding(kind, differs=str(leak))
 
 
 def _unaudited(sample: str) -> Finding:
     """No noise hides a posterior sample, whose ε holds only if the chain has converged."""
-    return Finding(sample, "–", "–", holds=None, confidence="none", notices="nothing")
+    return Finding("sample", differs=sample)

@@ -1,8 +1,20 @@
 """The command line: one file per command, which parses, calls the library, and prints."""
 
+import sys
+
+from hushrec.errors import ExtraMissing
+from hushrec.extras import require_curator
+
 
 def main() -> None:
     """Run ``hushrec``."""
-    from hushrec.cli.app import app
+    try:
+        try:
+            from hushrec.cli.app import app
 
-    app()
+            app()
+        except ModuleNotFoundError as error:
+            require_curator("the command line", error)
+            raise
+    except ExtraMissing as error:
+        sys.exit(f"hushrec: {error}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from hushrec.cli import console
-from hushrec.errors import ConfigError, ShareExceeded
+from hushrec.errors import BudgetError, ConfigError, ShareExceeded, WeakBudget
 
 if TYPE_CHECKING:
     from hushrec.curator.choices.recommended import Choice
@@ -67,10 +67,17 @@ BeyondShare = Annotated[
         help="Charge more than an equal share of what the ledger has left for the releases still planned.",
     ),
 ]
+AcceptWeak = Annotated[
+    bool,
+    typer.Option(
+        "--accept-weak",
+        help="Charge although ε is above 8, which the statement will call too weak to promise much.",
+    ),
+]
 Made = TypeVar("Made")
 
 
-def require(ledger: str, planned: "Plan", new: bool, out: Path) -> None:
+def require(ledger: str, planned: "Plan", new: bool, out: Path, weak: bool) -> bool:
     """Refuse before the ratings are read what would be refused afterwards.
 
     Args:
@@ -78,28 +85,38 @@ def require(ledger: str, planned: "Plan", new: bool, out: Path) -> None:
         planned: what will be charged.
         new: whether it is to be created.
         out: the release to write: the releases in its folder are witnesses of a ledger that has no folder.
+        weak: whether ε may be too weak to promise much.
+
+    Returns:
+        Whether it may: a new ledger, which would take the whole of such a budget, asks at the terminal.
 
     Raises:
         LedgerError: The ledger does not exist or cannot be trusted, or a new one cannot be created there.
-        BudgetError: A new ledger could not pay for the plan.
+        BudgetError: A new ledger could not pay for the plan, or ε is too weak and nobody confirmed it.
     """
     from hushrec.curator.accounts import require_startable
     from hushrec.privacy.ledger.ledger import Ledger
 
-    if new:
-        require_startable(ledger, planned, _witnesses(ledger, out))
-    else:
+    if not new:
         Ledger.open(ledger, _witnesses(ledger, out))
+        return weak
+    try:
+        require_startable(ledger, planned, _witnesses(ledger, out), accept_weak=weak)
+    except WeakBudget as error:
+        _confirm(error)
+        require_startable(ledger, planned, _witnesses(ledger, out), accept_weak=True)
+        return True
+    return weak
 
 
-def opened(ledger: str, planned: "Plan", new: bool, out: Path) -> "Ledger":
+def opened(ledger: str, planned: "Plan", new: bool, out: Path, weak: bool) -> "Ledger":
     """The ledger; a new one is created first, and one line says so."""
     from hushrec.curator.accounts import start
     from hushrec.privacy.ledger.ledger import Ledger
 
     if not new:
         return Ledger.open(ledger, _witnesses(ledger, out))
-    made = start(ledger, planned, _witnesses(ledger, out))
+    made = start(ledger, planned, _witnesses(ledger, out), accept_weak=weak)
     console.out().print(
         f"Started {made.place if made.path is None else ledger}: {made.total}, for one release",
         soft_wrap=True,
@@ -116,7 +133,7 @@ def share(
     config: "Model",
     domain: "Domain",
     release_index: int | None,
-    checkpoint: Path | None,
+    checkpoint: Path | bool,
     named: Mapping[str, object],
     out: Path,
 ) -> "Budget":
@@ -126,11 +143,14 @@ def share(
         ConfigError: A given δ, unit or adjacency is not the ledger's.
         BudgetError: Nothing is left for the planned releases.
     """
+    from hushrec.curator.checkpoints import resumed_mark
     from hushrec.curator.shares import next_share
     from hushrec.privacy.ledger.ledger import Ledger
 
     opened = Ledger.open(ledger, _witnesses(ledger, out))
-    budget = next_share(opened, config, domain, release_index, checkpoint)
+    budget = next_share(
+        opened, config, domain, release_index, resumed_mark(opened, checkpoint, domain.digest)
+    )
     for name, value in named.items():
         if value not in (None, getattr(budget, name)):
             raise ConfigError(
@@ -144,7 +164,7 @@ def choice(
     ledger: str,
     domain: "Domain",
     release_index: int | None,
-    checkpoint: Path | None,
+    checkpoint: Path | bool,
     out: Path,
     *,
     personal: bool,
@@ -155,34 +175,47 @@ def choice(
         BudgetUnsupported: No model protects the ledger's unit under its adjacency.
         BudgetError: Nothing is left for the planned releases.
     """
+    from hushrec.curator.checkpoints import resumed_mark
     from hushrec.curator.choices.recommended import choice_of_share
     from hushrec.curator.shares import next_share
     from hushrec.privacy.ledger.ledger import Ledger
 
     opened = Ledger.open(ledger, _witnesses(ledger, out))
-    each = partial(next_share, opened, domain=domain, release_index=release_index, checkpoint=checkpoint)
+    mark = resumed_mark(opened, checkpoint, domain.digest)
+    each = partial(next_share, opened, domain=domain, release_index=release_index, mark=mark)
     return choice_of_share(each, domain, opened.total, personal=personal)
 
 
-def within_share(charge: Callable[[bool], Made], beyond: bool) -> Made:
-    """What a charge makes. A charge beyond its share is refused, or confirmed at the terminal.
+def confirmed(charge: Callable[[bool, bool], Made], beyond: bool, weak: bool) -> Made:
+    """What a charge makes. Beyond its share, or at a weak ε, it is refused, or confirmed at the terminal.
 
     Args:
-        charge: charges and makes a release, within its share or beyond it.
+        charge: charges and makes a release, within its share or beyond it, at a strong ε or at any.
         beyond: whether it may be beyond.
+        weak: whether ε may be too weak to promise much.
 
     Raises:
         ShareExceeded: The charge exceeds its share, and nobody confirmed it.
+        WeakBudget: ε is too weak, and nobody confirmed it.
     """
-    try:
-        return charge(beyond)
-    except ShareExceeded as error:
-        if not (sys.stdin.isatty() and sys.stderr.isatty()):
-            raise
-        console.err().print(str(error), soft_wrap=True)
-        if not typer.confirm("Charge it all the same?", err=True):
-            raise
-        return charge(True)
+    while True:
+        try:
+            return charge(beyond, weak)
+        except ShareExceeded as error:
+            _confirm(error)
+            beyond = True
+        except WeakBudget as error:
+            _confirm(error)
+            weak = True
+
+
+def _confirm(error: BudgetError) -> None:
+    """Ask whether a refused charge goes on all the same; raise the refusal unless somebody says so."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise error
+    console.err().print(str(error), soft_wrap=True)
+    if not typer.confirm("Charge it all the same?", err=True):
+        raise error
 
 
 def again(release_index: int, *, new: bool = False) -> str:

@@ -10,64 +10,67 @@ from typing import Annotated, Any, TextIO
 import typer
 from typer.core import TyperGroup
 
-import hushrec
-from hushrec.cli import data, keys, ledger
+from hushrec.cli import keys, ledger, options
 from hushrec.cli.audit import audit
-from hushrec.cli.card import card
 from hushrec.cli.check import check
-from hushrec.cli.collect import collect
 from hushrec.cli.demo import demo
-from hushrec.cli.doctor import doctor
 from hushrec.cli.domain import domain
 from hushrec.cli.evaluate import evaluate
-from hushrec.cli.experiment import experiment
 from hushrec.cli.fit import fit
-from hushrec.cli.fit_next import fit_next
+from hushrec.cli.lists import lists
 from hushrec.cli.models import models
+from hushrec.cli.pack import pack
 from hushrec.cli.page import page
 from hushrec.cli.pilot import pilot
 from hushrec.cli.plan import plan
+from hushrec.cli.randomize import randomize
 from hushrec.cli.recommend import recommend
-from hushrec.cli.release_data import release_data
-from hushrec.cli.reproduce import reproduce
 from hushrec.cli.serve import serve
 from hushrec.cli.show import show
-from hushrec.cli.sign import sign
-from hushrec.cli.similar import similar
-from hushrec.errors import HushrecError, LedgerWarning
+from hushrec.cli.version import version as version_
+from hushrec.errors import ConfigError, HushrecError, LedgerWarning
 
 REFUSED, STOPPED = 2, 130
 """Exit codes for wrong usage and errors whose message names the fix, and for Ctrl-C. Others exit with 1 and a
 traceback."""
 
 
-COMMANDS = (
-    "demo",
-    "data",
-    "domain",
-    "models",
-    "check",
-    "pilot",
-    "plan",
-    "fit",
-    "fit-next",
-    "release-data",
-    "collect",
-    "keys",
-    "sign",
-    "show",
-    "card",
-    "recommend",
-    "similar",
-    "page",
-    "serve",
-    "evaluate",
-    "experiment",
-    "reproduce",
-    "audit",
-    "ledger",
-    "doctor",
-)
+COMMANDS: dict[str, Any] = {
+    "demo": demo,
+    "domain": domain,
+    "models": models,
+    "check": check,
+    "pack": pack,
+    "pilot": pilot,
+    "plan": plan,
+    "fit": fit,
+    "randomize": randomize,
+    "keys": keys.app,
+    "show": show,
+    "recommend": recommend,
+    "lists": lists,
+    "page": page,
+    "serve": serve,
+    "evaluate": evaluate,
+    "audit": audit,
+    "ledger": ledger.app,
+}
+"""In the order of use."""
+RENAMED = {
+    "card": "show RELEASE --html FILE",
+    "collect": "randomize --collect REPORT...",
+    "data pack": "pack",
+    "doctor": "--version --verbose",
+    "fit-next": "fit --series FOLDER",
+    "ledger check": "ledger verify LEDGER RELEASE...",
+    "ledger confirm": "ledger extend --confirm",
+    "ledger declare": "ledger extend --controller NAME",
+    "ledger sql": "ledger create --print-sql",
+    "release-data": "randomize",
+    "sign": "keys sign",
+    "similar": "recommend RELEASE --like ITEM",
+}
+"""What does the work of commands that are gone."""
 
 
 class Commands(TyperGroup):
@@ -76,6 +79,13 @@ class Commands(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         """Command names in the order of use."""
         return list(COMMANDS)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that is named first; one that is gone is refused with the name of its heir."""
+        for gone in (args[0], " ".join(args[:2])):
+            if gone in RENAMED and not ctx.resilient_parsing:
+                raise ConfigError(f"hushrec {gone} is now hushrec {RENAMED[gone]}")
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
@@ -118,46 +128,31 @@ app = typer.Typer(
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(demo)
-app.add_typer(data.app, name="data")
-app.command()(domain)
-app.command()(models)
-app.command()(check)
-app.command()(pilot)
-app.command()(plan)
-app.command()(fit)
-app.command("fit-next")(fit_next)
-app.command("release-data")(release_data)
-app.command()(collect)
-app.add_typer(keys.app, name="keys")
-app.command()(sign)
-app.command()(show)
-app.command()(card)
-app.command()(recommend)
-app.command()(similar)
-app.command()(page)
-app.command()(serve)
-app.command()(evaluate)
-app.command()(experiment)
-app.command()(reproduce)
-app.command()(audit)
-app.add_typer(ledger.app, name="ledger")
-app.command()(doctor)
+for name, command in COMMANDS.items():
+    if isinstance(command, typer.Typer):
+        app.add_typer(command, name=name)
+    else:
+        app.command(name)(command)
 
 
-def _version(asked: bool) -> None:
-    if asked:
-        print(f"hushrec {hushrec.__version__}")
-        raise typer.Exit
-
-
-@app.callback()
+@app.callback(invoke_without_command=True)
 def _root(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ctx: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", help="With --version: check the installation; exits with 1 if it fails."),
     ] = False,
+    json: options.Json = False,
 ) -> None:
     """Recommender systems under differential privacy.
 
     Start with: hushrec demo
     """
+    if (verbose and not version) or (json and not verbose):
+        raise ConfigError("--verbose goes with --version, and --json with both")
+    if version:
+        version_(verbose=verbose, json=json)
+        raise typer.Exit
+    if ctx.invoked_subcommand is None:
+        ctx.fail("Missing command.")

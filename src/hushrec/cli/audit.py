@@ -52,7 +52,7 @@ def audit(
 
         found = audit(config, budget, domain=declared, runs=runs, seed=seed, progress=step)
     if json:
-        findings = [asdict(finding) for finding in found.findings]
+        findings = [asdict(one) | {"holds": one.holds(found.epsilon)} for one in found.findings]
         claimed = None if math.isinf(found.epsilon) else found.epsilon
         console.print_json(
             {
@@ -73,7 +73,7 @@ def audit(
     screen.print()
     listed = console.table(*COLUMNS, left=len(COLUMNS))
     for finding in found.findings:
-        listed.add_row(*finding.cells())
+        listed.add_row(*finding.cells(found.epsilon))
     screen.print(listed)
     if not found.holds:
         screen.print("A claim does not hold: do not release anything with this configuration.")

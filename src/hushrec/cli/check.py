@@ -29,19 +29,12 @@ def check(
     from hushrec.data.domain import Domain
 
     declared, named = Domain.open(domain), sources.named(ratings, query)
+    form = sources.Form(column, format, separator, decimal)
     with console.working("reading ratings"):
         if len(named) == 1 and sources.is_packed(named[0]):
-            packed = sources.packed_or_loaded(named, declared, column, format, separator, decimal)
-            found = check(packed, declared)
+            found = check(sources.packed_or_loaded(named, declared, form), declared)
         else:
-            found = check(
-                named,
-                declared,
-                columns=options.named_columns(column),
-                format=format,
-                separator=separator,
-                decimal=decimal,
-            )
+            found = check(named, declared, **form.arguments())
     if json:
         console.print_json(found.facts())
     else:

@@ -141,7 +141,7 @@ def print_ledger(ledger: "Ledger") -> None:
     planned = f", for {more:,} more release{'s' * (more != 1)}" if ledger.max_releases > 1 else ""
     console.print(f"Left: ε = {left(ledger.remaining)}{planned}")
     if more and ledger.has_series:
-        series = "A series is charged as a whole by its first release; hushrec fit-next makes the others"
+        series = "A series is charged as a whole by its first release; hushrec fit --series makes the others"
         console.print(f"{series}, which cost nothing more", soft_wrap=True)
     if ledger.releases_left > 1 and left(ledger.remaining) != "0":
         share = (

@@ -1,24 +1,67 @@
-"""``hushrec demo``: the whole workflow once, on made-up clicks and ratings."""
+"""``hushrec demo``: the whole workflow once, on made-up clicks, as a user of the library would write it."""
 
 import shutil
+import statistics
 import sys
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any, NamedTuple
 
+import numpy as np
 import typer
 
+import hushrec as hr
+from hushrec.arrays import Floats
 from hushrec.cli import console
+from hushrec.errors import ConfigError
+from hushrec.figures import above
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+MARKER, RELEASE, LEDGER, TITLES = ".hushrec-demo", "release-eps1.safetensors", "ledger.db", "titles.csv"
+REPORT, PAGE = "report.html", "page"
+WRITTEN = (REPORT, RELEASE, TITLES, LEDGER, PAGE)
+HEADS = ("ε", "recall@20", "of popularity", "nDCG@100 ± over seeds", "of popularity", "seconds")
+_DATA_SEED, _OWN, _LENGTH = 7, 3, 10
+_WORDS = """
+Amber Borrowed Bright Broken Crooked Distant Early Empty Folded Frozen Gentle Golden Hollow Idle Last Little
+Lost Low Narrow Northern Paper Patient Plain Quiet Restless Salt Second Secret Silver Slow Stolen Sudden Tall
+Tender Unsent Velvet Wandering Winter Wooden Yellow
 
-    from hushrec.data.interactions import Interactions
-    from hushrec.data.ratings import Ratings
-    from hushrec.experiments.demo.clicks import ListRow
-    from hushrec.experiments.demo.demonstration import Size
-    from hushrec.experiments.demo.sweep import Row
-    from hushrec.release.artefact import Release
+Afternoon Anchor Bridge Cartographer Choir Circus Compass Cousin Daughter Engine Garden Harbour Horizon House
+Island Kitchen Lantern Letter Lighthouse Meadow Mirror Neighbour Orchard Parade Passenger Piano Postcard
+Railway River Sailor Season Shadow Signal Sister Staircase Stranger Summer Tailor Violin Window
+
+Adventure Comedy Crime Drama Family Fantasy Mystery Romance Thriller Western
+"""
+_STRIDE = 641  # coprime to the number of pairs of words: each is taken once, and neighbours share no word
+
+
+class Size(NamedTuple):
+    """How large the demonstration is: users, items, clicks, held-out users, seeds, and the ε."""
+
+    users: int
+    items: int
+    clicks: int
+    held_out: int
+    seeds: int
+    epsilons: tuple[float, ...]
+
+    def make_clicks(self) -> "hr.Interactions":
+        """Make up the clicks. Privacy: public: nobody's clicks."""
+        return hr.synthetic.interactions(self.users, self.items, self.clicks, _DATA_SEED)
+
+
+FULL = Size(6_000, 800, 300_000, held_out=1_000, seeds=3, epsilons=(0.5, 1, 4, 8))
+QUICK = Size(2_000, 200, 40_000, held_out=200, seeds=2, epsilons=(1, 8))
+
+
+class Found(NamedTuple):
+    """What the lists of one fit find of held-out clicks. Privacy: private."""
+
+    recall: float
+    ndcg: float
+    seconds: float
 
 
 def demo(
@@ -27,142 +70,219 @@ def demo(
     ),
     quick: Annotated[bool, typer.Option("--quick", help="A tenth of the size, to see that it runs.")] = False,
 ) -> None:
-    """See what privacy costs, on made-up clicks and ratings.
+    """See what privacy costs, on made-up clicks.
 
-    Fits a model of each at several ε, makes one real release, lists items for two users, and writes a report
-    and a page. Offline, in under a minute.
+    Fits a model at several ε, makes one real release, lists items for two users, and writes a report and a
+    page. Offline, in under a minute.
     """
-    from hushrec.experiments.demo import demonstration
-    from hushrec.experiments.demo.tastes import two_tastes
-
-    size = demonstration.QUICK if quick else demonstration.FULL
-    demonstration.prepare(out)
-    with console.working("compiling kernels (once)"):
-        demonstration.compile_kernels()
-    clicks, ratings = size.make_clicks(), size.make_ratings()
-    list_rows = _clicks(clicks, size)
-    demonstration.write_clicks(list_rows, out / demonstration.CLICKS_TABLE)
-    rows = _ratings(ratings, size)
-    demonstration.write_ratings(rows, out / demonstration.RATINGS_TABLE)
-    screen = console.out()
-    screen.print("NOT PRIVATE: seeded noise, and both tables are measured on held-out data.")
-    screen.print()
+    size = QUICK if quick else FULL
+    _prepare(out)
+    clicks, screen = size.make_clicks(), console.out()
+    facts = {
+        "data": f"{clicks.n_interactions:,} made-up clicks by {size.users:,} people of {size.items:,} items",
+        "bound": f"PrivateEASE, unit user, adjacency add-remove, δ = {above(_budget(1).delta)}",
+        "held_out": f"Lists of {size.held_out:,} people whose clicks the fit did not see. More is better.",
+    }
+    rows = _measure(clicks, size)
+    screen.print(f"{facts['data']}\n{facts['bound']}\n")
+    _print_table(HEADS, rows)
+    screen.print(facts["held_out"])
+    screen.print("Of popularity: the most popular items for everybody, at the same ε.\n")
+    screen.print("NOT PRIVATE: seeded noise, and measured on held-out data.\n")
     with console.working("making the release"):
-        release = demonstration.real_release(clicks, out)
-    screen.print("A release of the clicks at ε = 1, with the operating system's noise, says:")
-    screen.print()
+        ledger = hr.Ledger.create(out / LEDGER, _budget(1), domain=clicks.domain.digest)
+        release = hr.fit(clicks, hr.PrivateEASE(), _budget(1), ledger=ledger)
+        release.save(out / RELEASE)
+    screen.print("A release of the clicks at ε = 1, with the operating system's noise, says:\n")
     console.print_statement(release.statement)
     tastes = two_tastes(clicks)
-    _print_lists(release, *tastes)
-    items = " ".join(f"--item {item}" for item in tastes[0])
-    next_command = f"{_program()} recommend {quote(str(out / demonstration.RELEASE))} {items}"
-    demonstration.write_page(release, out)
-    _write_report(out, clicks, list_rows, ratings, rows, release, tastes, next_command)
-    screen.print("Wrote")
-    for name in demonstration.WRITTEN:
-        if (out / name).exists():
-            screen.print(f"  {out / name}  ({_size(out / name) / 1000:,.0f} kB)", soft_wrap=True)
-    screen.print()
-    served = f"python3 -m http.server -d {quote(str(out / demonstration.PAGE))} 8000"
-    screen.print("A page on which people get their own list, on their own device:")
-    screen.print(f"  {served}", soft_wrap=True)
-    screen.print("  then open http://localhost:8000")
-    screen.print()
-    screen.print(f"Next: {next_command}", soft_wrap=True)
-
-
-def _clicks(clicks: "Interactions", size: "Size") -> "list[ListRow]":
-    """Measure lists, and print the table."""
-    from hushrec.experiments.demo import demonstration
-    from hushrec.experiments.demo.clicks import list_summary, list_sweep
-    from hushrec.experiments.demo.report import list_table
-    from hushrec.models.private_ease import PrivateEASE
-
-    budgets, runs = [demonstration.budget(epsilon) for epsilon in size.epsilons], []
-    with console.progress() as progress:
-        task = progress.add_task("fitting clicks, ε × seeds", total=(len(budgets) + 1) * size.seeds)
-        for run in list_sweep(clicks, PrivateEASE(), budgets, range(size.seeds), size.held_out):
-            runs.append(run)
-            progress.advance(task)
-    rows, screen = list_summary(PrivateEASE.__name__, runs), console.out()
-    screen.print(_sizes(clicks, f"{clicks.n_interactions:,} made-up clicks"))
-    screen.print(_protected(rows[0].name))
-    screen.print()
-    listed = console.table(
-        "ε", "recall@20", "of popularity", "nDCG@100 ± over seeds", "of popularity", "seconds"
+    heads, places = ("rank", "most popular", "user A", "user B"), side_by_side(release, tastes)
+    screen.print("What it lists for everybody, and for two made-up users:\n")
+    _print_table(heads, places, left=4)
+    popular, first, second = (set(column) for column in list(zip(*places, strict=True))[1:])
+    facts["tastes"] = " ".join(
+        f"User {user} clicked {', '.join(own)}." for user, own in zip("AB", tastes, strict=True)
     )
-    for row in list_table(rows):
-        ndcg = f"{row.ndcg} {row.deviation}"
-        listed.add_row(row.epsilon, row.recall, row.popular_recall, ndcg, row.popular_ndcg, row.seconds)
-    screen.print(listed)
-    screen.print()
-    screen.print(f"Lists of {size.held_out:,} people whose clicks the fit did not see. More is better.")
-    screen.print("Of popularity: the most popular items for everybody, at the same ε.")
-    screen.print()
-    return rows
+    facts["shared"] = (
+        f"The lists of A and B share {len(first & second)} of {_LENGTH} items. With the most popular items, "
+        f"A's list shares {len(first & popular)}, and B's {len(second & popular)}. {release.taste}"
+    )
+    screen.print(f"{facts['tastes']}\n{facts['shared']}\n")
+    _write_page(release, out)
+    own = " ".join(f"--item {item}" for item in tastes[0])
+    facts["next"] = f"{_program()} recommend {quote(str(out / RELEASE))} {own}"
+    facts["serve"] = f"python3 -m http.server -d {quote(str(out / PAGE))} 8000"
+    tables = {"heads": HEADS, "rows": rows, "list_heads": heads, "places": places}
+    _write_report(out / REPORT, release=release, **facts, **tables)
+    screen.print("Wrote")
+    for name in WRITTEN:
+        screen.print(f"  {out / name}  ({_size(out / name) / 1000:,.0f} kB)", soft_wrap=True)
+    screen.print("\nA page on which people get their own list, on their own device:")
+    screen.print(f"  {facts['serve']}", soft_wrap=True)
+    screen.print(f"  then open http://localhost:8000\n\nNext: {facts['next']}", soft_wrap=True)
 
 
-def _ratings(ratings: "Ratings", size: "Size") -> "list[Row]":
-    """Measure predicted ratings, and print the table."""
-    from hushrec.experiments.demo import demonstration
-    from hushrec.experiments.demo.report import table
-    from hushrec.experiments.demo.sweep import REFERENCES, summary, sweep
-    from hushrec.models.covariance_svd import CovarianceSVD
+def two_tastes(clicks: "hr.Interactions") -> list[list[str]]:
+    """Items of two users: three that go together, and three others that go least with these.
 
-    budgets, runs = [demonstration.budget(epsilon) for epsilon in size.epsilons], []
+    Two items go together if the same users give both: by the correlation of their columns, among the quarter
+    of the items that most users give.
+
+    Args:
+        clicks: made-up interactions.
+
+    Privacy: public, because the interactions are made up; with people's interactions it would not be.
+    """
+    n_items = clicks.domain.n_items
+    counts = np.bincount(clicks.items, minlength=n_items)
+    often = np.sort(np.argsort(-counts, kind="stable")[: n_items // 4])
+    given = np.zeros((clicks.n_users, n_items), dtype=np.float32)
+    given[clicks.user_index(), clicks.items] = 1
+    alike: Floats = np.atleast_2d(np.corrcoef(given[:, often], rowvar=False))
+    np.fill_diagonal(alike, -1)
+    best = int(alike.max(axis=1).argmax())
+    np.fill_diagonal(alike, 1)  # every item goes best with itself
+    first = np.argsort(-alike[best], kind="stable")[:_OWN]
+    least = int(alike[first].mean(axis=0).argmin())
+    second = np.argsort(-alike[least], kind="stable")[:_OWN]
+    return [[clicks.domain.items[often[item]] for item in own] for own in (first, second)]
+
+
+def side_by_side(release: "hr.Release", tastes: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+    """List items for somebody without items, and for users with theirs: rows of a rank and its items.
+
+    Privacy: post-processing.
+    """
+    client = hr.Client(release)
+    lists = ([listed.item_id for listed in client.recommend(own, _LENGTH)] for own in ([], *tastes))
+    return [(str(rank), *items) for rank, items in enumerate(zip(*lists, strict=True), 1)]
+
+
+def made_up_titles(items: Sequence[str]) -> dict[str, list[str]]:
+    """Make up a title, a year and two genres for each item, the same for the same items.
+
+    Args:
+        items: ids; from the 1,601st on, titles occur again.
+
+    Returns:
+        Columns ``item_id``, ``title``, ``year`` and ``genres``.
+    """
+    first, second, kinds = (group.split() for group in _WORDS.split("\n\n"))
+    pairs = [divmod(n * _STRIDE % (len(first) * len(second)), len(second)) for n in range(len(items))]
+    genres = [{kinds[one % len(kinds)], kinds[other % len(kinds)]} for one, other in pairs]
+    return {
+        "item_id": list(items),
+        "title": [f"{first[one]} {second[other]}" for one, other in pairs],
+        "year": [str(1950 + place * 37 % 70) for place in range(len(items))],
+        "genres": ["|".join(sorted(both)) for both in genres],
+    }
+
+
+def _budget(epsilon: float) -> "hr.Budget":
+    return hr.Budget(epsilon=float(epsilon), delta=1e-6, unit="user", adjacency="add-remove")
+
+
+def _measure(clicks: "hr.Interactions", size: Size) -> list[tuple[str, ...]]:
+    """Measure lists on held-out users: a row of text for every ε and for no noise, means over the seeds."""
+    from hushrec.data.split import held_out_people
+
+    with console.working("compiling kernels (once)"):  # so that no fit's seconds hold it
+        few = hr.synthetic.interactions(300, 20, 1_500, 0)
+        hr.fit(few, hr.PrivateEASE(rank=2), _budget(1), entropy=hr.testing.Seeded(0))
+    budgets = [*map(_budget, size.epsilons), None]
+    found: list[list[tuple[Found, Found]]] = [[] for _ in budgets]
     with console.progress() as progress:
-        per_seed = len(budgets) + 1 + len(REFERENCES)
-        task = progress.add_task("fitting ratings, ε × seeds", total=per_seed * size.seeds)
-        for run in sweep(ratings, CovarianceSVD(), budgets, range(size.seeds)):
-            runs.append(run)
-            progress.advance(task)
-    rows, screen = summary(runs), console.out()
-    screen.print(_sizes(ratings, f"{ratings.n_ratings:,} made-up ratings"))
-    screen.print(_protected(rows[0].name))
-    screen.print()
-    listed = console.table("ε", "RMSE ± over seeds", "vs non-private", "rare items", "seconds")
-    for row in table(rows):
-        listed.add_row(row.epsilon, f"{row.rmse} {row.deviation}", row.loss, row.rare, row.seconds)
-    screen.print(listed)
-    screen.print()
-    screen.print("Rare items: RMSE on the least rated fifth of the catalogue. Seconds: one fit.")
-    screen.print()
-    return rows
+        task = progress.add_task("fitting clicks, ε × seeds", total=len(budgets) * size.seeds)
+        for seed in range(size.seeds):
+            train, fold_in, test = held_out_people(clicks, size.held_out, seed)
+            for budget, runs in zip(budgets, found, strict=True):
+                both = []
+                for model in (hr.PrivateEASE(), hr.Popularity()):
+                    start = time.perf_counter()
+                    release = hr.fit(
+                        train, model, budget, entropy=hr.testing.Seeded(seed) if budget else None
+                    )
+                    seconds = time.perf_counter() - start
+                    scores = hr.evaluate(release, train=fold_in, test=test, metrics=("recall@20", "ndcg@100"))
+                    both.append(Found(scores["recall@20"], scores["ndcg@100"], seconds))
+                runs.append((both[0], both[1]))
+                progress.advance(task)
+    return [_row(budget, runs) for budget, runs in zip(budgets, found, strict=True)]
 
 
-def _sizes(feedback: "Interactions | Ratings", given: str) -> str:
-    return f"{given} by {feedback.n_users:,} people of {feedback.domain.n_items:,} items"
+def _row(budget: "hr.Budget | None", runs: Sequence[tuple[Found, Found]]) -> tuple[str, ...]:
+    own, popular = (
+        Found(*map(statistics.fmean, zip(*column, strict=True))) for column in zip(*runs, strict=True)
+    )
+    spread = statistics.stdev(run.ndcg for run, _ in runs)
+    return (
+        above(budget.epsilon) if budget else "∞",
+        f"{own.recall:.3f}",
+        f"{popular.recall:.3f}",
+        f"{own.ndcg:.3f} ± {spread:.3f}",
+        f"{popular.ndcg:.3f}",
+        f"{own.seconds:.1f}",
+    )
 
 
-def _protected(model: str) -> str:
-    from hushrec.experiments.demo.demonstration import DELTA
-    from hushrec.figures import above
+def _print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> None:
+    table = console.table(*heads, left=left)
+    for row in rows:
+        table.add_row(*row)
+    console.out().print(table)
+    console.out().print()
 
-    return f"{model}, unit user, adjacency add-remove, δ = {above(DELTA)}"
+
+def _write_page(release: "hr.Release", folder: Path) -> None:
+    """Write made-up titles of the items, and the page on which people find and like them."""
+    from hushrec.pages import recommender
+    from hushrec.pages.item_table import ItemTable
+
+    columns = made_up_titles(release.items)
+    lines = [",".join(columns), *map(",".join, zip(*columns.values(), strict=True))]
+    (folder / TITLES).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    table = ItemTable(columns["item_id"], columns["title"], columns["year"], columns["genres"])
+    recommender.write(folder / RELEASE, folder / PAGE, titles=table)
 
 
-def _print_lists(release: "Release", first: "Sequence[str]", second: "Sequence[str]") -> None:
-    from hushrec.experiments.demo.tastes import shared, side_by_side
+def _write_report(path: Path, **facts: Any) -> None:
+    """Write one page of HTML, complete in itself, without scripts or requests."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    screen, places = console.out(), side_by_side(release, first, second)
-    screen.print("What it lists for everybody, and for two made-up users:")
-    screen.print()
-    listed = console.table("rank", "most popular", "user A", "user B", left=4)
-    for place in places:
-        listed.add_row(str(place.rank), *place[1:])
-    screen.print(listed)
-    screen.print()
-    for user, own in (("A", first), ("B", second)):
-        screen.print(f"User {user} clicked {', '.join(own)}.")
-    with_first, with_second, both = shared(places)
-    screen.print(f"The lists of A and B share {both} of {len(places)} items.")
-    screen.print(f"With the most popular items, A's list shares {with_first}, and B's {with_second}.")
-    screen.print(release.taste)
-    screen.print()
+    environment = Environment(
+        loader=PackageLoader("hushrec.cli", "."), autoescape=True, undefined=StrictUndefined
+    )
+    page = environment.get_template("demo.html.j2").render(version=hr.__version__, **facts)
+    path.write_text(page, encoding="utf-8")
+
+
+def _prepare(folder: Path) -> None:
+    """Make an empty folder; what an earlier demonstration left is cleared, and anything else is refused."""
+    from hushrec.pages import recommender
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        names = sorted(entry.name for entry in folder.iterdir())
+        # SQLite and interrupted writes put files of these names with a suffix beside; the page is a folder.
+        ours = [name for name in names if name.startswith((MARKER, *WRITTEN[:-1])) or name == PAGE]
+        foreign = [name for name in names if MARKER not in names or name not in ours]
+        if foreign:
+            raise ConfigError(
+                f"{folder} holds {foreign[0]}, which is not known to come from the demo; move it, or "
+                "choose another folder with --out"
+            )
+        if PAGE in names:
+            recommender.clear(folder / PAGE)
+        for name in names:
+            if name != PAGE:
+                (folder / name).unlink()
+        (folder / MARKER).write_text("hushrec demo wrote this folder and clears it when it runs again\n")
+    except OSError as error:
+        raise ConfigError(f"{folder}: {error.strerror}; choose another folder with --out") from None
 
 
 def _size(path: Path) -> int:
-    """Bytes in a file, or in all files of a folder."""
+    """Count the bytes in a file, or in all files of a folder."""
     return sum(file.stat().st_size for file in ([path] if path.is_file() else path.rglob("*")))
 
 
@@ -170,26 +290,3 @@ def _program() -> str:
     """What to type to run this program again: its path, where the shell does not find it by its name."""
     here = Path(sys.argv[0])
     return "hushrec" if shutil.which("hushrec") or here.name != "hushrec" else quote(str(here))
-
-
-def _write_report(
-    out: Path,
-    clicks: "Interactions",
-    list_rows: "Sequence[ListRow]",
-    ratings: "Ratings",
-    rows: "Sequence[Row]",
-    release: "Release",
-    tastes: "Sequence[Sequence[str]]",
-    next_command: str,
-) -> None:
-    from hushrec.experiments.demo import charts, demonstration, report
-
-    try:
-        curves = charts.list_curve(list_rows), charts.curve(rows)
-        page = report.page(clicks, list_rows, ratings, rows, release, tastes, next_command)
-    except ModuleNotFoundError as error:
-        console.err().print(f"No report: {error.name} is missing; pip install 'hushrec[report]'")
-        return
-    for name, text in zip((demonstration.CLICKS_CURVE, demonstration.RATINGS_CURVE), curves, strict=True):
-        (out / name).write_text(text, encoding="utf-8")
-    (out / demonstration.REPORT).write_text(page, encoding="utf-8")

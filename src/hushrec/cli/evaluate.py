@@ -97,11 +97,11 @@ def evaluate(
     sliced = {name: at for name, at in named(names).items() if at and at.name in _SLICED}
     if slices and not sliced:
         raise ConfigError("--slices are of recall@K and ndcg@K; choose one with --metric, or leave it out")
-    declared, source = Domain.open(domain), (column, format, separator, decimal)
+    declared, form = Domain.open(domain), sources.Form(column, format, separator, decimal)
     with console.working("reading"):
         queries = ((train, train_query), (test, test_query), (fitted, fitted_query))
         named_parts = [one for given, query in queries if given for one in sources.named([given], query)]
-        parts = [(part.name, sources.load(part, declared, *source)) for part in named_parts]
+        parts = [(part.name, sources.load(part, declared, form)) for part in named_parts]
     for name, part in parts:
         console.print_confidential(name, part)
     known, held_out, *others = (part for _, part in parts)

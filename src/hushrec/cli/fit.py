@@ -1,7 +1,8 @@
 """``hushrec fit``: make a public release from private ratings or from a released data set."""
 
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,6 +10,7 @@ from hushrec.cli import account, console, options, sources
 from hushrec.errors import ConfigError
 
 if TYPE_CHECKING:
+    from hushrec.data.domain import Domain
     from hushrec.data.feedback import Feedback
     from hushrec.data.packed.blocks import Blocks
     from hushrec.data.readers.databases.database import Database
@@ -16,8 +18,15 @@ if TYPE_CHECKING:
     from hushrec.models.base import Model
     from hushrec.release.artefact import Release
 
+_OF_A_SERIES = (
+    "ratings out domain ledger series release_index accept_dropped accept_users accept_weak query column "
+    "format separator decimal"
+)
+"""What goes with --series."""
+
 
 def fit(
+    ctx: typer.Context,
     ratings: Annotated[
         list[str],
         typer.Argument(
@@ -37,28 +46,34 @@ def fit(
             "the ledger's δ, unit and adjacency.",
         ),
     ] = None,
-    delta: Annotated[
-        float | None, typer.Option(help="δ, below 1/(10 · users); 0 with Laplace noise.")
-    ] = None,
-    unit: Annotated[
-        Literal["user", "rating"] | None,
-        typer.Option(help="What is protected: everything that one user gave, or one rating."),
-    ] = None,
-    adjacency: Annotated[
-        Literal["add-remove", "replace"] | None,
-        typer.Option(help="add-remove hides whether the unit is present; replace hides only its content."),
-    ] = None,
+    delta: options.OptionalDelta = None,
+    unit: options.OptionalUnit = None,
+    adjacency: options.OptionalAdjacency = None,
     ledger: account.LedgerOption = None,
     new_ledger: account.NewLedger = False,
     beyond_share: account.BeyondShare = False,
+    accept_weak: account.AcceptWeak = False,
+    series: Annotated[
+        Path | None,
+        typer.Option(
+            help="The folder of a series, of which this makes the next release: the same each time, new for "
+            "the first. It is as private as the ratings, and without it the series cannot go on."
+        ),
+    ] = None,
     release_index: options.ReleaseIndex = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(
-            help="A folder from which the same command resumes if it is stopped, under the same charge; as "
-            "private as the ratings, and deleted at the end."
+            help="The folder from which the same command resumes at no cost if it is stopped; as private as "
+            "the ratings, and deleted at the end. By default it is LEDGER.checkpoints, beside the ledger."
         ),
     ] = None,
+    no_checkpoint: Annotated[
+        bool,
+        typer.Option(
+            "--no-checkpoint", help="Keep nothing to resume from: a fit that is stopped loses its charge."
+        ),
+    ] = False,
     prior: Annotated[
         Path | None,
         typer.Option(
@@ -67,6 +82,7 @@ def fit(
         ),
     ] = None,
     accept_dropped: options.AcceptDropped = False,
+    accept_users: options.AcceptUsers = False,
     model: options.ModelOption = None,
     noise: options.Noise = None,
     settings: options.Settings = None,
@@ -78,44 +94,59 @@ def fit(
     separator: options.Separator = None,
     decimal: options.Decimal = ".",
 ) -> None:
-    """Make a release from private ratings, or from released data."""
+    """Make a release from private ratings, or from released data.
+
+    With --series, it is the next of several under one charge: each takes all that people have given so far,
+    and its budget is what the ledger had left before the first.
+    """
+    from hushrec.data.domain import Domain
     from hushrec.local.dataset_files import recognised
 
+    form = sources.Form(column, format, separator, decimal)
+    if series is not None:
+        options.require_only(ctx, options.OF_A_SERIES, _OF_A_SERIES)
+        if domain is None or ledger is None:
+            raise ConfigError(
+                "a series needs --domain and --ledger; to see only its cost: hushrec plan --series LEDGER"
+            )
+        source, accepted = sources.named(ratings, query), (accept_dropped, accept_users, accept_weak)
+        _fit_next(source, form, Domain.open(domain), ledger, series, out, release_index, accepted)
+        return
     config = options.named_model(model, noise, settings)
     spark = engine == "spark"
     # Spark takes the arguments as they are: they may be addresses of a store.
-    named: list[Path | Database] = [Path(one) for one in ratings]
-    if not spark:
-        named = sources.named(ratings, query)
+    named: list[Path | Database]
+    named = [Path(one) for one in ratings] if spark else sources.named(ratings, query)
     first = named[0]
     if not spark and len(named) == 1 and isinstance(first, Path) and recognised(first):
-        paid = (epsilon, delta, unit, adjacency)
-        given = (domain, *paid, ledger, release_index, checkpoint, prior, noise, column, format, separator)
-        flags = new_ledger or accept_dropped or beyond_share or blocks is not None
-        if any(value is not None for value in given) or flags:
+        if options.others(ctx, "ratings model settings out"):
             raise ConfigError(
                 f"{first} is a released data set: models of it cost nothing and take no options but "
                 "--model, --set and -o"
             )
         _train(first, config, out)
         return
+    if checkpoint is not None and no_checkpoint:
+        raise ConfigError("--checkpoint names a folder and --no-checkpoint wants none: leave out one of them")
+    kept: Path | bool = checkpoint or not no_checkpoint
     auto = epsilon == "auto"
-    budget = None if auto else options.budget(options.number(epsilon, "--epsilon"), delta, unit, adjacency)
-    if domain is None or ledger is None or not (budget or auto):
+    declared = None if domain is None else Domain.open(domain)
+    usual = options.usual_delta(declared)
+    largest = None if auto else options.number(epsilon, "--epsilon")
+    budget = None if auto else options.budget(largest, delta, unit, adjacency, usual=usual)
+    if declared is None or ledger is None or not (budget or auto):
         raise ConfigError(
             "private ratings need --domain, --epsilon, --delta, --unit, --adjacency and --ledger; a released "
             f"data set needs none of them, but {console.names(named)} is not one, or is damaged: try "
             "hushrec show"
         )
-    from hushrec.curator.acceptance import require_accepted
+    from hushrec.curator.acceptance import admit
     from hushrec.curator.choices.recommended import choice
-    from hushrec.curator.fit import fit, plan, require_sums_alone
-    from hushrec.curator.memory import require_memory
-    from hushrec.data.domain import Domain
+    from hushrec.curator.fit import fitted, plan, require_sums_alone
+    from hushrec.curator.room import release_size, reserved
     from hushrec.models.private import PrivateModel
     from hushrec.release.artefact import Release
 
-    declared = Domain.open(domain)
     if auto and new_ledger:
         raise ConfigError(
             "--epsilon auto takes a share of a ledger that is there: create it with its total and the "
@@ -127,12 +158,12 @@ def fit(
         chosen = (
             choice(declared, budget, personal=personal)
             if budget
-            else account.choice(ledger, declared, release_index, checkpoint, out, personal=personal)
+            else account.choice(ledger, declared, release_index, kept, out, personal=personal)
         )
         config, because = chosen
     if budget is None:
         asked = {"delta": delta, "unit": unit, "adjacency": adjacency}
-        budget = account.share(ledger, config, declared, release_index, checkpoint, asked, out)
+        budget = account.share(ledger, config, declared, release_index, kept, asked, out)
     public = None if prior is None else Release.open(prior)
     planned = plan(config, declared, budget, public)
     assert isinstance(config, PrivateModel)  # others have no plan
@@ -141,48 +172,105 @@ def fit(
         require_sums_alone(config)
     if planned.foreign:  # before the charge
         console.err().print(f"AUTHOR'S CLAIM: {planned.claim}", soft_wrap=True)
-    account.require(ledger, planned, new_ledger, out)
+    accept_weak = account.require(ledger, planned, new_ledger, out, accept_weak)
     if blocks is None and not spark and config.footprint(declared, budget).gathered:
         blocks = False
     with console.bars():
         private: Feedback | Blocks | SparkFeedback
         if spark:
-            other = {"query": query, "format": format, "separator": separator, "blocks": blocks}
-            comma = None if decimal == "." else decimal
-            private = sources.in_spark(ratings, declared, column, **other, decimal=comma)
+            private = sources.in_spark(ratings, declared, form, query, blocks)
         else:
-            private = sources.packed_or_loaded(
-                named, declared, column, format, separator, decimal, blocks=blocks
-            )
+            private = sources.packed_or_loaded(named, declared, form, blocks=blocks)
     console.print_confidential(console.names(named), private)
     if new_ledger:  # before the ledger exists: it would remain, without a charge, if the fit were refused
-        require_accepted(private, accepted=accept_dropped)
-        require_memory(planned.model, config.footprint(declared, budget), private)
-    charged = account.opened(ledger, planned, new_ledger, out)
+        admit(
+            private,
+            planned.model,
+            config.footprint(declared, budget),
+            spends=True,
+            accept_dropped=accept_dropped,
+            accept_users=accept_users,
+        )
+    charged = account.opened(ledger, planned, new_ledger, out, accept_weak)
 
-    def charge(beyond: bool) -> Release:
-        with console.bars():
-            return fit(
-                private,
-                config,
-                budget,
-                ledger=charged,
-                release_index=release_index,
-                checkpoint=checkpoint,
-                prior=public,
-                accept_dropped=accept_dropped,
-                beyond_share=beyond,
-            )
+    with ExitStack() as until_written:
+        size = release_size(config, planned, declared)
+        room = until_written.enter_context(reserved(out.parent, size))
 
-    release = account.within_share(charge, beyond_share)
-    made = release.statement.ledger["release_index"]
-    options.save(release, out, fix=account.again(made, new=new_ledger))
+        def charge(beyond: bool, weak: bool) -> Release:
+            with console.bars():
+                return until_written.enter_context(
+                    fitted(
+                        private,
+                        None if because else config,
+                        "auto" if auto else budget,
+                        ledger=charged,
+                        release_index=release_index,
+                        checkpoint=kept,
+                        prior=public,
+                        accept_dropped=accept_dropped,
+                        accept_users=accept_users,
+                        beyond_share=beyond,
+                        accept_weak=weak,
+                    )
+                )
+
+        release = account.confirmed(charge, beyond_share, accept_weak)
+        made = release.statement.ledger["release_index"]
+        if room:
+            room.keep(0)
+        options.save(release, out, fix=account.again(made, new=new_ledger))
     if because:
-        console.print_choice(planned.model, because)
+        console.print_choice(release.model, because)
     account.print_charge(charged, budget, made, repeated=release.repeated, auto=auto)
     console.print_statement(release.statement)
     console.print_ledger(charged)
     _print_next(release, out)
+
+
+def _fit_next(
+    named: "list[sources.Source]",
+    form: sources.Form,
+    domain: "Domain",
+    ledger: str,
+    series: Path,
+    out: Path,
+    release_index: int | None,
+    accepted: tuple[bool, bool, bool],
+) -> None:
+    """The next release of a series, whose first one charged them all."""
+    from hushrec.curator.series.fit_next import fit_next
+    from hushrec.privacy.ledger.ledger import Ledger
+
+    options.require_writable(out, ".safetensors")
+    charged, (dropped, users, accept_weak) = Ledger.open(ledger), accepted
+    with console.bars():
+        private = sources.load(named, domain, form)
+    console.print_confidential(console.names(named), private)
+
+    def charge(_: bool, weak: bool) -> "Release":
+        with console.bars():
+            return fit_next(
+                private,
+                options.series_model(domain),
+                series,
+                ledger=charged,
+                release_index=release_index,
+                accept_dropped=dropped,
+                accept_users=users,
+                accept_weak=weak,
+            )
+
+    release = account.confirmed(charge, False, accept_weak)
+    made = release.statement.ledger
+    options.save(release, out, fix=account.again(made["release_index"]))
+    console.print_statement(release.statement)
+    number, last = made["part"] + 1, made["parts"]
+    later = "this was the last" if number == last else "later ones cost nothing more"
+    console.out().print(
+        f"Release {number} of the {last} of this series, which are charged together: {later}", soft_wrap=True
+    )
+    console.print_next(release, out)
 
 
 def _train(source: Path, config: "Model | None", out: Path) -> None:

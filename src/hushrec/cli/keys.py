@@ -1,4 +1,4 @@
-"""``hushrec keys``: the owner's keys, and the key file that users pin."""
+"""``hushrec keys``: the owner's keys, the key file that users pin, and signatures of releases."""
 
 import os
 import sys
@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from hushrec.release.signing.key_file import KeyFile
     from hushrec.release.signing.keys import PrivateKey
 
-app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Make, show or rotate the owner's keys.")
+app = typer.Typer(
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Make, show or rotate the owner's keys, and sign by them.",
+)
 PASSPHRASE = "HUSHREC_KEY_PASSPHRASE"
 """The variable that holds the passphrase of a private key."""
 Pinned = Annotated[
@@ -131,6 +135,41 @@ def rotate(
     console.out().print(
         f"{file}: from release number {from_version:,} on, {grouped(keys.keys[-1].id)}; publish this file in "
         "place of the one before",
+        soft_wrap=True,
+    )
+
+
+@app.command()
+def sign(
+    release: Annotated[Path, typer.Argument(help="A release.")],
+    key: Annotated[Path, typer.Option("--key", help="The owner's private key.")],
+    version: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="Number of the release, which may only grow; by default its entry in the ledger."
+        ),
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Sign a release, so that users can tell whose it is.
+
+    Writes NAME.dsse.json beside it, which users check by the owner's key file. The passphrase of the key is
+    asked for, or taken from HUSHREC_KEY_PASSPHRASE.
+    """
+    from hushrec.curator.sign import sign
+    from hushrec.release.artefact import Release
+
+    written = sign(release, key, passphrase=passphrase(key), version=version)
+    made = Release.open(release)
+    if made.statement.caveat:
+        console.err().print(
+            f"What you signed, the statement included, says: {made.statement.caveat}", soft_wrap=True
+        )
+    if json:
+        console.print_json({"file": written.name, **made.signature.to_json()})
+        return
+    console.out().print(
+        f"Wrote {written}: release number {made.signature.version:,}. Publish it beside {release.name}",
         soft_wrap=True,
     )
 

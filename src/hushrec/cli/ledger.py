@@ -11,19 +11,12 @@ from hushrec.cli.verify import verify
 from hushrec.errors import ConfigError
 
 if TYPE_CHECKING:
-    from hushrec.privacy.accounting.budget import Budget
     from hushrec.privacy.ledger.ledger import Ledger
 
 app = typer.Typer(
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    help="Show, create, extend, check or export a ledger.",
+    rich_markup_mode=None, no_args_is_help=True, help="Show, create, extend, export or verify a ledger."
 )
 _MaxReleases = Annotated[int, typer.Option(min=1, help="How many releases the owner plans to make.")]
-
-
-_Epsilon = Annotated[float | None, typer.Option(help="The new total ε; unchanged by default.")]
-_More = Annotated[int | None, typer.Option(min=1, help="The new number of releases.")]
 _Releases = Annotated[
     Path | None,
     typer.Option(help="A folder of releases that may be of the same people, beside that of a file."),
@@ -31,6 +24,14 @@ _Releases = Annotated[
 _Population = Annotated[str, typer.Option(help="Whose data they are; stands in every statement.")]
 _Controller = Annotated[str, typer.Option(help="Who answers for the data; stands in every statement.")]
 _Contact = Annotated[str, typer.Option(help="Whom to ask; stands in every statement.")]
+
+
+def _print_sql(asked: bool) -> None:
+    if asked:
+        from hushrec.privacy.ledger.stores.connection import script
+
+        typer.echo(f"BEGIN;\n{script('postgres')}COMMIT;")
+        raise typer.Exit
 
 
 @app.command()
@@ -64,9 +65,9 @@ def show(path: account.LedgerArgument, json: options.Json = False) -> None:
 def create(
     path: account.LedgerArgument,
     epsilon: options.Epsilon,
-    delta: options.Delta,
     unit: options.Unit,
     adjacency: options.Adjacency,
+    delta: options.OptionalDelta = None,
     max_releases: _MaxReleases = 1,
     domain: Annotated[
         Path | None,
@@ -76,38 +77,35 @@ def create(
     population: _Population = "",
     controller: _Controller = "",
     contact: _Contact = "",
+    print_sql: Annotated[
+        bool,
+        typer.Option(
+            "--print-sql",
+            callback=_print_sql,
+            is_eager=True,
+            help="Print the SQL that sets up a PostgreSQL database for ledgers, for its administrator to "
+            "read and run, and exit.",
+        ),
+    ] = False,
 ) -> None:
     """Create a population's ledger, with the owner's total over all releases."""
     from hushrec.data.domain import Domain
     from hushrec.privacy.accounting.budget import Budget
     from hushrec.privacy.ledger.ledger import Ledger
 
+    declared = None if domain is None else Domain.open(domain)
+    if delta is None:
+        raise ConfigError(f"give --delta as well. {options.usual_delta(declared)}")
     total = Budget(epsilon=epsilon, delta=delta, unit=unit, adjacency=adjacency)
-    people = None if domain is None else Domain.open(domain).digest
+    people = None if declared is None else declared.digest
     told = {"population": population, "controller": controller, "contact": contact}
     console.print_ledger(Ledger.create(path, total, max_releases, domain=people, releases=releases, **told))
     if not controller:
         console.out().print(
-            "Statements will not say who answers for the data: hushrec ledger declare LEDGER "
+            "Statements will not say who answers for the data: hushrec ledger extend LEDGER "
             "--controller NAME --contact ADDRESS",
             soft_wrap=True,
         )
-
-
-@app.command()
-def declare(
-    path: account.LedgerArgument,
-    population: _Population = "",
-    controller: _Controller = "",
-    contact: _Contact = "",
-) -> None:
-    """Record whose data they are, who answers for them and whom to ask, for later statements."""
-    from hushrec.privacy.ledger.ledger import Ledger
-
-    opened = Ledger.open(path)
-    opened.declare(population=population, controller=controller, contact=contact)
-    for name, text in opened.declared.items():
-        console.out().print(f"{name}: {text}", soft_wrap=True)
 
 
 @app.command()
@@ -139,78 +137,75 @@ app.command()(verify)
 @app.command()
 def extend(
     path: account.LedgerArgument,
-    epsilon: _Epsilon = None,
-    max_releases: _More = None,
+    epsilon: Annotated[float | None, typer.Option(help="The new total ε; unchanged by default.")] = None,
+    max_releases: Annotated[int | None, typer.Option(min=1, help="The new number of releases.")] = None,
+    confirm: Annotated[
+        bool,
+        typer.Option(
+            "--confirm",
+            help="Confirm what another raiser proposed for a ledger in PostgreSQL, by saying the same.",
+        ),
+    ] = False,
+    population: _Population = "",
+    controller: _Controller = "",
+    contact: _Contact = "",
 ) -> None:
-    """Record the owner's decision to allow more: a larger total, more releases, or both. In PostgreSQL this
-    proposes it, and another raiser confirms it."""
+    """Record the owner's decision: to allow more, or who answers for the data.
+
+    More is a larger total, more releases, or both: in PostgreSQL this proposes it, and another raiser
+    confirms it. Whose data they are, who answers for them and whom to ask stands in later statements.
+    """
+    from hushrec.privacy.accounting.budget import Budget
     from hushrec.privacy.ledger.ledger import Ledger
 
-    _require_more(epsilon, max_releases)
+    told = {"population": population, "controller": controller, "contact": contact}
+    more, declares = not (epsilon is None and max_releases is None), any(told.values())
+    if declares and (more or confirm):
+        raise ConfigError(
+            "to allow more and to declare who answers for the data are two decisions: give --epsilon and "
+            "--max-releases alone, then --population, --controller and --contact"
+        )
+    if not (more or declares):
+        raise ConfigError(
+            "nothing to extend: give --epsilon, --max-releases or both, or declare --population, "
+            "--controller or --contact"
+        )
     opened = Ledger.open(path)
-    opened.extend(_larger(opened, epsilon), max_releases)
+    total = opened.total
+    if epsilon is not None:
+        total = Budget(**total.model_dump() | {"epsilon": epsilon})
+    if declares:
+        opened.declare(**told)
+    elif confirm:
+        opened.confirm(total, max_releases)
+    else:
+        opened.extend(total, max_releases)
     console.print_ledger(opened)
     _print_proposed(opened)
 
 
 @app.command()
-def confirm(path: account.LedgerArgument, epsilon: _Epsilon = None, max_releases: _More = None) -> None:
-    """Confirm what another raiser proposed for a ledger in PostgreSQL, by saying the same."""
-    from hushrec.privacy.ledger.ledger import Ledger
-
-    _require_more(epsilon, max_releases)
-    opened = Ledger.open(path)
-    opened.confirm(_larger(opened, epsilon), max_releases)
-    console.print_ledger(opened)
-
-
-@app.command()
-def check(
+def forfeit(
     path: account.LedgerArgument,
-    releases: Annotated[list[Path], typer.Argument(help="Releases of the ledger, or folders of them.")],
+    release_index: Annotated[int, typer.Argument(help="The release index, as hushrec ledger show lists it.")],
 ) -> None:
-    """Check that a ledger knows of its releases; one that was restored from a backup does not."""
-    from hushrec.privacy.ledger import witnesses
+    """Give up a release that was charged and never published. Its ε stays spent; the next release takes its
+    index."""
     from hushrec.privacy.ledger.ledger import Ledger
 
-    ledger = Ledger.open(path)
-    for place in releases:
-        Ledger.open(path, place)
-    of_it = [told for told in witnesses.among(*releases) if told.ledger_id == ledger.id]
-    if not of_it:
-        raise ConfigError(f"no release of this ledger is in {console.names(releases)}; name others")
-    console.out().print(
-        f"{ledger.place}: knows all {len(of_it):,} releases of it, the latest at record "
-        f"{max(told.head.seq for told in of_it)} of {ledger.head.seq}",
-        soft_wrap=True,
-    )
-
-
-@app.command()
-def sql() -> None:
-    """Print the SQL that sets up a PostgreSQL database for ledgers, for its administrator to read and run."""
-    from hushrec.privacy.ledger.stores.connection import script
-
-    typer.echo(f"BEGIN;\n{script('postgres')}COMMIT;")
-
-
-def _larger(ledger: "Ledger", epsilon: float | None) -> "Budget":
-    from hushrec.privacy.accounting.budget import Budget
-
-    return ledger.total if epsilon is None else Budget(**ledger.total.model_dump() | {"epsilon": epsilon})
-
-
-def _require_more(epsilon: float | None, max_releases: int | None) -> None:
-    if epsilon is None and max_releases is None:
-        raise ConfigError("nothing to extend: give --epsilon, --max-releases or both")
+    opened = Ledger.open(path)
+    opened.forfeit_index(release_index)
+    console.out().print(f"Release {release_index} is forfeited: its ε stays spent", soft_wrap=True)
+    console.print_ledger(opened)
 
 
 def _print_proposed(ledger: "Ledger") -> None:
     if waiting := ledger.proposed:
         console.out().print(
             f"Proposed by {waiting['proposed_by']}: ε = {waiting['total']['epsilon']} and "
-            f"{waiting['max_releases']:,} releases. Another raiser confirms it: hushrec ledger confirm "
-            f"LEDGER --epsilon {waiting['total']['epsilon']} --max-releases {waiting['max_releases']}",
+            f"{waiting['max_releases']:,} releases. Another raiser confirms it: hushrec ledger extend "
+            f"LEDGER --confirm --epsilon {waiting['total']['epsilon']} "
+            f"--max-releases {waiting['max_releases']}",
             soft_wrap=True,
         )
 

@@ -68,7 +68,7 @@ def facts(name: str) -> dict[str, Any]:
         "needs_roster": _needs_roster(made),
         "predicts_by": glance.get("predicts by", ""),
         "releases": glance.get("releases", ""),
-        "paper": glance.get("paper") or _paper(made),
+        "paper": glance.get("paper", ""),
         "settings": list(_settings(made)),
         "default_split": list(_splits(made)),
         "page": _page(own),
@@ -86,10 +86,6 @@ def _groups() -> dict[str, tuple[str, ...]]:
         "Private models of ratings": tuple(private["ratings"]),
         "Private models of clicks, purchases or likes": tuple(private["interactions"]),
         "Methods that release randomized data": registry.METHODS,
-        "What papers print, whose claims may not hold": (
-            *registry.PUBLISHED_MODELS,
-            *registry.PUBLISHED_METHODS,
-        ),
         "Not private by themselves: baselines, and models for released data": tuple(bare),
     }
 
@@ -110,17 +106,10 @@ def _supports(made: Any) -> list[list[str]]:
     return [list(found.groups())] if found else []
 
 
-def _paper(made: Any) -> str:
-    """The paper that the module of a published form names first."""
-    found = re.match(r"[^\"\n:]*\d{4}", inspect.getdoc(inspect.getmodule(made)) or "")
-    return found[0] if found and made.__module__.startswith("hushrec.published") else ""
-
-
 def _page(own: str | None) -> str:
     if own is None:
         return ""
-    file = registry.file_name(own) if own in (*registry.MODELS, *registry.METHODS) else "published"
-    return f"docs/models/{file}.md"
+    return f"docs/models/{registry.file_name(own)}.md"
 
 
 def _settings(made: Any, inside: str = "") -> Iterator[dict[str, Any]]:

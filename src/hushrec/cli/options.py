@@ -16,12 +16,8 @@ if TYPE_CHECKING:
     from hushrec.models.base import Model
     from hushrec.privacy.accounting.budget import Budget
 
-MODEL_NAMES = tuple(map(registry.command_name, (*registry.MODELS, *registry.PUBLISHED_MODELS)))
-METHOD_NAMES = tuple(map(registry.command_name, (*registry.METHODS, *registry.PUBLISHED_METHODS)))
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return ", ".join(map(registry.command_name, names))
+MODEL_NAMES = tuple(map(registry.command_name, registry.MODELS))
+METHOD_NAMES = tuple(map(registry.command_name, registry.METHODS))
 
 
 DomainFile = Annotated[Path, typer.Option("--domain", help="The domain, as hushrec domain writes it.")]
@@ -42,19 +38,17 @@ ModelOption = Annotated[
         "--model",
         metavar="NAME",
         autocompletion=complete_model,
-        help="The algorithm; by default what is recommended for this domain and budget. "
-        f"{_listed(registry.MODELS)}. Or what a paper prints, whose claim may not hold: "
-        f"{_listed(registry.PUBLISHED_MODELS)}. Or a model of your own, as module:Class.",
+        help="The algorithm, as hushrec models lists it, or a model of your own, as module:Class; by default "
+        "what is recommended for this domain and budget.",
     ),
 ]
 MethodOption = Annotated[
-    MethodName,
+    MethodName | None,
     typer.Option(
         "--method",
         metavar="NAME",
-        help="randomized-response randomizes every cell of a user's row; distance-based replaces "
-        "items by others, mostly near ones. Or what a paper prints, whose claim does not hold: "
-        f"{_listed(registry.PUBLISHED_METHODS)}.",
+        help="randomized-response randomizes every cell of a user's row; distance-based replaces items by "
+        "others, mostly near ones.",
     ),
 ]
 Noise = Annotated[
@@ -71,6 +65,7 @@ Settings = Annotated[
 ]
 Epsilon = Annotated[float, typer.Option(help="ε, the largest privacy loss.")]
 Delta = Annotated[float, typer.Option(help="δ, below 1/(10 · users); 0 with Laplace noise.")]
+OptionalDelta = Annotated[float | None, typer.Option(help="δ, below 1/(10 · users); 0 with Laplace noise.")]
 Unit = Annotated[
     Literal["user", "rating"],
     typer.Option(help="What is protected: everything that one user gave, or one rating."),
@@ -81,6 +76,14 @@ Adjacency = Annotated[
         help="add-remove hides whether the unit is present; replace hides only its content; replace-items "
         "hides only which items the ratings are of."
     ),
+]
+OptionalUnit = Annotated[
+    Literal["user", "rating"] | None,
+    typer.Option(help="What is protected: everything that one user gave, or one rating."),
+]
+OptionalAdjacency = Annotated[
+    Literal["add-remove", "replace"] | None,
+    typer.Option(help="add-remove hides whether the unit is present; replace hides only its content."),
 ]
 Columns = Annotated[
     list[str] | None,
@@ -101,10 +104,25 @@ AcceptDropped = Annotated[
         help="Go on although more than a tenth of the records were dropped or changed (hushrec check).",
     ),
 ]
+AcceptUsers = Annotated[
+    bool,
+    typer.Option(
+        "--accept-users",
+        help="Go on although there are more than twice as many users as the domain declares.",
+    ),
+]
 ReleaseIndex = Annotated[
     int | None,
     typer.Option(
         help="Release index. Of one that was released before, the same is given again, free of charge."
+    ),
+]
+Allowed = Annotated[
+    Path | None,
+    typer.Option(
+        help="The only items to recommend: .txt with an id a line, or .csv, .tsv or .parquet.",
+        exists=True,
+        dir_okay=False,
     ),
 ]
 OnDisk = Annotated[
@@ -132,7 +150,7 @@ def model(name: str, noise: str | None, settings: list[str] | None) -> "Model":
         ConfigError: There is no such model, or a setting is unknown or wrong.
     """
     chosen = _chosen(settings, **({"noise": noise} if noise else {}))
-    made = registry.class_of(name, (*registry.MODELS, *registry.PUBLISHED_MODELS))
+    made = registry.class_of(name, registry.MODELS)
     return made(**chosen)  # type: ignore[no-any-return]
 
 
@@ -151,6 +169,17 @@ def named_model(name: str | None, noise: str | None, settings: list[str] | None)
     return None
 
 
+OF_A_SERIES = "--series takes its budget from the ledger, and its model from the domain"
+
+
+def series_model(domain: "Domain") -> "Model":
+    """The model of a series, which follows from what people give."""
+    from hushrec.models.global_effects import GlobalEffects
+    from hushrec.models.popularity import Popularity
+
+    return GlobalEffects() if domain.feedback == "ratings" else Popularity()
+
+
 def method(
     name: str,
     settings: list[str] | None,
@@ -167,7 +196,7 @@ def method(
         ReleaseError: The release file cannot be read.
     """
     chosen, made = _chosen(settings), registry.class_of(name)
-    if name != "distance-based":
+    if "groups" not in made.model_fields:  # type: ignore[attr-defined]
         if features or feature or groups_from:
             raise ConfigError("--features and --groups-from need --method distance-based; leave them out")
         return made(**chosen)  # type: ignore[no-any-return]
@@ -189,9 +218,13 @@ def method(
 
 
 def budget(
-    epsilon: float | None, delta: float | None, unit: str | None, adjacency: str | None
+    epsilon: float | None, delta: float | None, unit: str | None, adjacency: str | None, *, usual: str = ""
 ) -> "Budget | None":
     """The budget, or None if no option names any part of it.
+
+    Args:
+        epsilon, delta, unit, adjacency: what the options name.
+        usual: which δ is usual, for the error if it is missing.
 
     Raises:
         ConfigError: Only a part of the budget is named.
@@ -201,10 +234,22 @@ def budget(
     if len(missing) == len(named):
         return None
     if missing:
-        raise ConfigError(f"a budget names ε, δ, unit and adjacency; give {' and '.join(missing)} as well")
+        hint = f". {usual}" if usual and delta is None else ""
+        raise ConfigError(
+            f"a budget names ε, δ, unit and adjacency; give {' and '.join(missing)} as well{hint}"
+        )
     from hushrec.privacy.accounting.budget import Budget
 
     return Budget(**named)  # type: ignore[arg-type]
+
+
+def usual_delta(domain: "Domain | None") -> str:
+    """Which δ is usual for the users that a domain declares, in words; without one, for those of 1e-6."""
+    from hushrec.figures import above
+    from hushrec.privacy.accounting.plan import usual_delta
+
+    most = 99_999 if domain is None else domain.max_users
+    return f"δ = {above(usual_delta(most))} is usual for up to {most:,} users: below 1/(10 · users)"
 
 
 def number(text: str | None, option: str) -> float | None:
@@ -217,6 +262,26 @@ def number(text: str | None, option: str) -> float | None:
         return None if text is None else float(text)
     except ValueError:
         raise ConfigError(f"{option} {text}: give a number, or auto") from None
+
+
+def others(ctx: typer.Context, allowed: str) -> list[str]:
+    """Options that were given beside those of some parameters, which are named in one text."""
+    return [
+        parameter.opts[0]
+        for parameter in ctx.command.params
+        if parameter.name and parameter.name not in allowed.split()
+        if str(ctx.get_parameter_source(parameter.name)).endswith("COMMANDLINE")
+    ]
+
+
+def require_only(ctx: typer.Context, because: str, allowed: str) -> None:
+    """Refuse options that do not go with another one.
+
+    Raises:
+        ConfigError: One is given that is not allowed.
+    """
+    if given := others(ctx, allowed):
+        raise ConfigError(f"{because}: leave out {' and '.join(given)}")
 
 
 def require_suffix(out: Path, option: str, *suffixes: str) -> None:

@@ -6,9 +6,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hushrec.cli import console
+from hushrec.errors import ConfigError, DomainError
+from hushrec.escapes import escaped
 
 if TYPE_CHECKING:
     from hushrec.pages.item_table import ItemTable
+
+
+TitlesColumn = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN", help="Column of the titles in --titles; title or name by default, if there is one."
+    ),
+]
 
 
 def page(
@@ -22,6 +32,7 @@ def page(
             dir_okay=False,
         ),
     ] = None,
+    titles_column: TitlesColumn = None,
     key: Annotated[
         Path | None,
         typer.Option(
@@ -42,7 +53,7 @@ def page(
     from hushrec.pages.earlier_page import conflict
     from hushrec.release.artefact import Release
 
-    table = None if titles is None else title_table(titles)
+    table = title_table(titles, titles_column)
     pinned = key.read_text("utf-8") if key else None
     warning = conflict(out, release, pinned)
     written = recommender.write(release, out, titles=table, key=pinned)
@@ -60,18 +71,43 @@ def page(
     )
 
 
-def title_table(path: Path) -> "ItemTable":
-    """A public table of titles, with the columns that a page can show."""
-    from hushrec.data.readers.catalogue import headings, read_catalogue
+def title_table(path: Path | None, column: str | None = None) -> "ItemTable | None":
+    """A public table of titles, with the columns that a page can show; says which those are.
+
+    Args:
+        path: the table, if there is one.
+        column: the column of its titles; by default recognised.
+
+    Raises:
+        DomainError: the table cannot be read, or has no titles.
+    """
+    from hushrec.data.readers.catalogue import headings, read_catalogue, titles_column
     from hushrec.pages.item_table import ItemTable
 
+    if path is None:
+        if column is not None:
+            raise ConfigError("--titles-column names a column of the table --titles; give --titles as well")
+        return None
+    names = headings(path)
     shown = {"year", "genres", "picture"}
-    named = {name.lower(): name for name in headings(path) if name.lower() in shown}
-    found = read_catalogue(path, features=list(named.values()) if named else None)
+    named = {name.lower(): name for name in names if name.lower() in shown}
+    found = read_catalogue(path, titles=column, features=list(named.values()) if named else None)
+    if found.titles is None:
+        raise DomainError(
+            f"{path} has no column title or name: its columns are {', '.join(map(escaped, names))}; "
+            "--titles-column COLUMN takes one"
+            if names
+            else f"{path} has no titles; give a table with a header"
+        )
+    if names:
+        taken = [f"ids of {names[0]}", f"titles of {column or titles_column(names)}", *named.values()]
+        console.err().print(
+            f"Taken from {path}: {escaped(', '.join(taken))}", soft_wrap=True, highlight=False
+        )
     columns = {name.lower(): texts for name, texts in found.features.items()}
     return ItemTable(
         found.ids,
-        found.titles or [""] * len(found.ids),
+        found.titles,
         years=columns.get("year", ()),
         genres=columns.get("genres", ()),
         pictures=columns.get("picture", ()),

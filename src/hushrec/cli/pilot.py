@@ -18,6 +18,8 @@ def pilot(
     out: Annotated[Path, typer.Option("--out", "-o", help="The domain to write, with both numbers.")],
     release_index: options.ReleaseIndex = None,
     accept_dropped: options.AcceptDropped = False,
+    accept_users: options.AcceptUsers = False,
+    accept_weak: account.AcceptWeak = False,
     query: sources.Query = None,
     column: options.Columns = None,
     format: options.Format = None,
@@ -41,9 +43,20 @@ def pilot(
     opened = Ledger.open(ledger)
     totals, planned = pilot_plan(declared, opened.total)
     with console.bars():
-        private = sources.packed_or_loaded(named, declared, column, format, separator, decimal)
+        private = sources.packed_or_loaded(named, declared, sources.Form(column, format, separator, decimal))
     console.print_confidential(console.names(named), private)
-    found = charged(private, opened, release_index=release_index, accept_dropped=accept_dropped)
+
+    def charge(_: bool, weak: bool) -> Domain:
+        return charged(
+            private,
+            opened,
+            release_index=release_index,
+            accept_dropped=accept_dropped,
+            accept_users=accept_users,
+            accept_weak=weak,
+        )
+
+    found = account.confirmed(charge, False, accept_weak)
     if release_index is None:  # others may have charged the ledger since
         mine = (e.release_index for e in opened.entries() if e.key == planned.key(opened.id, e.release_index))
         release_index = max(mine)

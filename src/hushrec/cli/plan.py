@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hushrec.cli import console, options
+from hushrec.cli import account, console, options
 from hushrec.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 
 def plan(
+    ctx: typer.Context,
     domain: options.DomainFile,
-    delta: options.Delta,
-    unit: options.Unit,
-    adjacency: options.Adjacency,
+    unit: options.OptionalUnit = None,
+    adjacency: options.OptionalAdjacency = None,
+    delta: options.OptionalDelta = None,
     epsilon: Annotated[float | None, typer.Option(help="ε, the largest privacy loss of one release.")] = None,
     releases: Annotated[
         int | None, typer.Option(min=1, help="How many equal releases share --total, in place of --epsilon.")
@@ -32,25 +33,42 @@ def plan(
     model: options.ModelOption = None,
     noise: options.Noise = None,
     settings: options.Settings = None,
+    series: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LEDGER",
+            autocompletion=account.complete_ledger,
+            help="Show what a series (hushrec fit --series) costs that takes all this ledger has left.",
+        ),
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Show the noise and the cost of a fit. Reads no ratings."""
+    from hushrec.data.domain import Domain
+
+    if series is not None:
+        from hushrec.curator.series.series_plan import plan_series
+
+        options.require_only(ctx, options.OF_A_SERIES, "domain series")
+        declared = Domain.open(domain)
+        planned = plan_series(options.series_model(declared), declared, series)
+        console.out().print(str(planned), soft_wrap=True)
+        return
     from hushrec.curator.choices.recommended import choice_of_share
     from hushrec.curator.fit import plan as plan_of
     from hushrec.curator.shares import share
     from hushrec.curator.statements import measured
-    from hushrec.data.domain import Domain
     from hushrec.figures import above
     from hushrec.models.private import PrivateModel
-    from hushrec.privacy.accounting.budget import Budget
     from hushrec.release.odds import Odds
 
     config = options.named_model(model, noise, settings)
     largest = epsilon if total is None else total
     if largest is None or None not in (epsilon, total) or (releases is None) != (total is None):
         raise ConfigError("give --epsilon for one release, or --releases and --total for several")
-    whole = Budget(epsilon=largest, delta=delta, unit=unit, adjacency=adjacency)
     declared = Domain.open(domain)
+    whole = options.budget(largest, delta, unit, adjacency, usual=options.usual_delta(declared))
+    assert whole is not None
     because = ""
     if config is None:
         each = partial(share, domain=declared, total=whole, releases=releases or 1)
@@ -60,7 +78,7 @@ def plan(
     assert isinstance(config, PrivateModel)  # others have no plan
     lines = measured(config.queries(declared, budget), planned)
     prospects = config.prospects(declared, budget)
-    reading = Odds.of(planned.epsilon, delta, lines)
+    reading = Odds.of(planned.epsilon, whole.delta, lines)
     if json:
         told = facts(planned, lines, reading) | {"prospects": prospects, "because": because}
         if releases:
@@ -85,7 +103,8 @@ def plan(
     screen.print()
     screen.print(console.measurements(lines, fold=True))
     screen.print()
-    screen.print(f"Total: true ε = {above(planned.epsilon)} at δ = {above(delta)} per {unit}, {adjacency}")
+    per = f"per {whole.unit}, {whole.adjacency}"
+    screen.print(f"Total: true ε = {above(planned.epsilon)} at δ = {above(whole.delta)} {per}")
     screen.print(str(reading), soft_wrap=True)
     if prospects:
         screen.print(prospects, soft_wrap=True)

@@ -1,20 +1,21 @@
-"""``hushrec recommend``: a user's own list on their own device, or private lists for all users of a table."""
+"""``hushrec recommend``: a user's own list on their own device, or the items most like one."""
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hushrec.cli import console, keys, options, sources
+from hushrec.cli import console, keys, options
 from hushrec.errors import DataError
 
 if TYPE_CHECKING:
-    from hushrec.data.domain import Domain
     from hushrec.release.artefact import Release
+    from hushrec.release.client import Client
 
 
 def recommend(
+    ctx: typer.Context,
     release: Annotated[Path, typer.Argument(help="A release.")],
     rating: Annotated[
         list[str] | None,
@@ -46,14 +47,7 @@ def recommend(
     exclude: Annotated[
         list[str] | None, typer.Option(metavar="ITEM", help="An item not to recommend; may be repeated.")
     ] = None,
-    allowed: Annotated[
-        Path | None,
-        typer.Option(
-            help="The only items to recommend: .txt with an id a line, or .csv, .tsv or .parquet.",
-            exists=True,
-            dir_okay=False,
-        ),
-    ] = None,
+    allowed: options.Allowed = None,
     where: Annotated[
         list[str] | None,
         typer.Option(
@@ -75,61 +69,31 @@ def recommend(
     key: keys.Pinned = None,
     seen: keys.SeenFile = None,
     why: Annotated[bool, typer.Option("--why", help="Show which items of yours moved each most.")] = False,
-    table: Annotated[
+    like: Annotated[
         str | None,
         typer.Option(
-            "--all",
-            metavar="RATINGS",
-            help="Recommend for every user of these private ratings or interactions: a file, a packed "
-            "folder, or a database (--query). Needs --domain and -o.",
+            metavar="ITEM",
+            help="List instead the items most like this one, by id or title: the same for everybody.",
         ),
     ] = None,
-    domain: Annotated[Path | None, typer.Option(help="The domain of --all.")] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="The private lists of --all to write, .parquet or .csv."),
-    ] = None,
-    engine: Annotated[
-        Literal["spark"] | None,
-        typer.Option(help="Where the lists of --all are made: spark writes a folder of Parquet files."),
-    ] = None,
-    query: sources.Query = None,
-    column: options.Columns = None,
-    format: options.Format = None,
-    separator: options.Separator = None,
-    decimal: options.Decimal = ".",
     json_: options.Json = False,
 ) -> None:
-    """Recommend from a release: for yourself, or for all users.
+    """Recommend from a release on your own device.
 
     Give your own ratings or items; nothing leaves this machine. If the release lists you, you can give your
-    id instead; your own ratings are often better. With --all, the curator gets a list for every user of a
-    table. These lists are private: never publish them.
+    id instead; your own ratings are often better. With --like, the release alone says which items are most
+    alike.
     """
-    if table is not None:
-        if rating or item or ratings or user is not None:
-            raise DataError("give either --all or ratings of your own, not both")
-        if exclude or where or features or diversity or why or json_ or key or seen:
-            raise DataError(
-                "--all takes no --exclude, --where, --features, --diversity, --why, --key, --seen or --json"
-            )
-        if domain is None or out is None:
-            raise DataError("--all needs --domain, as for hushrec fit, and -o, the file to write")
-        if engine is not None:
-            if query or format or separator or decimal != ".":
-                raise DataError("--engine spark takes no --query, --format, --separator or --decimal")
-            _recommend_on_spark(release, table, domain, out, n, allowed, column)
-            return
-        (source,) = sources.named([table], query)
-        _recommend_all(release, source, domain, out, n, allowed, (column, format, separator, decimal))
-        return
-    if domain or out or engine or query or column or format or separator or decimal != ".":
-        raise DataError("--domain, -o, --engine and the options of a file's format need --all")
     from hushrec.cli.called import by_id, called, said
     from hushrec.cli.filters import allowed_items
     from hushrec.release.client import Client
 
     client = Client(release, **keys.check(key, seen))
+    if like is not None:
+        because = "--like lists what is like one item, the same for everybody"
+        options.require_only(ctx, because, "release like n key seen json_")
+        _print_similar(client, like, n, json_)
+        return
     if user is not None and (ratings or rating or item):
         raise DataError("give either --user or ratings of your own, not both")
     if user is not None and why:
@@ -180,89 +144,32 @@ def recommend(
         console.err().print(client.release.taste.replace("Lists are", "This list is"), soft_wrap=True)
 
 
+def _print_similar(client: "Client", item: str, n: int, json_: bool) -> None:
+    """The items most like an item. The similarity has no unit."""
+    from hushrec.cli.called import one, said
+
+    item = one(client, item)
+    found, titles = client.similar(item, n), bool(client.release.titles)
+    if json_:
+        alike = [
+            {**row._asdict(), "title": said(client, row.item_id)["title"], "score": float(row.score)}
+            for row in found
+        ]
+        console.print_json({"item": item, "similar": alike})
+        return
+    listed = console.table("rank", "item", *["title"] * titles, "similarity", left=0)
+    for column in listed.columns[1:-1]:
+        column.justify = "left"
+    for name, score, rank in found:
+        listed.add_row(str(rank), name, *[client.title(name)] * titles, f"{score:.2f}")
+    console.out().print(listed)
+
+
 def _figure(value: float, stars: bool, sign: str = "-") -> str:
     """Stars to two decimals; a score, which has no unit, to three significant digits."""
     if stars:
         return f"{value:{sign}.2f}"
     return f"{value:{sign}.0f}" if abs(value) >= 1000 else f"{value:{sign}.3g}"
-
-
-def _recommend_all(
-    release: Path,
-    table: "sources.Source",
-    domain: Path,
-    out: Path,
-    n: int,
-    allowed: Path | None,
-    form: tuple[list[str] | None, str | None, str | None, str],
-) -> None:
-    """Write the lists of every user of a table."""
-    from hushrec.curator.recommend_all import recommend_all, write_lists
-    from hushrec.progress import progress_bar
-
-    opened, declared, ids = _opened(release, domain, allowed)
-    options.require_writable(out, ".parquet", ".csv")
-    with console.bars():
-        known = sources.packed_or_loaded(table, _rated(declared, table), *form, blocks=None)
-    console.print_confidential(table.name, known)
-    write_lists(recommend_all(opened, known, n, allowed=ids, progress=progress_bar(console.err())), out)
-    _warn(out)
-
-
-def _recommend_on_spark(
-    release: Path,
-    table: str,
-    domain: Path,
-    out: Path,
-    n: int,
-    allowed: Path | None,
-    columns: list[str] | None,
-) -> None:
-    """Write the lists of every user whom a table of Spark has, as a folder."""
-    from hushrec.curator.recommend_on_spark import recommend_on_spark, write_folder
-    from hushrec.data.spark.intake import load_spark
-
-    opened, declared, ids = _opened(release, domain, allowed)
-    if out.exists():
-        raise DataError(f"{out} exists; choose another folder with -o")
-    with load_spark(table, _rated(declared), columns=options.named_columns(columns)) as known:
-        write_folder(recommend_on_spark(opened, known, n, allowed=ids), str(out))
-    _warn(out)
-
-
-def _opened(release: Path, domain: Path, allowed: Path | None) -> "tuple[Release, Domain, list[str] | None]":
-    """The release, the domain, and the ids that may be listed."""
-    from hushrec.data.domain import Domain
-    from hushrec.data.readers.catalogue import read_ids
-    from hushrec.release.artefact import Release
-
-    opened = Release.open(release)
-    ids = None if allowed is None else read_ids(allowed)
-    if ids is not None and (unknown := set(ids) - set(opened.items)):
-        console.err().print(f"Ignored, not in this release's catalogue: {len(unknown):,} ids of {allowed}")
-    return opened, Domain.open(domain), ids
-
-
-def _warn(out: Path) -> None:
-    console.out().print(
-        f"Wrote {out}, for you alone: each list is made of its user's own rows, and no guarantee covers it. "
-        f"Show each user their own list; never publish the {'folder' if out.is_dir() else 'file'}.",
-        soft_wrap=True,
-    )
-
-
-def _rated(domain: "Domain", table: "sources.Source | None" = None) -> "Domain":
-    """The domain to read a file with: of likes, one that keeps the other ratings as well."""
-    if domain.likes is None or (table is not None and sources.is_packed(table)):
-        return domain
-    return type(domain)(
-        domain.items,
-        scale=domain.rating_scale,
-        max_users=domain.max_users,
-        cap=domain.cap,
-        users=domain.users,
-        privacy_classes=domain.privacy_classes,
-    )
 
 
 def _own(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hushrec.cli.page import title_table
+from hushrec.cli.page import TitlesColumn, title_table
 from hushrec.errors import ConfigError
 
 
@@ -29,6 +29,7 @@ def serve(
             help="Public titles of the items for the page, as for hushrec page.", exists=True, dir_okay=False
         ),
     ] = None,
+    titles_column: TitlesColumn = None,
     rate: Annotated[
         float, typer.Option(min=0, help="Requests a second of one client, on average; 0 for no limit.")
     ] = 50.0,
@@ -50,7 +51,7 @@ def serve(
     releases = PublicReleases(folder, None if key is None else key.read_text("utf-8"))
     if releases.latest is None:
         raise ConfigError(f"{folder} holds no release that can be served; hushrec fit writes one")
-    table = None if titles is None else title_table(titles)
+    table = title_table(titles, titles_column)
     listening = listen(host, port)
     address = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
     if key is None:

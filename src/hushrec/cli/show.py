@@ -1,5 +1,6 @@
-"""``hushrec show``: what a release is and what it promises."""
+"""``hushrec show``: what a release is and what it promises, in the terminal or as a card for reviewers."""
 
+from dataclasses import replace
 from json import loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -7,23 +8,49 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hushrec.cli import console, keys, options
+from hushrec.cli.verify import DATA_SETS, checked, sha256
 from hushrec.errors import ConfigError, ReleaseError
 from hushrec.escapes import escaped
 
 if TYPE_CHECKING:
-    from hushrec.release.statement import Statement
+    from collections.abc import Iterator, Mapping
 
-_DATA_SETS = ".parquet", ".csv"
+    from hushrec.pages.cards.subject import Subject
+    from hushrec.release.statement import Statement
 
 
 def show(
+    ctx: typer.Context,
     release: Annotated[Path | None, typer.Argument(help="A release, or a released data set.")] = None,
     key: keys.Pinned = None,
     seen: keys.SeenFile = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(help="Write the card instead, a page for whoever answers for privacy: a name in .html."),
+    ] = None,
+    md: Annotated[Path | None, typer.Option(help="The same card as Markdown: a name in .md.")] = None,
+    audit: Annotated[
+        Path | None,
+        typer.Option(help="For the card: what hushrec audit --json printed, of the release's model and ε."),
+    ] = None,
+    accuracy: Annotated[
+        Path | None,
+        typer.Option(
+            help="For the card: what hushrec evaluate --json printed, of this release. NOT private: the card "
+            "says so."
+        ),
+    ] = None,
+    history: Annotated[
+        Path | None,
+        typer.Option(help="For the card: the ledger's history, as hushrec ledger export writes it: checked."),
+    ] = None,
     json: options.Json = False,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of statements.")] = False,
 ) -> None:
-    """Show a release's statement of privacy, and who signed it."""
+    """Show a release: its promise and who signed it, or its card.
+
+    The card is a page of HTML or Markdown for whoever answers for privacy: promise, evidence, checklist.
+    """
     if schema:
         from hushrec.release.statement import SCHEMA
 
@@ -32,18 +59,28 @@ def show(
     if release is None:
         raise ConfigError("give a release to show, or --schema for the form of its statement")
     given = keys.check(key, seen)
-    if given and release.suffix in _DATA_SETS:
+    if given and release.suffix in DATA_SETS:
         raise ReleaseError(f"{release} is a data set, which hushrec does not sign; leave out --key")
+    if html or md:
+        options.require_only(
+            ctx, "--html and --md write a card", "release key seen html md audit accuracy history"
+        )
+        _write_card(release, {"key": key, "seen": seen} if key else {}, html, md, audit, accuracy, history)
+        return
+    if audit or accuracy or history:
+        raise ConfigError("--audit, --accuracy and --history are for the card: give --html or --md as well")
     if json:
         console.print_json(_facts(release, given))
         return
-    about, statement, lines = _data(release) if release.suffix in _DATA_SETS else _model(release, given)
-    console.out().print(escaped(f"{release.name}: {about}"), soft_wrap=True)
-    for line in filter(None, lines):
-        console.out().print(line, soft_wrap=True)
-    console.out().print()
-    console.print_statement(statement)
-    _print_undeclared(statement)
+    shown = _subject(release, given)
+    screen = console.out()
+    screen.print(escaped(f"{release.name}: {shown.about}"), soft_wrap=True)
+    if shown.sort == "release":
+        screen.print(shown.taste, soft_wrap=True)
+        screen.print(f"Signature: {shown.signature}", soft_wrap=True)
+    screen.print()
+    console.print_statement(shown.statement)
+    _print_undeclared(shown.statement)
     console.print_symbols()
 
 
@@ -55,13 +92,13 @@ def _print_undeclared(statement: "Statement") -> None:
     missing = [name for name in DECLARED if kept and name not in statement.ledger]
     if missing:
         told = f"Not declared: {', '.join(missing)}."
-        console.out().print(f"{told} The ledger's owner can, for later releases: hushrec ledger declare")
+        console.out().print(f"{told} The ledger's owner can, for later releases: hushrec ledger extend")
         console.out().print()
 
 
 def _facts(path: Path, given: dict[str, Any]) -> dict[str, Any]:
     """What the file is, and its statement of privacy, as JSON values."""
-    if path.suffix in _DATA_SETS:
+    if path.suffix in DATA_SETS:
         from hushrec.local.released import ReleasedData
 
         data = ReleasedData.open(path)
@@ -95,22 +132,92 @@ def _facts(path: Path, given: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _model(path: Path, given: dict[str, Any]) -> "tuple[str, Statement, list[str]]":
-    from hushrec.pages.cards.subject import Subject
-    from hushrec.release.artefact import Release
+def _subject(path: Path, given: dict[str, Any]) -> "Subject":
+    """What the file is, as a reader sees it."""
+    from hushrec.pages.cards.subject import Subject, on_scale
 
-    opened = Release.open(path, **given)
-    return Subject.of(opened).about, opened.statement, [opened.taste, f"Signature: {opened.signature}"]
+    if path.suffix not in DATA_SETS:
+        from hushrec.release.artefact import Release
 
-
-def _data(path: Path) -> "tuple[str, Statement, list[str]]":
+        return Subject.of(Release.open(path, **given), path.name)
     from hushrec.local.released import ReleasedData
-    from hushrec.pages.cards.subject import on_scale
 
     opened = ReleasedData.open(path)
     domain = opened.ratings.domain
-    about = (
-        f"data set by {opened.method}, {opened.n_people:,} people, {opened.ratings.n_ratings:,} cells, "
-        f"{domain.n_items:,} items, {on_scale(domain.scale)}"
+    return Subject(
+        sort="data set",
+        maker=opened.method,
+        settings=opened.settings,
+        n_items=domain.n_items,
+        given=on_scale(domain.scale),
+        holds=f"{opened.n_people:,} people, {opened.ratings.n_ratings:,} cells",
+        statement=opened.statement,
+        named=path.name,
     )
-    return about, opened.statement, []
+
+
+def _write_card(release: Path, given: dict[str, Any], *paths: Path | None) -> None:
+    """Write a card as HTML and as Markdown, with what audit, accuracy and history are in files."""
+    from hushrec.pages import card
+
+    html, md, audit, accuracy, history = paths
+    for out, suffix in ((html, "html"), (md, "md")):
+        if out:
+            options.require_suffix(out, f"--{suffix}", f".{suffix}")
+    subject = replace(_subject(release, given), sha256=sha256(release))
+    evidence = card.Given(
+        audit=(audit.name, _text(audit)) if audit else None,
+        accuracy=(accuracy.name, _text(accuracy)) if accuracy else None,
+        history=_recorded(history, release) if history else "",
+        options=_options(subject),
+    )
+    page = card.card(subject, evidence)
+    for out, text in ((html, card.html), (md, card.markdown)):
+        if out:
+            out.write_text(text(page), encoding="utf-8")
+            console.out().print(f"Wrote {out}", soft_wrap=True)
+
+
+def _recorded(history: Path, release: Path) -> str:
+    """What the check of a ledger's history found; an altered one is refused."""
+    found = checked(history, release)
+    return (
+        f"{history.name} holds {found.records:,} records, all as they were hashed, and records this file, "
+        f"byte for byte, as release {(found.release_index or 0) + 1}."
+    )
+
+
+def _options(subject: "Subject") -> "tuple[tuple[str, str], ...] | None":
+    """The settings that are not the model's defaults; None for what is unknown.
+
+    A name is looked up among hushrec's own alone: a file must not have a module of its choice imported.
+    """
+    from hushrec import registry
+
+    if subject.maker not in registry.MODELS:
+        return None
+    try:
+        default = registry.class_of(subject.maker, registry.MODELS)().settings()
+        return tuple((name, str(value)) for name, value in _changed(subject.settings, default))
+    except (ConfigError, KeyError, TypeError):  # a file may name anything as a setting
+        return None
+
+
+def _changed(
+    settings: "Mapping[str, Any]", default: "Mapping[str, Any]", outer: str = ""
+) -> "Iterator[tuple[str, Any]]":
+    for name, value in settings.items():
+        usual = default[name]
+        if isinstance(value, dict) and isinstance(usual, dict):
+            yield from _changed(value, usual, f"{outer}{name}.")
+        elif value != usual:
+            yield f"{outer}{name}", value
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise ReleaseError(
+            f"{path} cannot be read as text; give what the command printed with --json"
+        ) from None

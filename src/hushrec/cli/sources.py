@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
 import typer
 
@@ -54,20 +54,34 @@ def named(given: Sequence[str], query: str | None) -> "list[Source]":
 
 
 def is_packed(source: "Source") -> bool:
-    """Whether a source is a folder made by hushrec data pack."""
+    """Whether a source is a folder made by hushrec pack."""
     from hushrec.data.packed.blocks import MANIFEST
 
     return isinstance(source, Path) and (source / MANIFEST).is_file()
 
 
-def load(
-    source: "Source | list[Source]",
-    domain: "Domain",
-    columns: list[str] | None,
-    format: str | None,
-    separator: str | None,
-    decimal: str,
-) -> "Ratings | Interactions":
+class Form(NamedTuple):
+    """How files are written, as the options of these names say."""
+
+    column: list[str] | None = None
+    format: str | None = None
+    separator: str | None = None
+    decimal: str = "."
+
+    def arguments(self) -> dict[str, Any]:
+        """As the library takes them.
+
+        Raises:
+            DataError: An option is not NAME=COLUMN.
+        """
+        written = self._asdict()
+        return {"columns": options.named_columns(written.pop("column")), **written}
+
+
+PLAIN = Form()
+
+
+def load(source: "Source | list[Source]", domain: "Domain", form: Form = PLAIN) -> "Ratings | Interactions":
     """The ratings or interactions in files or a database.
 
     Raises:
@@ -75,27 +89,13 @@ def load(
     """
     from hushrec.data.load import load
 
-    return load(
-        source,
-        domain,
-        columns=options.named_columns(columns),
-        format=format,
-        separator=separator,
-        decimal=decimal,
-    )
+    return load(source, domain, **form.arguments())
 
 
 def packed_or_loaded(
-    source: "Source | list[Source]",
-    domain: "Domain",
-    columns: list[str] | None,
-    format: str | None,
-    separator: str | None,
-    decimal: str,
-    *,
-    blocks: bool | None = False,
+    source: "Source | list[Source]", domain: "Domain", form: Form = PLAIN, *, blocks: bool | None = False
 ) -> "Ratings | Interactions | Blocks":
-    """The ratings or interactions in files or a database, or in a folder made by hushrec data pack.
+    """The ratings or interactions in files or a database, or in a folder made by hushrec pack.
 
     ``blocks`` packs them into a temporary folder, which is deleted with the program; None does so if loading
     them may need more than this machine's memory.
@@ -109,15 +109,13 @@ def packed_or_loaded(
             from hushrec.curator.memory import machine
             from hushrec.data.packed.pack import too_large
 
-            blocks = too_large(source, format, machine()[0])
+            blocks = too_large(source, form.format, machine()[0])
         if not blocks:
-            return load(source, domain, columns, format, separator, decimal)
+            return load(source, domain, form)
         from hushrec.data.packed.pack import load_blocks
 
-        named = options.named_columns(columns)
-        form: Any = {"columns": named, "format": format, "separator": separator, "decimal": decimal}
-        return load_blocks(source, domain, **form)
-    if columns or format or separator or decimal != ".":
+        return load_blocks(source, domain, **form.arguments())
+    if form != PLAIN:
         raise DataError(
             f"{first} holds packed records, whose format is known: leave out --column and --format"
         )
@@ -128,19 +126,21 @@ def packed_or_loaded(
 
 
 def in_spark(
-    paths: Sequence[str], domain: "Domain", columns: list[str] | None, **others: object
+    paths: Sequence[str], domain: "Domain", form: Form, query: str | None, blocks: bool | None
 ) -> "SparkFeedback":
     """The ratings or interactions that Spark reads from files or a table, and keeps.
 
     Args:
         paths: what Spark reads, as it is written: it may be the address of a store.
-        domain, columns: as for ``load``.
-        others: options that Spark does not take, as they are given.
+        domain, form: as for ``load``; of a form, Spark takes the columns alone.
+        query, blocks: options that Spark does not take.
 
     Raises:
-        ConfigError: One of the others is given.
+        ConfigError: An option is given that Spark does not take.
         DataError: Spark is missing, or cannot read the source.
     """
+    others = {"query": query, "format": form.format, "separator": form.separator, "blocks": blocks}
+    others["decimal"] = None if form.decimal == "." else form.decimal
     if given := [f"--{name}" for name, value in others.items() if value is not None]:
         raise ConfigError(
             f"--engine spark does not take {' and '.join(given)}: Spark reads Parquet, or .csv and .tsv with "
@@ -149,4 +149,4 @@ def in_spark(
     from hushrec.data.spark.intake import load_spark
 
     source = paths[0] if len(paths) == 1 else [*paths]
-    return load_spark(source, domain, columns=options.named_columns(columns))
+    return load_spark(source, domain, columns=form.arguments()["columns"])

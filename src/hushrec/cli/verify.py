@@ -1,4 +1,4 @@
-"""``hushrec ledger verify``: whether an exported history, and a release of it, are as they were recorded."""
+"""``hushrec ledger verify``: whether releases are as a history recorded them, or known to a ledger."""
 
 import hashlib
 from collections.abc import Mapping
@@ -7,28 +7,82 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from hushrec.cli import console
-from hushrec.errors import LedgerError, ReleaseError
+from hushrec.cli import account, console
+from hushrec.errors import ConfigError, LedgerError, ReleaseError
 from hushrec.release.untrusted_json import parse
+from hushrec.uris import is_address
 
-_DATA_SETS = ".parquet", ".csv"
+DATA_SETS = ".parquet", ".csv"
+_SQLITE = b"SQLite format 3\0"
 
 
 def verify(
-    history: Annotated[Path, typer.Argument(help="The history, as hushrec ledger export writes it.")],
-    release: Annotated[Path | None, typer.Argument(help="A release or released data set of it.")] = None,
+    history: Annotated[
+        str,
+        typer.Argument(
+            metavar="HISTORY|LEDGER",
+            autocompletion=account.complete_ledger,
+            help="The history, as hushrec ledger export writes it, or the ledger itself: its file, or "
+            "postgresql://host/database[?ledger=NAME].",
+        ),
+    ],
+    releases: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="RELEASE", help="Releases or released data sets of it; of a ledger, also folders."
+        ),
+    ] = None,
 ) -> None:
-    """Check the hashes of an exported history, and that a release is the one that it records."""
-    found = checked(history, release)
+    """Check an exported history, or a ledger, by its releases.
+
+    Of a history: its hashes, and that a release is the one that it records. Of a ledger: that it knows of its
+    releases; one that was restored from a backup does not.
+    """
+    if _is_ledger(history):
+        _verify_ledger(history, releases or [])
+        return
+    path = Path(history)
+    found = [checked(path, release) for release in releases or (None,)]
     screen = console.out()
     screen.print(
-        f"{history}: {found.records:,} records of ledger {found.ledger}, all as they were hashed.",
+        f"{history}: {found[0].records:,} records of ledger {found[0].ledger}, all as they were hashed.",
         soft_wrap=True,
     )
-    if release is not None:
+    for release, one in zip(releases or (), found, strict=False):
         screen.print(
-            f"{release}: {found.place} in this history, byte for byte as it was recorded.", soft_wrap=True
+            f"{release}: {one.place} in this history, byte for byte as it was recorded.", soft_wrap=True
         )
+
+
+def _is_ledger(named: str) -> bool:
+    """Whether an argument is a ledger: the address of one, or a file of SQLite."""
+    if is_address(named):
+        return True
+    try:
+        with Path(named).open("rb") as file:
+            return file.read(len(_SQLITE)) == _SQLITE
+    except OSError:
+        return False
+
+
+def _verify_ledger(named: str, releases: list[Path]) -> None:
+    """Refuse a ledger that does not know of its releases."""
+    from hushrec.privacy.ledger import witnesses
+    from hushrec.privacy.ledger.ledger import Ledger
+
+    if not releases:
+        raise ConfigError("name the releases that the ledger must know, or folders of them, after it")
+    ledger = Ledger.open(named)
+    for place in releases:
+        Ledger.open(named, place)
+    of_it = [told for told in witnesses.among(*releases) if told.ledger_id == ledger.id]
+    if not of_it:
+        raise ConfigError(f"no release of this ledger is in {console.names(releases)}; name others")
+    console.out().print(
+        f"{ledger.place}: knows all {len(of_it):,} releases of it, the latest at record "
+        f"{max(told.head.seq for told in of_it)} of {ledger.head.seq}",
+        soft_wrap=True,
+    )
 
 
 class Checked(NamedTuple):
@@ -145,7 +199,7 @@ def _check_release(history: Path, records: list[dict[str, Any]], path: Path) -> 
 
 def _release(path: Path) -> tuple[Mapping[str, Any], bytes]:
     """What a release says about its ledger, and the bytes that the ledger recorded."""
-    if path.suffix in _DATA_SETS:
+    if path.suffix in DATA_SETS:
         from hushrec.local.released import ReleasedData
 
         data = ReleasedData.open(path)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hushrec.errors import BudgetExceeded, LedgerError, MemoryExceeded
 from hushrec.figures import above
-from hushrec.privacy.accounting.plan import Plan, require_releasable
+from hushrec.privacy.accounting.plan import Plan, require_releasable, require_strong
 from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger import surroundings, witnesses
 from hushrec.privacy.ledger.balance import folders
@@ -43,13 +43,16 @@ def account_of(ledger: Ledger | str | Path | None, planned: Plan, entropy: Entro
     return Ledger.ephemeral(planned.budget.model_copy(update={"epsilon": epsilon}))
 
 
-def start(ledger: str | Path, planned: Plan, releases: Path | None = None) -> Ledger:
+def start(
+    ledger: str | Path, planned: Plan, releases: Path | None = None, *, accept_weak: bool = False
+) -> Ledger:
     """Create a ledger with the plan's budget as the population's total.
 
     Args:
         ledger: a path where no file exists, or a URL under which there is no ledger.
         planned: what will be charged.
         releases: a folder of releases that may be of the same people, beside that of a file.
+        accept_weak: as for ``Ledger.charge``.
 
     Raises:
         LedgerError: The ledger exists, or the folder holds another ledger of the same users.
@@ -57,21 +60,25 @@ def start(ledger: str | Path, planned: Plan, releases: Path | None = None) -> Le
 
     Privacy: public.
     """
-    require_startable(ledger, planned, releases)
+    require_startable(ledger, planned, releases, accept_weak=accept_weak)
     return Ledger.create(ledger, planned.budget, domain=planned.domain_digest, releases=releases)
 
 
-def require_startable(path: str | Path, planned: Plan, releases: Path | None = None) -> None:
+def require_startable(
+    path: str | Path, planned: Plan, releases: Path | None = None, *, accept_weak: bool = False
+) -> None:
     """Refuse what a new ledger would refuse, before it is created and would remain with this budget.
 
     Args:
         path: where the ledger would be created.
         planned: what will be charged.
         releases: as for ``start``.
+        accept_weak: as for ``Ledger.charge``.
 
     Raises:
         LedgerError: The ledger exists, or the folder holds another ledger of the same users.
         BudgetExceeded: The ledger could not pay for the plan.
+        WeakBudget: The plan's ε is too weak to promise much.
         BudgetError: The plan's noise is for seeded experiments only.
 
     Privacy: public.
@@ -82,6 +89,8 @@ def require_startable(path: str | Path, planned: Plan, releases: Path | None = N
     store = store_of(path)
     found = witnesses.among(*folders(store, releases))
     surroundings.require_startable(store, planned.budget, planned.domain_digest, found)
+    if not accept_weak:  # last: whoever is asked about it is refused nothing else
+        require_strong(planned)
 
 
 @contextmanager
@@ -101,7 +110,7 @@ def spending(account: Ledger, grant: Grant, planned: Plan) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        note = "The charge stays open: the same call with this checkpoint resumes under it."
+        note = "The charge stays open: the same call resumes it, at no further cost."
         if not grant.checkpoint:
             account.forfeit(grant)
             note = "The charge stays spent: noise is never drawn twice under one charge."

@@ -1,7 +1,6 @@
 """Two verbs: plan what a fit will measure, and fit."""
 
-import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -9,12 +8,13 @@ from pathlib import Path
 from typing import Literal
 
 from hushrec import registry
-from hushrec.curator.acceptance import pays, require_accepted
+from hushrec.curator.acceptance import admit, pays
 from hushrec.curator.accounts import account_of, spending
 from hushrec.curator.authors import signed
+from hushrec.curator.checkpoints import chosen, folder_of, going_on, require_none_waits
 from hushrec.curator.choices.recommended import choice, choice_of_share
 from hushrec.curator.known_items import committed, known
-from hushrec.curator.memory import require_memory
+from hushrec.curator.room import kept_size, reserved, stored_size
 from hushrec.curator.shares import naming_share, next_share, opened
 from hushrec.curator.statements import describe, from_data, not_private
 from hushrec.data.domain import Domain
@@ -29,8 +29,9 @@ from hushrec.local.released import ReleasedData
 from hushrec.models.base import Model
 from hushrec.models.private import PrivateModel
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.plan import Plan, version
-from hushrec.privacy.checkpoint.checkpoint import Checkpoint
+from hushrec.privacy.accounting.plan import Plan
+from hushrec.privacy.checkpoint.checkpoint import Checkpoint, mark_of
+from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import Entropy
 from hushrec.privacy.run import MEASURING, ChargedRun, ExactRun
@@ -51,8 +52,12 @@ def plan(config: Model, domain: Domain, budget: Budget, prior: Release | None = 
         budget: what may be spent.
         prior: as for ``fit``.
 
+    Raises:
+        ConfigError: ``config`` is not a model's.
+
     Privacy: public.
     """
+    _require_model(config, "ask for its own plan, with plan(domain, budget) or hushrec randomize --plan")
     return committed(signed(config.plan(domain, budget), config, domain), known(config, domain, prior))
 
 
@@ -65,16 +70,19 @@ def fit(
     release_index: int | None = None,
     prior: Release | None = None,
     entropy: Entropy | None = None,
-    checkpoint: str | Path | None = None,
+    checkpoint: str | Path | bool = True,
     accept_dropped: bool = False,
+    accept_users: bool = False,
     beyond_share: bool = False,
+    accept_weak: bool = False,
     progress: Progress | None = None,
 ) -> Release:
     """Charge the ledger, measure under noise, and make a release.
 
-    A fit that is stopped before its release is stored has spent its charge: noise is never drawn twice under
-    one charge. With a checkpoint, the same call resumes where it stopped, under the same charge and with the
-    same noise, whether it was killed, interrupted or ended by an error, unless you delete the folder.
+    A fit that was killed, interrupted or ended by an error after its charge is resumed by the same call,
+    under the same charge and with the same noise: its checkpoint lies beside the ledger until the release is
+    made. Until you resume it, or give its charge up (``Ledger.forfeit_index``), no other fit is charged to
+    its ledger there.
 
     Args:
         ratings: private ratings, in memory, in block files or in Spark; or a released data set, which is paid
@@ -92,12 +100,19 @@ def fit(
             is trusted as far as these people's noisy sums agree with it.
         entropy: the operating system's by default; ``hushrec.testing.Seeded`` for experiments and tests,
             whose releases are not private.
-        checkpoint: a separate folder on a local disk, from which this fit resumes if it is stopped. It is as
-            private as the ratings, and is deleted when the release is made. Without one nothing is kept.
+        checkpoint: where what this fit resumes from is kept until its release is made: by default in
+            ``NAME.checkpoints`` beside the ledger (in the current folder if that is in a database), or in a
+            folder of its own on a local disk, if you name one. It is as private as the ratings. False keeps
+            nothing: a fit that is stopped then loses its charge. Ledgers in memory have a checkpoint only
+            if you name its folder, baselines and seeded experiments have none.
         accept_dropped: charge although loading dropped or changed more than a tenth of the records, or found
             none. Baselines and seeded experiments do not ask for it.
+        accept_users: charge although there are more than twice as many users as the domain declares, for whom
+            δ is not chosen. Baselines and seeded experiments do not ask for it.
         beyond_share: whether to leave less than equal shares for the releases that the ledger's owner still
             plans; otherwise such a charge is refused.
+        accept_weak: charge although ε is above 8, which the statement will call too weak to promise much.
+            Baselines and seeded experiments do not ask for it, nor does a fit that resumes.
         progress: is told the queries that are measured, and rounds inside them; see ``hushrec.progress``.
 
     Returns:
@@ -106,11 +121,16 @@ def fit(
     Raises:
         BudgetExceeded: The ledger has less left than the plan costs.
         ShareExceeded: The plan costs more than its equal share; nothing is charged.
+        WeakBudget: ε is above 8, and ``accept_weak`` is not set; nothing is charged.
         MemoryExceeded: This machine has too little memory for the fit; ``plan`` says what it needs. Nothing
             is charged, unless a note on the error says what is.
         LedgerError: The ledger does not exist, cannot be trusted, or would be a second one of the same users.
         RecordsDropped: More than a tenth of the records were dropped or changed, or there are none, and
             ``accept_dropped`` is not set; or nobody is left. Nothing is charged; ``hushrec.check`` shows why.
+        UsersExceeded: There are more than twice as many users as declared, and ``accept_users`` is not set.
+            Nothing is charged.
+        ChargeUnpublished: A fit of other ratings or settings was stopped after its charge, or the release
+            index was charged before and never published. Nothing is charged; the message says what helps.
         CheckpointError: The checkpoint is in use, damaged, or belongs to other ratings, settings or another
             ledger; or ``entropy`` is given too; or ``entropy`` is a checkpoint.
         BudgetUnsupported: The model does not support the budget or per-user ε; or a budget is given for a
@@ -122,17 +142,61 @@ def fit(
 
     Privacy: charged (every event of the plan).
     """
-    if checkpoint is not None and entropy is not None:
+    with fitted(
+        ratings,
+        config,
+        budget,
+        ledger=ledger,
+        release_index=release_index,
+        prior=prior,
+        entropy=entropy,
+        checkpoint=checkpoint,
+        accept_dropped=accept_dropped,
+        accept_users=accept_users,
+        beyond_share=beyond_share,
+        accept_weak=accept_weak,
+        progress=progress,
+    ) as release:
+        return release
+
+
+@contextmanager
+def fitted(
+    ratings: Ratings | Interactions | Blocks | SparkFeedback | ReleasedData,
+    config: Model | None = None,
+    budget: Budget | Literal["auto"] | None = None,
+    *,
+    ledger: Ledger | str | Path | None = None,
+    release_index: int | None = None,
+    prior: Release | None = None,
+    entropy: Entropy | None = None,
+    checkpoint: str | Path | bool = True,
+    accept_dropped: bool = False,
+    accept_users: bool = False,
+    beyond_share: bool = False,
+    accept_weak: bool = False,
+    progress: Progress | None = None,
+) -> Iterator[Release]:
+    """Context of the release that ``fit`` makes. The ledger records it as published when the block ends.
+
+    Write the release's file inside the block: if that fails or is stopped, the same call gives the same
+    bytes.
+
+    Privacy: charged (every event of the plan).
+    """
+    if not isinstance(checkpoint, bool) and entropy is not None:
         raise CheckpointError("a checkpoint has its own noise key; leave out checkpoint or entropy")
+    if not isinstance(checkpoint, bool) and budget is None:
+        raise CheckpointError(
+            "without a budget nothing is spent, so there is nothing to resume: leave out checkpoint"
+        )
     if isinstance(entropy, Checkpoint):
         raise CheckpointError(
             "entropy= does not take a checkpoint, because a fit opens its checkpoint itself: close this one, "
             "and pass its folder as checkpoint="
         )
-    if config is not None and not isinstance(config, Model):
-        raise ConfigError(
-            f"{type(config).__name__} is not a model; to release data, call hushrec.release_data with it"
-        )
+    if config is not None:
+        _require_model(config, "to release data, call hushrec.release_data with it")
     published: Statement | None = None
     if isinstance(ratings, ReleasedData):
         if budget is not None or ledger is not None or release_index is not None:
@@ -149,11 +213,16 @@ def fit(
         )
     if isinstance(budget, str):
         _require_auto(budget)
+    of_shares = opened(ledger) if isinstance(budget, str) else None  # which say what the fit may cost
+    folder = None
+    if of_shares:
+        folder = _checkpoint(checkpoint, of_shares, entropy, release_index, ratings.digest)
+    mark = "" if folder is None else mark_of(folder)
     if config is None:
-        config = _recommended(ratings, budget, ledger, release_index, checkpoint)
+        config = _recommended(ratings, budget, of_shares, release_index, mark)
     config.require_feedback(ratings.domain)
     if isinstance(budget, str):
-        budget = next_share(ledger, config, ratings.domain, release_index, checkpoint)
+        budget = next_share(of_shares, config, ratings.domain, release_index, mark)
     if isinstance(ratings, SparkFeedback):
         require_sums_alone(config)
     _require_personal(config, budget, asks=ratings.asks)
@@ -172,72 +241,95 @@ def fit(
     if budget is None:
         terms = config.baseline
         population = ratings.capped(ratings.domain.cap) if terms.unit == "user" else ratings
-        with (
-            telling(progress),
-            stage("fitting"),
-            _going_on(checkpoint, ratings, _named(config, public), "") as kept,
-        ):
-            made = config.release(population, ExactRun(terms, kept, public))
-            release = _described(made, ratings.domain)
-            return from_data(release, published) if published else not_private(release, config)
+        with telling(progress), stage("fitting"):
+            made = _described(config.release(population, ExactRun(terms, public)), ratings.domain)
+        yield from_data(made, published) if published else not_private(made, config)
+        return
     planned = committed(signed(config.plan(ratings.domain, budget), config, ratings.domain), public)
-    account = account_of(ledger, planned, entropy)
+    account = account_of(of_shares or ledger, planned, entropy)
     paid = release_index is not None and account.stored(planned, release_index) is not None
-    if pays(account, entropy) and not paid:
-        require_accepted(ratings, accepted=accept_dropped)  # before a checkpoint exists
+    assert isinstance(config, PrivateModel)  # others have no plan
+    if not paid:  # before a checkpoint exists
+        admit(
+            ratings,
+            planned.model,
+            config.footprint(ratings.domain, budget),
+            spends=pays(account, entropy),
+            accept_dropped=accept_dropped,
+            accept_users=accept_users,
+        )
     place = _ANY if release_index is None else release_index
-    with _going_on(checkpoint, ratings, planned.key(account.id, place), account.id) as kept:
+    if of_shares is None:
+        folder = _checkpoint(checkpoint, account, entropy, release_index, ratings.digest)
+    of = ratings.digest() if folder else ""
+    with going_on(folder, of, planned.key(account.id, place), account) as kept:
         if (stored := account.stored(planned, release_index, kept)) is not None:
-            release = Release.from_bytes(stored)
+            yield replace(Release.from_bytes(stored), repeated=True)
             account.handed_out(planned, release_index, kept)
-            return replace(release, repeated=True)
+            return
         shared = naming_share(account, release_index, lambda less: config.plan(ratings.domain, less))
         with telling(progress), shared:
             source = kept or entropy
-            return _charged(ratings, config, planned, public, account, release_index, source, beyond_share)
+            allowed = {"beyond_share": beyond_share, "accept_weak": accept_weak}
+            made, grant = _charged(ratings, config, planned, public, account, release_index, source, allowed)
+        yield made
+        account.published(grant)
 
 
-@contextmanager
-def _going_on(
-    folder: str | Path | None, ratings: Feedback | Blocks | SparkFeedback, settings: str, ledger: str
-) -> Iterator[Checkpoint | None]:
-    """The checkpoint of exactly this fit, if it has one; deleted once the release is made."""
-    if folder is None:
-        yield None
-        return
-    with Checkpoint(folder) as checkpoint:
-        marks = {"ratings": ratings.digest(), "settings (release index and version too)": settings}
-        checkpoint.bind(marks, ledger)
-        yield checkpoint
-        checkpoint.forget()
+def _require_model(config: object, fix: str) -> None:
+    if not isinstance(config, Model):
+        raise ConfigError(f"{type(config).__name__} is not a model; {fix}")
 
 
-def _named(config: Model, public: ItemPrior) -> str:
-    return json.dumps([type(config).__name__, config.settings(), version(), public.digest], sort_keys=True)
+def _checkpoint(
+    asked: str | Path | bool,
+    account: Ledger,
+    entropy: Entropy | None,
+    release_index: int | None,
+    ratings: Callable[[], str],
+) -> Path | None:
+    """The folder of the fit's checkpoint; None where nothing is kept, or the release was made before.
+
+    Whatever is kept, a charge that waits for its fit to be repeated is refused company.
+    """
+    named = None if isinstance(asked, bool) else Path(asked)
+    if not account.kept or entropy is not None:
+        return named
+    if release_index is not None and account.made(release_index):
+        return named
+    if asked is True:
+        return chosen(account, ratings)
+    require_none_waits(account, "" if named is None else mark_of(named))
+    return named
 
 
 def _charged(
     ratings: Feedback | Blocks | SparkFeedback,
-    config: Model,
+    config: PrivateModel,
     planned: Plan,
     public: ItemPrior,
     account: Ledger,
     release_index: int | None,
     entropy: Entropy | None,
-    beyond_share: bool,
-) -> Release:
-    assert isinstance(config, PrivateModel)  # others have no plan
+    allowed: dict[str, bool],
+) -> tuple[Release, Grant]:
+    """The release, stored in the ledger, and the grant of its charge."""
     budget, domain = planned.budget, ratings.domain
-    require_memory(planned.model, config.footprint(domain, budget), ratings)
     queries = config.queries(domain, budget)
-    grant = account.charge(planned, release_index, entropy, beyond_share=beyond_share)
-    population = ratings.capped(domain.cap) if budget.unit == "user" else ratings
-    with stage(MEASURING, len(queries)), spending(account, grant, planned):
-        made = config.release(population, ChargedRun(planned, queries, grant, public))
-        release = describe(_described(made, domain), queries, planned, grant, domain, personal=ratings.asks)
-        account.sampled(grant, release.to_bytes())
-    account.published(grant)
-    return release
+    stored = stored_size(config, planned, domain, account)
+    kept = kept_size(planned) if isinstance(entropy, Checkpoint) else 0
+    with reserved(folder_of(account).parent if account.kept else None, stored + kept) as room:
+        grant = account.charge(planned, release_index, entropy, **allowed)
+        population = ratings.capped(domain.cap) if budget.unit == "user" else ratings
+        if room:
+            room.keep(stored)  # the rest is for the checkpoint
+        with stage(MEASURING, len(queries)), spending(account, grant, planned):
+            made = _described(config.release(population, ChargedRun(planned, queries, grant, public)), domain)
+            release = describe(made, queries, planned, grant, domain, personal=ratings.asks)
+            if room:
+                room.keep(0)
+            account.sampled(grant, release.to_bytes())
+    return release, grant
 
 
 def _described(release: Release, domain: Domain) -> Release:
@@ -248,16 +340,16 @@ def _described(release: Release, domain: Domain) -> Release:
 def _recommended(
     ratings: Feedback | Blocks | SparkFeedback,
     budget: Budget | Literal["auto"] | None,
-    ledger: Ledger | str | Path | None,
+    account: Ledger | None,
     release_index: int | None,
-    checkpoint: str | Path | None,
+    mark: str,
 ) -> Model:
     """The model that suits what is declared, under the budget or a share of the ledger's."""
     domain = ratings.domain
     if not isinstance(budget, str):
         return choice(domain, budget, personal=ratings.asks).model
-    account = opened(ledger)
-    share = partial(next_share, account, domain=domain, release_index=release_index, checkpoint=checkpoint)
+    account = opened(account)
+    share = partial(next_share, account, domain=domain, release_index=release_index, mark=mark)
     return choice_of_share(share, domain, account.total, personal=ratings.asks).model
 
 

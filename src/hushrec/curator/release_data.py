@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from hushrec.arrays import Ints
-from hushrec.curator.acceptance import pays, require_accepted
+from hushrec.curator.acceptance import admit, pays
 from hushrec.curator.accounts import account_of, spending
 from hushrec.curator.authors import signed
-from hushrec.curator.memory import require_memory
 from hushrec.curator.shares import naming_share
 from hushrec.curator.statements import describe_data
 from hushrec.data.domain import Domain
@@ -38,7 +37,9 @@ def release_data(
     release_index: int | None = None,
     entropy: Entropy | None = None,
     accept_dropped: bool = False,
+    accept_users: bool = False,
     beyond_share: bool = False,
+    accept_weak: bool = False,
 ) -> ReleasedData:
     """Charge the ledger, randomize every user's row by itself, and release the rows.
 
@@ -56,17 +57,19 @@ def release_data(
         entropy: as for ``fit``.
         accept_dropped: as for ``fit``. A device, whose roster is its one user, never asks for it: whether it
             reports must not depend on what its user rated.
+        accept_users: as for ``fit``.
         beyond_share: as for ``fit``.
+        accept_weak: as for ``fit``. Rows that are still of use mostly cost an ε in the hundreds.
 
     Returns:
         The data set with its statement.
 
     Raises:
         BudgetExceeded: The ledger has less left than the plan costs.
-        ShareExceeded: As for ``fit``.
+        ShareExceeded, WeakBudget: As for ``fit``.
         MemoryExceeded: As for ``fit``.
         LedgerError: As for ``fit``.
-        RecordsDropped: As for ``fit``.
+        RecordsDropped, UsersExceeded: As for ``fit``.
         BudgetUnsupported: The method does not support the budget.
         DataError: The ratings carry per-user ε, which no method supports; or they are not in memory.
         CheckpointError: ``entropy`` is a checkpoint.
@@ -92,14 +95,21 @@ def release_data(
         data = ReleasedData.from_bytes(stored)
         account.handed_out(planned, release_index)
         return replace(data, repeated=True)
-    if pays(account, entropy) and not on_device(ratings.domain):
-        require_accepted(ratings, accepted=accept_dropped)
-    require_memory(planned.model, method.footprint(planned, ratings.domain), ratings)
+    admit(
+        ratings,
+        planned.model,
+        method.footprint(planned, ratings.domain),
+        spends=pays(account, entropy) and not on_device(ratings.domain),
+        accept_dropped=accept_dropped,
+        accept_users=accept_users,
+    )
     randomizer = method.randomizer(
         planned, method.cap_contributions(ratings)
     )  # which may also run out of memory
     with naming_share(account, release_index, lambda less: method.plan(ratings.domain, less)):
-        grant = account.charge(planned, release_index, entropy, beyond_share=beyond_share)
+        grant = account.charge(
+            planned, release_index, entropy, beyond_share=beyond_share, accept_weak=accept_weak
+        )
     with spending(account, grant, planned):
         data = reported(ratings, method, planned, grant, randomizer).data
         account.sampled(grant, data.for_ledger())

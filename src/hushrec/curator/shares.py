@@ -9,7 +9,6 @@ from hushrec.errors import BudgetError, LedgerError, ShareExceeded
 from hushrec.models.base import Model
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
-from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.ledger.remainder import Remainder
 
@@ -46,7 +45,7 @@ def next_share(
     config: Model,
     domain: Domain,
     release_index: int | None = None,
-    checkpoint: str | Path | None = None,
+    mark: str = "",
 ) -> Budget:
     """The budget that a fit with ``"auto"`` takes: an equal share of what the ledger has left.
 
@@ -57,7 +56,7 @@ def next_share(
         config: a model's settings.
         domain: the public domain.
         release_index: as for ``fit``.
-        checkpoint: as for ``fit``.
+        mark: commitment of the checkpoint that resumes; empty for none.
 
     Raises:
         LedgerError: There is no ledger, or it cannot be trusted.
@@ -66,12 +65,7 @@ def next_share(
 
     Privacy: public.
     """
-    account = opened(ledger)
-    mark = ""
-    if checkpoint is not None and Path(checkpoint).exists():
-        with Checkpoint(checkpoint) as kept:
-            mark = kept.resumed
-    return account.share(lambda budget: config.plan(domain, budget), release_index, mark)
+    return opened(ledger).share(lambda budget: config.plan(domain, budget), release_index, mark)
 
 
 def opened(ledger: Ledger | str | Path | None) -> Ledger:

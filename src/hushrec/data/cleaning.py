@@ -20,12 +20,12 @@ from hushrec.data.losses.dropped import Dropped
 from hushrec.data.ratings import Ratings
 from hushrec.data.readers.columns import COUNTED, RATED, UNRATED, Roles
 from hushrec.data.readers.quiet import GIVEN_UP, quiet
+from hushrec.data.times import seconds
 from hushrec.errors import DataError
 
-MAX_TIMESTAMP = 1 << 40
 _SLICE = 1 << 22  # rows cleaned at once: bounds the memory for text
 
-__all__ = ["MAX_TIMESTAMP", "Batch", "Cleaner", "assemble"]
+__all__ = ["Batch", "Cleaner", "assemble"]
 
 
 class Batch(NamedTuple):
@@ -116,7 +116,11 @@ class Cleaner:
         stated = np.ones_like(valid) if asked is None else (asked >= 0) & (asked < np.inf)
         known = person & stated & (items >= 0)
         keep = known & valid
-        times = _seconds(table["timestamp"])[keep] if self.timed else None
+        times: Ints | None = None
+        untimed = 0
+        if self.timed:
+            moments, told = seconds(table["timestamp"])
+            times, untimed = moments[keep], int((keep & ~told).sum())
 
         values = values[keep]
         inside = (values >= scale.lo) & (values <= scale.hi)
@@ -130,6 +134,7 @@ class Cleaner:
             epsilon=before.epsilon + int((person & ~stated).sum()),
             clamped=before.clamped + int((~inside).sum()),
             rounded=before.rounded + int((inside & off).sum()),
+            timestamp=before.timestamp + untimed,
             records=before.records + table.height,
         )
         least = None
@@ -230,7 +235,7 @@ def _check_type(role: str, dtype: pl.DataType, source: str) -> None:
         wanted = f"{role}s must be numbers, or text that holds numbers"
     else:
         fits = dtype.is_numeric() or dtype in (pl.Date, pl.Datetime)
-        wanted = "timestamps must be dates or Unix seconds"
+        wanted = "timestamps must be dates, ISO 8601 text or Unix seconds"
     if not fits:
         raise DataError(f"{source}: column {role} is of type {dtype.base_type()}; {wanted}")
 
@@ -292,13 +297,6 @@ def _epsilons(column: pl.Series, privacy_classes: Mapping[str, float] | None) ->
     names = column.str.strip_chars(" \t").str.normalize("NFC")
     named = names.replace_strict(dict(privacy_classes), default=None, return_dtype=pl.Float64).to_numpy()
     return np.where(np.isnan(named), numbers, named)
-
-
-def _seconds(column: pl.Series) -> Ints:
-    """Unix seconds in [0, 2^40], 0 where a cell does not hold a time."""
-    if column.dtype in (pl.Date, pl.Datetime):
-        column = column.cast(pl.Datetime("us")).dt.epoch("s")
-    return np.clip(np.nan_to_num(_numbers(column), nan=0.0), 0, MAX_TIMESTAMP).astype(np.int64)
 
 
 def _joined(parts: list[Any], dtype: Any) -> Any:

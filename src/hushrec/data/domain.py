@@ -315,15 +315,17 @@ class Domain(BaseModel):
             declared: everything else, such as ``scale`` and ``max_users``, as for ``Domain``.
 
         Raises:
-            DomainError: a file cannot be read as a list of ids.
+            DomainError: a file cannot be read as a list of ids, or is one of ratings or clicks, from which no
+                catalogue may be taken.
         """
         # Importing polars takes 0.15 s, which few plans need.
-        from hushrec.data.readers.catalogue import read_catalogue, read_ids
+        from hushrec.data.readers.catalogue import read_catalogue, read_ids, require_items
 
         if users is None and user_column is not None:
             raise DomainError("user_column= names a column of the file users=, which is missing; give users=")
         roster = None if users is None else read_ids(Path(users), user_column, separator)
         found = read_catalogue(Path(path), column, titles, features, separator)
+        require_items(Path(path), found.ids, column, separator)
         return cls(found.ids, users=roster, titles=found.titles, features=found.features, **declared)
 
     def _fields(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ has at least one.
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self, cast
 
@@ -24,7 +24,7 @@ from hushrec.markup import Html, block, prose
 
 _CHUNK = 1 << 20  # users hashed at once by ``digest``
 
-__all__ = ["Dropped", "Feedback"]
+__all__ = ["Dropped", "Feedback", "require_disjoint"]
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -45,8 +45,8 @@ class Feedback(ABC):
     All arrays are read-only.
 
     Raises:
-        DataError: the arrays do not fit together, a user is not on the domain's roster, or the domain
-            declares another kind of feedback.
+        DataError: the arrays do not fit together, user ids are not unique and ascending, a user is not on
+            the domain's roster, or the domain declares another kind of feedback.
 
     Privacy: private. ``repr`` shows only the domain, no counts.
     """
@@ -105,6 +105,12 @@ class Feedback(ABC):
                     "the users are not those of the domain's roster, each once and in its order; load the "
                     f"{self.KIND} with this domain, which leaves out users who are not on it"
                 )
+        elif not _ascend(self.users):
+            raise DataError(
+                "the user ids are not strings in strictly ascending order of their UTF-8 bytes, each once, "
+                "so one person may count several times; give each user one row, or load the "
+                f"{self.KIND} with hushrec.load"
+            )
 
     @classmethod
     def of(cls, given: "Feedback", *, by: str) -> Self:
@@ -140,8 +146,9 @@ class Feedback(ABC):
     def exceeds_declared_users(self) -> bool:
         """Whether there are more users than ``domain.max_users`` declares. Privacy: private.
 
-        Loading does not refuse them: one more user must not decide whether there is a release. The
-        curator should check this once, and declare a larger bound from public knowledge.
+        Loading does not refuse them, and a charge only above twice as many: near the bound, one more user
+        would decide whether there is a release. The curator should check this once, and declare a larger
+        bound from public knowledge.
         """
         return self.n_users > self.domain.max_users
 
@@ -316,3 +323,21 @@ class Feedback(ABC):
 
     def _repr_html_(self) -> Html:
         return block(f"{type(self).__name__}, private", prose(repr(self.domain)))
+
+
+def require_disjoint(users: Iterable[pl.Series]) -> None:
+    """Refuse users of several ``Feedback`` that share a person, who would count in each of them.
+
+    Raises:
+        DataError: a user id is in two of them.
+
+    Privacy: private.
+    """
+    if pl.concat([pl.Series(dtype=pl.String), *users]).is_duplicated().any():
+        raise DataError("the same person is in two of the ratings; give all of a person's ratings together")
+
+
+def _ascend(users: pl.Series) -> bool:
+    """Whether these are strings, each above the one before, as polars compares them: byte by byte."""
+    strings = users.dtype == pl.String and users.null_count() == 0
+    return strings and bool((users[1:] > users[:-1]).all())

@@ -28,8 +28,8 @@ class Interactions(Feedback):
     All arrays are read-only.
 
     Raises:
-        DataError: the arrays do not fit together, a user is not on the domain's roster, or the domain
-            declares ratings.
+        DataError: the arrays do not fit together, user ids are not unique and ascending, a user is not on
+            the domain's roster, or the domain declares ratings.
 
     Privacy: private. ``repr`` shows only the domain, no counts.
     """

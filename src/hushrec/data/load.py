@@ -53,12 +53,13 @@ def load(
     * Without a scale, a column ``rating`` is ignored, and several records of an item are one. If the domain
       declares ``counts``, they add up, up to the largest count: each record stands for 1, or for what its
       column ``count`` says, rounded to a whole number; counts that are below 1 or not finite are dropped.
-    * Timestamps are Unix seconds, clamped to [0, 2^40]; a missing one is 0.
+    * Timestamps are dates, Unix seconds or ISO 8601 text, in UTC where they name no zone. They are clamped to
+      [0, 2^40] seconds; one that is missing or cannot be read is 0. Both are counted.
     * If a column states the ε that each user requests, the smallest of all their records counts, dropped ones
       included. A record whose ε is missing, negative, infinite, or neither a number nor a class of the
       domain is dropped and requests 0, because data are never used at an ε that their user did not request.
     * An empty file is valid, though ``fit`` asks before it charges for it. So is one with more users than
-      the domain declares: see ``exceeds_declared_users``.
+      the domain declares (see ``exceeds_declared_users``), though ``fit`` asks above twice as many.
 
     Args:
         source: a path, a table, or a list of several of these. A path may be a pattern (``"ratings/*.csv"``),

@@ -27,8 +27,8 @@ class Ratings(Feedback):
     All arrays are read-only.
 
     Raises:
-        DataError: the arrays do not fit together, a user is not on the domain's roster, or the domain
-            declares interactions.
+        DataError: the arrays do not fit together, user ids are not unique and ascending, a user is not on
+            the domain's roster, or the domain declares interactions.
 
     Privacy: private. ``repr`` shows only the domain, no counts.
     """

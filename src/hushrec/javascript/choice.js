@@ -8,7 +8,7 @@ export const ABSENCE = 0.5;
 /** Popularity of an item that nobody chose or liked. */
 export const LEAST_POPULARITY = 1e-3;
 
-/** @typedef {import("./release.js").Release} Release */
+/** @typedef {import("./artefact.js").Release} Release */
 
 /** Orders items by popularity and taste. */
 export class Choice {

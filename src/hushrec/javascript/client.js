@@ -4,17 +4,18 @@ import { ReleaseError } from "./errors.js";
 import { predictor } from "./fold_in.js";
 import { ListedPeople } from "./listed_people.js";
 import { diversified, largest, POOL } from "./lists.js";
-import { clamped, given, normal, used } from "./own.js";
-import { Release } from "./release.js";
+import { clamped, given, normal, used, withIgnored } from "./own.js";
+import { Release } from "./artefact.js";
 import { Titles } from "./titles.js";
 
 export { Release, ReleaseError };
 
 /** @typedef {import("./own.js").Own} Own */
+/** @typedef {import("./own.js").Ignored} Ignored */
 /** @typedef {{itemId: string, score: number, rank: number, rating: number | null}} Recommendation */
 /** @typedef {{itemId: string, score: number, rank: number}} Similar */
 /** @typedef {{itemId: string, contribution: number}} Reason */
-/** @typedef {import("./release.js").Signature} Signature */
+/** @typedef {import("./artefact.js").Signature} Signature */
 /** @typedef {{signature?: string | null, key?: string | null, seen?: import("./signature.js").Seen | null}} Trust */
 
 /**
@@ -22,6 +23,9 @@ export { Release, ReleaseError };
  *
  * A user's own are ratings, as in `{Alien: 5}` or a Map, of a release of ratings; ids of items, as in
  * `["Alien", "Heat"]`, of one of interactions; or counts by id, if they are counted. Nothing is sent or kept.
+ *
+ * Ids are texts, since one that was read as a number has lost its leading zeros. What a release does not know of
+ * the user's own is left out, and named in `ignored` of the answer; if it knows nothing of it, that is refused.
  */
 export class Client {
   #positions;
@@ -82,25 +86,26 @@ export class Client {
   find(text) {
     const known = normal(text);
     if (this.#positions.has(known)) return [known];
-    return this.#titles.find(String(text)).map((position) => this.release.items[position]);
+    return this.#titles.find(text).map((position) => this.release.items[position]);
   }
 
   /**
    * Predict a user's ratings.
-   * @param {Own | null} own item id → rating. Items that are not in the catalogue and ratings that are not
-   *   finite are ignored; ratings off the scale are clamped to it. Null with `user`.
+   * @param {Own | null} own item id → rating. Items that are not in the catalogue and ratings that are not finite
+   *   are left out, and named in `ignored`; ratings off the scale are clamped to it. Null with `user`.
    * @param {Iterable<string> | null} [items] ids of the items to predict; the whole catalogue by default
    * @param {{user?: string}} listed id of a user whom the release lists, in place of own ratings
-   * @returns {Map<string, number>} item id → rating, clamped to the scale
-   * @throws {ReleaseError} an item is not in the catalogue, a rating is not a number, or the release is of
-   *   interactions
+   * @returns {Map<string, number> & Ignored} item id → rating, clamped to the scale
+   * @throws {ReleaseError} an item is not in the catalogue, or nothing of one's own is; an id is not a text, a rating
+   *   is not a number, or the release is of interactions
    */
   predict(own, items = null, { user } = {}) {
     const [lo, hi] = this.release.requireScale();
     const names = items === null ? this.release.items : [...items].map(normal);
     const targets = items === null ? range(names.length) : names.map((name) => this.#required(name));
-    const found = this.#ratings(user === undefined ? this.#own(own) : new Map(), targets, this.#person(user, own));
-    return new Map(names.map((name, at) => [name, clamped(found[at], lo, hi)]));
+    const mine = this.#own(own, user);
+    const found = this.#ratings(mine.own, targets, this.#person(user, own));
+    return withIgnored(new Map(names.map((name, at) => [name, clamped(found[at], lo, hi)])), mine.ignored);
   }
 
   /**
@@ -109,12 +114,12 @@ export class Client {
    *   ratings: items that are rated below the threshold are not used, and not recommended
    * @param {{n?: number, exclude?: Iterable<string>, allowed?: Iterable<string> | null, diversity?: number,
    *   user?: string}} choice `exclude` and `allowed` take ids; `diversity` is from 0, the best items, to 1
-   * @returns {Recommendation[]} best first; ties in the catalogue's order
-   * @throws {ReleaseError} what is given cannot be used
+   * @returns {Recommendation[] & Ignored} best first; ties in the catalogue's order
+   * @throws {ReleaseError} what is given cannot be used, or nothing of it is in the catalogue
    */
   recommend(own, { n = 10, exclude = [], allowed = null, diversity = 0, user } = {}) {
     if (!(diversity >= 0 && diversity <= 1)) throw new ReleaseError("diversity must be between 0 and 1");
-    const mine = user === undefined ? this.#own(own) : new Map();
+    const { own: mine, ignored } = this.#own(own, user);
     const targets = this.#listable(mine.keys(), exclude, allowed);
     const person = this.#person(user, own);
     const [rated, values] = split(used(this.release, mine));
@@ -134,12 +139,13 @@ export class Client {
     const items = best.map((place) => targets[place]);
     const ratings = this.release.feedback === "ratings" ? this.#ratings(mine, items, person) : null;
     const [lo, hi] = this.release.bounds;
-    return best.map((place, at) => ({
+    const rows = best.map((place, at) => ({
       itemId: this.release.items[items[at]],
       score: scores[place],
       rank: at + 1,
       rating: ratings ? clamped(ratings[at], lo, hi) : null,
     }));
+    return withIgnored(rows, ignored);
   }
 
   /**
@@ -168,20 +174,27 @@ export class Client {
    * @param {Own} own as in `recommend`
    * @param {string} item
    * @param {number} [n]
-   * @returns {Reason[]} strongest first, whether they raise or lower; those that add nothing are left out
+   * @returns {Reason[] & Ignored} strongest first, whether they raise or lower; those that add nothing are left out
    * @throws {ReleaseError} as `recommend`; or the prediction is not a sum over own items
    */
   reasons(own, item, n = 3) {
-    const [rated, values] = split(used(this.release, this.#own(own)));
+    const mine = this.#own(own);
+    const [rated, values] = split(used(this.release, mine.own));
     const added = this.#predictor.contributions(rated, values, this.#required(item));
     const strongest = [...largest(added.map(Math.abs), Math.min(Math.max(Math.trunc(n), 0), added.length))];
-    return strongest
+    const rows = strongest
       .filter((place) => added[place])
       .map((place) => ({ itemId: this.release.items[rated[place]], contribution: added[place] }));
+    return withIgnored(rows, mine.ignored);
   }
 
-  /** @param {Own | null | undefined} own */
-  #own(own) {
+  /**
+   * A person's own by position, and what was left out; nothing where a listed user asks.
+   * @param {Own | null | undefined} own
+   * @param {string} [user]
+   */
+  #own(own, user) {
+    if (user !== undefined) return { own: new Map(), ignored: [] };
     return given(this.release, this.#positions, own);
   }
 

@@ -5,7 +5,7 @@ import { largest, NoisyCosines } from "./lists.js";
 import { solve } from "./matrices.js";
 import { Slopes } from "./slopes.js";
 
-/** @typedef {import("./release.js").Release} Release */
+/** @typedef {import("./artefact.js").Release} Release */
 
 /**
  * k nearest neighbours with jointly derived weights (Bell & Koren 2007, §3; McSherry & Mironov 2009, §5); the

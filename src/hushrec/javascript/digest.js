@@ -1,9 +1,9 @@
 // SHA-256, by the browser or Node.
 
 import { ReleaseError } from "./errors.js";
-import { dumps } from "./json.js";
+import { dumps } from "./untrusted_json.js";
 
-/** @typedef {import("./json.js").Json} Json */
+/** @typedef {import("./untrusted_json.js").Json} Json */
 /** @typedef {import("./safetensors.js").Tensor} Tensor */
 
 /**

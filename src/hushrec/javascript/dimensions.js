@@ -9,7 +9,7 @@ const LEAST = 0.01;
 /** Room for rounding where a bound decides in place of the eigenvalues. */
 const SURE = 1 + 1e-6;
 
-/** @typedef {import("./release.js").Release} Release */
+/** @typedef {import("./artefact.js").Release} Release */
 
 /**
  * Number of directions in which the lists of two people can differ; 0 if everybody gets the same list.

@@ -1,10 +1,10 @@
 // DSSE envelopes: one payload with its type and one signature (github.com/secure-systems-lab/dsse, v1.0).
 
 import { ReleaseError } from "./errors.js";
-import { parse } from "./json.js";
-import { fromBase64 } from "./public_key.js";
+import { parse } from "./untrusted_json.js";
+import { fromBase64 } from "./keys.js";
 
-/** @typedef {import("./public_key.js").PublicKey} PublicKey */
+/** @typedef {import("./keys.js").PublicKey} PublicKey */
 
 /** Largest envelope; a statement has a few thousand characters. */
 const LARGEST = 2 ** 20;
@@ -40,7 +40,7 @@ export class Envelope {
       if (signatures.length !== 1) {
         throw new ReleaseError(
           `this signature file holds ${signatures.length.toLocaleString("en")} signatures, and must hold one; ` +
-            "ask the owner for the file that hushrec sign wrote",
+            "ask the owner for the file that hushrec keys sign wrote",
         );
       }
       const signature = fields(signatures[0], "keyid", "sig");

@@ -7,7 +7,7 @@ import { solve } from "./matrices.js";
 import { unlike } from "./item_scores.js";
 import { Slopes } from "./slopes.js";
 
-/** @typedef {import("./release.js").Release} Release */
+/** @typedef {import("./artefact.js").Release} Release */
 
 /**
  * Ridge regression of a user's ratings on the item factors (McSherry & Mironov 2009, §5, "SVD"); the equations

@@ -4,10 +4,9 @@ import { FactorPredictor } from "./factor_predictor.js";
 import { ItemScores } from "./item_scores.js";
 import { LinearItems } from "./linear_items.js";
 import { NeighbourPredictor } from "./covariance_neighbours.js";
-import { NearestPeople } from "./nearest_people.js";
-import { SimilarItems } from "./similar_items.js";
+import { NearestPeople, SimilarItems } from "./plain_neighbours.js";
 
-/** @typedef {import("./release.js").Release} Release */
+/** @typedef {import("./artefact.js").Release} Release */
 
 /**
  * Predicts a user's ratings of some items from their ratings of others, or ranks by their interactions.

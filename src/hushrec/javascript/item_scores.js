@@ -2,7 +2,7 @@
 
 import { ReleaseError } from "./errors.js";
 
-/** @typedef {import("./release.js").Release} Release */
+/** @typedef {import("./artefact.js").Release} Release */
 
 /** The same scores for everybody, such as popularity: a user's own items leave the list, and no more. */
 export class ItemScores {

@@ -7,7 +7,7 @@ import { isVersion } from "./attestation.js";
 import { sha256 } from "./digest.js";
 import { Envelope, fields } from "./envelope.js";
 import { ReleaseError } from "./errors.js";
-import { grouped, PublicKey } from "./public_key.js";
+import { grouped, PublicKey } from "./keys.js";
 
 const ROTATION_TYPE = "application/vnd.hushrec.rotation+json";
 const END = "-----END PUBLIC KEY-----";

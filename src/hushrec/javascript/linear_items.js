@@ -3,7 +3,7 @@
 import { dot, products } from "./factor_predictor.js";
 import { cosine } from "./lists.js";
 
-/** @typedef {import("./release.js").Release} Release */
+/** @typedef {import("./artefact.js").Release} Release */
 
 /**
  * Ranks by score_j = b_j Σ_i a_i ⟨g_i, g_j⟩ over a user's own items i ≠ j, or else by `item_scores`.

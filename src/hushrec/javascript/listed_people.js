@@ -3,7 +3,7 @@
 import { Choice } from "./choice.js";
 import { products } from "./factor_predictor.js";
 
-/** @typedef {import("./release.js").Release} Release */
+/** @typedef {import("./artefact.js").Release} Release */
 
 /**
  * μ_i + user_mean + b_u + f_i · p_u, with the released effect b_u and factors p_u of user u (Friedman et al.

@@ -2,16 +2,17 @@
 
 import { ReleaseError } from "./errors.js";
 
-/** @typedef {import("./release.js").Release} Release */
+/** @typedef {import("./artefact.js").Release} Release */
 /** @typedef {Map<string, number> | Record<string, number> | Iterable<string>} Own */
+/** @typedef {{readonly ignored: readonly string[]}} Ignored */
 
 /**
- * Position → rating, or how often it was given, of all items of the catalogue that the user gave.
+ * Position → rating, or how often it was given, of the items of the catalogue that the user gave; and ids not used.
  * @param {Release} release
  * @param {Map<string, number>} positions of the release's items
  * @param {Own | null | undefined} own
- * @returns {Map<number, number>}
- * @throws {ReleaseError} it is not what this release takes
+ * @returns {{own: Map<number, number>, ignored: string[]}}
+ * @throws {ReleaseError} it is not what this release takes, or the catalogue has nothing of it
  */
 export function given(release, positions, own) {
   if (own === null || own === undefined) {
@@ -19,17 +20,39 @@ export function given(release, positions, own) {
   }
   const [lo, hi] = release.bounds;
   const found = new Map();
+  /** @type {string[]} */
+  const ignored = [];
+  let [some, known] = [false, false];
   for (const [item, rating] of numbers(release, own)) {
     if (typeof rating !== "number") {
       throw new ReleaseError("own ratings must map item ids to numbers, as in {'Alien': 5}");
     }
-    const position = positions.get(normal(item));
-    if (position === undefined || !Number.isFinite(rating)) continue;
+    const name = normal(item);
+    const position = positions.get(name);
+    some = true;
+    known ||= position !== undefined;
     const value = release.counts === null ? rating : Math.floor(rating + 0.5); // as in loading
-    if (release.counts !== null && value < 1) continue;
-    found.set(position, clamped(value, lo, hi));
+    if (position === undefined || !Number.isFinite(value) || (release.counts !== null && value < 1)) ignored.push(name);
+    else found.set(position, clamped(value, lo, hi));
   }
-  return found;
+  if (some && !known) {
+    throw new ReleaseError(
+      "nothing of what was given is in this release's catalogue; give ids as the catalogue has them, with their " +
+        "leading zeros, or give nothing to list what is popular",
+    );
+  }
+  return { own: found, ignored };
+}
+
+/**
+ * An answer with what of the user's own it was made without.
+ * @template {object} Answer
+ * @param {Answer} answer
+ * @param {readonly string[]} ignored ids that were given and not used
+ * @returns {Answer & Ignored}
+ */
+export function withIgnored(answer, ignored) {
+  return /** @type {Answer & Ignored} */ (Object.defineProperty(answer, "ignored", { value: Object.freeze([...ignored]) }));
 }
 
 /**
@@ -46,9 +69,14 @@ export function used({ likes, scale }, own) {
 /**
  * An id in the form that domains use: Unicode normal form C.
  * @param {unknown} name
+ * @throws {ReleaseError} it is not a text
  */
 export function normal(name) {
-  return String(name).normalize("NFC");
+  if (typeof name === "string") return name.normalize("NFC");
+  throw new ReleaseError(
+    `ids are texts, and this one is of type ${typeof name}: give String(id), with the leading zeros that it has in ` +
+      "the catalogue",
+  );
 }
 
 /**

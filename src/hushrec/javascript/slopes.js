@@ -3,7 +3,7 @@
 
 import { solve } from "./matrices.js";
 
-/** @typedef {import("./release.js").Release} Release */
+/** @typedef {import("./artefact.js").Release} Release */
 
 const LARGEST = 700; // logarithm of the largest odds
 

@@ -3,7 +3,7 @@
 import { ReleaseError } from "./errors.js";
 import { printable } from "./escapes.js";
 import { above } from "./figures.js";
-import { plain } from "./json.js";
+import { plain } from "./untrusted_json.js";
 
 const VERSION = 1;
 const REQUIRED = [
@@ -209,7 +209,9 @@ function rate(line) {
 function isMeasured(line) {
   const [mechanism, noise] = [line.get("mechanism"), line.get("noise")];
   const endless =
-    ["spherical", "own noise"].includes(mechanism) && line.get("sensitivity") === null && line.get("cost") === null;
+    ["spherical", "own noise", "item substitution"].includes(mechanism) &&
+    line.get("sensitivity") === null &&
+    line.get("cost") === null;
   return (
     isText(line.get("name")) &&
     MECHANISMS.includes(mechanism) &&

@@ -10,6 +10,9 @@ const ARTICLES = new Set(
   ).split(" "),
 );
 const LEADING = /^(?:the|a|an) (?=.)/u;
+// Letters that no accent marks, as keyboards without them write them.
+/** @type {Record<string, string>} */
+const LETTERS = { ß: "ss", æ: "ae", œ: "oe", ø: "o", ł: "l", đ: "d", ð: "d", þ: "th", ı: "i" };
 
 /** Finds items by title, whatever its case, accents, punctuation, place of the article or year. */
 export class Titles {
@@ -82,7 +85,7 @@ function keysOf(title) {
 }
 
 /**
- * Case and accents folded, words separated by single blanks, an article at the end put first.
+ * Letters folded, words separated by single blanks, an article at the end put first.
  * @param {string} title
  */
 function keyOf(title) {
@@ -94,11 +97,15 @@ function keyOf(title) {
   return plain.match(/[\p{L}\p{N}]+/gu)?.join(" ") || title.replace(ENDS, "");
 }
 
-/** @param {string} title */
-function folded(title) {
+/**
+ * Case, accents and letters of few alphabets folded.
+ * @param {string} title
+ */
+export function folded(title) {
   if (/^[ -~]*$/.test(title)) return title.toLowerCase();
-  const folds = [...title].map((sign) => (sign === "ı" ? sign : sign.toUpperCase().toLowerCase())).join("");
-  return [...folds.normalize("NFKD")].filter((sign) => !combines(sign)).join("");
+  const folds = [...title].map((sign) => sign.toUpperCase().toLowerCase()).join("");
+  const plain = [...folds.normalize("NFKD")].filter((sign) => !combines(sign));
+  return plain.map((sign) => LETTERS[sign] ?? sign).join("");
 }
 
 /**

@@ -78,11 +78,7 @@ class DistanceBased(Method):
         With public groups the plan has the exact ε of a slot. With groups made from ratings it has the
         largest ε that any groups could have, because the exact one would reveal something about the ratings.
         """
-        if budget is not None and (budget.unit, budget.adjacency) != ("user", "replace-items"):
-            raise BudgetUnsupported(
-                "DistanceBased protects which items a user's ratings are of: leave out the budget, or give "
-                'it unit "user" and adjacency "replace-items"'
-            )
+        self.require_items(budget)
         if uncovered := self._uncovered():
             per_slot = worst_per_slot(self.keep_probability, self.group_probability, domain.n_items)
         else:
@@ -97,6 +93,20 @@ class DistanceBased(Method):
         if cost > budget.epsilon_units:
             raise BudgetExceeded(fixed_point.shown(cost), budget.epsilon, budget.unit, started=False)
         return self.planned(domain, budget, event, uncovered=uncovered)
+
+    def require_items(self, budget: Budget | None) -> None:
+        """Refuse a budget of anything but the items of a user's ratings.
+
+        Raises:
+            BudgetUnsupported: It has another unit or adjacency.
+
+        Privacy: public.
+        """
+        if budget is not None and (budget.unit, budget.adjacency) != ("user", "replace-items"):
+            raise BudgetUnsupported(
+                f"{type(self).__name__} replaces the items of a user's ratings: leave out the budget, or "
+                'give it unit "user" and adjacency "replace-items"'
+            )
 
     def footprint(self, plan: Plan, domain: Domain) -> Footprint:
         """Replacing every rating, and finding groups, whose sizes no public fact tells.
@@ -117,7 +127,7 @@ class DistanceBased(Method):
         mask = chosen_slots(*parts, ratings.domain.cap)
         return ratings if mask is None else ratings.select(mask)
 
-    def local(self, plan: Plan, domain: Domain) -> Local:
+    def local(self, plan: Plan, domain: Domain) -> Local | None:
         """Figures of a slot; the mean loss and D2P's own figure are given if the groups are public."""
         (event,) = plan.events
         assert isinstance(event, Substitutions)

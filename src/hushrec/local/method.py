@@ -9,6 +9,7 @@ from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.local_events import LocalRandomizer
+from hushrec.privacy.accounting.own_noise import Unpriced
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.local.response import ResponseRandomizer
 from hushrec.privacy.local.substitution import SubstitutionRandomizer
@@ -41,7 +42,7 @@ class Method(Settings):
         self,
         domain: Domain,
         budget: Budget,
-        event: LocalRandomizer,
+        event: LocalRandomizer | Unpriced,
         *,
         claimed: float | None = None,
         uncovered: str = "",
@@ -92,8 +93,8 @@ class Method(Settings):
         """
 
     @abstractmethod
-    def local(self, plan: Plan, domain: Domain) -> Local:
-        """What one cell or slot of a row loses, for the statement. Privacy: public."""
+    def local(self, plan: Plan, domain: Domain) -> Local | None:
+        """What one cell or slot of a row loses, for the statement; None if no ε is known. Privacy: public."""
 
     @abstractmethod
     def facts(self, plan: Plan, domain: Domain) -> Mapping[str, Any]:

@@ -34,8 +34,7 @@ class MatrixFactorization(Noiseless):
     with any power γ of the counts n). The "clean MF" of Friedman, Berkovsky & Kaafar 2016 is
     ``effects=False, power=1``.
 
-    ``sgd`` takes blocks one by one, and resumes from a checkpoint's last snapshot; ``als`` reads them into
-    memory.
+    ``sgd`` takes blocks one by one; ``als`` reads them into memory.
 
     Args:
         rank: number of factors; at most 120 for ``als``.
@@ -87,7 +86,7 @@ class MatrixFactorization(Noiseless):
         require_rank(self.rank, feedback.domain)
         if self.solver == "als":
             return self._alternating(feedback.gathered())
-        return self._descending(feedback, run)
+        return self._descending(feedback)
 
     def _alternating(self, ratings: Ratings) -> Release:
         domain, values = ratings.domain, ratings.values()
@@ -101,7 +100,7 @@ class MatrixFactorization(Noiseless):
         item_counts = np.bincount(ratings.items, minlength=domain.n_items)
         return self._listed(ratings, global_mean, known.counts, item_counts, found)
 
-    def _descending(self, feedback: Ratings | Blocks, run: Run) -> Release:
+    def _descending(self, feedback: Ratings | Blocks) -> Release:
         global_mean, source = survey(feedback, feedback.domain.scale.star)
         learned = gradient_descent(
             source,
@@ -111,7 +110,6 @@ class MatrixFactorization(Noiseless):
             power=self.power,
             effects=self.effects,
             threads=self.threads,
-            checkpoint=run.checkpoint,
         )
         if feedback.domain.users is None and isinstance(feedback, Blocks):
             return self._unlisted(feedback.domain, global_mean, source, learned)

@@ -19,6 +19,7 @@ from hushrec.settings import only
 from hushrec.statistics.footprint import COPIED, DRAWS, Footprint
 from hushrec.statistics.interactions.item_counts import ItemCounts
 from hushrec.statistics.population import Population
+from hushrec.statistics.series.arrivals import LARGEST_CAP
 from hushrec.statistics.series.dated_sums import DatedCounts
 
 
@@ -38,7 +39,7 @@ class Popularity(PrivateModel):
     supports: ClassVar = frozenset({("user", "add-remove"), ("rating", "add-remove")})
     feedback: ClassVar[FeedbackKind] = "interactions"
 
-    contribution_cap: Annotated[float, only(unit="user")] = Field(default=30.0, ge=1, allow_inf_nan=False)
+    contribution_cap: Annotated[float, only(unit="user")] = Field(default=30.0, ge=1, lt=LARGEST_CAP)
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
         """One count for every item."""

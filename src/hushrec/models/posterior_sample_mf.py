@@ -82,7 +82,7 @@ class PosteriorSampleMF(PrivateModel):
         draw = self._draw(domain, run.terms)
         target = self._target(domain, run.noise(draw))
         weigh = partial(_weigh, run)
-        chains = partial(sample, feedback, target, self.chain, weigh=weigh, checkpoint=run.checkpoint)
+        chains = partial(sample, feedback, target, self.chain, weigh=weigh)
         drawn = run.measure(draw, chains)
         lo, hi, _ = domain.scale
         effects = np.clip(drawn.item_effects, lo, hi)

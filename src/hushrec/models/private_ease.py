@@ -10,6 +10,7 @@ from hushrec.arrays import Floats
 from hushrec.data.domain import Domain, FeedbackKind
 from hushrec.data.interactions import Interactions
 from hushrec.data.packed.blocks import Blocks
+from hushrec.errors import ConfigError
 from hushrec.estimation.head import Head
 from hushrec.estimation.pair_factors import cleaned, ease, muting, rounds
 from hushrec.estimation.shrinkage import denoised_counts, shrinking
@@ -27,6 +28,7 @@ from hushrec.statistics.interactions.directions import LARGEST, ItemWeights
 from hushrec.statistics.interactions.item_counts import CrowdSize, ItemCounts
 from hushrec.statistics.interactions.pair_sums import PairSums
 from hushrec.statistics.population import Population
+from hushrec.statistics.series.arrivals import LARGEST_CAP
 
 DECLARED = {"user": 12.0, "rating": 4.0}
 """Smallest μ n/√m, for n declared users and m items, at which pairs are measured."""
@@ -35,6 +37,8 @@ FOUND = 20.0
 for unit ``user``."""
 FEWEST_ITEMS = {"user": 3.0, "rating": math.sqrt(3.0)}
 """Smallest Σ c/n, or Σ c/Σ √c for unit ``rating``, at which own items tell more than popularity does."""
+MORE = 2
+"""So many times as many users as are declared must fit all sums."""
 UNEVEN = 0.75
 """Σ √c, or its counterpart for unit ``user``, of people as unequal as in real data, beside equal people:
 lognormal numbers of items with σ = 1.25 have 0.71 or more."""
@@ -67,7 +71,7 @@ class PrivateEASE(PrivateModel):
 
     rank: int = Field(default=128, ge=1, le=1024)
     pair_items: int = Field(default=5000, ge=2, le=LARGEST)
-    contribution_cap: Annotated[float, only(unit="user")] = Field(default=30.0, ge=1, allow_inf_nan=False)
+    contribution_cap: Annotated[float, only(unit="user")] = Field(default=30.0, ge=1, lt=LARGEST_CAP)
     threads: int = Field(default=2, ge=1, exclude=True)
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
@@ -169,7 +173,14 @@ class PrivateEASE(PrivateModel):
         return _strength(terms) * float(popularity.sum()) / math.sqrt(self.contribution_cap) / 2
 
     def _pairs(self, domain: Domain, terms: Terms) -> PairSums:
-        return PairSums(min(self.pair_items, domain.n_items), terms.unit, self.threads)
+        sums = PairSums(min(self.pair_items, domain.n_items), terms.unit, self.threads)
+        if MORE * domain.max_users > sums.most_people:
+            others = " or lower pair_items" if terms.unit == "rating" else ""
+            raise ConfigError(
+                f"sums over pairs of {sums.n_items:,} items of {domain.max_users:,} declared users may not "
+                f"fit 64 bits; declare at most {sums.most_people // MORE:,}{others}"
+            )
+        return sums
 
 
 def _strength(terms: Terms) -> float:

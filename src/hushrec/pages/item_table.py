@@ -3,7 +3,7 @@
 Privacy: public.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Self
@@ -57,8 +57,13 @@ class ItemTable:
                     "elsewhere would tell a third party what people look at: copy the pictures beside it"
                 )
 
-    def of(self, items: Sequence[str]) -> Self:
+    def of(self, items: Sequence[str], held: Mapping[str, Sequence[str]] | None = None) -> Self:
         """The table of a catalogue: its items in their order, with "" for all that is not known.
+
+        Args:
+            items: the ids.
+            held: texts that are known of the items in any case, by name of the attribute, such as those that
+                their release holds; each counts where the table has none.
 
         Raises:
             ReleaseError: The table has none of the items.
@@ -70,10 +75,12 @@ class ItemTable:
                 f"{len(items):,} items; the first column must hold the ids that the domain declares"
             )
         rows = [place.get(item) for item in items]
-        texts = {
-            name: ["" if row is None else one_line(column[row]) for row in rows] if len(column) else []
-            for name, column in self._columns().items()
-        }
+        texts: dict[str, list[str]] = {}
+        for name, column in self._columns().items():
+            own = ["" if row is None else one_line(column[row]) for row in rows] if len(column) else []
+            if known := (held or {}).get(name):
+                own = [text or other for text, other in zip(own or [""] * len(items), known, strict=True)]
+            texts[name] = own
         return type(self)(items, **texts, folder=self.folder)
 
     def to_json(self) -> dict[str, list[str]]:

@@ -55,7 +55,7 @@ def write(
     Args:
         release: the file; its signature is taken along if it lies beside.
         folder: where to write; an earlier page in it is replaced.
-        titles: what to show of the items; by default the titles and features that the release holds.
+        titles: what to show of the items; where it has nothing, the titles and features of the release.
         key: the public key by which the page checks the signature, as a key file holds it.
 
     Returns:
@@ -109,7 +109,8 @@ def _parts(
     if key is not None:
         yield "key.pem", key.encode()
     if titles is not None:
-        yield from _titled(titles.of(opened.items))
+        held = {name: opened.features.get(of, ()) for name, of in (("years", "year"), ("genres", "genres"))}
+        yield from _titled(titles.of(opened.items, {"titles": opened.titles, **held}))
     places = item_map(opened)
     if places is not None:
         yield "map.json", _json({"x": places[:, 0].tolist(), "y": places[:, 1].tolist()})

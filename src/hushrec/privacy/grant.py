@@ -56,7 +56,7 @@ class Grant(Confined):
         ledger: what the release says about its ledger, as JSON values; empty if nothing was charged.
         charge: number of the charge in its ledger.
         key: idempotency key of the charge.
-        checkpoint: from which a killed fit resumes, and where a model keeps its own states, or None.
+        checkpoint: from which a killed fit resumes, or None.
 
     Privacy: public itself; ``release`` is charged.
     """

@@ -14,7 +14,6 @@ from hushrec.privacy.accounting.budget import Terms
 from hushrec.privacy.accounting.events import Event
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.accounting.weights import GRID, weights
-from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 from hushrec.privacy.grant import Grant
 from hushrec.privacy.query import AnyQuery, Query
 from hushrec.progress import advance
@@ -33,7 +32,6 @@ class Run(Protocol):
 
     Attributes:
         terms: unit, adjacency and ε of the fit.
-        checkpoint: where a model keeps its own private states, or None.
         prior: what is publicly known about the items.
 
     Privacy: public itself.
@@ -41,8 +39,6 @@ class Run(Protocol):
 
     @property
     def terms(self) -> Terms: ...
-    @property
-    def checkpoint(self) -> Checkpoint | None: ...
     @property
     def prior(self) -> ItemPrior: ...
 
@@ -95,11 +91,6 @@ class ChargedRun:
         """The plan's budget."""
         return self.plan.budget
 
-    @property
-    def checkpoint(self) -> Checkpoint | None:
-        """The grant's checkpoint."""
-        return self.grant.checkpoint
-
     def measure(self, query: Query[Values, Released], values: Values) -> Released:
         """Publish the values through the grant.
 
@@ -143,14 +134,12 @@ class ExactRun:
 
     Args:
         terms: unit and adjacency whose sums are computed, with ε = ∞.
-        checkpoint: where a model keeps its own states, or None.
         prior: what is publicly known about the items.
 
     Privacy: private; whatever is made with it is not private, and its statement says so.
     """
 
     terms: Terms
-    checkpoint: Checkpoint | None = None
     prior: ItemPrior = NOTHING_KNOWN
 
     def measure(self, query: Query[Values, Released], values: Values) -> Released:

@@ -5,7 +5,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from hushrec.release.contents.titles import Titles
 from hushrec.release.fold_in import predictor
 from hushrec.release.lists import POOL, Reason, Similar, diversified
 from hushrec.release.predictors.listed_people import ListedPeople
+
+Row = TypeVar("Row")
 
 
 class Recommendation(NamedTuple):
@@ -39,11 +41,44 @@ class Recommendation(NamedTuple):
     rating: float | None
 
 
+class Rows(list[Row]):
+    """A list as any other, and what of the user's own it was made without.
+
+    Attributes:
+        ignored: ids that were given and not used, in the order given: those that are not in the catalogue,
+            and those without a rating or count that is a finite number.
+
+    Privacy: post-processing, of what the user who asks gave.
+    """
+
+    def __init__(self, rows: Iterable[Row] = (), ignored: Iterable[str] = ()) -> None:
+        super().__init__(rows)
+        self.ignored = tuple(ignored)
+
+
+class Predictions(dict[str, float]):
+    """Item id → predicted rating, and what of the user's own they were made without.
+
+    Attributes:
+        ignored: as of ``Rows``.
+
+    Privacy: post-processing, of what the user who asks gave.
+    """
+
+    def __init__(self, ratings: Iterable[tuple[str, float]] = (), ignored: Iterable[str] = ()) -> None:
+        super().__init__(ratings)
+        self.ignored = tuple(ignored)
+
+
 class Client:
     """Predicts and recommends for anybody, including users who were never in the data.
 
     A user whom a release lists (kind "factors and people") can ask by id instead. Their own ratings often
     give better predictions, because on their own device they need no noise.
+
+    Ids are texts. Numbers are refused, because an id that was read as one has lost its leading zeros. What
+    the user gave and the release does not know is left out, and named in ``ignored`` of the answer. If the
+    release knows nothing of what was given, that is refused, since the answer would be everybody's.
 
     Args:
         release: a release, or the path of its file.
@@ -93,7 +128,7 @@ class Client:
         """
         if (known := _normal(text)) in self._positions:
             return [known]
-        return [self.release.items[position] for position in self._titles.find(str(text))]
+        return [self.release.items[position] for position in self._titles.find(text)]
 
     def __repr__(self) -> str:
         return f"Client({self.release!r})"
@@ -104,12 +139,12 @@ class Client:
         items: Iterable[str] | None = None,
         *,
         user: str | None = None,
-    ) -> dict[str, float]:
+    ) -> Predictions:
         """Predict a user's ratings, from their own ratings or, if the release lists them, by their id.
 
         Args:
             ratings: item id → rating. Items that are not in the catalogue and ratings that are not finite
-                are ignored; ratings off the scale are clamped to it.
+                are left out, and named in ``ignored``; ratings off the scale are clamped to it.
             items: item ids to predict; the whole catalogue by default.
             user: id of a user whom the release lists, instead of ``ratings``.
 
@@ -117,18 +152,20 @@ class Client:
             Item id → predicted rating, clamped to the scale, in the order of ``items``.
 
         Raises:
-            ReleaseError: One of ``items`` is not in the release's catalogue, a rating is not a number, both
-                or neither of ``ratings`` and ``user`` are given, the release is of interactions, or its
-                numbers are unusable.
+            ReleaseError: One of ``items``, or nothing of what was given in ``ratings``, is in the release's
+                catalogue; an id is not a text, a rating is not a number, both or neither of ``ratings`` and
+                ``user`` are given, the release is of interactions, or its numbers are unusable.
         """
         lo, hi, _ = self.release.require_scale()
         names = tuple(self.release.items if items is None else map(_normal, items))
         targets = self._required(names)
+        ignored: list[str] = []
         if user is None:
-            scores = self._of_own(self._predictor.predict, self._own(ratings), targets)
+            own, ignored = self._own(ratings)
+            scores = self._of_own(self._predictor.predict, own, targets)
         else:
             scores = self._of_listed(user, ratings, targets)
-        return dict(zip(names, np.clip(scores, lo, hi).tolist(), strict=True))
+        return Predictions(zip(names, np.clip(scores, lo, hi).tolist(), strict=True), ignored)
 
     def recommend(
         self,
@@ -139,7 +176,7 @@ class Client:
         exclude: Iterable[str] = (),
         allowed: Iterable[str] | None = None,
         diversity: float = 0.0,
-    ) -> list[Recommendation]:
+    ) -> Rows[Recommendation]:
         """The ``n`` items that the user is most likely to choose and like, without those in ``ratings``.
 
         Args:
@@ -157,17 +194,18 @@ class Client:
 
         Returns:
             Best first; ties in the catalogue's order. With ``diversity``, in the order of choice, in which
-            scores may rise.
+            scores may rise. Its ``ignored`` are ids of ``ratings`` that were not used.
 
         Raises:
-            ReleaseError: A rating or count is not a number, the release takes none, both or neither of
+            ReleaseError: Something was given in ``ratings`` and nothing of it is in the catalogue; an id is
+                not a text, a rating or count is not a number, the release takes none, both or neither of
                 ``ratings`` and ``user`` are given, ``exclude`` or ``allowed`` is not a list of ids,
                 ``diversity`` is out of range or the release does not tell which items are alike, or the
                 release's numbers are unusable.
         """
         if not 0 <= diversity <= 1:
             raise ReleaseError("diversity must be between 0 and 1")
-        own = self._own(ratings) if user is None else {}
+        own, ignored = self._own(ratings) if user is None else ({}, [])
         targets = self._listable(own, exclude, allowed)
         if user is None:
             scores = self._of_own(self._predictor.rank, self._used(own), targets)
@@ -188,10 +226,11 @@ class Client:
                 predicted = self._of_listed(user, None, items)
             stars = np.clip(predicted, lo, hi).tolist()
         listed = zip(items, scores[best], stars, strict=True)
-        return [
+        rows = (
             Recommendation(self.release.items[item], float(score), rank, rating)
             for rank, (item, score, rating) in enumerate(listed, start=1)
-        ]
+        )
+        return Rows(rows, ignored)
 
     def similar(self, item: str, n: int = 10) -> list[Similar]:
         """The ``n`` items most like an item, for everybody the same: no own ratings are needed.
@@ -219,7 +258,7 @@ class Client:
             for rank, i in enumerate(best[alike[best] > 0], start=1)
         ]
 
-    def reasons(self, ratings: Mapping[str, float] | Iterable[str], item: str, n: int = 3) -> list[Reason]:
+    def reasons(self, ratings: Mapping[str, float] | Iterable[str], item: str, n: int = 3) -> Rows[Reason]:
         """Which of the user's own items raise or lower the prediction of an item most.
 
         The contributions of all own items add up to the prediction, before it is clamped to the scale, minus
@@ -239,11 +278,12 @@ class Client:
             ReleaseError: As ``recommend``; the item is not in the catalogue, or the prediction is not a sum
                 over own items.
         """
-        own = self._used(self._own(ratings))
+        given, ignored = self._own(ratings)
+        own = self._used(given)
         added = self._of_own(self._predictor.contributions, own, self._required([_normal(item)]))[:, 0]
         strongest = np.argsort(-np.abs(added), kind="stable")[: max(n, 0)]
         names = [self.release.items[position] for position in own]
-        return [Reason(names[i], float(added[i])) for i in strongest if added[i]]
+        return Rows((Reason(names[i], float(added[i])) for i in strongest if added[i]), ignored)
 
     def _of_own(
         self, ask: Callable[[Ints, Floats, Ints], Floats], own: Mapping[int, float], targets: Ints
@@ -294,26 +334,36 @@ class Client:
             )
         return np.array([self._positions[name] for name in names], dtype=np.int64)
 
-    def _own(self, given: Mapping[str, float] | Iterable[str] | None) -> dict[int, float]:
-        """Position → rating, or how often it was given, of all items of the catalogue that the user gave."""
+    def _own(self, given: Mapping[str, float] | Iterable[str] | None) -> tuple[dict[int, float], list[str]]:
+        """Position → rating, or how often it was given, of the items that the user gave; and ids not used."""
         if given is None:
             raise ReleaseError("give own ratings, {} if there are none, or user=, the id of a listed user")
         lo, hi = self._bounds()
         own: dict[int, float] = {}
-        for item, rating in self._numbers(given).items():
+        ignored: list[str] = []
+        known = False
+        numbers = self._numbers(given)
+        for item, rating in numbers.items():
             try:
                 value = float(rating)
             except (TypeError, ValueError, OverflowError):
                 raise ReleaseError("own ratings must map item ids to numbers, as in {'Alien': 5}") from None
-            position = self._positions.get(_normal(item))
+            name = _normal(item)
+            position = self._positions.get(name)
+            known |= position is not None
+            if position is not None and self.release.counts is not None and math.isfinite(value):
+                value = math.floor(value + 0.5)  # as in loading
+                value = value if value >= 1 else math.nan
             if position is None or not math.isfinite(value):
+                ignored.append(name)
                 continue
-            if self.release.counts is not None:  # as in loading
-                value = math.floor(value + 0.5)
-                if value < 1:
-                    continue
             own[position] = min(max(value, lo), hi)
-        return own
+        if numbers and not known:
+            raise ReleaseError(
+                "nothing of what was given is in this release's catalogue; give ids as the catalogue has "
+                "them, with their leading zeros, or give nothing to list what is popular"
+            )
+        return own, ignored
 
     def _bounds(self) -> tuple[float, float]:
         """The smallest and the largest rating or count."""
@@ -345,5 +395,14 @@ class Client:
 
 
 def _normal(name: object) -> str:
-    """An id in the form that domains use: Unicode normal form C."""
-    return unicodedata.normalize("NFC", str(name))
+    """An id in the form that domains use: Unicode normal form C.
+
+    Raises:
+        ReleaseError: It is not a text.
+    """
+    if not isinstance(name, str):
+        raise ReleaseError(
+            f"ids are texts, and this one is of type {type(name).__name__}: give str(id), with the leading "
+            "zeros that it has in the catalogue"
+        )
+    return unicodedata.normalize("NFC", name)

@@ -10,10 +10,8 @@ Privacy: public.
 import math
 from typing import NamedTuple
 
-from hushrec.figures import one_in, times
+from hushrec.figures import WEAK, one_in, times
 
-WEAK = 8.0
-"""The ε above which a bound promises so little that no sentence may rest on it."""
 _GRADES = (
     (0.5, "learns almost the same about {about} as if {other}"),
     (1.1, "learns similar things about {about} as if {other}"),

@@ -300,11 +300,10 @@ class Statement:
             return "\n".join([*lines, "The exact statistics were used: do not publish this file."])
         loss = "no finite ε" if math.isinf(self.epsilon) else f"ε = {above(self.epsilon)}"
         whose = "its author's" if _CLAIMED in self.caveat and self.analysis == "corrected" else self.analysis
-        lines += [
-            f"{loss} at δ = {above(self.delta)}, unit {self.unit}, "
-            f"adjacency {self.adjacency}, {whose} analysis",
-            "",
-        ]
+        kind = f"unit {self.unit}, adjacency {self.adjacency}"
+        if self.analysis == "published" or math.isfinite(self.epsilon):  # else there is none
+            kind += f", {whose} analysis"
+        lines += [f"{loss} at δ = {above(self.delta)}, {kind}", ""]
         if self.beside:
             lines += [statement_text.beyond(self.beside), ""]
         if self.private:

@@ -42,7 +42,7 @@ class Measured:
             where neighbouring data agree on it.
         sensitivity: Δ in the quantity's own units: L1 for Laplace noise, L2 for other noise, of the loss for
             a posterior sample, in cells or slots for local randomizers; infinite where no bound is known
-            (spherical and own noise only).
+            (spherical noise, own noise and item substitution only).
         noise: σ (Gaussian), b (Laplace), s (spherical), the temperature T (posterior sample), or the
             probability that a cell or a slot is not simply kept.
         entries: number of values; 0 means one for every rating.
@@ -86,7 +86,10 @@ class Measured:
     def is_valid(self) -> bool:
         """Whether such a measurement is possible."""
         numbers = [self.noise, self.entries, self.share, self.sensitivity, self.cost]
-        if self.mechanism in ("spherical", "own noise") and self.sensitivity == self.cost == math.inf:
+        if (
+            self.mechanism in ("spherical", "own noise", "item substitution")
+            and self.sensitivity == self.cost == math.inf
+        ):
             numbers = numbers[:3]
         return (
             isinstance(self.name, str)

@@ -1,46 +1,38 @@
 """Stochastic gradient descent over ratings that need not fit in memory, block by block.
 
-Three tasks run concurrently: a thread reads blocks ahead, the caller's thread learns from the current one,
-and a thread writes snapshots of the factors. Snapshots are taken between two blocks, so a resumed run ends
-with the same factors, bit for bit with one thread.
+Two tasks run concurrently: a thread reads blocks ahead, and the caller's thread learns from the current one.
 """
 
 import itertools
-import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hushrec.arrays import Floats32, Ints
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
 from hushrec.kernels.csr import CSR
 from hushrec.kernels.solvers.sgd import descend, padded
-from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 from hushrec.progress import stage
 from hushrec.solvers.initial import fill_normal
 
 Schedule = Literal["geometric", "inverse"]
-SECONDS = 60.0
-"""Minimum between two snapshots, unless an epoch ends."""
-
 _AHEAD = 2  # blocks
-_STATE = "descent"
 
-__all__ = ["SECONDS", "DescentData", "Factored", "Schedule", "gradient_descent", "scheduled", "survey"]
+__all__ = ["DescentData", "Factored", "Schedule", "gradient_descent", "scheduled", "survey"]
 
 
 Batch = tuple[slice | Ints, CSR]
 """The rows of some people among all people, and their ratings, minus what is not learned."""
 
-_Step = tuple[int, int, Batch | None]
+_Step = tuple[int, Batch | None]
+"""An epoch, and what is visited next in it; None where it ends."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -88,17 +80,6 @@ class Factored:
         for side in (people, items):
             fill_normal(side, 0.3)
         return cls(people, items, *biases)
-
-    @classmethod
-    def copied(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """From a snapshot's arrays, with items laid out so that learning need not copy them."""
-        items = padded(*arrays["items"].shape)
-        items[:] = arrays["items"]
-        return cls(**{**{name: array.copy() for name, array in arrays.items()}, "items": items})
-
-    def copies(self) -> dict[str, NDArray[Any]]:
-        """Copies of the arrays, for a snapshot."""
-        return {field.name: getattr(self, field.name).copy() for field in fields(self)}
 
     def learn(
         self, batch: Batch, person_reg: Floats32, item_reg: Floats32, rate: float, threads: int
@@ -172,8 +153,6 @@ def gradient_descent(
     power: float = 0.0,
     effects: bool = False,
     threads: int = 1,
-    checkpoint: Checkpoint | None = None,
-    seconds: float = SECONDS,
 ) -> Factored:
     """Stochastic gradient descent (Koren, Bell & Volinsky 2009, eq. 4), person by person.
 
@@ -185,39 +164,26 @@ def gradient_descent(
         power: scales the penalty to λ n^power/mean of n^power over the ratings.
         effects: whether people and items have effects.
         threads: number of threads that learn; with more than one, results vary from run to run.
-        checkpoint: stores snapshots, and resumes from the last one if it exists; bound to these ratings.
-        seconds: minimum between two snapshots, unless an epoch ends.
-
-    Raises:
-        CheckpointError: a snapshot cannot be written or read.
 
     Privacy: private in, private out; post-processing if the ratings are already noisy.
     """
     sizes = len(source.person_counts), len(source.item_counts)
     penalties = lru_cache(maxsize=1)(lambda reg: source.penalties(reg, power))
-    snapshots = _Snapshots(checkpoint, seconds)
-    found, epoch, block = snapshots.last() or (Factored.start(*sizes, rank, effects=effects), 0, 0)
-    with (
-        stage("epochs", len(rates)) as ended,
-        snapshots,
-        closing(_ahead(_steps(source, epoch, block, len(rates)))) as steps,
-    ):
-        for epoch, block, batch in steps:
-            if batch is not None:
-                found.learn(batch, *penalties(regs[epoch]), rates[epoch], threads)
-            snapshots.offer(found, epoch, block, epoch_ends=batch is None)
+    found = Factored.start(*sizes, rank, effects=effects)
+    with stage("epochs", len(rates)) as ended, closing(_ahead(_steps(source, len(rates)))) as steps:
+        for epoch, batch in steps:
             if batch is None:
                 ended()
+            else:
+                found.learn(batch, *penalties(regs[epoch]), rates[epoch], threads)
     return found
 
 
-def _steps(source: DescentData, epoch: int, block: int, epochs: int) -> Iterator[_Step]:
-    """The remaining steps from (epoch, block) on, each with the position after it."""
-    for now in range(epoch, epochs):
-        skipped = block if now == epoch else 0
-        for done, batch in enumerate(itertools.islice(source.batches(), skipped, None), skipped + 1):
-            yield now, done, batch
-        yield now + 1, 0, None
+def _steps(source: DescentData, epochs: int) -> Iterator[_Step]:
+    for epoch in range(epochs):
+        for batch in source.batches():
+            yield epoch, batch
+        yield epoch, None
 
 
 def _ahead(steps: Iterator[_Step]) -> Generator[_Step, None, None]:
@@ -227,48 +193,6 @@ def _ahead(steps: Iterator[_Step]) -> Generator[_Step, None, None]:
         while (step := coming.popleft().result()) is not None:
             coming.append(reader.submit(next, steps, None))
             yield step
-
-
-class _Snapshots:
-    """Writes copies of the factors while learning continues; writes nothing without a checkpoint."""
-
-    def __init__(self, checkpoint: Checkpoint | None, seconds: float) -> None:
-        self._checkpoint, self._seconds = checkpoint, seconds
-        self._writer = ThreadPoolExecutor(1)
-        self._writing: Future[None] | None = None
-        self._taken = time.monotonic()
-
-    def last(self) -> tuple[Factored, int, int] | None:
-        """The factors of the last snapshot, its epoch, and the blocks of that epoch that are done."""
-        state = self._checkpoint.load_state(_STATE) if self._checkpoint else None
-        if state is None:
-            return None
-        return Factored.copied(state.arrays), int(state.facts["epoch"]), int(state.facts["block"])
-
-    def offer(self, found: Factored, epoch: int, block: int, *, epoch_ends: bool) -> None:
-        """Take a snapshot here if it is due."""
-        if self._checkpoint is None:
-            return
-        soon = time.monotonic() - self._taken < self._seconds
-        busy = self._writing is not None and not self._writing.done()
-        if not epoch_ends and (soon or busy):
-            return
-        self._finish()
-        place = {"epoch": epoch, "block": block}
-        self._writing = self._writer.submit(self._checkpoint.save_state, _STATE, found.copies(), place)
-        self._taken = time.monotonic()
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        self._writer.shutdown()
-        if kind is None:
-            self._finish()
-
-    def _finish(self) -> None:
-        if self._writing is not None:
-            self._writing.result()
 
 
 def _places(block: Ratings, first: int) -> slice | Ints:

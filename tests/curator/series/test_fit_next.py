@@ -5,6 +5,7 @@ import json
 import shutil
 
 import numpy as np
+import polars as pl
 import pytest
 from safetensors import numpy as tensors
 
@@ -20,8 +21,11 @@ from hushrec.errors import (
     DataError,
     GrantError,
     LedgerError,
+    LedgerStale,
+    RecordsDropped,
 )
 from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.statistics.series.arrivals import WEIGHT_BITS
 from hushrec.statistics.series.dated_sums import DatedSums
 from support.series import DOMAIN, given
 
@@ -151,13 +155,65 @@ def test_a_person_moves_all_that_is_published_by_no_more_than_was_charged(life, 
     assert min(moved[name] for name in ("item sums", "item counts", "global count")) > 0
 
 
+def test_of_a_user_no_more_counts_than_the_domain_says(ledger, year, monkeypatch):
+    """More would still be within the bound, but not be what the domain and its statement say."""
+    seen, measure = [], DatedSums.measure
+
+    def watched(self, dated):
+        seen.append(dated.rows.counts.tolist())
+        return measure(self, dated)
+
+    monkeypatch.setattr(DatedSums, "measure", watched)
+    domain = hr.Domain(DOMAIN.items, scale=(1, 5, 1), max_users=100, cap=6)
+    for _ in range(2):
+        fit_next(given({1: range(40), 2: [5]}, domain), MODEL, year, ledger=ledger)
+    assert seen == [[6, 1], [6, 1]]
+
+
+@pytest.mark.parametrize("cap", [2.0**29, 2.0**31, 1e300])
+def test_a_contribution_cap_that_leaves_64_bits_is_refused_where_it_is_declared(cap):
+    for declared in (
+        lambda: hr.Popularity(contribution_cap=cap),
+        lambda: hr.PrivateEASE(contribution_cap=cap),
+        lambda: hr.GlobalEffects(effects={"contribution_cap": cap}),
+        lambda: hr.CovarianceSVD(covariance={"contribution_cap": cap}),
+    ):
+        with pytest.raises(ConfigError, match="contribution_cap: Input should be less than 536870912"):
+            declared()
+
+
+def test_the_largest_contribution_cap_counts_everybody_in_full(ledger, year, monkeypatch):
+    seen, measure = [], DatedSums.measure
+
+    def watched(self, dated):
+        seen.append(dated.weights.tolist())
+        return measure(self, dated)
+
+    monkeypatch.setattr(DatedSums, "measure", watched)
+    model = hr.GlobalEffects(effects={"contribution_cap": 2.0**29 - 1})
+    fit_next(given({1: range(40), 2: [5]}), model, year, ledger=ledger)
+    assert seen == [[1 << WEIGHT_BITS] * 41]
+
+
+def test_much_that_was_dropped_is_asked_about_at_every_release(ledger, year):
+    table = RATINGS.to_polars()
+    bad = hr.load(table.vstack(table[:200].with_columns(item_id=pl.lit("elsewhere"))), DOMAIN)
+    for part in range(2):
+        with pytest.raises(RecordsDropped, match="more than a tenth of the records were dropped"):
+            fit_next(bad, MODEL, year, ledger=ledger)
+        assert ledger.releases_left == 4 - part
+        assert not list(year.glob(f"memory-{part:04}.parquet"))
+        release = fit_next(bad, MODEL, year, ledger=ledger, accept_dropped=True)
+        assert release.statement.ledger["part"] == part
+
+
 # -- where the bound would be in doubt ---------------------------------------------------------------------
 
 
 def stopped(monkeypatch, ledger, year, owner, at):
     """A call that is stopped where it reaches a function."""
 
-    def stop(*_):
+    def stop(*_, **__):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
@@ -196,16 +252,58 @@ def test_a_folder_that_is_lost_or_restored_stops_the_series(ledger, year, tmp_pa
     assert fit_next(RATINGS, MODEL, year, ledger=ledger).statement.ledger["part"] == 2
 
 
+def test_a_restored_ledger_does_not_measure_a_part_again(ledger, year, tmp_path):
+    """The folder knows better than a ledger that was put back from before its last charge."""
+    fit_next(RATINGS, MODEL, year, ledger=ledger.path)
+    shutil.copy(ledger.path, tmp_path / "backup")
+    fit_next(RATINGS, MODEL, year, ledger=ledger.path)
+    shutil.copy(ledger.path, tmp_path / "latest")
+    shutil.copy(tmp_path / "backup", ledger.path)
+    measured = (year / "measured-0001.safetensors").read_bytes()
+    with pytest.raises(LedgerStale, match=r"the ledger knows 1 releases .* release 2 was measured already"):
+        fit_next(RATINGS, MODEL, year, ledger=ledger.path)
+    assert (year / "measured-0001.safetensors").read_bytes() == measured
+    assert Ledger.open(ledger.path).releases_left == 3
+    shutil.copy(tmp_path / "latest", ledger.path)
+    assert fit_next(RATINGS, MODEL, year, ledger=ledger.path).statement.ledger["part"] == 2
+
+
+@pytest.mark.postgres
+def test_a_restored_database_does_not_measure_a_part_again(postgres, year, budget):
+    """``pg_dump`` and back, or a standby that lacks the last charge."""
+    name, copy = postgres.database(), postgres.database()
+    ledger = Ledger.create(str(postgres.url(name)), budget(4.0, "user"), 4)
+    fit_next(RATINGS, MODEL, year, ledger=ledger)
+    postgres.psql(f"DROP DATABASE {copy}")
+    postgres.psql(f"CREATE DATABASE {copy} TEMPLATE {name}")
+    fit_next(RATINGS, MODEL, year, ledger=ledger)
+    restored = Ledger.open(str(postgres.url(copy, query=f"ledger={ledger.name}")))
+    with pytest.raises(LedgerStale, match="release 2 was measured already"):
+        fit_next(RATINGS, MODEL, year, ledger=restored)
+    assert restored.releases_left == 3
+    assert fit_next(RATINGS, MODEL, year, ledger=ledger).statement.ledger["part"] == 2
+
+
+def test_a_fit_that_is_killed_does_not_pass_on_another_memory(ledger, year, monkeypatch):
+    """It remembers, and is stopped before the charge that would name what it remembers."""
+    fit_next(RATINGS, MODEL, year, ledger=ledger)
+    first = (year / "memory-0000.parquet").read_bytes()
+    stopped(monkeypatch, ledger, year, Ledger, "charge")
+    (year / "memory-0001.parquet").write_bytes(first)
+    with pytest.raises(CheckpointError, match="release 1 of this series was measured with another copy"):
+        fit_next(RATINGS, MODEL, year, ledger=ledger)
+
+
 def test_two_folders_of_one_part_make_one_release(ledger, year, tmp_path, monkeypatch):
     """Both look before either is charged: the ledger's transaction decides."""
     fit_next(RATINGS, MODEL, year, ledger=ledger)
     shutil.copytree(year, tmp_path / "copy")
     charge = Ledger.charge
 
-    def second(self, *arguments):
+    def second(self, *arguments, **settings):
         monkeypatch.setattr(Ledger, "charge", charge)
         fit_next(RATINGS, MODEL, tmp_path / "copy", ledger=ledger)
-        return charge(self, *arguments)
+        return charge(self, *arguments, **settings)
 
     monkeypatch.setattr(Ledger, "charge", second)
     with pytest.raises(GrantError, match="each is measured once"):

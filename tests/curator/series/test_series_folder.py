@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hushrec.curator.series.series_folder import SeriesFolder, require_part
-from hushrec.errors import CheckpointError
+from hushrec.errors import CheckpointError, LedgerStale
 from hushrec.privacy.accounting.events import Gaussian
 from hushrec.privacy.bounded import Noisy
 from hushrec.privacy.ledger.history import Charge
@@ -24,14 +24,17 @@ def test_what_is_kept_comes_back(tmp_path):
     with SeriesFolder(tmp_path / "year") as folder:
         assert (folder.terms(), folder.part) == ({}, -1)
         assert len(folder.arrivals().table) == 0
-        folder.start({"releases": 52})
+        folder.start({"releases": 52, "series": "0a" * 16})
         memory, _ = Arrivals().joined(given({1: [0, 1]}), 0, 3.0)
         folder.remember(0, memory)
     with SeriesFolder(tmp_path / "year") as folder:
-        assert (folder.terms(), folder.part) == ({"releases": 52}, 0)
+        assert (folder.terms()["releases"], folder.part) == (52, 0)
         assert folder.arrivals().table.equals(memory.table)
-        folder.remember(1, memory)
-        assert folder.part == 1
+        mark = folder.mark
+        for _ in range(2):  # the second time after a fit that was killed before its charge
+            folder.remember(1, memory)
+            assert (folder.part, folder.arrivals().before) == (1, mark)
+        assert folder.arrivals().table.equals(memory.table)
     assert sorted(path.name for path in (tmp_path / "year").glob("memory*")) == ["memory-0001.parquet"]
 
 
@@ -73,9 +76,39 @@ def folder(tmp_path):
 
 @pytest.mark.parametrize(("part", "made"), [(-1, 0), (0, 0), (0, 1), (4, 4), (4, 5)])
 def test_the_latest_folder_goes_on(folder, part, made):
-    if part >= 0:
-        folder.remember(part, Arrivals())
-    require_part(folder, charges(made, folder.mark))
+    marks = [folder.mark]
+    for number in range(part + 1):
+        folder.remember(number, Arrivals())
+        folder.keep(number - 1, noisy(1), ("a",))  # of the one before: the last was perhaps not charged
+        marks.append(folder.mark)
+    require_part(folder, charges(made, marks[made]))
+
+
+def test_a_memory_that_does_not_follow_from_the_last_one_stops_the_series(folder):
+    """A fit remembers before its charge, and what no charge names yet could be anything."""
+    first, _ = Arrivals().joined(given({1: [0, 1], 2: [3]}), 0, 3.0)
+    folder.remember(0, first)
+    mark, kept = folder.mark, first.to_bytes()
+    require_part(folder, charges(1, mark))
+    folder.remember(1, first)
+    require_part(folder, charges(1, mark))
+    folder._folder.write("memory-0001.parquet", kept)  # the older one under the newer name
+    with pytest.raises(CheckpointError, match="release 1 of this series was measured with another copy"):
+        require_part(folder, charges(1, mark))
+
+
+@pytest.mark.parametrize(
+    ("part", "measured", "made"), [(1, 1, 1), (1, 0, 0), (3, 3, 1), (0, 0, 0), (2, 3, 3)]
+)
+def test_a_ledger_that_forgot_what_the_folder_measured_does_not_go_on(folder, part, measured, made):
+    marks = [folder.mark]
+    for number in range(part + 1):
+        folder.remember(number, Arrivals())
+        marks.append(folder.mark)
+    folder.keep(measured, noisy(1), ("a",))
+    told = f"the ledger knows {made} releases .* but release {measured + 1} was measured already"
+    with pytest.raises(LedgerStale, match=f"{told}.* Put the ledger's latest copy back"):
+        require_part(folder, charges(made, marks[made]))
 
 
 def test_the_mark_of_a_memory_tells_it_from_any_other(folder, tmp_path):

@@ -49,12 +49,12 @@ def test_it_tells_what_loading_saw(domain):
 
 @pytest.mark.parametrize(
     ("bad", "item", "refused"),
-    [(10, None, None), (11, None, "dropped"), (0, "9", "nobody")],
+    [(10, None, []), (11, None, ["dropped"]), (0, "9", ["nobody"])],
 )
 def test_it_says_whether_a_fit_goes_on_and_a_fit_agrees(domain, tmp_path, bad, item, refused):
     source = table(bad) if item is None else table(bad).with_columns(item_id=pl.lit(item))
     found = hr.check(source, domain)
-    assert found.refused == refused
+    assert [*found.refused] == refused
     assert ("is refused before its charge" in str(found)) == bool(refused)
     ledger = Ledger.create(tmp_path / "ledger.db", BUDGET)
     if refused:
@@ -62,6 +62,17 @@ def test_it_says_whether_a_fit_goes_on_and_a_fit_agrees(domain, tmp_path, bad, i
             hr.fit(hr.load(source, domain), hr.GlobalEffects(), BUDGET, ledger=ledger)
     else:
         hr.fit(hr.load(source, domain), hr.GlobalEffects(), BUDGET, ledger=ledger)
+
+
+def test_more_than_twice_the_declared_users_are_refused_and_more_than_declared_are_a_hint():
+    for most, refused in ((20, []), (19, []), (10, []), (9, ["users"])):
+        found = hr.check(table(), hr.Domain(range(5), scale=(1, 5, 1), max_users=most))
+        assert [*found.refused] == refused
+        assert ("--accept-users" in str(found)) == bool(refused)
+        assert any("the domain declares at most" in hint for hint in found.hints) == (most < 20)
+    both = hr.check(table(bad=11), hr.Domain(range(5), scale=(1, 5, 1), max_users=9))
+    assert both.refused == ("dropped", "users")
+    assert str(both).count("A fit is refused before its charge") == 2
 
 
 def test_counts_add_up_although_only_likes_are_used():
@@ -94,12 +105,12 @@ def test_its_facts_are_one_object_for_json(domain):
     assert (facts["records"], facts["users"], facts["items"], facts["ratings"]) == (100, 20, 5, 100)
     (loss,) = facts["dropped"]
     assert (loss["reason"], loss["records"], loss["share"]) == ("clamped", 11, 0.11)
-    assert facts["refused"] == "dropped"
+    assert facts["refused"] == ["dropped"]
 
 
 def test_an_empty_source_is_refused_unless_that_is_accepted(domain):
     found = hr.check(table().clear(), domain)
-    assert found.refused == "empty"
+    assert found.refused == ("empty",)
     assert "--accept-dropped" in str(found)
     assert "None were dropped or changed" in str(found)
 

@@ -1,5 +1,7 @@
 """A fault of a source is named with its fix; a source without fault has no hint; no id is ever shown."""
 
+import datetime
+
 import polars as pl
 import pytest
 
@@ -172,6 +174,55 @@ def test_more_users_than_declared():
 
 def test_timestamps_in_milliseconds():
     assert "divide them by 1000" in only(records(timestamp=["1700000000000"] * RECORDS))
+
+
+def test_timestamps_that_are_no_times():
+    assert "is timestamp the right column" in only(records(timestamp=["01.02.2024"] * RECORDS))
+    assert hints(records(timestamp=["2024-02-01"] * RECORDS)) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"),
+    [
+        ("Zeitpunkt", "2024-01-31T13:45:00Z"),
+        ("created_at", "1700000000"),
+        ("ratedAt", 1_700_000_000_000),
+        ("wann", datetime.date(2024, 1, 31)),
+        ("wann", datetime.datetime(2024, 1, 31)),
+    ],
+)
+def test_a_column_of_times_that_is_not_read_is_named(tmp_path, name, cells):
+    table = records(**{name: [cells] * RECORDS}).drop("timestamp")
+    told = only(table)
+    assert f"column {name} looks like times" in told
+    assert f"--column timestamp={name}" in told
+    assert "the last of repeated ratings counts" in told
+    assert "most recent interactions" in only(table, domain(scale=None))
+    assert hints(table, columns={"timestamp": name}) == () or name == "ratedAt"  # milliseconds have their own
+    table.write_parquet(tmp_path / "r.parquet")
+    table.write_csv(tmp_path / "r.csv")
+    assert only(tmp_path / "r.parquet") == only(tmp_path / "r.csv") == only(table.lazy()) == told
+    assert only(table.to_arrow()) == only(table.to_pandas()) == told
+    assert hints(records(**{name: [cells] * RECORDS})) == ()  # there is a timestamp
+
+
+def test_in_text_the_cells_tell_whatever_the_column_is_called(tmp_path):
+    records(wann=["2024-01-31"] * RECORDS).drop("timestamp").write_csv(tmp_path / "r.csv")
+    assert "column wann looks like times" in only(tmp_path / "r.csv")
+
+
+def test_a_column_of_times_in_another_form_is_named():
+    told = only(records(Datum=["31.01.2024"] * RECORDS).drop("timestamp"))
+    assert "column Datum may hold times" in told
+    assert "write it as ISO 8601" in told
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"),
+    [("watch_time", "35"), ("note", "SECRET"), ("shelf", "1700000000"), ("time", None), ("update", "x")],
+)
+def test_a_column_of_something_else_is_no_hint(name, cells):
+    assert hints(records(**{name: [cells] * RECORDS}).drop("timestamp")) == ()
 
 
 def test_a_column_privacy_that_means_something_else():

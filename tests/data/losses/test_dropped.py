@@ -29,7 +29,9 @@ def test_it_says_that_it_is_confidential():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("reason", ["user_id", "item_id", "rating", "epsilon", "clamped", "rounded"])
+@pytest.mark.parametrize(
+    "reason", ["user_id", "item_id", "rating", "epsilon", "clamped", "rounded", "timestamp"]
+)
 def test_more_than_a_tenth_of_any_reason_is_too_many(kind, reason):
     allowed = kind == "counted" and reason == "clamped"  # a count above the largest is what counts= declares
     for count in (10, 11):
@@ -54,8 +56,8 @@ def test_repeats_are_too_many_of_ratings_alone(kind):
 @pytest.mark.parametrize("domain", KINDS.values(), ids=KINDS)
 def test_only_reasons_that_occurred_are_told_each_in_words_of_its_own(domain):
     names = [field.name for field in fields(Dropped) if field.name != "records"]
-    every = Dropped(*range(1, 8), records=100).losses(domain)
-    assert [(loss.reason, loss.count) for loss in every] == list(zip(names, range(1, 8), strict=True))
+    every = Dropped(*range(1, 9), records=100).losses(domain)
+    assert [(loss.reason, loss.count) for loss in every] == list(zip(names, range(1, 9), strict=True))
     assert len({loss.text for loss in every}) == len(names)
     assert [loss.reason for loss in Dropped(item_id=3).losses(domain)] == ["item_id"]
     assert not Dropped(records=100).losses(domain)

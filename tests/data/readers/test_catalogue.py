@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 
 from hushrec.data.domain import Domain
-from hushrec.data.readers.catalogue import GENRES, headings, read_catalogue, read_ids
+from hushrec.data.readers.catalogue import GENRES, headings, read_catalogue, read_ids, titles_column
 from hushrec.errors import DomainError
 
 
@@ -49,7 +49,7 @@ def test_parquet_and_a_named_column(tmp_path):
         ("movies.dat", b"1::x\n", "id", "no header"),
         ("items.txt", b"\xff\xfe\n", None, "cannot be read"),
         ("items.parquet", b"PAR1", None, "cannot be read"),
-        ("items.csv", b"a\n1\n1\n", None, "more than once"),
+        ("items.csv", b"a\n1\n1\n", None, "records 1 and 2 are the same"),
         ("items.csv", b"a\n", None, "empty"),
     ],
 )
@@ -169,3 +169,38 @@ def test_columns_may_be_named_and_lists_without_titles_have_none(tmp_path):
     pl.DataFrame({"id": [1], "title": [[1, 2]]}).write_parquet(path)
     with pytest.raises(DomainError, match="are text"):
         read_catalogue(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "column"),
+    [
+        ("clicks.csv", b"Kunde,Film,Sterne\nSECRET,A,5\nSECRET,B,3\n", None),
+        ("ratings.csv", b"userId,movieId,rating\nSECRET,A,5\nSECRET2,B,3\n", None),
+        ("ratings.csv", b"userId,movieId,rating\nSECRET,A,5\nSECRET2,B,3\n", "movieId"),
+        ("ratings.csv", b"movieId,customer_no\nA,SECRET\nB,SECRET2\n", None),
+        ("users.csv", b"user,name\nSECRET,x\nSECRET2,y\n", None),
+        ("other.csv", b"who,what\nSECRET,A\nSECRET,B\n", None),
+        ("ratings.dat", b"SECRET::A::5::1\nSECRET::B::3::4\n", None),
+        ("ids.txt", b"SECRET\nSECRET\n", None),
+    ],
+)
+def test_ratings_are_no_catalogue_and_none_of_their_ids_is_shown(tmp_path, name, content, column):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DomainError, match=r"is not a catalogue: .*Never take it from ratings") as error:
+        of(tmp_path / name, column)
+    assert "SECRET" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "head", ["id,title,user_score,rating", "id,title,users,genres", "id,title,account,x"]
+)
+def test_a_catalogue_may_have_columns_about_users(tmp_path, head):
+    (tmp_path / "games.csv").write_text(f"{head}\n1,A,5,PG\n2,B,3,PG\n")
+    assert of(tmp_path / "games.csv") == ("1", "2")
+
+
+def test_the_column_of_titles_is_recognised_in_any_case():
+    assert titles_column(["id", "Name", "TITLE"]) == "TITLE"
+    assert titles_column(["title", "name"]) == "name"  # the first column is the ids
+    assert titles_column(["title", "id"], "id") == "title"
+    assert titles_column(["id", "Titel"]) is None

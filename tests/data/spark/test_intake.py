@@ -143,6 +143,7 @@ def test_tasks_that_fail_or_run_again_count_once(spark, table, tmp_path):
         ("timestamp", pl.Series([datetime.datetime(2020, 1, day, 5) for day in range(1, 6)])),
         ("timestamp", pl.Series([datetime.date(2020, 1, day) for day in range(1, 6)])),
         ("timestamp", pl.Series([1.5, -1, None, 1e300, 9])),
+        ("timestamp", pl.Series(["2020-01-01T05:00+01:00", "soon", None, "2020-01-02", "9"])),
     ],
     ids=lambda value: value if isinstance(value, str) else str(value.dtype),
 )

@@ -65,6 +65,12 @@ def test_several_go_together_if_they_fit(spark, people):
             SparkFeedback.of(spark, wrong)
 
 
+def test_a_person_in_two_tables_is_refused(spark, people):
+    for twice in ([people, people], [people.slice(0, 20), people.slice(19, 60)]):
+        with pytest.raises(DataError, match="the same person is in two of the ratings"):
+            SparkFeedback.of(spark, twice)
+
+
 def test_nobody_is_sent_as_well(spark):
     domain = Domain(range(4), scale=(1, 5, 1), max_users=9)
     nobody = Ratings(domain, pl.Series([], dtype=pl.String), np.zeros(1), np.zeros(0), steps=np.zeros(0))

@@ -30,6 +30,18 @@ def test_leading_eigenvectors_equal_lapack():
     np.testing.assert_allclose(np.abs(vectors.T @ basis[:, :3]), np.eye(3), atol=1e-3)
 
 
+def test_a_raw_average_divides_by_no_noisy_weight_below_the_floor(monkeypatch):
+    """Cov/max(Wgt, 1): square or packed, and so does shrinking by a β of 0, on the diagonal and off it."""
+    covariance = np.array([[6.0, -2.0], [-2.0, 0.5]], np.float32)
+    weights = np.array([[3.0, -4.0], [-4.0, 0.25]], np.float32)
+    for floor in (1.0, 2.0):
+        monkeypatch.setattr(low_rank, "LEAST_WEIGHT", floor)
+        wanted = [[2.0, -2.0 / floor], [-2.0 / floor, 0.5 / floor]]
+        assert low_rank.raw_average(covariance, weights).tolist() == wanted
+        assert low_rank.shrunk_average(covariance, weights, (0.0, 0.0)).tolist() == wanted
+    assert low_rank.raw_average(covariance, weights).dtype == np.float32
+
+
 @pytest.mark.parametrize("variance", [0.0, 1e-300, 1e-9, 1e-5, 0.3, 0.9799, 5.0])
 def test_unclipping_has_an_answer_for_every_variance(variance):
     assert 1 <= low_rank.unclipped(variance, 1.0) < 100

@@ -7,6 +7,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.errors import ConfigError
+from hushrec.estimation.covariance import low_rank
 from hushrec.estimation.head import Head
 from hushrec.models.phases.covariance import (
     CovarianceSettings,
@@ -93,6 +94,24 @@ def test_a_dense_release_is_the_average_and_never_divides_by_less_than_one():
     average, weights = found["covariance"], found["similarity"]
     assert (average.tolist(), weights.tolist()) == ([2.0, -2.0, 0.5], [3.0, -4.0, 0.25])
     assert average.dtype == np.float32
+
+
+@pytest.mark.parametrize("floor", [low_rank.LEAST_WEIGHT, 2.5])
+def test_both_raw_forms_divide_by_the_same_floor(budget, monkeypatch, floor):
+    """Neighbours and factors, published and product, where noise left weights near zero and below it."""
+    monkeypatch.setattr(low_rank, "LEAST_WEIGHT", floor)
+    matrices = Matrices(
+        Noisy("covariance", np.array([24.0, 0.5, 5.0]), 0.0, 1.0, None),
+        Noisy("weights", np.array([12.0, -4.0, 0.25]), 0.0, 1.0, None),
+        Head(2, np.arange(2)),
+    )
+    domain, ones = domain_of(2), np.ones(2)
+    settings = CovarianceSettings(cleaning="none")
+    average = dense(matrices)["covariance"]
+    np.testing.assert_allclose(average, [2.0, 0.5 / floor, 5.0 / floor])
+    product = settings.factors(matrices, settings.sums(domain, budget(), "l2"), ones, 2)
+    for factors in (product, shrunk_factors(matrices, domain, (0.0, 0.0), ones, 2)):
+        np.testing.assert_allclose((factors @ factors.T)[np.triu_indices(2)], average, rtol=1e-5)
 
 
 def test_more_shrinkage_makes_items_more_alike():

@@ -12,7 +12,7 @@ from hushrec.privacy.accounting.accountant import largest_rho, price
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import gaussian, laplace, split_gaussian, split_laplace
 from hushrec.privacy.accounting.events import EVERY_RATING, Event, Gaussian, Laplace, Spherical
-from hushrec.privacy.accounting.plan import Measurement, Plan
+from hushrec.privacy.accounting.plan import Measurement, Plan, require_small_delta, usual_delta
 
 BUDGET = Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
 PURE = BUDGET.model_copy(update={"delta": 0.0})
@@ -92,6 +92,17 @@ def test_delta_must_be_small_for_so_many_users(make_plan: Callable[..., Plan]) -
     dataclasses.replace(make_plan(), max_users=99_999)
     with pytest.raises(BudgetError, match="choose one below 1e-06"):
         dataclasses.replace(make_plan(), max_users=100_000)
+
+
+@given(st.integers(1, 10**12))
+def test_the_usual_delta_is_accepted_and_no_smaller_than_it_has_to_be(users: int) -> None:
+    usual = usual_delta(users)
+    require_small_delta(usual, users)
+    assert usual == 1e-6 or 100 * users * usual >= 0.9999
+
+
+def test_the_usual_delta_is_below_the_bound_at_powers_of_ten() -> None:
+    assert [usual_delta(users) for users in (1, 99_999, 100_000, 10**6)] == [1e-6, 1e-6, 1e-7, 1e-8]
 
 
 def test_measurements_have_names_of_their_own(make_plan: Callable[..., Plan]) -> None:

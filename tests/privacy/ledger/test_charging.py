@@ -220,7 +220,7 @@ def test_a_charge_that_was_given_up_stays_so(place: str, folder: Path, make_plan
     ledger = Ledger.create(place, TOTAL, max_releases=3)
     with bound(folder, ledger) as checkpoint:
         ledger.charge(make_plan(0.5), entropy=checkpoint)
-    ledger.charge(make_plan(0.5), 0)  # somebody else needs the slot: the first charge is burnt
+    ledger.forfeit_index(0)
     spent = ledger.spent
     for release_index in (None, 0, 1):
         with bound(folder, ledger) as checkpoint, pytest.raises(CheckpointError, match="is forfeited"):

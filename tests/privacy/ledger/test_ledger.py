@@ -11,6 +11,7 @@ import hushrec.privacy.ledger.ledger as module
 from hushrec.errors import (
     BudgetError,
     BudgetExceeded,
+    ChargeUnpublished,
     GrantError,
 )
 from hushrec.privacy.accounting.accountant import Spent, spent_of
@@ -221,24 +222,37 @@ def test_a_slot_answers_with_the_bytes_it_was_charged_for(place: str, make_plan:
     assert ledger.spent == spent
 
 
-def test_an_unfinished_slot_is_burnt_and_paid_for_again(place: str, make_plan: MakePlan) -> None:
+def test_an_unfinished_charge_keeps_its_index_until_it_is_given_up(place: str, make_plan: MakePlan) -> None:
     ledger = Ledger.create(place, TOTAL, max_releases=1)
     first = ledger.charge(make_plan(0.5), release_index=0)
     with pytest.raises(BudgetError, match="is not below"):
         ledger.charge(make_plan(0.5))  # the next slot, for the first may still be at work
-    second = ledger.charge(make_plan(0.5), release_index=0)
+    with pytest.raises(
+        ChargeUnpublished, match="release 0 was charged, and no release was published under it"
+    ):
+        ledger.charge(make_plan(0.5), release_index=0)
+    assert ledger.spent == make_plan(0.5).spent
+    ledger.forfeit_index(0)
+    with pytest.raises(ChargeUnpublished, match="release 0 was charged and forfeited"):
+        ledger.charge(make_plan(0.5), release_index=0)
+    second = ledger.charge(make_plan(0.5))
     assert ledger.spent == make_plan(0.5).spent * 2
     assert [entry.state for entry in ledger.entries()] == ["forfeited"] * 2 + ["charged"] * 2
     with pytest.raises(GrantError, match="forfeited"):
         ledger.sampled(first, b"too late")
     ledger.sampled(second, b"factors")
     assert ledger.stored(make_plan(0.5), 0) == b"factors"
+    with pytest.raises(GrantError, match="release 1 holds no charge, so there is nothing to forfeit"):
+        ledger.forfeit_index(1)
+    ledger.published(second)
+    with pytest.raises(GrantError, match="release 0 was published, so there is nothing to forfeit"):
+        ledger.forfeit_index(0)
 
 
 def test_a_refused_second_charge_burns_nothing(place: str, make_plan: MakePlan) -> None:
     ledger = Ledger.create(place, TOTAL)
     grant = ledger.charge(make_plan(1.5), release_index=0)
-    with pytest.raises(BudgetExceeded):
+    with pytest.raises(ChargeUnpublished):
         ledger.charge(make_plan(1.5), release_index=0)
     finish(ledger, grant)
 

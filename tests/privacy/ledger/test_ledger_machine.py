@@ -19,7 +19,15 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from hushrec.errors import BudgetError, BudgetExceeded, GrantError, HushrecError, LedgerStale, ShareExceeded
+from hushrec.errors import (
+    BudgetError,
+    BudgetExceeded,
+    ChargeUnpublished,
+    GrantError,
+    HushrecError,
+    LedgerStale,
+    ShareExceeded,
+)
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.events import Laplace
@@ -47,12 +55,15 @@ class Reference:
     def __init__(self) -> None:
         self.spent, self.total, self.max_releases = 0, TOTAL, HORIZON
         self.slots: dict[int, list] = {}
+        self.given_up: set[int] = set()
 
     def charge(self, cost: int, release_index: int | None, beyond_share: bool) -> list | type[Exception]:
         if release_index is None:
             release_index = next(n for n in range(99) if n not in self.slots)
-        elif release_index in self.slots and self.slots[release_index][1] != "charged":
-            return GrantError
+        elif release_index in self.slots:
+            return ChargeUnpublished if self.slots[release_index][1] == "charged" else GrantError
+        elif release_index in self.given_up:
+            return ChargeUnpublished
         if self.spent + cost > self.total:
             return BudgetExceeded
         if release_index >= self.max_releases:
@@ -60,8 +71,6 @@ class Reference:
         releases = self.max_releases - len(self.slots.keys() - {release_index})
         if not beyond_share and self.spent + releases * cost > self.total:
             return ShareExceeded
-        if release_index in self.slots:
-            self.slots[release_index][1] = "forfeited"
         self.spent += cost
         self.slots[release_index] = [cost, "charged", None]
         return self.slots[release_index]
@@ -112,6 +121,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.move(pair, lambda grant: self.ledger.forfeit(grant), ("charged", "sampled"), "forfeited")
         if pair:
             slots = self.reference.slots
+            self.reference.given_up |= {n for n, held in slots.items() if held[1] == "forfeited"}
             self.reference.slots = {n: held for n, held in slots.items() if held[1] != "forfeited"}
 
     def move(self, pair, act, before, after, artefact=None) -> None:

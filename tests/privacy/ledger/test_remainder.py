@@ -157,7 +157,8 @@ def test_a_forfeited_charge_stays_spent_and_its_index_is_planned_again(
     assert ledger.releases_left == 9
     again = ledger.share(planner, 3)
     assert again.epsilon < ledger.share(planner, 4).epsilon  # one of ten, in place of one of nine
-    ledger.charge(planner(again), release_index=3)
+    ledger.forfeit_index(3)
+    ledger.charge(planner(again))
 
 
 def test_a_release_that_was_made_keeps_its_budget(path: Path, make_plan: MakePlan) -> None:

@@ -18,6 +18,9 @@ NAMES = (
     "Toy Story 2 (1999)",
     "Romeo & Juliet",
     "東京物語 (1953)",
+    "Straße, Die (1954)",
+    "Œdipe à Łódź",
+    "Smørrebrød og Þættir",
     "A (1999)",
     "...",
     "",
@@ -49,6 +52,12 @@ def names(text):
         ("Toy Story", "Toy Story (1995)"),
         ("Romeo and Juliet", "Romeo & Juliet"),
         ("東京物語", "東京物語 (1953)"),
+        ("strasse", "Straße, Die (1954)"),
+        ("die STRASSE", "Straße, Die (1954)"),
+        ("STRAẞE", "Straße, Die (1954)"),
+        ("oedipe a lodz", "Œdipe à Łódź"),
+        ("lodz", "Œdipe à Łódź"),
+        ("smorrebrod og thaettir", "Smørrebrød og Þættir"),
         ("A", "A (1999)"),
         ("...", "..."),
         ("schind", "Schindler's List (1993)"),
@@ -73,5 +82,5 @@ def test_what_is_unheard_of_is_not_found():
 
 
 def test_an_item_without_title_is_called_by_its_id():
-    assert FOUND.find("ID17") == [17]
+    assert FOUND.find("ID20") == [20]
     assert Titles(["Alien", "Heat"]).find("heat") == [1]

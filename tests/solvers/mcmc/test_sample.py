@@ -1,17 +1,10 @@
 """Samples: what they promise bit for bit, and what they refuse."""
 
-import os
-import signal
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
 from hushrec.data.packed.blocks import Blocks
 from hushrec.errors import ConfigError
-from hushrec.privacy.checkpoint.checkpoint import Checkpoint, State
-from hushrec.solvers.mcmc import sgld as chains
 from hushrec.solvers.mcmc.density import Posterior
 from hushrec.solvers.mcmc.sample import sample
 from support.chains import FIXED, KEY, SETTINGS, made, people
@@ -60,79 +53,6 @@ def test_blocks_are_the_same_as_ratings_in_memory(crowd, tmp_path):
         assert blocks.n_blocks > 1
         assert bits(draw(blocks)) == everybody
         assert bits(draw(blocks, **absent)) == but_one
-
-
-class Stop(Exception):
-    pass
-
-
-class Memory:
-    """A checkpoint in memory, in front of which the process dies after some states."""
-
-    def __init__(self, lives):
-        self.lives, self.states = lives, {}
-
-    def save_state(self, name, arrays, facts):
-        if self.lives == 0:
-            raise Stop
-        self.lives -= 1
-        self.states[name] = State({key: array.copy() for key, array in arrays.items()}, dict(facts))
-
-    def load_state(self, name):
-        return self.states.get(name)
-
-
-@pytest.mark.parametrize("clamped", [True, False])
-def test_interrupted_chains_go_on_bit_for_bit(crowd, monkeypatch, clamped):
-    monkeypatch.setattr(chains, "_KEPT_EVERY", 0.0)
-    ratings, target = made(crowd, 12), Posterior(scale=2.0, bound=900, rank=2, margin=4.0, clamped=clamped)
-    settings = SETTINGS.model_copy(update={"epochs": 12, "chains": 3, "factor_variance": 1e-3})
-    whole, memory, deaths = draw(ratings, settings, target), Memory(0), 0
-    while True:
-        memory.lives = 7
-        try:
-            resumed = draw(ratings, settings, target, checkpoint=memory)
-            break
-        except Stop:
-            deaths += 1
-    assert deaths > 3
-    assert bits(resumed) == bits(whole)
-
-
-KILLED = """
-import importlib.util, pathlib, sys
-sys.path.insert(0, str(pathlib.Path(sys.argv[1]).parents[2]))  # for support
-spec = importlib.util.spec_from_file_location("chains_test", sys.argv[1])
-test = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(test)
-test.in_folder(sys.argv[2], kill_after=int(sys.argv[3]))
-"""
-
-
-def in_folder(folder, kill_after=None):
-    """A sample with a checkpoint in a folder; the process kills itself after some states."""
-    rng = np.random.default_rng(7)
-    rows = {f"u{u:02}": {i: int(rng.integers(1, 6)) for i in range(u % 12 + 1)} for u in range(40)}
-    chains._KEPT_EVERY, states = 0.0, 0
-    with Checkpoint(folder) as checkpoint:
-        checkpoint.bind({"ratings": "these"})
-        keep = checkpoint.save_state
-
-        def counted(*state):
-            nonlocal states
-            keep(*state)
-            states += 1
-            if states == kill_after:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        checkpoint.save_state = counted
-        return draw(made(rows, 12), SETTINGS.model_copy(update={"epochs": 8}), checkpoint=checkpoint)
-
-
-def test_kill_9_changes_nothing(tmp_path):
-    command = [sys.executable, "-c", KILLED, __file__, str(tmp_path / "killed")]
-    assert subprocess.run([*command, "7"], check=False).returncode == -signal.SIGKILL
-    assert bits(in_folder(tmp_path / "killed")) == bits(in_folder(tmp_path / "whole"))
 
 
 def test_a_chain_that_cannot_come_in_range_is_refused(crowd):

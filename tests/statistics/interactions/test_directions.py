@@ -12,7 +12,9 @@ from hushrec.statistics.interactions.directions import (
     WEIGHT_BITS,
     ItemWeights,
     directed,
+    largest_pull,
 )
+from hushrec.statistics.interactions.pair_sums import PairSums
 from support.interactions import interactions_of
 
 UNITS = ["user", "rating"]
@@ -115,3 +117,20 @@ def test_sums_of_many_hostile_users_fit_for_single_interactions():
         assert square << 27 < 2**76
         worst = max(worst, item)
     assert worst << 27 < 2**62, "a hundred million with all of the most items"
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_of_as_many_people_as_are_taken_every_sum_fits_whatever_they_give(unit):
+    """The bound is never exceeded, and nearly reached by the worst of them."""
+    nearest = 0.0
+    for lens, n in hostile():
+        user = directed(interactions_of(n, [range(n)]), lens, unit)
+        weight, multiple = int(user.weight[0]), abs(int(user.multiple[0]))
+        item = max(weight * multiple * 1024, weight * multiple**2 * int(np.abs(lens.along).max()) >> 13)
+        assert item <= largest_pull(n, unit)
+        sums = PairSums(n, unit)
+        dropped = 13 if unit == "user" else 17
+        assert ((item >> dropped) + 1) * sums.most_people < 2**63
+        nearest = max(nearest, item / largest_pull(n, unit))
+    assert nearest > 0.1
+    assert PairSums(5000, unit).most_people > 900_000_000

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from hushrec.arrays import Floats
-from hushrec.curator.acceptance import pays, require_accepted
+from hushrec.curator.acceptance import admit, pays
 from hushrec.curator.accounts import spending
 from hushrec.data.domain import Domain
 from hushrec.data.feedback import Feedback
@@ -42,6 +42,8 @@ def pilot(
     release_index: int | None = None,
     entropy: Entropy | None = None,
     accept_dropped: bool = False,
+    accept_users: bool = False,
+    accept_weak: bool = False,
 ) -> Domain:
     """Count people and ratings under noise, for 2 % of a ledger's total, and declare both.
 
@@ -55,6 +57,8 @@ def pilot(
         release_index: as for ``fit``.
         entropy: as for ``fit``.
         accept_dropped: as for ``fit``.
+        accept_users: as for ``fit``.
+        accept_weak: as for ``fit``.
 
     Returns:
         The domain with ``expected_users`` and ``expected_ratings``, of two digits. For unit ``user``, up to
@@ -64,8 +68,9 @@ def pilot(
         BudgetUnsupported: The ledger's adjacency is not ``add-remove``, or the ratings carry per-user ε.
         BudgetError: The ledger has no release left for a fit after the pilot.
         BudgetExceeded: The ledger has less left than the pilot costs.
+        WeakBudget: As for ``fit``.
         LedgerError: As for ``fit``.
-        RecordsDropped: As for ``fit``.
+        RecordsDropped, UsersExceeded: As for ``fit``.
         DataError: The ratings were not loaded, or a block is damaged.
 
     Privacy: charged (the two events of ``pilot_plan``).
@@ -94,10 +99,16 @@ def pilot(
         ratings.verify()
     if isinstance(ratings, SparkFeedback):
         require_ready(ratings)
-    if pays(account, entropy):
-        require_accepted(ratings, accepted=accept_dropped)
+    admit(
+        ratings,
+        planned.model,
+        None,
+        spends=pays(account, entropy),
+        accept_dropped=accept_dropped,
+        accept_users=accept_users,
+    )
     queries = (totals.users, totals.given)
-    grant = account.charge(planned, release_index, entropy)
+    grant = account.charge(planned, release_index, entropy, accept_weak=accept_weak)
     population = ratings.capped(domain.cap) if planned.budget.unit == "user" else ratings
     with spending(account, grant, planned):
         run = ChargedRun(planned, queries, grant)

@@ -4,11 +4,11 @@ import json
 from dataclasses import replace
 from pathlib import Path
 from secrets import token_hex
+from typing import Any
 
-from hushrec.curator.acceptance import pays, require_accepted
-from hushrec.curator.accounts import account_of, spending
+from hushrec.curator.acceptance import admit, pays
+from hushrec.curator.accounts import spending
 from hushrec.curator.known_items import committed, known
-from hushrec.curator.memory import require_memory
 from hushrec.curator.series.series_folder import SeriesFolder, require_part
 from hushrec.curator.series.series_plan import plan_series, repeated, series_plan
 from hushrec.curator.statements import describe
@@ -46,6 +46,8 @@ def fit_next(
     release_index: int | None = None,
     entropy: Entropy | None = None,
     accept_dropped: bool = False,
+    accept_users: bool = False,
+    accept_weak: bool = False,
     progress: Progress | None = None,
 ) -> Release:
     """Make the next release of a series, whose releases are charged together and share their noise.
@@ -65,6 +67,8 @@ def fit_next(
         release_index: of a release that was made before, whose bytes are returned; None for the next.
         entropy: as for ``fit``; a new one for each call.
         accept_dropped: as for ``fit``.
+        accept_users: as for ``fit``.
+        accept_weak: as for ``fit``, of the ε of the whole series, and for its first release alone.
         progress: as for ``fit``.
 
     Returns:
@@ -72,10 +76,12 @@ def fit_next(
 
     Raises:
         BudgetError: The ledger has nothing left, or the series has no release left.
+        WeakBudget: As for ``fit``.
         BudgetUnsupported: Another unit or adjacency, no δ, or ratings that carry per-user ε.
         ConfigError: The model has no series, or is another one than before.
         CheckpointError: The folder is in use, lost, of another series, or older than the ledger.
-        LedgerError, RecordsDropped, MemoryExceeded: As for ``fit``.
+        LedgerStale: The ledger is older than the folder: a backup of it was restored.
+        LedgerError, RecordsDropped, UsersExceeded, MemoryExceeded: As for ``fit``.
         DataError: The ratings are not in memory, or their domain has changed in more than its items.
 
     Privacy: charged (every event of the plan, once for the whole series).
@@ -91,16 +97,27 @@ def fit_next(
         raise CheckpointError("a series has a folder of its own; leave out entropy")
     account = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
     with SeriesFolder(folder) as series, telling(progress):
-        settled, planned = _next(series, config, ratings.domain, account, release_index)
+        terms, settled, planned = _next(series, config, ratings.domain, account, release_index)
         if release_index is not None:
             return _stored(account, planned, release_index)
-        return _released(ratings, settled, series, planned, account, entropy, accept_dropped)
+        assert isinstance(settled, PrivateModel)  # others have no plan
+        admit(
+            ratings,
+            planned.model,
+            settled.footprint(ratings.domain, planned.budget),
+            spends=pays(account, entropy),
+            accept_dropped=accept_dropped,
+            accept_users=accept_users,
+        )
+        if not series.terms():  # not before: a first release that was refused may change its domain
+            series.start(terms)
+        return _released(ratings, settled, series, planned, account, entropy, accept_weak)
 
 
 def _next(
     series: SeriesFolder, config: Model, domain: Domain, account: Ledger, release_index: int | None
-) -> tuple[Model, Plan]:
-    """The model as the first release settled it, and the plan of the release that comes next."""
+) -> tuple[dict[str, Any], Model, Plan]:
+    """The terms of the series, its model as they settle it, and the plan of the release that comes next."""
     terms, about = series.terms(), json.loads(json.dumps(_about(config, domain)))
     if not terms:
         whole = plan_series(config, domain, account)
@@ -109,7 +126,6 @@ def _next(
         terms["settled"] = dict(whole.config)  # and not from a catalogue that grew
         terms["shares"] = {line.event.name: line.share for line in whole.measurements}
         terms["series"] = token_hex(16)  # so that nobody takes another series of the same ledger for it
-        series.start(terms)
     if changed := [name for name, value in about.items() if terms[name] != value]:
         raise ConfigError(
             f"{series.name}: this series was started with another {' and '.join(changed)}; fit with the "
@@ -129,7 +145,7 @@ def _next(
             f"{series.name}: all {made} releases of this series are made; for more, let the ledger's owner "
             "raise its total and max_releases, and start another series in a new folder"
         )
-    return settled, committed(replace(planned, part=replace(part, number=made)), known(config, domain))
+    return terms, settled, committed(replace(planned, part=replace(part, number=made)), known(config, domain))
 
 
 def _about(config: Model, domain: Domain) -> dict[str, object]:
@@ -162,26 +178,21 @@ def _stored(account: Ledger, planned: Plan, release_index: int) -> Release:
 
 def _released(
     ratings: Ratings | Interactions,
-    config: Model,
+    config: PrivateModel,
     series: SeriesFolder,
     planned: Plan,
     account: Ledger,
     entropy: Entropy | None,
-    accept_dropped: bool,
+    accept_weak: bool,
 ) -> Release:
-    assert isinstance(config, PrivateModel)  # others have no plan
     assert planned.part is not None
     domain, part = ratings.domain, planned.part.number
-    account = account_of(account, planned, entropy)
-    if pays(account, entropy):
-        require_accepted(ratings, accepted=accept_dropped)
-    require_memory(planned.model, config.footprint(domain, planned.budget), ratings)
     made = repeated(config, domain, planned.budget, planned.part.of)
     queries = [*made.sums.queries()]
     arrivals, dated = series.arrivals().joined(ratings.capped(domain.cap), part, made.sums.contribution_cap)
     series.remember(part, arrivals)  # before the charge: a part that is charged is remembered
     planned = replace(planned, part=replace(planned.part, memory=series.mark))
-    grant = account.charge(planned, None, entropy)
+    grant = account.charge(planned, None, entropy, accept_weak=accept_weak)
     with stage(MEASURING, len(queries)), spending(account, grant, planned):
         run = ChargedRun(planned, queries, grant)
         values = zip(queries, made.sums.measure(dated), strict=True)

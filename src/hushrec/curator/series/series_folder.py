@@ -4,6 +4,7 @@ import hmac
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 import safetensors.numpy
 
 from hushrec.arrays import Floats
-from hushrec.errors import CheckpointError
+from hushrec.errors import CheckpointError, LedgerStale
 from hushrec.privacy.accounting.events import Event
 from hushrec.privacy.bounded import Noisy
 from hushrec.privacy.checkpoint.folder import Folder, Holder
@@ -62,31 +63,35 @@ class SeriesFolder(Holder):
         return max(self._numbers(_MEMORY), default=-1)
 
     @property
+    def last_measured(self) -> int:
+        """Number of the last release whose measurements are kept; −1 if there are none. Privacy: public."""
+        return max(self._numbers(_MEASURED), default=-1)
+
+    @property
     def mark(self) -> str:
         """Commitment to what is remembered, under the series' own random number; empty in a new folder.
 
         Privacy: public; without that number, which stays in the folder, nobody can test a guess.
         """
-        if self.part < 0:
+        if not (content := self._memory()):
             return ""
-        with self._folder.translated():
-            content = (self._folder.path / f"memory-{self.part:04}.parquet").read_bytes()
         return hmac.new(bytes.fromhex(self.terms()["series"]), content, "sha256").hexdigest()
 
     def arrivals(self) -> Arrivals:
         """What is remembered. Privacy: private."""
-        if self.part < 0:
-            return Arrivals()
-        with self._folder.translated():
-            return Arrivals.from_bytes((self._folder.path / f"memory-{self.part:04}.parquet").read_bytes())
+        return Arrivals.from_bytes(content) if (content := self._memory()) else Arrivals()
 
     def remember(self, part: int, arrivals: Arrivals) -> None:
         """Keep what is remembered from a release on, on disk, in place of what was before.
 
+        With it goes the mark of what was remembered at the release before. While no charge names this memory,
+        that mark ties it to the one that the last charge names.
+
         Privacy: private.
         """
+        before = self.arrivals().before if part == self.part else self.mark
         with self._folder.translated():
-            self._folder.write(f"memory-{part:04}.parquet", arrivals.to_bytes())
+            self._folder.write(f"memory-{part:04}.parquet", replace(arrivals, before=before).to_bytes())
             for number in self._numbers(_MEMORY) - {part}:
                 (self._folder.path / f"memory-{number:04}.parquet").unlink()
 
@@ -119,6 +124,12 @@ class SeriesFolder(Holder):
             found[part] = Noisy(event.name, values, event.deviation, event.step, event)
         return found
 
+    def _memory(self) -> bytes:
+        if self.part < 0:
+            return b""
+        with self._folder.translated():
+            return (self._folder.path / f"memory-{self.part:04}.parquet").read_bytes()
+
     def _numbers(self, pattern: re.Pattern[str]) -> set[int]:
         return {int(match[1]) for name in self._folder.files() if (match := pattern.fullmatch(name))}
 
@@ -132,18 +143,28 @@ def _aligned(values: Floats, places: list[int], size: int) -> Floats:
 def require_part(folder: SeriesFolder, made: Sequence[Charge]) -> None:
     """Refuse a folder that does not remember exactly what the releases that the ledger knows have measured.
 
-    A fit that was killed before its charge has remembered one more, which is then charged.
+    A fit that was killed before its charge has remembered one more, which follows from the last one and is
+    then charged. It measured nothing: a measurement that the ledger does not know was charged and forgotten.
 
     Raises:
+        LedgerStale: The folder has measured a release that the ledger does not know.
         CheckpointError: The folder is lost, a copy, restored from a backup, or of another series.
 
     Privacy: public.
     """
-    differs = f"the ledger knows {len(made)} releases of this series, the folder {folder.part + 1}"
-    if folder.part == len(made) - 1 and made and made[-1].memory != folder.mark:
+    known = f"the ledger knows {len(made)} releases of this series"
+    if folder.last_measured >= len(made):
+        raise LedgerStale(
+            f"{folder.name}: {known}, but release {folder.last_measured + 1} was measured already: the "
+            "ledger was restored from a backup. Put the ledger's latest copy back; without it the series "
+            "cannot go on, because the same release would be measured again with new noise"
+        )
+    differs = f"{known}, the folder {folder.part + 1}"
+    if folder.part in (len(made) - 1, len(made)):
+        follows = folder.mark if folder.part < len(made) else folder.arrivals().before
+        if follows == (made[-1].memory if made else ""):
+            return
         differs = f"release {len(made)} of this series was measured with another copy of this folder"
-    elif folder.part in (len(made) - 1, len(made)):
-        return
     raise CheckpointError(
         f"{folder.name}: {differs}; put its latest copy back. Without it nobody knows how much of each user "
         "was counted, so the series cannot go on"

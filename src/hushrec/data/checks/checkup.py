@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -12,11 +12,22 @@ from hushrec.data.cleaning import Batch, Cleaner, assemble
 from hushrec.data.domain import Domain
 from hushrec.data.feedback import Feedback
 from hushrec.data.load import MAX_BYTES, tables
-from hushrec.data.losses.dropped import Dropped, share
+from hushrec.data.losses.dropped import Dropped, Refusal, share
 from hushrec.data.packed.blocks import Blocks
-from hushrec.data.readers.columns import Columns
+from hushrec.data.readers.columns import OTHERS, Columns
 
 CONFIDENTIAL = "Confidential, for the curator only: do not publish, do not log"
+
+_ACCEPT = "If this is right, accept it:"
+_VERDICTS: dict[Refusal, str] = {
+    "nobody": "nobody has an item left.",
+    "empty": f"there is no record. {_ACCEPT} --accept-dropped, accept_dropped=True.",
+    "dropped": "more than a tenth of the records were dropped or changed. "
+    f"{_ACCEPT} --accept-dropped, accept_dropped=True.",
+    "users": "there are more than twice as many users as the domain declares, so another column may stand in "
+    "place of users. If there are so many people, declare a larger bound from public knowledge; or accept "
+    "it: --accept-users, accept_users=True.",
+}
 
 __all__ = ["CONFIDENTIAL", "Check", "check"]
 
@@ -44,8 +55,8 @@ class Check:
     hints: tuple[str, ...] = ()
 
     @property
-    def refused(self) -> Literal["nobody", "empty", "dropped"] | None:
-        """Why ``fit`` would refuse to charge for it, if it would: see ``Dropped.refused``."""
+    def refused(self) -> tuple[Refusal, ...]:
+        """Every reason why ``fit`` would refuse to charge for it: see ``Dropped.refused``."""
         return self.dropped.refused(self.domain, self.n_users)
 
     @property
@@ -79,7 +90,7 @@ class Check:
                 for loss in self.dropped.losses(self.domain)
             ],
             "hints": list(self.hints),
-            "refused": self.refused,
+            "refused": list(self.refused),
         }
 
     def __str__(self) -> str:
@@ -100,15 +111,8 @@ class Check:
         if self.hints:
             lines += ["Hints:", *(f"  · {hint}" for hint in self.hints)]
         first = "; read the hints first" if self.hints else ""
-        verdict = {
-            None: f"A fit goes on with these records{first}.",
-            "nobody": "A fit is refused before its charge: nobody has an item left.",
-            "empty": "A fit is refused before its charge: there is no record. If this is right, accept it: "
-            "--accept-dropped, accept_dropped=True.",
-            "dropped": "A fit is refused before its charge: more than a tenth of the records were dropped or "
-            "changed. If this is right, accept it: --accept-dropped, accept_dropped=True.",
-        }
-        return "\n".join([*lines, verdict[self.refused]])
+        verdicts = [f"A fit is refused before its charge: {_VERDICTS[reason]}" for reason in self.refused]
+        return "\n".join([*lines, *(verdicts or [f"A fit goes on with these records{first}."])])
 
     def __repr__(self) -> str:
         return "Check(confidential)"
@@ -144,9 +148,11 @@ def check(
         return _summed(source)
     intake, seen = Cleaner(domain), Witness()
     batches: list[Batch] = []
-    for table, name in tables(source, intake.roles, columns, format, separator, decimal, max_bytes):
+    roles = (*intake.roles, OTHERS)
+    for table, name in tables(source, roles, columns, format, separator, decimal, max_bytes):
         seen.see(table)
-        batches += intake.batches(table, name)
+        read = table.select(role for role in table.columns if role in intake.roles)
+        batches += intake.batches(read, name)
     loaded = assemble(batches, domain, intake.dropped, asks=intake.asks, timed=intake.timed)
     return _summed(loaded, seen)
 

@@ -7,6 +7,7 @@ Privacy: private; hints are for the curator alone.
 """
 
 from collections.abc import Iterator
+from shlex import quote
 
 import numpy as np
 import polars as pl
@@ -16,6 +17,7 @@ from hushrec.data.checks.witness import Witness
 from hushrec.data.declared.declarations import MAX_VALUES, Scale
 from hushrec.data.domain import Domain
 from hushrec.data.losses.dropped import Dropped, share
+from hushrec.escapes import escaped
 
 _FORMS = {
     "blanks around them": (pl.col("text").str.strip_chars(), "strip the ids in the file and the catalogue"),
@@ -80,11 +82,37 @@ def hints(seen: Witness, domain: Domain, dropped: Dropped, n_users: int) -> Iter
         )
     if 10 * seen.milliseconds > dropped.records > 0:
         yield "Timestamps seem to be milliseconds, and are all clamped to the same time: divide them by 1000."
+    elif 10 * dropped.timestamp > dropped.records > 0:
+        yield (
+            f"Many timestamps are missing or are not times: is timestamp the right column ({_COLUMNS})? "
+            "Times are read as ISO 8601, 2024-01-31T13:45:00Z, or as Unix seconds."
+        )
+    yield from _unread(seen, domain)
     if n_users > domain.max_users:
         yield (
             f"There are {n_users:,} users, and the domain declares at most {domain.max_users:,}, for whom δ "
             "is chosen: is user_id the column of users? If so, declare a larger bound from public knowledge."
         )
+
+
+def _unread(seen: Witness, domain: Domain) -> Iterator[str]:
+    """Columns that seem to say when, and are not read; of names, which are public, as much as fits a line."""
+    use = "the last of repeated ratings counts"
+    if domain.rating_scale is None:
+        use = "a cap keeps the most recent interactions"
+    for name, readable in seen.unread.items():
+        shown = escaped(name[:60])
+        named = f"--column timestamp={quote(shown)}, columns={{'timestamp': {shown!r}}}"
+        if readable:
+            yield (
+                f"The column {shown} looks like times and is not read. If it says when people gave an item, "
+                f"name it ({named}), so that {use}."
+            )
+        else:
+            yield (
+                f"The column {shown} may hold times and is not read. If it says when people gave an item, "
+                f"write it as ISO 8601, 2024-01-31T13:45:00Z, and name it timestamp, so that {use}."
+            )
 
 
 def _sheet(seen: Witness, scale: Scale, dropped: Dropped) -> bool:

@@ -2,13 +2,17 @@
 
 from contextlib import suppress
 
+import numpy as np
 import polars as pl
 
-from hushrec.data.readers.columns import role_of
+from hushrec.data.readers.columns import OTHERS, role_of, sounds_like_time
 from hushrec.data.readers.quiet import GIVEN_UP, quiet
+from hushrec.data.times import seconds
 
 MOST_VALUES = 10_000
 """Of more distinct ratings than this nothing is kept: they are not ratings."""
+_SAMPLE = 10_000  # cells of a column that is not read
+_RECENT = 4e8  # Unix seconds of 1982; ten times as many are of 2096
 _MILLISECONDS = 1e11  # Unix seconds reach this in the year 5138, milliseconds in 1973
 
 __all__ = ["MOST_VALUES", "Witness"]
@@ -23,6 +27,7 @@ class Witness:
         values: a table ``text, records`` of the distinct ratings or counts as written; None if there are too
             many, or no such column.
         milliseconds: records whose timestamp is too large for Unix seconds, and may be milliseconds.
+        unread: columns that are not read and seem to hold times, each with whether they could be read.
         headed: whether the first record holds names of columns.
 
     Privacy: private.
@@ -32,6 +37,7 @@ class Witness:
         self.ids = {role: _counted(pl.Series("text", [], pl.String)) for role in ("user_id", "item_id")}
         self.values: pl.DataFrame | None = None
         self.milliseconds = 0
+        self.unread: dict[str, bool] = {}
         self.headed = False
         self._valued = self._begun = False
 
@@ -45,6 +51,8 @@ class Witness:
             self._begun = True
             first = [str(cell) for cell in table.row(0)]
             self.headed = sum(role_of(cell) is not None for cell in first) >= 2
+            for name in (name for name in table.columns if name.startswith(f"{OTHERS} ")):
+                self._unread(name.removeprefix(f"{OTHERS} "), table[name].head(_SAMPLE))
         for role, seen in self.ids.items():
             text = table[role].cast(pl.String).str.normalize("NFC")
             self.ids[role] = _both(seen, _counted(text))
@@ -59,6 +67,25 @@ class Witness:
         if "timestamp" in table.columns and not table["timestamp"].dtype.is_temporal():
             seconds = table["timestamp"].cast(pl.Float64, strict=False)
             self.milliseconds += int((seconds > _MILLISECONDS).sum())
+
+    def _unread(self, name: str, column: pl.Series) -> None:
+        """Note a column without a role if it looks like times: by its cells, or by its name if they may."""
+        cells, temporal = column.drop_nulls(), column.dtype in (pl.Date, pl.Datetime)
+        if not temporal and column.dtype != pl.String and not column.dtype.is_numeric():
+            return
+        read = seconds(cells)[1]
+        number = np.zeros(len(cells), dtype=np.bool_)
+        if not temporal:
+            value = cells.cast(pl.Float64, strict=False)
+            number = value.is_not_null().to_numpy()
+            recent = (value > _RECENT) & (value < _RECENT * 10) | (value / 1000).is_between(
+                _RECENT, _RECENT * 10
+            )
+            read = np.where(number, sounds_like_time(name) & recent.fill_null(False).to_numpy(), read)
+        if len(cells) and 10 * int(read.sum()) > 9 * len(cells):
+            self.unread[name] = True
+        elif sounds_like_time(name) and 10 * int(number.sum()) < len(cells):
+            self.unread[name] = False
 
 
 def _counted(texts: pl.Series) -> pl.DataFrame:

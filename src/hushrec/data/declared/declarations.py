@@ -6,8 +6,7 @@ Privacy: public.
 import math
 import operator
 import unicodedata
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -134,15 +133,25 @@ def catalogue_of(given: Any) -> tuple[str, ...]:
     """Ids of a catalogue, as ``ids_of`` has them.
 
     Raises:
-        ValueError: there are none, or one occurs twice.
+        ValueError: there are none, or one occurs twice. The message never shows it: in a list that was taken
+            from the ratings by mistake it may be a user's.
     """
     ids = ids_of(given)
     if not ids:
         raise ValueError("the catalogue is empty; a domain needs at least one item")
-    if len(set(ids)) != len(ids):
-        (twice, _), *_ = Counter(ids).most_common(1)
-        raise ValueError(f"id {twice!r} occurs more than once; list every item once")
+    if (found := again(ids)) is not None:
+        one, other = found
+        raise ValueError(f"the id at positions {one} and {other} occurs more than once; list every item once")
     return ids
+
+
+def again(ids: Sequence[str]) -> tuple[int, int] | None:
+    """The positions of the first id that occurred before: there, and here; None if there is none."""
+    seen: dict[str, int] = {}
+    for position, one in enumerate(ids):
+        if (before := seen.setdefault(one, position)) != position:
+            return before, position
+    return None
 
 
 def roster_of(given: Any, most: int | None) -> tuple[str, ...]:

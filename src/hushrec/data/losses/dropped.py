@@ -7,8 +7,12 @@ from hushrec.data.declared.declarations import MAX_ID_BYTES
 from hushrec.data.domain import Domain
 
 _MOST = 10  # more than one record in so many is too much
+_TIMES = 2  # more users than so many times the declared bound are too many
 
-__all__ = ["Dropped", "Loss", "share"]
+Refusal = Literal["nobody", "empty", "dropped", "users"]
+"""Why a charge is refused."""
+
+__all__ = ["Dropped", "Loss", "Refusal", "share"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,8 @@ class Dropped:
         duplicate: dropped, the same user gave the item again; of counts, which add up, none is dropped.
         clamped: kept, rating moved to the nearer end of the scale, or count to the largest that counts.
         rounded: kept, rating moved to the nearest step, or count to the nearest whole number.
+        timestamp: kept, timestamp is missing, unreadable, or outside [0, 2^40] Unix seconds, to whose
+            nearer end it moved: 0 if missing or unreadable. Counted only if the source has a column of them.
         records: all that were read, 0 if the rows come from no source.
 
     Privacy: private. ``repr`` shows no counts; ``str`` shows all of them and says that they are confidential.
@@ -53,6 +59,7 @@ class Dropped:
     duplicate: int = 0
     clamped: int = 0
     rounded: int = 0
+    timestamp: int = 0
     records: int = 0
 
     def __add__(self, other: Self) -> Self:
@@ -67,7 +74,7 @@ class Dropped:
 
         Privacy: private.
         """
-        lost = self.user_id + self.item_id + self.rating + self.epsilon + self.rounded
+        lost = self.user_id + self.item_id + self.rating + self.epsilon + self.rounded + self.timestamp
         if domain.rating_scale is not None:
             lost += self.duplicate
         return lost if domain.counts else lost + self.clamped
@@ -79,18 +86,23 @@ class Dropped:
         """
         return _MOST * self.lost(domain) > self.records
 
-    def refused(self, domain: Domain, n_users: int) -> Literal["nobody", "empty", "dropped"] | None:
-        """Why a charge for what is left is refused, if it is.
+    def refused(self, domain: Domain, n_users: int) -> tuple[Refusal, ...]:
+        """Every reason why a charge for what is left is refused; empty if it is not.
 
         Returns:
             "nobody": there were records, and no user has an item left; this cannot be accepted. "empty":
-            there was no record. "dropped": too many were dropped or changed.
+            there was no record. "dropped": too many were dropped or changed. "users": more than twice as many
+            users as the domain declares are left.
 
         Privacy: private.
         """
         if not n_users:
-            return "nobody" if self.records else "empty"
-        return "dropped" if self.too_many(domain) else None
+            return ("nobody",) if self.records else ("empty",)
+        found: dict[Refusal, bool] = {
+            "dropped": self.too_many(domain),
+            "users": n_users > _TIMES * domain.max_users,
+        }
+        return tuple(reason for reason, holds in found.items() if holds)
 
     def losses(self, domain: Domain) -> list[Loss]:
         """The reasons that occurred, with counts and words.
@@ -128,6 +140,8 @@ def _texts(domain: Domain) -> dict[str, str]:
         "duplicate": "merged: the user gave the item again; the last by timestamp counts, else the largest",
         "clamped": f"changed: the rating is outside the scale {domain.rating_scale}; its nearer end counts",
         "rounded": f"changed: the rating is not on the scale {domain.rating_scale}; its nearest value counts",
+        "timestamp": "changed: the timestamp is missing, or neither ISO 8601 nor Unix seconds from 1970 on; "
+        "it counts as the earliest, or, if too large, as the latest",
     }
     if domain.rating_scale is None:
         texts |= {

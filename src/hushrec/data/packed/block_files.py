@@ -13,11 +13,11 @@ import numpy as np
 import polars as pl
 
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Feedback
+from hushrec.data.feedback import Feedback, require_disjoint
 from hushrec.data.losses.dropped import Dropped
 from hushrec.errors import DataError
 
-FORMAT = "hushrec blocks 2"
+FORMAT = "hushrec blocks 3"
 MANIFEST = "manifest.json"
 RATINGS_PER_BLOCK = 1 << 22
 TYPES = {
@@ -76,7 +76,7 @@ def write_all(source: Iterable[Feedback], folder: Path, ratings_per_block: int) 
     optional: set[str] = set()
     told: list[StoredBlock] = []
     dropped = Dropped()
-    people = [pl.Series(dtype=pl.String)]
+    people: list[pl.Series] = []
     for ratings in source:
         found = {name for name in OPTIONAL if getattr(ratings, name) is not None}
         if domain is None:
@@ -94,8 +94,7 @@ def write_all(source: Iterable[Feedback], folder: Path, ratings_per_block: int) 
             told.append(_written(block, folder / f"{len(told):06d}"))
     if domain is None:
         raise DataError("there are no ratings to write; give at least one Ratings, which may be empty")
-    if pl.concat(people).is_duplicated().any():
-        raise DataError("the same person is in two of the ratings; give all of a person's ratings together")
+    require_disjoint(people)
     manifest = {
         "format": FORMAT,
         "domain": domain.digest,

@@ -1,5 +1,6 @@
 """Read ids, titles and features from a list of items or accounts that its publisher has made public."""
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -8,6 +9,8 @@ from typing import NamedTuple
 
 import polars as pl
 
+from hushrec.data.declared.declarations import again
+from hushrec.data.readers.columns import role_of
 from hushrec.data.readers.quiet import GIVEN_UP, quiet
 from hushrec.errors import DomainError
 
@@ -20,6 +23,16 @@ _SEPARATORS = {"\t": "tabs", ";": "semicolons", "|": '"|"', ",": "commas"}
 
 _TITLES, _FEATURES = ("title", "name"), ("genres", "year")
 """Names of columns that are taken if none is named."""
+_USERS = re.compile(
+    r"(user|customer|client|member|account|visitor|session|kunden?|nutzer|besucher|konto|konten)s?"
+    r"(id|key|hash|name|no|nr|num|number|nummer)?"
+)
+"""Names of columns that hold users, without underscores and in lower case."""
+_PUBLIC = (
+    "a catalogue is public: every item that people could give, once each, from the shop's or publisher's "
+    "own list. Never take it from ratings or clicks, not even their distinct ids (sort -u), which tell what "
+    "people gave"
+)
 GENRES = (
     *("unknown", "Action", "Adventure", "Animation", "Children's", "Comedy", "Crime", "Documentary"),
     *("Drama", "Fantasy", "Film-Noir", "Horror", "Musical", "Mystery", "Romance", "Sci-Fi", "Thriller"),
@@ -27,7 +40,15 @@ GENRES = (
 )
 """Genres of MovieLens' ``u.item``, in the order of its last fields."""
 
-__all__ = ["GENRES", "Catalogue", "headings", "read_catalogue", "read_ids"]
+__all__ = [
+    "GENRES",
+    "Catalogue",
+    "headings",
+    "read_catalogue",
+    "read_ids",
+    "require_items",
+    "titles_column",
+]
 
 
 class Catalogue(NamedTuple):
@@ -75,8 +96,7 @@ def read_catalogue(
     table = _table(path, separator)
     own = column or table.columns[0]
     named = {name.lower(): name for name in reversed(table.columns) if name != own}
-    if titles is None:
-        titles = next((named[name] for name in _TITLES if name in named), None)
+    titles = titles or titles_column(table.columns, own)
     if features is None:
         features = [named[name] for name in _FEATURES if name in named]
     for name in (*features, *([titles] if titles else [])):
@@ -85,6 +105,51 @@ def read_catalogue(
     return Catalogue(
         ids, _texts(path, table[titles]) if titles else None, {f: _texts(path, table[f]) for f in features}
     )
+
+
+def titles_column(names: Sequence[str], ids: str | None = None) -> str | None:
+    """The column of the titles if none is named: ``title`` or ``name``, in any case; None if there is none.
+
+    Args:
+        names: the columns of a table.
+        ids: the one of the ids; the first by default.
+
+    Privacy: public.
+    """
+    named = {name.lower(): name for name in reversed(names) if name != (ids or names[0])}
+    return next((named[name] for name in _TITLES if name in named), None)
+
+
+def require_items(
+    path: Path, ids: Sequence[str], column: str | None = None, separator: str | None = None
+) -> None:
+    """Refuse a file of ratings or clicks in place of a list of items.
+
+    Args:
+        path, column, separator: as for ``read_catalogue``.
+        ids: those that it has.
+
+    Raises:
+        DomainError: the ids are of users; there are columns of users and of what they give; or an id occurs
+            twice. The message shows no id, because it may be a user's.
+
+    Privacy: public if it is a list of items; the message of the refusal is in any case.
+    """
+    names = headings(path, separator)
+    users = [name for name in names if _USERS.fullmatch(re.sub(r"[\W_]", "", name).lower())]
+    given = [name for name in names if role_of(name) in ("item_id", "rating", "count", "timestamp")]
+    if users and (given or (column or names[0]) in users):
+        raise DomainError(
+            f"{path} is not a catalogue: its column {users[0]!r} seems to hold users, as in ratings; "
+            f"{_PUBLIC}. If it is such a list, leave that column out"
+        )
+    if (found := again(ids)) is not None:
+        one, other = (place + 1 for place in found)
+        raise DomainError(
+            f"{path} is not a catalogue: the ids of its records {one} and {other} are the same, as in "
+            f"ratings or clicks; {_PUBLIC}. If it is such a list, choose the column of the ids (--column, "
+            "column=), or list every item once"
+        )
 
 
 def headings(path: Path, separator: str | None = None) -> list[str]:

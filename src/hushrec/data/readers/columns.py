@@ -3,7 +3,8 @@
 Privacy: column names are treated as public; cells are never read here.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Container, Mapping, Sequence
 
 from hushrec.data.readers import advice
 from hushrec.errors import DataError
@@ -13,7 +14,10 @@ RATED: Roles = ("user_id", "item_id", "rating", "timestamp", "epsilon")
 UNRATED: Roles = ("user_id", "item_id", "timestamp", "epsilon")
 COUNTED: Roles = ("user_id", "item_id", "count", "timestamp", "epsilon")
 """The roles of the columns of ratings, of interactions, and of interactions with counts."""
-_OPTIONAL = ("count", "timestamp", "epsilon")
+OTHERS = "unread"
+"""In place of a role: the columns without one that may hold times, each as ``unread NAME``, for a check."""
+_OPTIONAL = ("count", "timestamp", "epsilon", OTHERS)
+_MOST_OTHERS = 16
 _KNOWN = {
     "userid": "user_id",
     "user": "user_id",
@@ -27,8 +31,28 @@ _KNOWN = {
     "privacy": "epsilon",
 }
 
+_TIMES = {
+    *(
+        "at",
+        "created",
+        "date",
+        "datetime",
+        "day",
+        "epoch",
+        "on",
+        "time",
+        "timestamp",
+        "ts",
+        "updated",
+        "when",
+    ),
+    *("datum", "datumzeit", "uhrzeit", "zeit", "zeitpunkt", "zeitstempel", "fecha", "horodatage"),
+}
+"""Words of names of columns of times, English and a few others."""
+
 __all__ = [
     "COUNTED",
+    "OTHERS",
     "RATED",
     "UNRATED",
     "Columns",
@@ -38,6 +62,7 @@ __all__ = [
     "headerless",
     "of_folders",
     "role_of",
+    "sounds_like_time",
 ]
 
 Columns = Mapping[str, str | int]
@@ -51,9 +76,8 @@ def headerless(columns: Columns | None, roles: Roles = RATED) -> bool:
     """
     columns = columns or {}
     if unknown := sorted(set(columns) - set(roles)):
-        raise DataError(
-            f"columns= has the unknown key {unknown[0]!r}; the keys for this domain are {', '.join(roles)}"
-        )
+        known = ", ".join(role for role in roles if role != OTHERS)
+        raise DataError(f"columns= has the unknown key {unknown[0]!r}; the keys for this domain are {known}")
     numbers = {isinstance(column, int) for column in columns.values()}
     if len(numbers) > 1:
         raise DataError("columns= mixes names and positions; give names if there is a header, else positions")
@@ -109,7 +133,12 @@ def by_position(
 
 
 def by_name(
-    columns: Columns | None, names: Sequence[str], source: str, roles: Roles = RATED
+    columns: Columns | None,
+    names: Sequence[str],
+    source: str,
+    roles: Roles = RATED,
+    *,
+    temporal: Container[str] | None = (),
 ) -> dict[str, int]:
     """Position of each role in a table with named columns.
 
@@ -121,15 +150,19 @@ def by_name(
         columns: role to column name; roles left out are recognised.
         names: the columns of the table.
         source: the file or table, for errors.
-        roles: the roles that are read; other columns are ignored.
+        roles: the roles that are read; other columns are ignored, unless ``OTHERS`` is among the roles and
+            none is a timestamp: then those that are temporal, or sound like it, follow.
+        temporal: columns of dates and times by their type; None if all is text, so that types do not tell.
 
     Raises:
         DataError: a column is missing or ambiguous. Names the existing columns, unless they look like data.
     """
     if headerless(columns, roles):
         raise DataError(f"{source} has named columns; give names in columns=, not positions")
-    found = {}
+    found: dict[str, int] = {}
     for role in roles:
+        if role == OTHERS:
+            continue
         wanted = (columns or {}).get(role)
         matches = [
             place for place, name in enumerate(names) if name == (wanted if wanted is not None else role)
@@ -148,12 +181,25 @@ def by_name(
             users = [name for name in names if name == user or (user is None and role_of(name) == "user_id")]
             fix = advice.named(names, required, missing, words, users[0] if len(users) == 1 else "")
             raise DataError(f"{source}: {what} {role}; {fix}")
+    if OTHERS in roles and "timestamp" not in found:
+        others = [
+            place
+            for place, name in enumerate(names)
+            if place not in found.values()
+            and (temporal is None or name in temporal or sounds_like_time(name))
+        ]
+        found |= {f"{OTHERS} {names[place]}": place for place in others[:_MOST_OTHERS]}
     return found
 
 
 def role_of(name: str) -> str | None:
     """The role that a column of this name usually has, None if it is not a usual name."""
     return _KNOWN.get(_folded(name))
+
+
+def sounds_like_time(name: str) -> bool:
+    """Whether a column of this name probably says when: ``created_at``, ``ratedOn``, ``Zeitpunkt``."""
+    return any(word.lower() in _TIMES for word in re.findall(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+", name))
 
 
 def _folded(name: str) -> str:

@@ -5,13 +5,15 @@ Tables that are read in batches, such as lazy frames and streams, take the memor
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import date
+from importlib import import_module
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 import narwhals as nw
 import polars as pl
 
-from hushrec.data.readers.columns import RATED, Columns, Roles, by_name
+from hushrec.data.readers.columns import OTHERS, RATED, Columns, Roles, by_name
 from hushrec.data.readers.quiet import GIVEN_UP, quiet
 from hushrec.errors import DataError
 
@@ -27,10 +29,12 @@ class _Table(NamedTuple):
 
     Attributes:
         names: the names of its columns.
+        temporal: those of dates and times.
         read: takes the position of each role, and yields tables of the roles, at least one, possibly empty.
     """
 
     names: list[str]
+    temporal: set[str]
     read: Callable[[dict[str, int]], Iterator[pl.DataFrame]]
 
 
@@ -56,7 +60,7 @@ def from_table(source: Any, columns: Columns | None, roles: Roles = RATED) -> It
             "ratings are read from a path, or from a table of polars, pandas, pyarrow or DuckDB, not from "
             f"{type(source).__name__}"
         )
-    found = by_name(columns, opened.names, "the table", roles)
+    found = by_name(columns, opened.names, "the table", roles, temporal=opened.temporal)
     batches = _contained(lambda: opened.read(found))
     assert batches is not None
     while (table := _contained(lambda: next(batches, None))) is not None:
@@ -79,23 +83,34 @@ def _opened(source: Any) -> _Table | None:
     source = nw.to_native(source, pass_through=True)
     arrow: Any = nw.dependencies.get_pyarrow()
     if isinstance(source, pl.DataFrame):
-        return _Table(source.columns, lambda found: iter([source.select(_named(found))]))
+        return _Table(*_columns(source.schema), lambda found: iter([source.select(_named(found))]))
     if isinstance(source, pl.LazyFrame):
-        return _Table(source.collect_schema().names(), lambda found: _lazy(source.select(_named(found))))
+        return _Table(*_columns(source.collect_schema()), lambda found: _lazy(source.select(_named(found))))
     if arrow and isinstance(source, arrow.RecordBatch | arrow.Table | arrow.RecordBatchReader):
-        return _Table(source.schema.names, lambda found: _stream(_reader(source), found))
+        return _Table(*_fields(source.schema), lambda found: _stream(_reader(source), found))
     if type(source).__module__.startswith("pyarrow.") and hasattr(source, "scanner"):  # a Dataset
-        names = source.schema.names
-        return _Table(names, lambda found: _stream(_scanned(source, names, found), found, cut=False))
+        names, timed = _fields(source.schema)
+        return _Table(names, timed, lambda found: _stream(_scanned(source, names, found), found, cut=False))
     table: Any = nw.from_native(source, pass_through=True)
     if isinstance(table, nw.LazyFrame):
-        names = table.collect_schema().names()
+        names, timed = _columns(table.collect_schema())
         return _Table(
-            names, lambda found: _collected(table.select([names[at] for at in found.values()]), found)
+            names, timed, lambda found: _collected(table.select([names[at] for at in found.values()]), found)
         )
     if isinstance(table, nw.DataFrame):
-        return _Table([str(name) for name in table.columns], lambda found: iter([_eager(table, found)]))
+        return _Table(*_columns(table.schema), lambda found: iter([_eager(table, found)]))
     return None
+
+
+def _columns(schema: Any) -> tuple[list[str], set[str]]:
+    """The names of a table's columns, and those of dates and times."""
+    return [str(name) for name in schema], {str(name) for name, kind in schema.items() if kind.is_temporal()}
+
+
+def _fields(schema: Any) -> tuple[list[str], set[str]]:
+    """The same of a schema of Arrow."""
+    kinds: Any = import_module("pyarrow").types
+    return list(schema.names), {field.name for field in schema if kinds.is_temporal(field.type)}
 
 
 def _named(found: dict[str, int]) -> list[pl.Expr]:
@@ -149,22 +164,27 @@ def _eager(table: Any, found: dict[str, int]) -> pl.DataFrame:
     read: dict[str, pl.Series] = {}
     for role, place in found.items():
         with suppress(Exception, *GIVEN_UP):
-            read[role] = _column(table[table.columns[place]])
+            given = table[table.columns[place]]
+            read[role] = _column(given, timed=role == "timestamp")
+            if role.startswith(OTHERS) and given.dtype.is_temporal():
+                read[role] = pl.from_epoch(read[role].cast(pl.Int64, strict=False))
         if role not in read:
             raise DataError(f"the table: column {role} cannot be read; cast it to text or to numbers")
     return pl.DataFrame(read)
 
 
-def _column(column: Any) -> pl.Series:
+def _column(column: Any, *, timed: bool) -> pl.Series:
     if column.dtype.is_temporal():
         column = column.dt.timestamp("ms") // 1000
     if column.dtype.is_numeric():
         return pl.Series(column.to_list() if column.is_null().any() else column.to_numpy())
     # pandas stores text in object columns, where NaN stands for an empty cell.
-    return pl.Series([_text(cell) for cell in column.to_list()], dtype=pl.String)
+    return pl.Series([_text(cell, timed=timed) for cell in column.to_list()], dtype=pl.String)
 
 
-def _text(cell: object) -> str | None:
+def _text(cell: object, *, timed: bool) -> str | None:
     if isinstance(cell, str):
         return cell
+    if timed and isinstance(cell, date):
+        return cell.isoformat()
     return str(cell) if isinstance(cell, int | float) and cell == cell else None

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from hushrec.data.readers.archives import File
 from hushrec.data.readers.columns import (
     RATED,
     Columns,
@@ -23,7 +24,6 @@ from hushrec.data.readers.columns import (
     headerless,
     of_folders,
 )
-from hushrec.data.readers.containers.archives import File
 from hushrec.data.readers.quiet import GIVEN_UP, quiet
 from hushrec.data.readers.text import Block, blocks
 from hushrec.errors import DataError
@@ -88,7 +88,7 @@ def read(
             width = len(names)
             if dialect.header and not headerless(columns, roles):
                 stated = of_folders(constants, names)
-                found = by_name(columns, [*names, *stated], str(path), roles)
+                found = by_name(columns, [*names, *stated], str(path), roles, temporal=None)
                 block = Block(block.row + 1, rest)
             else:
                 line = names[0] if width == 1 else ""

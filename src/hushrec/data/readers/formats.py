@@ -10,8 +10,8 @@ from pathlib import Path
 import polars as pl
 
 from hushrec.data.readers import binary, delimited, netflix
+from hushrec.data.readers.archives import File
 from hushrec.data.readers.columns import RATED, Columns, Roles
-from hushrec.data.readers.containers.archives import File
 from hushrec.data.readers.delimited import Dialect
 from hushrec.errors import DataError
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from hushrec.data.readers.containers.archives import File
+from hushrec.data.readers.archives import File
 from hushrec.data.readers.delimited import Dialect, cells
 from hushrec.data.readers.text import blocks
 from hushrec.errors import DataError

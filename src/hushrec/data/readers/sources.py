@@ -11,7 +11,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from hushrec.data.readers import formats, netflix
-from hushrec.data.readers.containers.archives import File, Member, members
+from hushrec.data.readers.archives import File, Member, members
 from hushrec.data.readers.text import refuse_bomb
 from hushrec.errors import DataError
 from hushrec.uris import is_address

@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from typing import BinaryIO, NamedTuple, cast
 from zipfile import BadZipFile
 
-from hushrec.data.readers.containers.archives import File, Member
+from hushrec.data.readers.archives import File, Member
 from hushrec.errors import DataError
 
 BLOCK = 1 << 25

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Feedback
+from hushrec.data.feedback import Feedback, require_disjoint
 from hushrec.data.losses.dropped import Dropped
 from hushrec.data.packed.block_files import StoredBlock
 from hushrec.data.spark.packed_rows import (
@@ -62,7 +62,7 @@ class SparkFeedback:
             n_blocks: into so many blocks each, about, of nearly as many entries.
 
         Raises:
-            DataError: there are none, or they belong to several domains.
+            DataError: there are none, they belong to several domains, or a person is in two of them.
 
         Privacy: private.
         """
@@ -71,6 +71,7 @@ class SparkFeedback:
             raise DataError(
                 "send at least one Ratings or Interactions, all loaded with one domain and the same columns"
             )
+        require_disjoint(one.users for one in given)
         size = min(RATINGS_PER_ROW, max(max(len(one.items) for one in given) // n_blocks, 1))
         blocks = [block for one in given for block in cuts(one, size)]
         rows = session.createDataFrame(table_of(to_row(one, part) for part, one in enumerate(blocks)))

@@ -7,13 +7,14 @@ Privacy: post-processing, all of it.
 
 Three ways, from using none to using all of the known noise variance:
 
-``dense``     Avg_ij = Cov_ij/Wgt_ij, as it is.
+``none``      Avg_ij = Cov_ij/Wgt_ij, as it is (``raw_average``).
 ``shrink``    McSherry & Mironov 2009, §4.6: shrink diagonal and off-diagonal towards their means, scale by
               √(MCnt_i MCnt_j), keep the best rank-k approximation, scale back.
 ``weighted``  a low-rank fit that weighs each entry by its noise: ``weighted_fit``, beside this file.
 """
 
 import math
+from typing import TypeVar
 
 import numpy as np
 from scipy.optimize import brentq
@@ -24,11 +25,14 @@ from hushrec.kernels.triangle import unpack
 from hushrec.privacy.bounded import Noisy
 from hushrec.progress import steps
 
+Some = TypeVar("Some", Floats, Floats32)
 _POWERS = 12
 _OVERSAMPLED = 20
 _MOST_COMPONENTS = 60
 _TINY = 1e-3
 _ROWS = 256  # of a matrix that are processed at a time; limits memory only
+LEAST_WEIGHT = 1.0
+"""What a raw average divides by at least, in place of a noisy weight that is smaller (``raw_average``)."""
 
 
 def full(matrix: Noisy, n: int, star: float = 1.0) -> Floats32:
@@ -127,16 +131,34 @@ def unclipped(variance: float, clip: float) -> float:
     return 1 / math.sqrt(float(erf(clip / s / math.sqrt(2))))
 
 
+def raw_average(covariance: Some, weights: Some) -> Some:
+    """Avg_ij = Cov_ij/max(Wgt_ij, 1): McSherry & Mironov 2009, §4.4, without cleaning.
+
+    The paper prints Cov_ij/Wgt_ij. Its Wgt_ij is noisy, so many are near zero or below it, and there the
+    quotient is noise alone. The floor is ours: ``docs/models/published.md`` has the runs that chose it.
+
+    Args:
+        covariance, weights: of the same shape, square or packed.
+    """
+    average = np.empty_like(covariance)
+    np.divide(covariance, np.maximum(weights, LEAST_WEIGHT), out=average)
+    return average
+
+
 def shrunk_average(covariance: Floats32, weights: Floats32, strength: tuple[float, float]) -> Floats32:
     """Avg_ij = (Cov_ij + β mean Cov)/(Wgt_ij + β mean Wgt), with one β for the diagonal and one for the rest.
 
-    McSherry & Mironov 2009, §4.6. Weights that the noise made negative count as zero.
+    McSherry & Mironov 2009, §4.6. Not in the paper: weights that the noise made negative count as zero, and
+    the divisor is 0.001 larger, so that it is above zero. With a β of 0 it is ``raw_average``.
     """
     n = len(covariance)
     off = ~np.eye(n, dtype=np.bool_)
     average = np.empty_like(covariance)
     for where, beta in ((~off, strength[0]), (off, strength[1])):
         if not where.any():
+            continue
+        if not beta:
+            average[where] = raw_average(covariance[where], weights[where])
             continue
         mean_weight = max(float(weights[where].mean()), _TINY)
         top = covariance[where] + beta * covariance[where].mean()
@@ -145,7 +167,12 @@ def shrunk_average(covariance: Floats32, weights: Floats32, strength: tuple[floa
 
 
 def low_rank(average: Floats32, counts: Floats, rank: int) -> Floats:
-    """Factors (n, k) of the best rank-k approximation after scaling by √(MCnt_i MCnt_j), scaled back."""
+    """Factors Q (n, k) of Q Qᵀ ≈ Avg, by rank k after scaling by √(MCnt_i MCnt_j); scaled back.
+
+    McSherry & Mironov 2009, §4.6, with two readings of ours. Of the eigenvalues the k *algebraically* largest
+    are kept, and none below zero: the singular values of the paper may be of negative ones, which no Q Qᵀ
+    has. And an MCnt_i below 1 counts as 1.
+    """
     scale = np.sqrt(np.maximum(counts, 1.0))
     values, vectors = leading((average * scale[:, None] * scale).astype(np.float32), rank)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)) / scale[:, None], dtype=np.float64)

@@ -27,6 +27,7 @@ from hushrec.statistics.covariance_sums import CovarianceSums
 from hushrec.statistics.footprint import DRAWS, FLOPS, Footprint
 from hushrec.statistics.item_sums import OVERALL
 from hushrec.statistics.population import Population
+from hushrec.statistics.series.arrivals import LARGEST_CAP
 
 Cleaning = Literal["weighted", "shrink", "none"]
 _LARGEST_DENSE = 10_000
@@ -73,9 +74,7 @@ class CovarianceSettings(Frozen):
     clip: float = Field(default=0.1625, gt=0, le=0.25)
     strength: int = Field(default=300, ge=0, le=10**6)
     offset: Annotated[float, only(unit="rating")] = Field(default=5, ge=0, allow_inf_nan=False)
-    contribution_cap: Annotated[float | None, only(unit="user")] = Field(
-        default=None, ge=1, allow_inf_nan=False
-    )
+    contribution_cap: Annotated[float | None, only(unit="user")] = Field(default=None, ge=1, lt=LARGEST_CAP)
     cleaning: Cleaning = "weighted"
     shrinkage: Annotated[tuple[float, float], only(cleaning="shrink")] = (10.0, 100.0)
     pair_items: int | None = Field(default=None, ge=2, le=1 << LABEL_BITS)
@@ -260,9 +259,9 @@ def similarity(matrices: Matrices) -> Floats:
 
 
 def dense(matrices: Matrices) -> dict[str, Floats32]:
-    """Cov/Wgt and Wgt without cleaning, packed, for the whole catalogue. Privacy: post-processing."""
+    """``raw_average`` and Wgt, packed, for the whole catalogue. Privacy: post-processing."""
     weights, head = matrices.weights.values, matrices.head
-    average = matrices.covariance.values / np.maximum(weights, 1.0)
+    average = low_rank.raw_average(matrices.covariance.values, weights)
     found = {"covariance": average.astype(np.float32), "similarity": weights.astype(np.float32)}
     return {name: head.spread_triangle(triangle) for name, triangle in found.items()}
 

@@ -20,6 +20,7 @@ from hushrec.settings import Frozen, only
 from hushrec.statistics.footprint import DRAWS, Footprint
 from hushrec.statistics.item_sums import EffectSums
 from hushrec.statistics.population import Population
+from hushrec.statistics.series.arrivals import LARGEST_CAP
 
 
 class ItemEffects(NamedTuple):
@@ -61,9 +62,7 @@ class EffectSettings(Frozen):
 
     clip: Annotated[float | None, only(unit="user")] = Field(default=None, gt=0, le=2, allow_inf_nan=False)
     strength: Annotated[int, only(unit="user")] = Field(default=5, ge=0, le=10**6)
-    contribution_cap: Annotated[float | None, only(unit="user")] = Field(
-        default=None, ge=1, allow_inf_nan=False
-    )
+    contribution_cap: Annotated[float | None, only(unit="user")] = Field(default=None, ge=1, lt=LARGEST_CAP)
 
     def sums(self, domain: Domain, terms: Terms, norm: Norm, *, personal: bool = False) -> EffectSums:
         """The sums that are measured under a budget."""

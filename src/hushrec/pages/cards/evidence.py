@@ -110,7 +110,7 @@ def audit_command(subject: Subject, options: Options = ()) -> str:
         options: settings of its model that are not the defaults; None if some are unknown.
     """
     said, model = subject.statement, _model(subject)
-    if model not in (*registry.MODELS, *registry.PUBLISHED_MODELS) or options is None:
+    if model not in registry.MODELS or options is None:
         return ""
     if any(not _SETTING.fullmatch(name) or len(value) > _LONGEST for name, value in options):
         return ""

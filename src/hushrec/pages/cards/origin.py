@@ -52,7 +52,7 @@ def ledger(subject: Subject, history: str) -> tuple[Block, ...]:
     if "total_epsilon" in said.ledger:
         blocks.insert(2, Text(f"{reading(said.ledger['total_epsilon'])}, over all releases together."))
     if missing := [name for name in DECLARED if said.ledger.get("file") and not said.ledger.get(name)]:
-        owners = "The ledger's owner can, for later releases: hushrec ledger declare."
+        owners = "The ledger's owner can, for later releases: hushrec ledger extend."
         blocks.append(Text(f"Not declared: {', '.join(missing)}. {owners}"))
     unchecked = "Not checked for this card: hushrec ledger verify checks the history that the owner exports."
     blocks.append(Text(f"Verified for this card: {history}" if history else unchecked))

@@ -1,30 +1,76 @@
-"""What a file says that an audit found, compared with what the release claims: by its figures alone.
+"""What a part of an audit found, and the verdict on it: by its figures and the release's own ε alone.
 
 Privacy: public in, public out.
 """
 
-import math
-import re
 from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 from hushrec.escapes import one_line
-from hushrec.figures import above
+from hushrec.figures import above, below
 
-__all__ = ["EXCEEDED", "verdict"]
+__all__ = ["EXCEEDED", "LARGEST", "Finding", "verdict"]
 
 EXCEEDED = "EXCEEDED"
-_HOLDS, _UNAUDITED = "holds", "not audited"
-_FIGURE = r"(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|∞)"
-_PARTS = re.compile(r"(search|replay|canary)(?:, [\d,]{1,20} (?:pairs|runs))?")
-_CONFIDENCE = re.compile(r"exact|none|1 − \de-\d\d")
-_NOTICES = re.compile(rf"nothing|any difference|(?:Δ|noise) {_FIGURE} % too small")
+_VERDICTS = {True: "holds", False: EXCEEDED, None: "not audited"}
+_KINDS = {"search": "pairs", "replay": "pairs", "canary": "runs", "sample": ""}
+"""Kind → what it tries many times."""
+LARGEST = 1e300
+"""The largest figure, which a file of JSON can hold, in place of an infinite one."""
 _LONGEST = 80
 """Characters of a text that the file alone vouches for."""
 
 
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one part of an audit found.
+
+    Attributes:
+        kind: search, replay or canary; or sample, which is not audited.
+        tries: number of pairs or of runs; None for a sample, and where it ended at once.
+        figure: of a search, the largest distance over the declared Δ; of a canary, the ε that it proved.
+        differs: what differed where all must be equal; name of a sample; "" otherwise.
+        mistaken: chance that a canary that refutes is wrong; None where nothing is left to chance.
+        noticed: the smallest fault that it would have noticed, in percent of Δ or of the noise; None for none
+            or any.
+
+    Privacy: public, as it is of made-up ratings.
+    """
+
+    kind: str
+    tries: int | None = None
+    figure: float | None = None
+    differs: str = ""
+    mistaken: float | None = None
+    noticed: float | None = None
+
+    def holds(self, epsilon: float) -> bool | None:
+        """Whether what it found keeps the claim; None if it was not audited."""
+        if self.kind == "sample":
+            return None
+        if self.figure is None:
+            return not self.differs
+        return self.figure <= (epsilon if self.kind == "canary" else 1)
+
+    def cells(self, epsilon: float) -> tuple[str, ...]:
+        """What it is, what it found, what is claimed, the verdict, its confidence and its power."""
+        verdict = _VERDICTS[self.holds(epsilon)]
+        if self.kind == "sample":
+            return self.differs, "–", "–", verdict, "none", "nothing"
+        part = self.kind if self.tries is None else f"{self.kind}, {self.tries:,} {_KINDS[self.kind]}"
+        if self.figure is None:
+            return part, self.differs or "equal", "equal", verdict, "exact", "any difference"
+        if self.kind == "search":
+            power = f"Δ {above(self.noticed, 2)} % too small"
+            return part, f"{above(self.figure, 3)} Δ", "≤ 1 Δ", verdict, "exact", power
+        power = "nothing" if self.noticed is None else f"noise {self.noticed:.0f} % too small"
+        found, claimed = f"ε ≥ {below(self.figure, 4)}", f"ε ≤ {above(epsilon, 4)}"
+        return part, found, claimed, verdict, f"1 − {self.mistaken:.0e}", power
+
+
 def verdict(finding: Mapping[str, Any], epsilon: float) -> tuple[str, ...]:
-    """One row of an audit, with its verdict.
+    """One row of an audit that a file tells of, with its verdict.
 
     The claim is the release's own, never the file's. A file that says of a part that it does not hold is
     believed; one that says that it holds is not.
@@ -36,43 +82,43 @@ def verdict(finding: Mapping[str, Any], epsilon: float) -> tuple[str, ...]:
     Raises:
         ValueError: ``hushrec audit`` writes no such finding.
         KeyError: It lacks a field.
-        TypeError: A field is not a text.
+        TypeError: A field is of another type.
     """
-    part, found, confidence, notices = (
-        _text(finding[name]) for name in ("part", "found", "confidence", "notices")
-    )
-    _text(finding["claimed"])
+    told = {field.name: finding[field.name] for field in fields(Finding)}
     said = finding["holds"]
-    known = _PARTS.fullmatch(part)
-    if not (said is None or isinstance(said, bool)):
-        raise ValueError(part)
-    if not (_CONFIDENCE.fullmatch(confidence) and _NOTICES.fullmatch(notices)):
-        raise ValueError(part)
-    if not known:
-        if (found, said) != ("–", None):
-            raise ValueError(part)
-        return _quoted(part), "–", "–", _UNAUDITED, confidence, notices
-    if known[1] == "canary":
-        claimed, holds = f"ε ≤ {above(epsilon, 4)}", _figure(found, "ε ≥ ", "") <= epsilon
-    elif known[1] == "search" and found.endswith(" Δ"):
-        claimed, holds = "≤ 1 Δ", _figure(found, "", " Δ") <= 1
-    else:
-        claimed, holds = "equal", known[1] == "replay" and found == "equal"
-        found = found if holds else _quoted(found)
-    return part, found, claimed, _HOLDS if holds and said is not False else EXCEEDED, confidence, notices
-
-
-def _figure(text: str, before: str, after: str) -> float:
-    found = re.fullmatch(rf"{before}({_FIGURE}){after}", text) if len(text) <= _LONGEST else None
-    if not found:
-        raise ValueError(text)
-    return math.inf if found[1] == "∞" else float(found[1])
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
+    if not (isinstance(told["kind"], str) and isinstance(told["differs"], str)):
         raise TypeError("a text was expected")
-    return value
+    if not (said is None or isinstance(said, bool)):
+        raise TypeError("true, false or null was expected")
+    tries = told["tries"]
+    if tries is not None and (type(tries) is not int or not 0 <= tries < 10**12):
+        raise ValueError("a count was expected")
+    for name in ("figure", "mistaken", "noticed"):
+        _require_figure(told[name])
+    own = Finding(**told | {"differs": _quoted(told["differs"]) if told["differs"] else ""})
+    figures = own.figure is not None, own.mistaken is not None
+    if own.kind not in _KINDS or figures not in _given(own):
+        raise ValueError(own.kind)
+    cells = own.cells(epsilon)
+    return (*cells[:3], EXCEEDED if said is False else cells[3], *cells[4:])
+
+
+def _given(finding: Finding) -> tuple[tuple[bool, bool], ...]:
+    """Whether a part of this kind has a figure, and whether it may be mistaken."""
+    if finding.kind == "canary":
+        return ((True, True),)
+    if finding.kind == "search" and not finding.differs:
+        return ((True, False),) if finding.noticed is not None else ()
+    return ((False, False),)
+
+
+def _require_figure(value: Any) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError("a number was expected")
+    if not 0 <= value <= LARGEST:  # nor NaN
+        raise ValueError("a number of at least 0 was expected")
 
 
 def _quoted(text: str) -> str:

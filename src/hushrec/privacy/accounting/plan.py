@@ -10,8 +10,8 @@ from importlib import metadata
 from typing import Any, Literal
 
 from hushrec import markup
-from hushrec.errors import BudgetError
-from hushrec.figures import above, aligned, below, noise_and_cost, promise
+from hushrec.errors import BudgetError, WeakBudget
+from hushrec.figures import WEAK, above, aligned, below, noise_and_cost, promise, times
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent, price, spent_of
 from hushrec.privacy.accounting.ages import Part
@@ -277,6 +277,33 @@ def require_small_delta(delta: float, max_users: int) -> None:
         raise BudgetError(
             f"δ = {above(delta)} is too large for up to {max_users:,} users; choose one below "
             f"{below(1 / (10 * max_users), 3)}"
+        )
+
+
+def usual_delta(max_users: int) -> float:
+    """The δ that is usual for so many users: 1e-6, or a smaller power of ten that is below 1/(10 · users).
+
+    Privacy: public.
+    """
+    power = 6
+    while 10 * max_users >= 10**power:
+        power += 1
+    return float(f"1e-{power}")
+
+
+def require_strong(plan: Plan) -> None:
+    """Refuse an ε above ``WEAK``, of which the statement says that it is too weak to promise much.
+
+    Raises:
+        WeakBudget: ε is above it.
+
+    Privacy: public.
+    """
+    if plan.epsilon > WEAK:
+        raise WeakBudget(
+            f"ε = {above(plan.epsilon)} per {plan.budget.unit} is too weak to promise much: odds may change "
+            f"{times(plan.epsilon)}. Nothing was charged. Choose an ε of at most {WEAK:g}, or accept "
+            "this one: accept_weak=True, or --accept-weak"
         )
 
 

@@ -55,7 +55,7 @@ class State(NamedTuple):
 
 
 class Checkpoint(Confined, Holder):
-    """A private folder from which one fit resumes: its noise key, its commitment and its named states.
+    """A private folder from which one fit resumes: its noise key, its commitment and its released values.
 
     The folder is as private as the ratings: anyone with its key and the release can subtract the noise and
     get the exact sums. Only its owner can read it (0700); keep it out of backups. Deleting it abandons the
@@ -105,7 +105,32 @@ class Checkpoint(Confined, Holder):
             if _COMMITMENT not in self._folder.files():
                 return ""
             kept = (self._folder.path / _COMMITMENT).read_bytes()
-        return self._mac("commitment", kept).hex()
+        return _mark(self._master, kept).hex()
+
+    def knows(self, name: str, value: str) -> bool:
+        """Whether an earlier run bound this folder to a fit with this fact.
+
+        Args:
+            name: the fact's name, as for ``bind``.
+            value: what it is now.
+
+        Privacy: public; whether the ratings are the same is for the curator alone.
+        """
+        if not self.resumed:
+            return False
+        try:
+            marks = dict(json.loads((self._folder.path / _COMMITMENT).read_bytes()))
+        except (ValueError, TypeError):
+            raise self._damaged() from None
+        return bool(marks.get(name) == self._mac("fact", name, value).hex())
+
+    @property
+    def measured(self) -> bool:
+        """Whether it holds released values, which are written only after the charge.
+
+        Privacy: public.
+        """
+        return any(map(_STATE.fullmatch, self._folder.files()))
 
     def bind(self, facts: Mapping[str, str], ledger: str = "") -> None:
         """Bind the checkpoint to its fit: to everything that must be the same when it resumes.
@@ -132,7 +157,7 @@ class Checkpoint(Confined, Holder):
             kept = (self._folder.path / _COMMITMENT).read_bytes()
         if kept != text:
             raise self._other(kept, marks)
-        self._commitment, self._ledger = self._mac("commitment", text), ledger
+        self._commitment, self._ledger = _mark(self._master, text), ledger
 
     def commitment_to(self, ledger: str) -> str:
         """The commitment, given only to the ledger that the checkpoint is bound to.
@@ -171,13 +196,6 @@ class Checkpoint(Confined, Holder):
         if not name:
             raise CheckpointError("a key of a checkpoint needs a name; give the name of the measurement")
         return self._mac("key", self._bound(), purpose, name)
-
-    def key_for(self, name: str) -> bytes:
-        """32 bytes for a model's own draws, independent of all noise keys.
-
-        Privacy: private.
-        """
-        return self.key(name, "model")
 
     def save_state(self, name: str, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Fact]) -> None:
         """Store a state on disk atomically, replacing the one of that name.
@@ -225,13 +243,6 @@ class Checkpoint(Confined, Holder):
         if not hmac.compare_digest(about.get("tag", "").encode(), self._tag(name, arrays, text).encode()):
             raise self._damaged()
         return State(arrays, json.loads(text))
-
-    def drop(self, name: str) -> None:
-        """Remove a state that no run needs any more, if it exists.
-
-        Privacy: public.
-        """
-        (self._folder.path / _file(name)).unlink(missing_ok=True)
 
     def forget(self) -> None:
         """Overwrite and remove the key, then everything else: the release is published, or the fit abandoned.
@@ -291,6 +302,25 @@ class Checkpoint(Confined, Holder):
             f"{self._folder.path.name}: the checkpoint is damaged; delete the folder, which abandons its "
             "charge, and fit again"
         )
+
+
+def mark_of(folder: Path) -> str:
+    """The commitment of the fit that a folder is bound to, without holding the folder; empty without one.
+
+    Args:
+        folder: of a checkpoint, which a process may be using.
+
+    Privacy: public.
+    """
+    try:
+        master, kept = (folder / _KEY).read_bytes(), (folder / _COMMITMENT).read_bytes()
+    except OSError:  # not bound yet, or just removed
+        return ""
+    return _mark(master, kept).hex()
+
+
+def _mark(master: bytes, kept: bytes) -> bytes:
+    return hmac.digest(master, _framed("commitment") + _framed(kept), "sha256")
 
 
 def _file(name: str) -> str:

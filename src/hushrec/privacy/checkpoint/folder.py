@@ -153,6 +153,23 @@ class Folder:
             )
 
 
+def in_use(path: Path) -> bool:
+    """Whether a process, which may be this one, holds the folder, or just makes it. Privacy: public."""
+    import fcntl  # imported here because not every system has it
+
+    try:
+        lock = os.open(path / _LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return True  # nobody holds it yet: the lock is the first that a new folder gets
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
 class Holder:
     """What keeps things in a folder, which it holds until it is closed or its ``with`` block ends.
 

@@ -8,7 +8,7 @@ from hushrec.privacy.accounting.events import Event
 from hushrec.privacy.bounded import Noisy, NoisyMatrix
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint, Fact
 
-_PREFIX = "released: "  # keeps them apart from a model's own states
+_PREFIX = "released: "
 
 
 def save(checkpoint: Checkpoint, noisy: Noisy | NoisyMatrix) -> None:

@@ -33,6 +33,7 @@ class Balance(Confined):
         path: its file; None for one in memory or in a database.
         name: its public name: the file's, or the ledger's in a database; empty for one in memory.
         place: where it is, for people, without user and password; empty for one in memory.
+        kept: whether it outlives this process: in a file or a database, not in memory.
         id: the population's identifier.
 
     Privacy: public.
@@ -40,6 +41,7 @@ class Balance(Confined):
 
     def __init__(self, store: Store, releases: str | os.PathLike[str] | None = None) -> None:
         self.path, self.name, self.place, self._store = store.path, store.name, store.place, store
+        self.kept = store.kept
         self._folders = folders(store, releases)
         self._seen: Head | None = None
         self.id = ""
@@ -165,6 +167,24 @@ class Balance(Confined):
         with self._reading() as session:
             charge = finished(session.history, plan, release_index, commitment(entropy, self.id))
             return None if charge is None else session.artefact(charge)
+
+    @property
+    def unpublished(self) -> list[Charge]:
+        """The charges under which no release was published or given up, but for those of a series."""
+        with self._reading() as session:
+            charges = session.history.charges.values()
+            return [c for c in charges if c.state in ("charged", "sampled") and not c.series]
+
+    def made(self, release_index: int) -> bool:
+        """Whether the release of this index is stored."""
+        with self._reading() as session:
+            charge = session.history.latest(release_index)
+        return charge is not None and charge.finished
+
+    def under(self, mark: str) -> Charge | None:
+        """The charge of the checkpoint with this commitment; None if nothing was charged under it."""
+        with self._reading() as session:
+            return session.history.under(mark)
 
     @property
     def has_series(self) -> bool:

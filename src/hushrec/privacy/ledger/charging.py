@@ -5,10 +5,11 @@ import json
 from secrets import token_hex
 from typing import Any
 
-from hushrec.errors import BudgetError, BudgetExceeded, CheckpointError, GrantError
+from hushrec.errors import BudgetError, BudgetExceeded, ChargeUnpublished, CheckpointError, GrantError
+from hushrec.figures import above
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.plan import Plan
+from hushrec.privacy.accounting.plan import Plan, require_strong
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 from hushrec.privacy.day import today
 from hushrec.privacy.ledger.caveats import UNPROTECTED
@@ -92,8 +93,7 @@ def resume(session: Session, plan: Plan, release_index: int | None, checkpoint: 
         raise _finished(charge.release_index)
     if charge.state == "forfeited":
         raise CheckpointError(
-            "the charge of this checkpoint is forfeited, as its release index was charged again; delete the "
-            "checkpoint's folder, and fit again"
+            "the charge of this checkpoint is forfeited; delete the checkpoint's folder, and fit again"
         )
     if release_index not in (None, charge.release_index) or charge.key != plan.key(
         session.history.id, charge.release_index
@@ -111,6 +111,7 @@ def book(
     *,
     bounded: bool,
     beyond_share: bool,
+    accept_weak: bool,
 ) -> Charge:
     """Book every measurement of a plan as an entry of its own.
 
@@ -128,12 +129,15 @@ def book(
             its releases claim nothing.
         beyond_share: whether the plan may leave less than equal shares for the releases that are still
             planned.
+        accept_weak: whether the plan's ε may be too weak to promise much.
 
     Raises:
         BudgetExceeded: The ledger has less left than the plan costs.
         ShareExceeded: The plan leaves less than equal shares for the releases that are still planned.
+        WeakBudget: The plan's ε is too weak to promise much, and is not that of a series that is paid for.
         BudgetError: The release index is not below ``max_releases``.
         GrantError: The release index holds a finished release.
+        ChargeUnpublished: The release index was charged before, and no release was published under it.
 
     Privacy: charged (every event of the plan).
     """
@@ -142,9 +146,9 @@ def book(
     if release_index is None:
         release_index = history.free_index()
     elif held := history.latest(release_index):
-        if held.finished:
-            raise _finished(release_index)
-        session.append(kind="forfeited", charge=held.number)
+        raise _finished(release_index) if held.finished else _unpublished(held, plan, history)
+    elif given_up := next((c for c in history.charges.values() if c.release_index == release_index), None):
+        raise _unpublished(given_up, plan, history)
     spent = history.spent if paid else history.spent + plan.spent
     route = history.route if history.charges else chosen(plan.spent.bounded, history.total)
     requested = counted(spent.bounded if bounded else spent, route, history.total.delta)
@@ -157,6 +161,8 @@ def book(
         )
     if not (beyond_share or paid):
         Remainder.of(history).require_share(plan)
+    if not (accept_weak or paid):
+        require_strong(plan)
     number, key = history.head.seq + 1, plan.key(history.id, release_index)
     charge = Charge(
         number,
@@ -260,6 +266,22 @@ def ledger_reference(session: Session, charge: Charge, plan: Plan, file: str | N
         **told,
         **history.declared,
     }
+
+
+def _unpublished(charge: Charge, plan: Plan, history: History) -> ChargeUnpublished:
+    """Why a release index that was charged before is not charged again, and what that would cost."""
+    index, cost = charge.release_index, above(plan.spent.bounded.epsilon(history.total.delta))
+    if charge.state == "charged":
+        return ChargeUnpublished(
+            f"release {index} was charged, and no release was published under it: a new charge would cost "
+            f"ε = {cost} more. Nothing was charged. To resume it at no cost, repeat its fit with the same "
+            "data and settings and without a release index, where its checkpoint is; to give it up, so that "
+            f"its ε stays spent, run hushrec ledger forfeit LEDGER {index}"
+        )
+    return ChargeUnpublished(
+        f"release {index} was charged and forfeited, so there are no bytes to return: a new charge would "
+        f"cost ε = {cost} more. Nothing was charged. To make a new release, leave out the release index"
+    )
 
 
 def _finished(release_index: int) -> GrantError:

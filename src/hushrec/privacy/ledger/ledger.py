@@ -148,12 +148,13 @@ class Ledger(Balance):
         entropy: Entropy | None = None,
         *,
         beyond_share: bool = False,
+        accept_weak: bool = False,
     ) -> Grant:
         """Charge a plan durably, and return the right to make its measurements.
 
-        If an index holds an unfinished charge, for example after a crash, that is forfeited and the index is
-        charged again: noise is never drawn twice under one charge. A checkpoint draws the same noise again,
-        so its own unfinished charge is granted again at no extra cost.
+        Noise is never drawn twice under one charge. A checkpoint draws the same noise again, so its own
+        unfinished charge, for example after a crash, is granted again at no extra cost. Any other unfinished
+        charge keeps its release index until its owner gives it up with ``forfeit_index``.
 
         Args:
             plan: what will be measured.
@@ -162,6 +163,8 @@ class Ledger(Balance):
                 to its fit and to this ledger.
             beyond_share: whether to leave less than equal shares for the releases that are still planned.
                 Nobody is asked where releases claim nothing: for seeded noise, or in memory.
+            accept_weak: whether to charge an ε that the statement will call too weak to promise much. Nobody
+                is asked as for ``beyond_share``, nor when a checkpoint resumes.
 
         Returns:
             The grant, once the charge is on disk.
@@ -170,9 +173,12 @@ class Ledger(Balance):
             BudgetExceeded: The ledger has less left than the plan costs; nothing was charged.
             GrantError: The plan is a release of a series, and not its next one; nothing was charged.
             ShareExceeded: The plan costs more than its equal share; nothing was charged.
+            WeakBudget: The plan's ε is too weak to promise much; nothing was charged.
             BudgetError: Unit, adjacency, δ or release index does not fit this ledger, or the plan is only for
                 seeded experiments; nothing was charged.
             GrantError: The release index holds a finished release; nothing was charged.
+            ChargeUnpublished: The release index was charged before, and no release was published under it;
+                nothing was charged.
             LedgerError: This would be the ledger's first charge for a domain that another ledger in the
                 folder, or a release of another ledger, was charged for; nothing was charged. Seeded charges
                 claim nothing and are not refused.
@@ -185,7 +191,7 @@ class Ledger(Balance):
         entropy = entropy or OperatingSystem()
         mark = commitment(entropy, self.id)
         caveat = self._caveat(entropy)
-        beyond_share = beyond_share or bool(caveat)
+        beyond_share, accept_weak = beyond_share or bool(caveat), accept_weak or bool(caveat)
         sampler()
         failpoint("before-charge")
         with self._writing() as session:
@@ -205,6 +211,7 @@ class Ledger(Balance):
                 mark,
                 bounded=not self.name,
                 beyond_share=beyond_share,
+                accept_weak=accept_weak,
             )
             about = ledger_reference(session, charge, plan, self.name or None)
             failpoint("inside-charge")
@@ -256,6 +263,25 @@ class Ledger(Balance):
         grant.close()
         with self._writing() as session:
             session.append(kind="forfeited", charge=self._of(grant, session, "charged", "sampled").number)
+
+    def forfeit_index(self, release_index: int) -> None:
+        """Give up the charge of a release index under which nothing was published, for example after a crash.
+
+        It stays spent, nothing resumes under it, and the next release takes its index.
+
+        Raises:
+            GrantError: The index holds no charge, or its release was published.
+            LedgerError: The ledger could not be written.
+        """
+        with self._writing() as session:
+            charge = session.history.latest(release_index)
+            if charge is None or charge.state == "published":
+                was = "was published" if charge else "holds no charge"
+                raise GrantError(
+                    f"release {release_index} {was}, so there is nothing to forfeit; hushrec ledger show "
+                    "lists the state of each release"
+                )
+            session.append(kind="forfeited", charge=charge.number)
 
     def extend(self, total: Budget, max_releases: int | None = None) -> None:
         """Record the owner's decision to raise the total or ``max_releases``.

@@ -34,6 +34,10 @@ _ARTICLES = (
 """Articles that a list may put after a title: "Matrix, The"."""
 _LEADING = re.compile(r"^(?:the|a|an) (?=.)")
 _DROPPED = str.maketrans("", "", "'’`´.*")
+_LETTERS = str.maketrans(
+    {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"}
+)
+"""Letters that no accent marks, as keyboards without them write them."""
 
 __all__ = ["Titles"]
 
@@ -101,7 +105,7 @@ def _keys(title: str) -> list[str]:
 
 
 def _key(title: str) -> str:
-    """Case and accents folded, words separated by single blanks, an article at the end put first."""
+    """Letters folded, words separated by single blanks, an article at the end put first."""
     plain = "".join(_folded(title.strip().removeprefix("a.k.a. ")))
     name, comma, last = plain.rpartition(",")
     if comma and last.strip() in _ARTICLES:
@@ -112,9 +116,10 @@ def _key(title: str) -> str:
 
 
 def _folded(title: str) -> Iterator[str]:
+    """Case, accents and letters of few alphabets folded."""
     for sign in unicodedata.normalize("NFKD", title.casefold()):
         if not unicodedata.combining(sign):
-            yield sign
+            yield sign.translate(_LETTERS)
 
 
 def _bare(key: str) -> str:

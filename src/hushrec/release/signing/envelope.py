@@ -61,7 +61,7 @@ class Envelope:
             if len(told["signatures"]) != 1:
                 raise ReleaseError(
                     f"this signature file holds {len(told['signatures']):,} signatures, and must hold one; "
-                    "ask the owner for the file that hushrec sign wrote"
+                    "ask the owner for the file that hushrec keys sign wrote"
                 )
             (signature,) = told["signatures"]
             if set(signature) != {"keyid", "sig"}:

@@ -14,11 +14,10 @@ import numpy as np
 from hushrec.arrays import Floats
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
-from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 from hushrec.progress import steps
 from hushrec.solvers.mcmc.density import ChainData, ChainSettings, Posterior, Weigh
 from hushrec.solvers.mcmc.diagnostics import Diagnostics, diagnose
-from hushrec.solvers.mcmc.sgld import Chain, ChainStates
+from hushrec.solvers.mcmc.sgld import Chain
 
 __all__ = ["Sample", "sample"]
 
@@ -52,12 +51,11 @@ def sample(
     *,
     weigh: Weigh | None = None,
     threads: int = 2,
-    checkpoint: Checkpoint | None = None,
 ) -> Sample:
     """Draw one sample of the target.
 
-    Chains run in parallel, one thread each, so the same key gives the same bits for any number of threads,
-    with and without interruption. People of weight 0 are dropped before anything is drawn: the bits are
+    Chains run in parallel, one thread each, so the same key gives the same bits for any number of threads.
+    People of weight 0 are dropped before anything is drawn: the bits are
     those of ratings without them.
 
     Args:
@@ -67,15 +65,14 @@ def sample(
         key: 32 bytes that determine all draws; private.
         weigh: each person's own weight in [0, 1], shape (n_users,) of a block; all 1 by default.
         threads: number of threads.
-        checkpoint: stores the chains' states.
 
     Raises:
         ConfigError: a chain diverged, or, without clamping, the first one did not end.
 
     Privacy: private.
     """
-    source, kept = ChainData(ratings, target, weigh), ChainStates(checkpoint)
-    chains = [Chain(source, target, settings, key, number, kept) for number in range(settings.chains)]
+    source = ChainData(ratings, target, weigh)
+    chains = [Chain(source, target, settings, key, number) for number in range(settings.chains)]
     with ThreadPoolExecutor(max(1, min(threads, settings.chains))) as pool:
         coming = pool.map(Chain.run, chains)
         states = [next(coming) for _ in steps("chains", range(settings.chains))]

@@ -12,29 +12,23 @@ scale.
 
 import hmac
 import math
-import time
 from dataclasses import dataclass
-from threading import Lock
-from typing import Any
 
 import numpy as np
 from numpy.random import Generator, Philox  # noqa: TID251  (a sampler in floating point, keyed by its caller)
-from numpy.typing import NDArray
 
 from hushrec.arrays import Floats, Floats32, Ints
 from hushrec.errors import ConfigError
 from hushrec.kernels.solvers.langevin import langevin
 from hushrec.kernels.solvers.langevin_pass import LangevinPass
 from hushrec.kernels.solvers.squared_errors import losses
-from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 from hushrec.solvers.mcmc.density import ChainData, ChainSettings, Posterior
 
 _WATCHED = 250  # items whose effect is recorded, and whose neighbours' product with them is
-_KEPT_EVERY = 5.0  # seconds between two states in the checkpoint
 _PAIRS = 1 << 20  # predicted at once: bounds the memory, does not change the result
 _PATIENCE = 2  # maximal multiple of the epochs for a chain that may not end yet
 
-__all__ = ["Chain", "ChainStates", "State"]
+__all__ = ["Chain", "State"]
 
 
 @dataclass(eq=False, repr=False)
@@ -51,31 +45,9 @@ class State:
     item_precision: Floats
     draws: Floats
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        return {name: array for name, array in vars(self).items() if name != "epoch"}
-
-
-class ChainStates:
-    """The states of the chains in a checkpoint, if there is one. Privacy: private."""
-
-    def __init__(self, checkpoint: Checkpoint | None) -> None:
-        self._checkpoint, self._lock = checkpoint, Lock()
-
-    def save_state(self, name: str, state: State) -> None:
-        if self._checkpoint is not None:
-            with self._lock:
-                self._checkpoint.save_state(name, state.arrays(), {"epoch": state.epoch})
-
-    def load_state(self, name: str) -> State | None:
-        with self._lock:
-            found = None if self._checkpoint is None else self._checkpoint.load_state(name)
-        if found is None:
-            return None
-        return State(int(found.facts["epoch"]), **{key: np.array(a) for key, a in found.arrays.items()})
-
 
 class Chain:
-    """A chain, from its start or from where it was interrupted. Privacy: private."""
+    """A chain. Privacy: private."""
 
     def __init__(
         self,
@@ -84,11 +56,10 @@ class Chain:
         settings: ChainSettings,
         key: bytes,
         number: int,
-        kept: ChainStates,
     ) -> None:
-        self._source, self._target, self._settings, self._states = source, target, settings, kept
-        self._name, self._released = f"chain {number}", number == 0
-        self._key = hmac.digest(key, self._name.encode(), "sha256")
+        self._source, self._target, self._settings = source, target, settings
+        self._released = number == 0
+        self._key = hmac.digest(key, f"chain {number}".encode(), "sha256")
         domain, unit = source.domain, source.domain.scale.star
         square = (domain.scale.span / unit) ** 2
         self._precisions = 1 / (settings.user_variance * square), 1 / (settings.item_variance * square)
@@ -102,8 +73,7 @@ class Chain:
     def run(self) -> State:
         """Run to the end."""
         settings = self._settings
-        state = self._states.load_state(self._name) or self.start()
-        kept = time.monotonic()
+        state = self.start()
         while state.epoch < settings.epochs or not self._ends(state):
             if state.epoch == _PATIENCE * settings.epochs:
                 raise ConfigError(
@@ -112,10 +82,6 @@ class Chain:
                     "smaller prior variances"
                 )
             self.advance(state)
-            if time.monotonic() - kept >= _KEPT_EVERY:
-                self._states.save_state(self._name, state)
-                kept = time.monotonic()
-        self._states.save_state(self._name, state)
         return state
 
     def start(self) -> State:

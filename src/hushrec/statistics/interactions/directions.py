@@ -7,6 +7,7 @@ those of v in 2^-12.
 Privacy: private, but for ``ItemWeights``, which is public.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -115,6 +116,23 @@ def directed(block: Feedback, lens: ItemWeights, unit: str) -> Directed:
     least = np.maximum(square >> _LEAST_SHARE_BITS, _LEAST[unit]) if unit == "user" else _LEAST[unit]
     weight = np.where(size >= least, np.floor(with_bits), 0).astype(np.int64)
     return Directed(indptr, items, entries, square, product, multiple, weight)
+
+
+def largest_pull(n_items: int, unit: str) -> float:
+    """A bound on w τ y_i of one user, and on w τ² v_i/2, in steps, whatever they give.
+
+    Unit ``user``: w ≤ 2^(37 + 9)/‖y‖², |τ| ≤ ‖y‖ and y_i ≤ ‖y‖. Unit ``rating``: w ≤ 2^(31 − 7),
+    |τ| ≤ 2^10 √n and y_i ≤ 2^10. The length of v in steps is 1 but for 3 %.
+
+    Args:
+        n_items: number n of weighted items.
+        unit: unit of the guarantee.
+
+    Privacy: public.
+    """
+    if unit == "user":
+        return 1.05 * 2.0 ** (WEIGHT_BITS[unit] + _LEAST_SHARE_BITS)
+    return 1.05 * 2.0 ** (WEIGHT_BITS[unit] + 2 * ENTRY_BITS) * math.sqrt(n_items / _LEAST[unit])
 
 
 def _sums(values: NDArray[Any], indptr: Ints) -> Ints:

@@ -21,6 +21,7 @@ from hushrec.statistics.interactions.directions import (
     Directed,
     ItemWeights,
     directed,
+    largest_pull,
 )
 from hushrec.statistics.population import Population
 
@@ -72,6 +73,14 @@ class PairSums:
         """Description of Σ_u ‖y‖, for unit ``rating``."""
         step = 2.0**-_SHARE_BITS
         return Sum("vector lengths", 1 + step, "l2", step, 1)
+
+    @property
+    def most_people(self) -> int:
+        """Of how many people every sum fits 64 bits, whatever they give. The pairs themselves have two words.
+
+        Privacy: public.
+        """
+        return int(2.0**63 / (largest_pull(self.n_items, self.unit) * 2.0**-self._dropped + 1))
 
     def queries(self) -> Iterator[Sum]:
         """What is measured, in order."""

@@ -34,6 +34,8 @@ WEIGHT_BITS = 16
 """Weights are rounded down to multiples of 2^-WEIGHT_BITS."""
 PARTS = 4
 """For every so many records of a person, one more is expected; chosen on made-up years."""
+LARGEST_CAP = 1 << 64 - 2 * WEIGHT_BITS - PARTS.bit_length()
+"""K is below it, so that ``PARTS`` times K fits 64 bits, in steps of squared weights."""
 _COLUMNS = {"user_id": pl.String, "item_id": pl.String, "part": pl.Int64, "weight": pl.Int64}
 
 
@@ -65,11 +67,13 @@ class Arrivals:
     Args:
         table: a row for every record, with ``part`` and ``weight``, and one for every person, whose
             ``item_id`` is null and whose ``weight`` is Σ w², in steps of 2^(−2 · WEIGHT_BITS).
+        before: public mark of what was remembered at the release before; empty at the first one.
 
     Privacy: private.
     """
 
     table: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=_COLUMNS), repr=False)
+    before: str = ""
 
     def joined(self, rows: Feedback, part: int, contribution_cap: float) -> tuple[Self, Dated]:
         """What is remembered after a release, and the records of that release.
@@ -122,17 +126,19 @@ class Arrivals:
         return type(self)(table), Dated(rows, weights, part - parts, part - first)
 
     def to_bytes(self) -> bytes:
-        """As a Parquet file. Privacy: private."""
+        """As a Parquet file, whose last row has ``before`` and no user. Privacy: private."""
         file = io.BytesIO()
         with quiet():
-            self.table.write_parquet(file)
+            last = pl.DataFrame([(None, self.before, -1, 0)], schema=_COLUMNS, orient="row")
+            pl.concat([self.table, last]).write_parquet(file)
         return file.getvalue()
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Self:
         """What ``to_bytes`` wrote. Privacy: private."""
         with quiet():
-            return cls(pl.read_parquet(io.BytesIO(content), schema=_COLUMNS))
+            rows = pl.read_parquet(io.BytesIO(content), schema=_COLUMNS)
+            return cls(rows[:-1], rows["item_id"][-1])
 
 
 def _root(values: Ints) -> Ints:

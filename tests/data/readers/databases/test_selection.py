@@ -15,8 +15,8 @@ def test_names_are_quoted_and_times_become_seconds():
         "timestamp": Column("t", temporal=True),
     }
     made = selection.of_roles("SELECT 1 -- x", selected, "db")
-    assert 'CAST("a""b" AS TEXT), \'\') AS user_id' in made
-    assert "CAST(EXTRACT(epoch FROM \"t\") AS TEXT), '') AS timestamp" in made
+    assert 'CAST("a""b" AS TEXT), \'\') AS "user_id"' in made
+    assert 'CAST(EXTRACT(epoch FROM "t") AS TEXT), \'\') AS "timestamp"' in made
     assert "-- x\n) AS ratings" in made
     assert "EXTRACT" not in selection.of_roles("SELECT 1", {"user_id": Column("t", temporal=True)}, "db")
 

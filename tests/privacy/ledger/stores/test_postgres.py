@@ -485,7 +485,7 @@ def test_an_administrator_sets_up_by_hand_what_create_would(postgres, url: str) 
 
     from hushrec.cli.ledger import app
 
-    script = CliRunner().invoke(app, ["sql"]).output
+    script = CliRunner().invoke(app, ["create", "--print-sql"]).output
     postgres.psql(script, database=database_of(url))
     ledger = Ledger.create(url, TOTAL)
     assert Ledger.open(as_user(url, "pat", "hushrec_spender")).id == ledger.id

@@ -86,7 +86,9 @@ class Database:
             raise DataError(f"{self.place}: the query is empty; give a SELECT")
         with closing(self._opened()) as source:
             named = source.columns(selection.whole(query))
-            found = by_name(columns, [column.name for column in named], self.place, roles)
+            temporal = {column.name for column in named if column.temporal}
+            names = [column.name for column in named]
+            found = by_name(columns, names, self.place, roles, temporal=temporal)
             selected = {role: named[place] for role, place in found.items()}
             yield pl.DataFrame(schema=dict.fromkeys(selected, pl.String))
             statement = selection.of_roles(query, selected, self.place)

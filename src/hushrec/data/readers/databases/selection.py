@@ -75,10 +75,14 @@ def of_roles(query: str, selected: dict[str, Column], place: str) -> str:
                 f"{place}: column {role} is of floating-point numbers; ids must be text or integers, because "
                 "other types merge ids: store them as such, or cast them in the query if none is above 2^53"
             )
-        name = '"' + column.name.replace('"', '""') + '"'
+        name = _quoted(column.name)
         value = f"EXTRACT(epoch FROM {name})" if column.temporal and role == "timestamp" else name
-        cells.append(f"COALESCE(CAST({value} AS TEXT), '') AS {role}")
+        cells.append(f"COALESCE(CAST({value} AS TEXT), '') AS {_quoted(role)}")
     return f"SELECT {', '.join(cells)} FROM ({query}\n) AS ratings"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def library(module: str, place: str) -> Any:

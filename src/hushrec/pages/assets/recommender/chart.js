@@ -1,4 +1,4 @@
-import { byId, element } from "./element.js";
+import { byId, element, titled } from "./element.js";
 
 const INSET = 24;
 const REACH = 18;
@@ -105,8 +105,9 @@ export class Chart {
   #said(item, kind) {
     const { titles, popular } = this.#page;
     const near = this.#nearest(this.#places.get(item), popular.slice(0, LARGE), item).slice(0, 3);
-    const names = near.map((one) => titles.title(one)).join(", ");
-    return element("li", {}, element("b", {}, titles.title(item)), ` (${kind === "own" ? "yours" : "on your list"}) is near ${names}.`);
+    const names = near.flatMap((one, nth) => [nth ? ", " : "", titled(titles.title(one))]);
+    const whose = kind === "own" ? "yours" : "on your list";
+    return element("li", {}, element("b", {}, titled(titles.title(item))), ` (${whose}) is near `, ...names, ".");
   }
 
   #nearest([x, y], items, but) {

@@ -1,18 +1,27 @@
 /** The network gave no answer, which is no fault of the page. */
 export class Unreachable extends Error {}
 
-/** The files of this page, as `contents.json` names them: each is checked by its SHA-256 before use. */
+/** The files of a page, as `contents.json` names them: each is checked by its SHA-256 before use. */
 export class Contents {
-  /** @param {Object} facts of `contents.json`. */
-  constructor(facts) {
+  #get;
+
+  /**
+   * @param {Object} facts of `contents.json`.
+   * @param {function(string, string): Promise<Response|undefined>} get a file by its name, and how to use the cache.
+   */
+  constructor(facts, get) {
     this.facts = facts;
+    this.#get = get;
   }
 
-  /** @returns {Promise<Contents>} */
-  static async open() {
-    const answer = await asked("contents.json", "no-cache");
-    if (!answer.ok) throw new Error("contents.json is missing; write the page again with hushrec page");
-    return new Contents(await answer.json());
+  /**
+   * @param {function(string, string): Promise<Response|undefined>} [get] asks the network by default.
+   * @returns {Promise<Contents>}
+   */
+  static async open(get = asked) {
+    const answer = await get("contents.json", "no-cache");
+    if (!answer?.ok) throw new Error("contents.json is missing; write the page again with hushrec page");
+    return new Contents(await answer.json(), get);
   }
 
   /**
@@ -25,9 +34,9 @@ export class Contents {
     const name = this.facts[role];
     if (name === undefined) return undefined;
     for (const cache of ["default", "reload"]) { // an intermediary may hold the file of an earlier page
-      const answer = await asked(name, cache);
-      const bytes = await answer.arrayBuffer();
-      if (answer.ok && (await sha256(bytes)) === this.facts.files[name]) return bytes;
+      const answer = await this.#get(name, cache);
+      const bytes = await answer?.arrayBuffer();
+      if (answer?.ok && (await sha256(bytes)) === this.facts.files[name]) return bytes;
     }
     throw new Error(`${name} is missing or was altered on its way; reload the page, or tell its publisher`);
   }

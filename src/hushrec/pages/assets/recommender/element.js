@@ -21,6 +21,11 @@ export function byId(id) {
   return document.getElementById(id);
 }
 
+/** The title of an item among other words, whichever way either is written. */
+export function titled(title) {
+  return element("bdi", {}, title);
+}
+
 /** "1 title", "3 titles". */
 export function counted(titles) {
   return titles === 1 ? "1 title" : `${titles.toLocaleString("en")} titles`;

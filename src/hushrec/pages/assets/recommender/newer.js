@@ -1,17 +1,40 @@
+import { Client } from "./client/client.js";
+import { Contents } from "./contents.js";
 import { byId, element } from "./element.js";
+import { showDoubt } from "./refusal.js";
 
 const PATIENCE = 2000; // milliseconds
 
 /**
- * Looks for a newer page when this one is opened, keeps it on this device beside the one that is shown, and offers it.
+ * Looks for another page when this one is opened, says whether it may follow, and offers it if it is newer.
  *
- * The one request for it is of `worker.js`, the same for every reader.
+ * The one request for it is of `worker.js`, the same for every reader. That keeps the other page's files on this device,
+ * and asks this page, which the reader has, to judge them: a page that would be refused is not installed.
  */
 export class Newer {
   #registration;
   #reloading = false;
+  #larger = false;
+  #judged = new Map();
+  #trust;
+  #shown;
 
-  /** Ask the host once. A newer page that an earlier visit found takes over at once. */
+  /**
+   * @param {import("./trust.js").Trust} trust
+   * @param {Promise<Object|undefined>} shown the release that this page shows; undefined if it shows none.
+   */
+  constructor(trust, shown) {
+    this.#trust = trust;
+    this.#shown = shown;
+    navigator.serviceWorker?.addEventListener("message", ({ data, ports: [port] }) => {
+      if (typeof data?.judge !== "string" || !port) return;
+      if (!this.#judged.has(data.judge)) this.#judged.set(data.judge, this.#judge(data.judge));
+      this.#judged.get(data.judge).then((answer) => port.postMessage(answer));
+    });
+    navigator.serviceWorker?.startMessages();
+  }
+
+  /** Ask the host once. Another page that an earlier visit found takes over at once. */
   async look() {
     const workers = navigator.serviceWorker;
     const scope = new URL("./", location).href;
@@ -20,7 +43,7 @@ export class Newer {
     const controlled = workers.controller !== null;
     workers.addEventListener("controllerchange", () => {
       if (this.#reloading) location.reload();
-      else if (controlled) this.#offer(); // another tab took the newer page over
+      else if (controlled && this.#larger) this.#offer(); // another tab took the newer page over
     });
     if (this.#registration.waiting) {
       this.#show();
@@ -32,8 +55,10 @@ export class Newer {
   }
 
   #await(worker) {
-    worker?.addEventListener("statechange", () => {
-      if (worker.state === "installed") this.#offer();
+    worker?.addEventListener("statechange", async () => {
+      if (worker.state !== "installed") return;
+      await Promise.all(this.#judged.values()); // another tab may have answered first
+      if (this.#larger) this.#offer();
     });
   }
 
@@ -42,10 +67,45 @@ export class Newer {
     byId("newer").replaceChildren("A newer list is here. ", button);
   }
 
+  /** Whether the page that a cache holds may follow this one. */
+  async #judge(name) {
+    const shown = await this.#shown;
+    const found = {};
+    try {
+      const cache = await caches.open(name);
+      const contents = await Contents.open((file) => cache.match(file));
+      const [bytes, signature, key] = await Promise.all([contents.bytes("release"), contents.text("signature"), contents.text("key")]);
+      Object.assign(found, { bytes, signature, key });
+      const { release } = await Client.open(bytes, this.#trust.given(signature, key));
+      this.#larger = larger(release, shown);
+      return true;
+    } catch (error) {
+      if (found.bytes && shown) await showDoubt(error, this.#trust, found);
+      return false;
+    }
+  }
+
   /** Stars are in the browser's storage, and so outlive the page. */
   #show() {
     this.#reloading = true;
     if (this.#registration.waiting) this.#registration.waiting.postMessage("show");
     else location.reload();
   }
+}
+
+/**
+ * Whether a release has a larger number than the one that is shown; without a ledger in common, nothing tells.
+ *
+ * @throws {Error} it has a smaller one. Signed numbers were compared when the signature was checked.
+ */
+function larger(release, shown) {
+  if (shown === undefined) return false;
+  const [now, before] = [release.signature, shown.signature];
+  if (now.state === "verified" && before.state === "verified") return now.version > before.version;
+  const [next, last] = [release.statement.ledger, shown.statement.ledger];
+  if (!next?.id || next.id !== last?.id || next.seq === undefined || last.seq === undefined) return false;
+  if (next.seq < last.seq) {
+    throw new Error(`it is entry ${next.seq} of its ledger, and the list here is entry ${last.seq}; the owner must publish the latest`);
+  }
+  return next.seq > last.seq;
 }

@@ -81,27 +81,33 @@ export class Page {
     byId("list-title").textContent = this.client.personal && this.stars.size ? "Your list" : "Everybody’s list";
     const kind = this.scale ? "The number is the rating it expects of you; the order also weighs how many know a title." : "";
     if (!this.client.personal) note.textContent = `${this.client.release.taste} Your own titles leave it, and no more.`;
-    else if (!this.stars.size) note.textContent = "This is everybody’s list, until your first " + (this.scale ? "star." : "like.");
+    else if (!this.stars.size && this.stars.waiting) {
+      note.textContent = `This is everybody’s list: this catalogue has none of the titles that you ${this.did}.`;
+    } else if (!this.stars.size) note.textContent = "This is everybody’s list, until your first " + (this.scale ? "star." : "like.");
     else note.textContent = `From ${counted(this.stars.size)} that you ${this.did}, on this device. ${kind}`;
   }
 }
 
 async function start(found) {
   byId("loading").hidden = false;
-  await new Newer().look();
+  const trust = new Trust();
+  let show;
+  const shown = new Promise((resolve) => (show = resolve));
+  found.nothing = () => show(undefined);
+  await new Newer(trust, shown).look();
   const contents = await Contents.open();
   const { facts } = contents;
   found.facts = facts;
   const [bytes, signature, key, columns, places] = await Promise.all([
     contents.bytes("release"), contents.text("signature"), contents.text("key"), contents.json("titles"), contents.json("map"),
   ]);
-  const trust = new Trust();
   const checked = { bytes, signature, key };
   Object.assign(found, { trust, checked: key !== undefined || trust.seen ? checked : undefined });
   const client = await Client.open(bytes, trust.given(signature, key));
   found.checked = undefined;
   const { release } = client;
   trust.remember(release.signature);
+  show(release);
   const { titles, features } = release;
   const page = new Page(client, facts, columns ?? { titles, years: features?.year, genres: features?.genres });
   byId("loading").hidden = true;
@@ -120,8 +126,7 @@ async function keepForOffline(page) {
   });
   const note = byId("offline");
   try {
-    await navigator.serviceWorker.register("worker.js", { updateViaCache: "none" });
-    const { active } = await navigator.serviceWorker.ready;
+    const active = await installed(await navigator.serviceWorker.register("worker.js", { updateViaCache: "none" }));
     if (!navigator.serviceWorker.controller) {
       const controlled = new Promise((resolve) => navigator.serviceWorker.addEventListener("controllerchange", resolve, { once: true }));
       active.postMessage("claim"); // after a reload past the cache, nothing else makes it answer
@@ -137,8 +142,21 @@ async function keepForOffline(page) {
   document.documentElement.dataset.ready = "";
 }
 
+/** The worker that answers; fails where the first one was not installed, as when the host has another page by now. */
+function installed({ active, waiting, installing }) {
+  const worker = waiting ?? installing;
+  if (active) return active;
+  return new Promise((resolve, reject) => {
+    worker.addEventListener("statechange", () => {
+      if (["activating", "activated"].includes(worker.state)) resolve(worker);
+      if (worker.state === "redundant") reject(new Error("the page could not be kept"));
+    });
+  });
+}
+
 const found = {};
 start(found).catch((error) => {
   console.info(error);
+  found.nothing();
   return showRefusal(error, found);
 });

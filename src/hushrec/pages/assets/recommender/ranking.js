@@ -1,4 +1,4 @@
-import { byId, element } from "./element.js";
+import { byId, element, titled } from "./element.js";
 import { because } from "./reasons.js";
 import { starGroup } from "./star_group.js";
 import { titleRow } from "./title_row.js";
@@ -73,10 +73,10 @@ export class Ranking {
     const { client, stars } = this.#page;
     const after = this.items.slice(0, STEP);
     if (!before.length || after.join() === before.join()) return;
-    const first = after.length ? ` First is ${titles.title(after[0])}.` : "";
+    const first = after.length ? [" First is ", titled(titles.title(after[0])), "."] : [];
     const fresh = after.filter((item) => !before.includes(item)).length;
     const what = client.personal && stars.size ? "Your list changed" : "The list changed";
-    byId("changed").textContent = fresh ? `${what}: ${fresh} new of ${after.length}.${first}` : `The order changed.${first}`;
+    byId("changed").replaceChildren(fresh ? `${what}: ${fresh} new of ${after.length}.` : "The order changed.", ...first);
   }
 
   /** Keep the keyboard where it was: on the same title, or on that which took its place. */

@@ -1,4 +1,4 @@
-import { element, shape } from "./element.js";
+import { element, shape, titled } from "./element.js";
 
 const WIDTH = 42;
 const STRONG = 0.5;
@@ -25,7 +25,7 @@ export function because(reasons, titles, stars) {
         element("span", { class: "unseen" }, Math.abs(contribution) > STRONG * most ? "strongly " : "a little "),
         contribution > 0 ? "pulled up by " : "pushed down by ",
         given(stars.get(itemId)),
-        element("i", {}, titles.title(itemId)),
+        element("i", {}, titled(titles.title(itemId))),
       ),
     ),
   );

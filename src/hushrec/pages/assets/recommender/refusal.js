@@ -5,6 +5,8 @@ import { isLikes, keptStars, saveStars } from "./stars.js";
 
 const REFUSED =
   "This site shows an older list than the one that you have seen, or one that its owner did not sign. Tell the owner.";
+const DOUBTED =
+  "This site now has a list that is older than the one that you see, or that its owner did not sign. Yours stays. Tell the owner.";
 const BROKEN = "This page cannot be used here. Reload it; if that does not help, tell its owner.";
 
 /**
@@ -21,16 +23,36 @@ export async function showRefusal(error, { facts, trust, checked }) {
   const own = kept && isLikes(kept) ? "likes" : "stars";
   const why = error instanceof Unreachable ? error.message : checked ? REFUSED : BROKEN;
   const words = [why, kept && `Your ${own} are kept on this device.`].filter(Boolean).join(" ");
-  const technical = element("details", {}, element("summary", {}, "In technical words"), element("p", {}, error.message));
   const acts = element("p", { class: "keep" });
   if (kept) acts.append(button(`Save my ${own} to a file`, () => saveStars(kept)));
-  const other = checked && (await changed(trust, checked));
-  if (other) {
-    const dialog = question(other, trust);
-    acts.append(button("Trust this site’s key from now on", () => dialog.showModal()), dialog);
-  }
-  byId("trouble").replaceChildren(element("p", {}, words), technical, acts);
+  if (checked) acts.append(...(await trusting(trust, checked)));
+  byId("trouble").replaceChildren(element("p", {}, words), technical(error), acts);
   byId("trouble").hidden = false;
+}
+
+/**
+ * Say beside the list that is shown that the host has another one, which does not replace it.
+ *
+ * @param {Error} error
+ * @param {import("./trust.js").Trust} trust
+ * @param {Object} checked the other release with its signature and key.
+ */
+export async function showDoubt(error, trust, checked) {
+  const acts = await trusting(trust, checked);
+  const more = acts.length ? [element("p", { class: "keep" }, ...acts)] : [];
+  byId("newer").replaceChildren(element("p", {}, DOUBTED), technical(error), ...more);
+}
+
+function technical({ message }) {
+  return element("details", {}, element("summary", {}, "In technical words"), element("p", {}, message));
+}
+
+/** A button to trust the key that the site has now, and its question, where nothing but the key or ledger is wrong. */
+async function trusting(trust, checked) {
+  const other = await changed(trust, checked);
+  if (!other) return [];
+  const dialog = question(other, trust);
+  return [button("Trust this site’s key from now on", () => dialog.showModal()), dialog];
 }
 
 /** What differs from what was seen, if the release is otherwise as its key signed it; undefined else. */
@@ -49,8 +71,8 @@ async function changed(trust, { bytes, signature, key }) {
 
 function question(other, trust) {
   const dialog = element("dialog", { "aria-labelledby": "trust-question" });
-  const yes = () => {
-    trust.forget();
+  const yes = async () => {
+    await trust.forget();
     location.reload();
   };
   dialog.append(

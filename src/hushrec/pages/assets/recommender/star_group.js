@@ -8,6 +8,9 @@ const LARGEST_GROUP = 10;
  * Stars are a group of radio buttons with one tab stop: arrows move, Space or Enter chooses, digits choose at
  * once, Delete takes the stars away. Arrows choose nothing by themselves, since a starred title leaves the list.
  *
+ * A scale in steps of half a star, up to a whole number, shows that many stars, of which each half is a button, and
+ * the rating as a figure beside them.
+ *
  * @param {string} name of the item.
  * @param {?{lo: number, hi: number, step: number}} scale null where items are liked.
  * @param {number|boolean|undefined} value
@@ -17,7 +20,13 @@ const LARGEST_GROUP = 10;
 export function starGroup(name, scale, value, choose) {
   if (scale === null) return like(name, value, choose);
   const values = steps(scale);
-  return values.length > LARGEST_GROUP ? field(name, scale, value, choose) : group(name, values, value, choose);
+  if (values.length > LARGEST_GROUP) return field(name, scale, value, choose);
+  return group(name, values, inHalves(scale) ? scale.hi : undefined, value, choose);
+}
+
+/** Whether ratings are stars and halves of stars. */
+function inHalves({ lo, hi, step }) {
+  return step === 0.5 && lo > 0 && Number.isInteger(hi) && Number.isInteger(2 * lo);
 }
 
 /** All ratings of a scale, ascending. */
@@ -47,22 +56,33 @@ function field(name, { lo, hi, step }, value, choose) {
   return input;
 }
 
-function group(name, values, value, choose) {
+/** Radio buttons for each of `values`: a star each; or, of `whole` stars, a half each. */
+function group(name, values, whole, value, choose) {
   const reached = values.findLastIndex((one) => value !== undefined && one <= value);
   const buttons = values.map((one, nth) => {
     const checked = nth === reached;
     const button = element(
       "button",
       {
-        type: "button", role: "radio", "aria-checked": String(checked), "aria-label": plural(one),
+        type: "button", role: "radio", "aria-checked": String(checked), "aria-label": whole ? `${one} of ${whole} stars` : plural(one),
         tabindex: nth === Math.max(reached, 0) ? 0 : -1,
       },
-      nth <= reached ? "★" : "☆",
     );
     button.addEventListener("click", () => choose(one));
-    button.addEventListener("pointerenter", () => show(buttons, nth));
+    button.addEventListener("pointerenter", () => show(nth));
     return button;
   });
+  const missing = whole ? Array.from({ length: 2 * values[0] - 1 }, () => element("span", { "aria-hidden": "true" })) : [];
+  const figure = element("span", { class: "figure", "aria-hidden": "true" });
+  const show = (to) => {
+    for (const [nth, button] of buttons.entries()) {
+      if (whole) button.classList.toggle("full", nth <= to);
+      else button.textContent = nth <= to ? "★" : "☆";
+    }
+    for (const half of missing) half.classList.toggle("full", to >= 0);
+    figure.textContent = to < 0 ? "" : (to === reached ? value : values[to]).toLocaleString("en", { minimumFractionDigits: 1 });
+  };
+  show(reached);
   const clear = element(
     "button",
     { class: "clear", type: "button", tabindex: -1, "aria-hidden": "true", "aria-disabled": String(reached < 0), title: "Take the stars away" },
@@ -72,12 +92,13 @@ function group(name, values, value, choose) {
   const radios = element(
     "span",
     {
-      class: values.length > 5 ? "stars many" : "stars", role: "radiogroup", "aria-label": `Your stars for ${name}`,
+      class: whole ? "stars halves" : values.length > 5 ? "stars many" : "stars", role: "radiogroup", "aria-label": `Your stars for ${name}`,
       "aria-description": "Arrows move, Space chooses, Delete takes them away",
     },
+    ...missing,
     ...buttons,
   );
-  radios.addEventListener("pointerleave", () => show(buttons, reached));
+  radios.addEventListener("pointerleave", () => show(reached));
   radios.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const at = buttons.indexOf(document.activeElement);
@@ -89,16 +110,12 @@ function group(name, values, value, choose) {
     else return;
     event.preventDefault();
   });
-  return element("span", { class: "rated" }, radios, clear);
+  return element("span", { class: "rated" }, radios, ...(whole ? [figure] : []), clear);
 }
 
 function move(buttons, to) {
   buttons.forEach((button, nth) => button.setAttribute("tabindex", nth === to ? 0 : -1));
   buttons[to].focus();
-}
-
-function show(buttons, reached) {
-  buttons.forEach((button, nth) => (button.textContent = nth <= reached ? "★" : "☆"));
 }
 
 function plural(stars) {

@@ -1,4 +1,4 @@
-import { element } from "./element.js";
+import { element, titled } from "./element.js";
 
 /**
  * How an item is named wherever it is listed: picture, title, and year and genres below.
@@ -14,6 +14,6 @@ export function titleRow(titles, item, pictured) {
     "span",
     { class: "title" },
     ...(picture ? [element("img", { src: picture, alt: "", width: 40, height: 60, decoding: "async" })] : []),
-    element("span", {}, element("b", {}, titles.title(item)), ...(about ? [element("small", {}, about)] : [])),
+    element("span", {}, element("b", {}, titled(titles.title(item))), ...(about ? [element("small", { dir: "auto" }, about)] : [])),
   );
 }

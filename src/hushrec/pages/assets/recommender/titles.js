@@ -1,4 +1,6 @@
-const LETTERS = /[^\p{L}\p{N}]+/gu;
+import { folded as fold } from "./client/titles.js";
+
+const SIGNS = /[^\p{L}\p{N}]+/gu;
 const MARKS = /\p{M}/gu;
 const SPELLED = 5;
 
@@ -101,7 +103,7 @@ export class Titles {
 }
 
 function folded(text) {
-  return text.normalize("NFKD").replace(MARKS, "").toLowerCase().replace(LETTERS, " ").trim();
+  return fold(text).replace(MARKS, "").replace(SIGNS, " ").trim();
 }
 
 /** Whether one letter was exchanged, added or left out. */

@@ -34,16 +34,22 @@ export class Trust {
     return this.#seen;
   }
 
-  /** Begin again, with the key that comes next. */
-  forget() {
+  /** Begin again with the page that the host has now, and with its key: nothing that was kept stays. */
+  async forget() {
     localStorage.removeItem(this.#name);
+    const scope = new URL("./", location).href;
+    const registration = await navigator.serviceWorker?.getRegistration();
+    if (registration?.scope === scope) await registration.unregister();
+    const names = (await globalThis.caches?.keys()) ?? [];
+    await Promise.all(names.filter((name) => name.startsWith(`hushrec ${scope} `)).map((name) => caches.delete(name)));
   }
 
   /** Remember a signature that was found to be right. */
   remember({ state, chain, ledger, version }) {
     if (state !== "verified") return;
+    this.#seen = { chain, ledger, version };
     try {
-      localStorage.setItem(this.#name, JSON.stringify({ chain, ledger, version }));
+      localStorage.setItem(this.#name, JSON.stringify(this.#seen));
     } catch {
       // storage is switched off: every visit is the first
     }

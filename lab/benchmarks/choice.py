@@ -1,0 +1,150 @@
+"""Which model predicts best on which generated crowd: what the rule of ``hr.recommended`` was measured on.
+
+    python -m lab bench choice [--users 1000 10000 100000 500000] [--items 500 2000 10000 50000]
+                                [--each 5 20 100] [--epsilon 0.5 1 2 4 8 20] [--most 20000000]
+    python -m lab bench choice --show
+
+Every combination of users, items, ratings per user, unit and ε, for effects alone and for models of factors.
+The rows go to lab/results/choice.csv; what is there is not run again. ``--show`` prints, by signal (see
+``hushrec.curator.choices.recommended``), how much worse than the best each model was, and so was the rule.
+"""
+
+import argparse
+import math
+import time
+from itertools import product
+from pathlib import Path
+
+import polars as pl
+
+import hushrec as hr
+from hushrec.curator.choices.recommended import signal
+from hushrec.data.split import holdout
+from hushrec.data.synthetic import round_up
+from hushrec.errors import HushrecError
+
+RESULTS = Path(__file__).resolve().parents[1] / "results/choice.csv"
+MODELS = {
+    "rating": ("GlobalEffects", "CovarianceSVD"),
+    "user": ("GlobalEffects", "CovarianceSVD", "PosteriorMF"),
+}
+UNITS = "rating", "user"
+SEED = 7
+HELD_OUT, ENOUGH = 0.1, 200_000
+"""Share of the ratings that are predicted, and the most of them."""
+STEPS = 0.0, 30.0, 100.0, 300.0, 500.0, 1_000.0, 3_000.0, 10_000.0
+SCHEMA = {
+    **dict.fromkeys(("users", "items", "ratings"), pl.Int64),
+    "unit": pl.String,
+    **dict.fromkeys(("epsilon", "signal"), pl.Float64),
+    **dict.fromkeys(("model", "chosen"), pl.String),
+    **dict.fromkeys(("rmse", "seconds"), pl.Float64),
+}
+CASE = ["users", "items", "ratings", "unit", "epsilon"]
+
+
+def crowd(users: int, items: int, ratings: int, seed: int = SEED) -> tuple[hr.Ratings, hr.Ratings]:
+    """Generated ratings in two parts, with hints that are rounded up, as an owner would declare them."""
+    made = hr.synthetic.netflix_like(users, items, ratings, seed=seed)
+    domain = hr.Domain(
+        made.domain.items,
+        scale=(1, 5, 1),
+        max_users=round_up(users),
+        cap=items,
+        expected_users=round_up(users),
+        expected_ratings=round_up(ratings),
+    )
+    loaded = hr.Ratings(domain, made.users, made.indptr, made.items, made.steps)
+    return holdout(loaded, min(HELD_OUT, ENOUGH / ratings), seed=seed)
+
+
+def budget(unit: str, epsilon: float, users: int) -> hr.Budget | None:
+    """δ = 1e-6, and 1e-7 from 100,000 users on, for whom 1e-6 is refused."""
+    if math.isinf(epsilon):
+        return None
+    delta = 1e-6 if users < 100_000 else 1e-7
+    return hr.Budget(epsilon=epsilon, delta=delta, unit=unit, adjacency="add-remove")
+
+
+def fitted(parts: tuple[hr.Ratings, hr.Ratings], config, terms: hr.Budget | None) -> tuple[float, float]:
+    """RMSE and processor seconds of a fit; NaN where it is refused."""
+    train, test = parts
+    start = time.process_time()
+    try:
+        release = hr.fit(train, config, terms, entropy=hr.testing.Seeded(SEED) if terms else None)
+    except HushrecError as error:
+        print("  refused:", error, flush=True)
+        return math.nan, math.nan
+    seconds = time.process_time() - start
+    return round(hr.evaluate(release, train=train, test=test, metrics=["rmse"])["rmse"], 5), round(seconds, 2)
+
+
+def stored(path: Path) -> pl.DataFrame:
+    return pl.read_csv(path, schema_overrides=SCHEMA) if path.exists() else pl.DataFrame(schema=SCHEMA)
+
+
+def run(asked: argparse.Namespace) -> None:
+    """Every combination that is not there yet, small crowds first."""
+    sizes = sorted(product(asked.users, asked.items, asked.each), key=math.prod)
+    for users, items, each in sizes:
+        ratings = users * each
+        if each > items // 4 or ratings > asked.most:
+            continue
+        parts = None
+        for unit, epsilon in product(UNITS, asked.epsilon):
+            case = dict(zip(CASE, (users, items, ratings, unit, epsilon), strict=True))
+            there = stored(asked.out)
+            done = there.filter(**case)["model"].to_list()
+            rows = []
+            for model in (name for name in MODELS[unit] if name not in done):
+                parts = parts or crowd(users, items, ratings)
+                domain, terms = parts[0].domain, budget(unit, epsilon, users)
+                told = {"signal": round(signal(domain, terms), 3), "model": model}
+                told["chosen"] = type(hr.recommended(domain, terms)).__name__
+                rmse, seconds = fitted(parts, getattr(hr, model)(), terms)
+                rows.append({**case, **told, "rmse": rmse, "seconds": seconds})
+                print(*rows[-1].values(), flush=True)
+            if rows:
+                pl.concat([there, pl.DataFrame(rows, schema=SCHEMA)]).sort(*CASE, "model").write_csv(
+                    asked.out
+                )
+
+
+def show(rows: pl.DataFrame) -> None:
+    """By unit and signal: the mean loss of each model against the best of each case, and of the rule."""
+    best = pl.min("rmse").over(CASE)
+    ruled = rows.filter(pl.col("model") == pl.col("chosen"))
+    there = pl.concat([rows, ruled.with_columns(model=pl.lit("the rule"))]).filter(
+        pl.col("rmse").is_not_nan()
+    )
+    reached = pl.max_horizontal(pl.when(pl.col("signal") >= step).then(step) for step in STEPS)
+    there = there.with_columns(loss=100 * (pl.col("rmse") / best - 1)).with_columns(
+        **{"signal from": reached}
+    )
+    where = ["unit", "signal from"]
+    table = there.pivot("model", index=where, values="loss", aggregate_function="mean")
+    counts = there.filter(model="the rule").group_by(where).agg(cases=pl.len())
+    with pl.Config(
+        tbl_rows=-1, float_precision=2, tbl_hide_column_data_types=True, tbl_hide_dataframe_shape=True
+    ):
+        print("mean loss against the best model of each case, %")
+        print(table.join(counts, on=where).sort(where))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--show", action="store_true")
+    parser.add_argument("--users", type=int, nargs="+", default=[1_000, 10_000, 100_000, 500_000])
+    parser.add_argument("--items", type=int, nargs="+", default=[500, 2_000, 10_000, 50_000])
+    parser.add_argument("--each", type=int, nargs="+", default=[5, 20, 100], help="ratings per user")
+    parser.add_argument("--epsilon", type=float, nargs="+", default=[0.5, 1, 2, 4, 8, 20])
+    parser.add_argument("--most", type=int, default=20_000_000, help="ratings of the largest crowd")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    asked = parser.parse_args()
+    if not asked.show:
+        run(asked)
+    show(stored(asked.out))
+
+
+if __name__ == "__main__":
+    main()

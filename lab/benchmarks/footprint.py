@@ -1,0 +1,159 @@
+"""The memory and time that plans foretell, beside what fits take: python -m lab bench footprint [NAME...]"""
+
+import ctypes
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import hushrec as hr
+from hushrec.data.domain import Domain
+from hushrec.local.method import Method
+from hushrec.models.base import Model
+from hushrec.models.phases.covariance import CovarianceSettings
+from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.solvers.mcmc.density import ChainSettings
+
+RATING, STARS, USER = ("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")
+SHORT = ChainSettings(epochs=40)
+SMALL, LARGE, BROAD = (5_000, 2_000, 300_000), (20_000, 8_000, 1_000_000), (100_000, 2_000, 2_000_000)
+CASES = {
+    "GlobalEffects": (hr.GlobalEffects(), RATING, [(20_000, 60_000, 1_000_000), BROAD]),
+    "GlobalEffects, user": (hr.GlobalEffects(), USER, [(20_000, 60_000, 1_000_000), BROAD]),
+    "GlobalEffects, released": (
+        hr.GlobalEffects(user_biases="released"),
+        RATING,
+        [LARGE, (100_000, 2_000, 1_000_000)],
+    ),
+    "CovarianceSVD": (hr.CovarianceSVD(), RATING, [SMALL, (5_000, 4_000, 300_000), (5_000, 6_000, 300_000)]),
+    "CovarianceSVD, user": (hr.CovarianceSVD(), USER, [SMALL, (5_000, 4_000, 300_000)]),
+    "CovarianceSVD, rank 100": (hr.CovarianceSVD(rank=100), RATING, [SMALL]),
+    "CovarianceSVD, shrink": (
+        hr.CovarianceSVD(covariance=CovarianceSettings(cleaning="shrink")),
+        RATING,
+        [SMALL, (5_000, 4_000, 300_000)],
+    ),
+    "CovarianceKNN": (hr.CovarianceKNN(), RATING, [SMALL]),
+    "CovarianceKNN, dense": (
+        hr.CovarianceKNN(covariance=CovarianceSettings(cleaning="none")),
+        RATING,
+        [SMALL, (5_000, 4_000, 300_000)],
+    ),
+    "CovarianceSVD, Laplace": (hr.CovarianceSVD(noise="laplace"), RATING, [SMALL]),
+    "InputPerturbationMF": (
+        hr.InputPerturbationMF(epochs=6),
+        RATING,
+        [(5_000, 2_000, 300_000), (10_000, 4_000, 600_000)],
+    ),
+    "InputPerturbationMF, replace": (
+        hr.InputPerturbationMF(epochs=6),
+        STARS,
+        [LARGE, (50_000, 8_000, 4_000_000)],
+    ),
+    "InputPerturbationMF, sgd": (hr.InputPerturbationMF(solver="sgd", epochs=20), STARS, [LARGE]),
+    "PrivateALS": (hr.PrivateALS(epochs=5), RATING, [LARGE, (100_000, 8_000, 1_000_000)]),
+    "PrivateALS, rank 64": (hr.PrivateALS(rank=64, epochs=5), RATING, [(10_000, 4_000, 200_000)]),
+    "PrivateSGD": (hr.PrivateSGD(epochs=12), RATING, [LARGE, (100_000, 8_000, 1_000_000)]),
+    "UserLevelSGD": (hr.UserLevelSGD(epochs=12), USER, [LARGE, (50_000, 50_000, 2_000_000)]),
+    "PosteriorMF": (hr.PosteriorMF(rounds=8), USER, [LARGE, (50_000, 50_000, 2_000_000)]),
+    "PosteriorSampleMF": (
+        hr.PosteriorSampleMF(chain=SHORT),
+        USER,
+        [LARGE, (100_000, 50_000, 1_000_000)],
+    ),
+    "Popularity": (hr.Popularity(), USER, [LARGE, (100_000, 50_000, 2_000_000)]),
+    "PrivateEASE": (
+        hr.PrivateEASE(),
+        USER,
+        [(20_000, 500, 500_000), (20_000, 2_000, 1_000_000), LARGE, (100_000, 60_000, 2_000_000)],
+    ),
+    "PrivateEASE, unit rating": (hr.PrivateEASE(), RATING, [(20_000, 4_000, 1_000_000)]),
+    "RandomizedResponse": (hr.RandomizedResponse(), ("user", "replace"), [(10_000, 2_000, 300_000)]),
+    "DistanceBased": (
+        hr.DistanceBased(
+            keep_probability=0.5, group_probability=0.5, threshold=0.5, distance="cosine", groups="ratings"
+        ),
+        ("user", "replace-items"),
+        [(20_000, 2_000, 1_000_000)],
+    ),
+}
+
+
+def feedback(people: int, items: int, number: int, *, rated: bool) -> hr.Ratings | hr.Interactions:
+    """Netflix-shaped ratings of a roster, or interactions of the same shape."""
+    made = hr.synthetic.netflix_like(people, items, number, 1)
+    known = {"max_users": people, "users": made.users.to_list()}
+    if not rated:
+        domain = Domain(made.domain.items, **known)
+        return hr.Interactions(domain, made.users, made.indptr, made.items)
+    domain = Domain(made.domain.items, scale=(1, 5, 1), **known)
+    return hr.Ratings(domain, made.users, made.indptr, made.items, made.steps)
+
+
+def made(data: hr.Ratings | hr.Interactions, config: object, budget: hr.Budget) -> None:
+    verb = hr.fit if isinstance(config, Model) else hr.release_data
+    ledger = Ledger.ephemeral(budget.model_copy(update={"epsilon": 1e6}))
+    verb(data, config, budget, ledger=ledger, entropy=hr.testing.Seeded(1))
+
+
+def held(field: str) -> float:
+    """A line of /proc/self/status, in bytes."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(float(line.split()[1]) * 1024 for line in lines if line.startswith(field))
+
+
+def measure(name: str, place: int) -> None:
+    """In a process of its own: libraries and compiled code are there before, and are not counted."""
+    config, (unit, adjacency), sizes = CASES[name]
+    epsilon = 5000.0 if name == "DistanceBased" else 4.0
+    budget = hr.Budget(epsilon=epsilon, delta=1e-7, unit=unit, adjacency=adjacency)
+    rated = not isinstance(config, Model) or config.feedback == "ratings"
+    made(feedback(200, 140, 5_000, rated=rated), config, budget)
+    data = feedback(*sizes[place], rated=rated)
+    data.domain.digest  # noqa: B018  (cached, as by whoever has made a plan)
+    planned = config.plan(data.domain, budget)
+    first = planned if isinstance(config, Method) else None
+    expected = config.footprint(*((first, data.domain) if first else (data.domain, budget)))
+    ctypes.CDLL("libc.so.6").malloc_trim(0)
+    before = held("VmRSS")
+    Path("/proc/self/clear_refs").write_text("5")  # forgets the peak so far
+    start = time.process_time()
+    made(data, config, budget)
+    seconds = time.process_time() - start
+    print(
+        json.dumps(
+            {
+                "memory": held("VmHWM") - before,
+                "seconds": seconds,
+                "expected": expected.held(len(data.items), data.n_users),
+                "roughly": expected.seconds + expected.million_ratings * len(data.items) / 1e6,
+            }
+        )
+    )
+
+
+def main(names: list[str]) -> None:
+    print(
+        "| model | people | items | ratings | planned, MB | measured, MB | ratio | planned, s | measured, s |"
+    )
+    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
+    for name in names or CASES:
+        for place, (people, items, number) in enumerate(CASES[name][2]):
+            command = [sys.executable, __file__, "--one", name, str(place)]
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode:
+                print(name, place, done.stderr[-600:])
+                continue
+            found = json.loads(done.stdout)
+            sizes = f"| {name} | {people:,} | {items:,} | {number:,} "
+            memory = f"| {found['expected'] / 1e6:,.0f} | {found['memory'] / 1e6:,.0f} "
+            ratio = f"| {found['expected'] / found['memory']:.2f} "
+            print(sizes + memory + ratio + f"| {found['roughly']:.1f} | {found['seconds']:.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    if "--one" in sys.argv:
+        measure(sys.argv[-2], int(sys.argv[-1]))
+    else:
+        main(sys.argv[1:])

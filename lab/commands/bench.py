@@ -1,0 +1,42 @@
+"""``python -m lab bench``: the benchmarks, which are scripts of their own."""
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hushrec.cli import console
+from hushrec.errors import ConfigError
+
+SCRIPTS = Path(__file__).parents[1] / "benchmarks"
+_ROOT = SCRIPTS.parents[1]
+
+
+def bench(
+    context: typer.Context,
+    name: Annotated[str | None, typer.Argument(help="Which; without it, all are listed.")] = None,
+) -> None:
+    """Run a benchmark; what follows its name are its own options.
+
+    Speed, memory, and models beside those of other packages, on public or made-up data.
+    """
+    scripts = {path.stem: path for path in sorted(SCRIPTS.glob("*.py")) if _is_script(path)}
+    if name is None:
+        listed = console.table("name", "measures", left=2)
+        for stem, path in scripts.items():
+            listed.add_row(stem, (ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "").split("\n")[0])
+        console.out().print(listed)
+        return
+    if name not in scripts:
+        raise ConfigError(f"there is no benchmark {name!r}; there are {', '.join(scripts)}")
+    paths = os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH", "")]))
+    command = [sys.executable, str(scripts[name]), *context.args]
+    raise typer.Exit(subprocess.run(command, env={**os.environ, "PYTHONPATH": paths}).returncode)
+
+
+def _is_script(path: Path) -> bool:
+    return "__main__" in path.read_text("utf-8")

@@ -1,0 +1,59 @@
+"""``python -m lab data``: fetch and verify public data sets."""
+
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import typer
+
+from hushrec.cli import console, options
+
+app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="List or fetch public data sets.")
+
+
+@app.command("list")
+def list_(json: options.Json = False) -> None:
+    """List the data sets that can be fetched."""
+    from lab.experiments.download import SETS
+
+    if json:
+        facts = {
+            name: {"scale": list(known.scale), "max_users": known.max_users, "urls": list(known.urls)}
+            for name, known in SETS.items()
+        }
+        console.print_json(facts)
+        return
+    listed = console.table("name", "scale", "users", "from", left=2)
+    listed.columns[3].justify = "left"
+    for name, known in SETS.items():
+        lo, hi, step = known.scale
+        listed.add_row(
+            name, f"{lo:g} to {hi:g} by {step:g}", f"≤ {known.max_users:,}", urlsplit(known.urls[0]).netloc
+        )
+    console.out().print(listed)
+
+
+@app.command()
+def get(
+    name: Annotated[str, typer.Argument(help="Name of the data set, as python -m lab data list shows it.")],
+    source: Annotated[
+        Path | None, typer.Option("--from", help="An archive that you fetched yourself; it is verified too.")
+    ] = None,
+    directory: Annotated[
+        Path | None, typer.Option("--to", help="Where data sets are kept; the cache folder by default.")
+    ] = None,
+) -> None:
+    """Fetch a data set, verify its checksum, and unpack it."""
+    from lab.experiments.download import SETS, get
+
+    with console.working(f"fetching {name}"):
+        fetched = get(name, directory, source)
+    lo, hi, step = SETS[name].scale
+    screen = console.out()
+    screen.print(f"Ratings:   {fetched.ratings}", soft_wrap=True)
+    screen.print(f"Catalogue: {fetched.catalogue}", soft_wrap=True)
+    screen.print(
+        f"Next: hushrec domain --items {fetched.catalogue} --scale {lo:g} {hi:g} {step:g} "
+        f"--max-users {SETS[name].max_users} -o domain.json",
+        soft_wrap=True,
+    )

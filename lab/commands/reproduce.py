@@ -1,0 +1,129 @@
+"""``python -m lab reproduce``: a paper's figures and tables, made again; the results are not private."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hushrec.cli import console
+from hushrec.errors import ConfigError
+from hushrec.escapes import escaped
+
+if TYPE_CHECKING:
+    from lab.experiments.work import Work
+    from lab.reproductions.reproduction import Line, Reproduction
+
+
+def reproduce(
+    name: Annotated[str | None, typer.Argument(help="Which; without it, all are listed.")] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A small part, in one or two minutes: one split, few ε.")
+    ] = False,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the data sets; by default, where lab data get keeps them."),
+    ] = None,
+    fetch: Annotated[bool, typer.Option("--fetch", help="Fetch data sets that are not there.")] = False,
+    results: Annotated[Path, typer.Option(help="Folder of the finished runs; private.")] = Path("runs"),
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder of the page, its figures and its CSV.")
+    ] = Path("reproduced"),
+    workers: Annotated[int, typer.Option(min=1, help="How many runs at once, each in its own process.")] = 1,
+    no_runs: Annotated[
+        bool, typer.Option("--no-runs", help="Make no run: only the page of those that are there.")
+    ] = False,
+) -> None:
+    """Make a paper's figures and tables again. NOT private.
+
+    Continues where an earlier start stopped.
+    """
+    from hushrec.evaluation.protocol import WARNING
+    from lab.experiments import datasets
+    from lab.reproductions import render
+    from lab.reproductions.reproduction import MODULES, named, read
+
+    if name is None:
+        _list({each: named(each) for each in MODULES})
+        return
+    made = named(name)
+    folder = results / "quick" if quick else results
+    works = (made.quick if quick else made.works)(data.resolve() if data else None)
+    if not no_runs:
+        if fetch:
+            for known in made.sets:
+                with console.working(f"fetching {known}"):
+                    datasets.fetch(known, data)
+        _run(works, folder, workers)
+    _prepare(out)
+    if not quick:
+        made.page(folder, out)
+    there = quick or all((folder / f"{table}.parquet").exists() for table in works)
+    tables = read(folder, *works) if there else {}  # a page may be made from its own CSV
+    lines = made.lines(tables) if there else []
+    if quick:
+        render.small(name, made, lines, tables, out)
+    screen = console.out()
+    screen.print(WARNING)
+    screen.print()
+    if quick:
+        screen.print(f"A SMALL PART of {name}: few splits and few ε. Without --quick, all of it is run.")
+        screen.print()
+    if lines:
+        _print(lines)
+    screen.print(f"Wrote {out / (name + ('-quick' if quick else ''))}.md", soft_wrap=True)
+
+
+def _list(known: "Mapping[str, Reproduction]") -> None:
+    listed = console.table("name", "paper", "makes", "data", "minutes", left=4)
+    for name, made in known.items():
+        listed.add_row(name, made.paper, made.makes, ", ".join(made.sets), str(made.minutes))
+    console.out().print(listed)
+    console.out().print()
+    console.out().print(
+        "Minutes of a full run on one core. --quick makes a small part in one or two minutes."
+    )
+
+
+def _run(works: "Mapping[str, Work[Any]]", folder: Path, workers: int) -> None:
+    """Make the runs that are missing.
+
+    Raises:
+        ConfigError: Some failed.
+    """
+    from lab.experiments.runner import Experiment
+
+    failed = 0
+    with console.progress() as progress:
+        for name, work in works.items():
+            experiment = Experiment(work, folder / f"{name}.parquet")
+            total, missing = len(experiment.cases), len(experiment.missing())
+            task = progress.add_task(name, total=total, completed=total - missing)
+            for done in experiment.run(workers):
+                progress.advance(task)
+                if done.error:
+                    failed += 1
+                    said = f"failed: {name}: {done.case.name}: {done.error}"
+                    progress.console.print(escaped(said), soft_wrap=True)
+            experiment.table()
+    if failed:
+        raise ConfigError(f"{failed:,} runs failed; start again to try them again")
+
+
+def _prepare(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"{out} cannot be made: {error.strerror}; choose another folder with -o") from None
+
+
+def _print(lines: "list[Line]") -> None:
+    listed = console.table("", "paper", "published, ours", "corrected, ours", left=4)
+    for line in lines:
+        listed.add_row(*line[:4])
+    screen = console.out()
+    screen.print(listed)
+    screen.print()
+    for why in dict.fromkeys(line.why for line in lines):
+        screen.print(f"· {why}")
+    screen.print()

@@ -1,0 +1,141 @@
+"""Tables of a results page, in Markdown, and the facts that stand beside a table or a figure.
+
+Privacy: private, as the rows.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from hushrec.figures import above
+from lab.experiments.reading import Curve, crossing, measured, summary, unpriced
+
+UNPRICED = "†"
+"""Marks a curve for whose noise no finite ε is known."""
+_POINT = (*Curve._fields, "epsilon")
+
+
+def marked(rows: pl.DataFrame, named: Mapping[str, Curve], metric: str | None = None) -> dict[str, Curve]:
+    """The curves by label, those for whose noise no finite ε is known with a mark."""
+    doubted = unpriced(rows, metric)
+    return {f"{label} {UNPRICED}" if curve in doubted else label: curve for label, curve in named.items()}
+
+
+def conditions(
+    rows: pl.DataFrame, shown: Sequence[Curve], bare: Sequence[str] = (), metric: str | None = None
+) -> list[str]:
+    """What a figure or a table of the curves must say beside their numbers, one fact each.
+
+    Unit, adjacency and δ where all have the same; the model of each; for which no ε is known; what intervals
+    are of.
+
+    Args:
+        rows: of one grid.
+        shown: the curves.
+        bare: names of models that are shown without noise.
+        metric: that is shown; the first by default.
+    """
+    wanted = pl.struct(Curve._fields).is_in([curve._asdict() for curve in shown])
+    there = measured(rows, metric)
+    mine = there.filter(wanted, pl.col("epsilon").is_finite())
+    units, adjacencies, deltas = (mine[name].unique().sort() for name in ("unit", "adjacency", "delta"))
+    exact = there.filter(
+        pl.col("epsilon").is_infinite(), pl.col("analysis").is_not_null(), pl.col("name").is_in(bare)
+    )
+    pairs = pl.concat([found.select("name", "model") for found in (mine, exact)]).unique(maintain_order=True)
+    doubted = dict.fromkeys(curve.name for curve in unpriced(rows, metric) if curve in shown)
+    splits = rows["split"].n_unique()
+    many = f"bands and intervals: 95 % over {splits} splits" if splits > 1 else "one split, so no intervals"
+    return [
+        *(f"unit {unit}" for unit in units if len(units) == 1),
+        *(f"adjacency {adjacency}" for adjacency in adjacencies if len(adjacencies) == 1),
+        *([f"δ = {' and '.join(f'{delta:g}' for delta in deltas)}"] if len(deltas) else []),
+        *(model if model == name else f"{name}: {model}" for name, model in pairs.iter_rows()),
+        *(f"{UNPRICED} no ε is known for {name}: not private" for name in doubted),
+        many,
+    ]
+
+
+def points(rows: pl.DataFrame, curve: Curve) -> dict[float, dict[str, Any]]:
+    """ε to the line of the summary, of a curve's finite ε."""
+    mine = rows.filter(*(pl.col(f).eq_missing(pl.lit(v)) for f, v in curve._asdict().items()))
+    lines = summary(mine.filter(pl.col("epsilon").is_finite())).iter_rows(named=True)
+    return {line["epsilon"]: line for line in lines}
+
+
+def spread(line: Mapping[str, Any] | None, *, deviation: bool = False) -> str:
+    """RMSE ± half the 95 % interval of a summary's line, or the standard deviation; nothing of no line."""
+    if line is None:
+        return ""
+    half = (line["high"] - line["low"]) / 2
+    if deviation:
+        half = line["standard_error"] * math.sqrt(line["splits"])
+    return f"{line['rmse']:.4f}" if math.isnan(half) else f"{line['rmse']:.4f} ± {half:.4f}"
+
+
+def errors(
+    rows: pl.DataFrame,
+    named: Mapping[str, Curve],
+    epsilons: Sequence[float],
+    levels: Sequence[str] = (),
+    *,
+    deviation: bool = False,
+    aims: Mapping[float, float] | None = None,
+) -> str:
+    """RMSE and its spread of every curve at every ε; references below. Curves without a run are left out.
+
+    Args:
+        rows: of one grid.
+        named: curves by the label that they are shown under.
+        epsilons: columns; infinity is the baseline without noise.
+        levels: names of references.
+        deviation: show the standard deviation over splits in place of half the 95 % interval.
+        aims: ε to what was aimed at, shown above.
+    """
+    lines: dict[tuple[str | float | None, ...], str] = {}
+    for line in summary(rows).iter_rows(named=True):
+        key = (
+            (line["name"], line["analysis"]) if math.isinf(line["epsilon"]) else tuple(map(line.get, _POINT))
+        )
+        lines[key] = spread(line, deviation=deviation)
+    body = [["aim", *(f"{aims[e]:.3f}" if e in aims else "" for e in epsilons)]] if aims else []
+    for label, curve in named.items():
+        keys = ((curve.name, curve.analysis) if math.isinf(e) else (*curve, float(e)) for e in epsilons)
+        body.append([label, *(lines.get(key, "") for key in keys)])
+    body += [[name, *[""] * (len(epsilons) - 1), lines.get((name, None), "")] for name in levels]
+    header = ["", *("no noise" if math.isinf(e) else f"ε = {above(e)}" for e in epsilons)]
+    return markdown(header, [line for line in body if any(line[1:])])
+
+
+def crossings(
+    rows: pl.DataFrame,
+    named: Mapping[str, Curve],
+    levels: Sequence[str],
+    printed: Mapping[tuple[str, str], float | str] | None = None,
+) -> str:
+    """The ε at which every curve crosses every reference, with its 95 % interval, beside the paper's.
+
+    Args:
+        rows: of one grid.
+        named: curves by the label that they are shown under.
+        levels: names of references.
+        printed: (label, reference) → the figure in the paper.
+    """
+    paper = printed or {}
+    header, body = [""], [[label] for label in named]
+    for level in levels:
+        header += [f"crosses {level} at ε ="] + ["in the paper"] * bool(paper)
+        for line, (label, curve) in zip(body, named.items(), strict=True):
+            line.append(str(crossing(rows, curve, level)))
+            if paper:
+                figure = paper.get((label, level), "")
+                line.append(figure if isinstance(figure, str) else f"{figure:g}")
+    return markdown(header, body)
+
+
+def markdown(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+    """A table; its first column is text, the others are figures."""
+    lines = [header, ["---", *["---:"] * (len(header) - 1)], *body]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

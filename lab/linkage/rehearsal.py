@@ -1,0 +1,75 @@
+"""Simulates an attack before a release is made, on a seeded release of the same ratings that nobody sees."""
+
+import numpy as np
+
+from hushrec.arrays import Floats
+from hushrec.curator.release_data import reported
+from hushrec.data.ratings import Ratings
+from hushrec.local.distance_based import DistanceBased
+from hushrec.local.method import Method
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.plan import Plan
+from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.noise.entropy import Seeded
+from lab.linkage.attackers import response_channel, substitution_channel
+from lab.linkage.linkage import Linkage, linkage
+
+__all__ = ["simulate_attack"]
+
+
+def simulate_attack(
+    ratings: Ratings,
+    method: Method | None,
+    budget: Budget | None = None,
+    *,
+    targets: int = 1000,
+    known: int = 8,
+    wrong: int = 2,
+    seed: int = 0,
+) -> Linkage:
+    """How many people would be found in a data set released by this method.
+
+    Nobody, not even the curator, can match the rows of a published data set to people. So this simulates the
+    attack: it makes a seeded data set by the same law, attacks it with both attackers of ``linkage``, and
+    discards it.
+
+    Args:
+        ratings: the private ratings.
+        method: how they would be released; None for unchanged ratings.
+        budget: as for ``hushrec.release_data``.
+        targets, known, wrong: as for ``linkage``.
+        seed: seed of the release, and of targets and facts.
+
+    Returns:
+        The shares of people who were found.
+
+    Raises:
+        BudgetUnsupported: The method does not support the budget.
+        ConfigError, DataError: As in ``linkage``.
+
+    Privacy: private. Nothing is charged, and nothing of it may be published.
+    """
+    attack = {"targets": targets, "known": known, "wrong": wrong, "seed": seed}
+    if method is None:
+        everybody = np.arange(ratings.n_users)
+        return linkage(ratings, ratings, everybody, channel=substitution_channel(ratings, _NEARLY), **attack)
+    planned = method.plan(ratings.domain, budget)
+    total = planned.budget.model_copy(update={"epsilon": max(planned.epsilon, planned.budget.epsilon)})
+    made = reported(ratings, method, planned, Ledger.ephemeral(total).charge(planned, entropy=Seeded(seed)))
+    rows, whose = made.data.ratings, made.rows
+    if ratings.domain.users:  # the truth holds only users who rated
+        listed = ratings.domain.user_positions
+        whose = whose[[listed[user] for user in ratings.users.to_list()]]
+    return linkage(rows, ratings, whose, channel=_channel(method, planned, rows), **attack)
+
+
+_NEARLY = 0.999
+"""Assumed probability that a known fact is in a raw row; at 1, one wrong fact would rule out the row."""
+
+
+def _channel(method: Method, planned: Plan, rows: Ratings) -> Floats:
+    if isinstance(method, DistanceBased):
+        return substitution_channel(rows, method.keep_probability)
+    law, domain = method.facts(planned, rows.domain), rows.domain
+    asked = planned.events[0].size / domain.n_items
+    return response_channel(domain.scale.n_values, law["exponent"], asked=asked)

@@ -1,0 +1,61 @@
+"""What the papers print, exact to the paper: to reproduce their tables, not to protect people."""
+
+from hushrec import registry
+from hushrec.local.method import Method
+from lab.published.du_leighton_patel import DuRepresentatives, DuResponse
+from lab.published.friedman_berkovsky_kaafar import FriedmanALS, FriedmanEffects, FriedmanInputMF
+from lab.published.friedman_sgd import FriedmanBoundedSGD, FriedmanUnboundedSGD
+from lab.published.liu_wang_smola import LiuPosterior
+from lab.published.mcsherry_mironov import McSherryEffects, McSherryKNN, McSherrySVD
+from lab.published.paper import PublishedModel
+
+MODELS: tuple[type[PublishedModel], ...] = (
+    McSherryEffects,
+    McSherryKNN,
+    McSherrySVD,
+    FriedmanEffects,
+    FriedmanInputMF,
+    FriedmanBoundedSGD,
+    FriedmanUnboundedSGD,
+    FriedmanALS,
+    LiuPosterior,
+)
+"""The models, in the order of the tables."""
+METHODS: tuple[type[Method], ...] = (DuResponse, DuRepresentatives)
+"""The methods that release data."""
+_FORMS: dict[str, type] = {kind.__name__: kind for kind in (*MODELS, *METHODS)}
+
+__all__ = [
+    "METHODS",
+    "MODELS",
+    "DuRepresentatives",
+    "DuResponse",
+    "FriedmanALS",
+    "FriedmanBoundedSGD",
+    "FriedmanEffects",
+    "FriedmanInputMF",
+    "FriedmanUnboundedSGD",
+    "LiuPosterior",
+    "McSherryEffects",
+    "McSherryKNN",
+    "McSherrySVD",
+    "class_of",
+    "name_of",
+]
+
+
+def class_of(name: str) -> type:
+    """The class of a published form, or of a model of hushrec or outside it.
+
+    Args:
+        name: of the class, or as ``hushrec.registry.class_of`` takes it.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    return _FORMS.get(name) or registry.class_of(name, registry.MODELS)
+
+
+def name_of(kind: type) -> str:
+    """The name by which ``class_of`` finds a class."""
+    return kind.__name__ if kind in _FORMS.values() else registry.name_of(kind)

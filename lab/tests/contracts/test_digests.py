@@ -1,0 +1,63 @@
+"""A move changes no byte of a published form: digests as those of ``tests/contracts/test_digests.py``.
+
+After a change on purpose ``python lab/tests/contracts/test_digests.py`` writes ``digests.json`` again, with
+the repository's root, ``src/`` and ``tests/`` on the path.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from contracts import test_digests as harness
+from lab import published as lab
+
+STORED = Path(__file__).with_name("digests.json")
+CHAIN = {"epochs": 20}
+MODELS = {
+    "effects published": lambda **noise: lab.McSherryEffects(**noise),
+    "released effects published": lambda: lab.FriedmanEffects(),
+    "svd published": lambda **noise: lab.McSherrySVD(rank=4, **noise),
+    "knn published": lambda **noise: lab.McSherryKNN(rank=4, n_neighbours=5, **noise),
+    "dense knn published": lambda **noise: lab.McSherryKNN(
+        n_neighbours=5, covariance={"cleaning": "none"}, **noise
+    ),
+    "input als published": lambda: lab.FriedmanInputMF(rank=3, epochs=3, solver="als"),
+    "input sgd published": lambda: lab.FriedmanInputMF(rank=3, epochs=3),
+    "bounded sgd published": lambda: lab.FriedmanBoundedSGD(rank=3, epochs=3),
+    "unbounded sgd published": lambda: lab.FriedmanUnboundedSGD(rank=3, epochs=3),
+    "als published": lambda: lab.FriedmanALS(rank=3, epochs=3),
+    "posterior sample published": lambda: lab.LiuPosterior(rank=3, chain=CHAIN),
+}
+METHODS = {
+    "published response": lambda made: lab.DuResponse(),
+    "shared representatives": lambda made: lab.DuRepresentatives(**harness.GROUPED, groups="ratings"),
+}
+
+
+@pytest.fixture
+def forms(monkeypatch):
+    monkeypatch.setattr(harness, "MODELS", MODELS)
+    monkeypatch.setattr(harness, "METHODS", METHODS)
+    monkeypatch.setattr(harness, "ASKED", ())
+
+
+def test_one_release_of_each_kind_is_what_it_was(forms):
+    assert not harness.differing(json.loads(STORED.read_text()), everything=False)
+
+
+@pytest.mark.full
+def test_every_release_is_what_it_was(forms):
+    assert not harness.differing(json.loads(STORED.read_text()), everything=True)
+
+
+def test_another_setting_is_another_digest(forms, monkeypatch):
+    monkeypatch.setitem(MODELS, "svd published", lambda **noise: lab.McSherrySVD(rank=3, **noise))
+    changed = harness.differing(json.loads(STORED.read_text()), everything=False)
+    assert changed
+    assert all(" svd published " in key for key in changed)
+
+
+if __name__ == "__main__":
+    harness.MODELS, harness.METHODS, harness.ASKED, harness.STORED = MODELS, METHODS, (), STORED
+    harness.store()

@@ -1,0 +1,15 @@
+"""No setting of a published form is dead: as ``tests/contracts/test_settings_in_use.py``."""
+
+import pytest
+
+from contracts import test_settings_in_use as harness
+from lab import published
+
+SHORT = {"LiuPosterior": {"rank": 2, "chain": {"chains": 2, "epochs": 6}}}
+
+
+@pytest.mark.parametrize("kind", published.MODELS)
+def test_no_setting_is_dead(kind, monkeypatch):
+    monkeypatch.setattr(harness, "REQUIRED", SHORT)
+    found = [*harness.dead(kind)]
+    assert not found, "\n".join(found)

@@ -1,0 +1,78 @@
+import math
+import sys
+from dataclasses import replace
+
+import pytest
+
+import hushrec
+from hushrec import registry
+from hushrec.models.covariance_svd import CovarianceSVD
+from hushrec.models.global_effects import GlobalEffects
+from hushrec.privacy.accounting.budget import Budget
+from lab.experiments.case import Case
+from lab.published.mcsherry_mironov import McSherrySVD
+
+SOURCE = {"data": "a", "domain": "b", "splits": "c"}
+BUDGET = Budget(epsilon=1.0, delta=1e-6, unit="rating", adjacency="add-remove")
+CASE = Case("svd", 0, CovarianceSVD(rank=3), BUDGET)
+
+
+def test_a_label_changes_no_key():
+    assert replace(CASE, name="ours").key(SOURCE) == CASE.key(SOURCE)
+    assert CASE.key(dict(reversed(SOURCE.items()))) == CASE.key(SOURCE)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"split": 1},
+        {"seed": 1},
+        {"fold_in": True},
+        {"config": CovarianceSVD(rank=4)},
+        {"config": McSherrySVD(rank=3)},
+        {"config": GlobalEffects()},
+        {"budget": None},
+        *(
+            {"budget": BUDGET.model_copy(update=other)}
+            for other in ({"epsilon": 2.0}, {"delta": 1e-7}, {"unit": "user"}, {"adjacency": "replace"})
+        ),
+    ],
+    ids=lambda changed: next(iter(changed)),
+)
+def test_whatever_changes_a_result_changes_the_key(changed):
+    assert replace(CASE, **changed).key(SOURCE) != CASE.key(SOURCE)
+
+
+def test_the_key_depends_on_the_ratings_the_splits_and_the_version(monkeypatch):
+    keys = {CASE.key(SOURCE)} | {CASE.key({**SOURCE, name: "other"}) for name in SOURCE}
+    monkeypatch.setattr(hushrec, "__version__", "0.0.0")
+    assert len(keys | {CASE.key(SOURCE)}) == 5
+
+
+def test_without_noise_there_is_no_unit_adjacency_or_delta():
+    plain = replace(CASE, budget=None).coordinates()
+    assert plain["epsilon"] == math.inf
+    assert [plain[name] for name in ("unit", "adjacency", "delta")] == [None, None, None]
+    noisy = CASE.coordinates()
+    assert [noisy[name] for name in ("unit", "adjacency", "delta")] == ["rating", "add-remove", 1e-6]
+
+
+def test_a_reference_goes_by_its_name():
+    reference = Case("item average", 0)
+    found = reference.coordinates()
+    assert (found["model"], found["analysis"], found["settings"]) == ("item average", None, None)
+    assert replace(reference, name="global average").key(SOURCE) != reference.key(SOURCE)
+
+
+def test_a_model_outside_is_known_by_its_module_and_by_its_text(tmp_path, monkeypatch):
+    file = tmp_path / "outside_case.py"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    text = "import hushrec as hr\nclass CovarianceSVD(hr.CovarianceSVD): ..."
+    keys = set()
+    for written in (text, f"{text}\nLIMIT = 3"):
+        file.write_text(written)
+        case = replace(CASE, config=registry.class_of("outside_case:CovarianceSVD")(rank=3))
+        assert case.coordinates()["model"] == "outside_case:CovarianceSVD"
+        keys.add(case.key(SOURCE))
+    assert len(keys | {CASE.key(SOURCE)}) == 3

@@ -1,0 +1,154 @@
+import dataclasses
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from hushrec.curator.fit import fit
+from hushrec.data.ratings import Ratings
+from hushrec.data.split import held_out_people, holdout
+from hushrec.data.synthetic import interactions, netflix_like
+from hushrec.evaluation import baselines
+from hushrec.evaluation.metrics import METRICS
+from hushrec.evaluation.protocol import evaluate
+from hushrec.evaluation.rankings import rank
+from hushrec.models.global_effects import GlobalEffects
+from hushrec.models.popularity import Popularity
+from hushrec.privacy.accounting.budget import Budget
+from lab.experiments.case import Case
+from lab.experiments.measure import Bench
+from lab.experiments.source import Data, Parts, Split
+from lab.published.mcsherry_mironov import McSherryEffects
+
+REFERENCE = Case("item average", 0)
+BUDGET = Budget(epsilon=1.0, delta=1e-6, unit="rating", adjacency="add-remove")
+MODEL = Case("effects", 0, McSherryEffects(), BUDGET, entropy=7)
+
+
+@dataclass
+class Watched:
+    """Ratings and their splits, which note how often they are asked for."""
+
+    loads: int = 0
+    divided: list[int] = field(default_factory=list)
+
+    def load(self) -> Ratings:
+        self.loads += 1
+        return netflix_like(60, 20, 600, 3)
+
+    def parts(self, ratings: Ratings, number: int) -> Parts:
+        self.divided.append(number)
+        train, test = holdout(ratings, 0.2, number)
+        return Parts(train, train, test)
+
+
+@pytest.fixture
+def watched():
+    return Watched()
+
+
+@pytest.fixture
+def bench(watched):
+    return Bench(watched, watched)
+
+
+def test_only_the_latest_split_is_kept_and_the_ratings_are_loaded_once(bench, watched):
+    bench.open()
+    for split in (0, 0, 1, 1, 0):
+        bench.measure(Case("item average", split))
+    assert watched.loads == 1
+    assert watched.divided == [0, 1, 0]  # not divided again while the split is the same
+    assert len(bench._latest) == 1
+
+
+def test_a_reference_gives_one_row_with_all_metrics(bench, watched):
+    (row,) = bench.measure(REFERENCE)
+    train, test = holdout(watched.load(), 0.2, 0)
+    predicted = baselines.item_average(train, test)
+    assert row.pop("predict_seconds") >= 0
+    assert row == {name: metric(test.values(), predicted) for name, metric in METRICS.items()}
+
+
+def test_a_model_gives_one_row_with_all_metrics_and_its_epsilons(bench, watched):
+    (row,) = bench.measure(MODEL)
+    times = {"fit_seconds", "predict_seconds"}
+    assert set(row) == {*METRICS, "true_epsilon", "claimed_epsilon", *times}
+    assert row["claimed_epsilon"] == 1
+    planned = MODEL.config.plan(watched.load().domain, BUDGET)
+    assert row["true_epsilon"] == planned.epsilon != 1  # the published form spends other than it claims
+    (plain,) = bench.measure(Case("effects", 0, MODEL.config))
+    assert plain["true_epsilon"] == math.inf
+    assert plain["rmse"] < row["rmse"]
+
+
+def test_noise_comes_from_the_seed_of_the_case(bench):
+    again = Case("effects", 0, MODEL.config, BUDGET, entropy=8)
+    first, same, other = (bench.measure(case)[0]["rmse"] for case in (MODEL, MODEL, again))
+    assert first == same != other
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf])
+def test_one_prediction_that_is_not_finite_is_an_error(bench, monkeypatch, wrong):
+    def predicted(train, test):
+        found = np.full(test.n_ratings, 3.0)
+        found[-1] = wrong
+        return found
+
+    monkeypatch.setattr(baselines, "item_average", predicted)
+    monkeypatch.setattr(
+        "lab.experiments.measure.predictions", lambda _, train, test, **__: predicted(train, test)
+    )
+    for case in (REFERENCE, MODEL):
+        with pytest.raises(ArithmeticError, match="a prediction is not a finite number"):
+            bench.measure(case)
+
+
+# -- rankings ---------------------------------------------------------------------------------------------
+
+MADE = {"users": 200, "items": 30, "interactions": 2500, "seed": 3}
+RANKED = ("ndcg@5", "novelty@5")
+
+
+def test_people_who_are_held_out_fold_in_and_novelty_counts_the_training_users():
+    bench = Bench(Data(generated=MADE), Split(kind="people", people=40, seed=2), RANKED)
+    (exact,), (reference,), (noisy,) = (
+        bench.measure(case)
+        for case in (
+            Case("popularity, exact", 1, Popularity()),
+            Case("popularity", 1),
+            Case("popularity, noisy", 1, Popularity(), BUDGET, entropy=7),
+        )
+    )
+    train, fold_in, test = held_out_people(interactions(**MADE), 40, 3)
+    release = fit(train, Popularity())
+    wanted = dict(evaluate(release, train=fold_in, test=test, metrics=RANKED, fitted=train))
+    assert {name: exact[name] for name in RANKED} == wanted == {name: reference[name] for name in RANKED}
+    assert wanted != dict(evaluate(release, train=fold_in, test=test, metrics=RANKED))
+    assert set(reference) == {*RANKED, "predict_seconds"}
+    assert noisy["true_epsilon"] == pytest.approx(1)
+    assert noisy["ndcg@5"] != exact["ndcg@5"]
+
+
+def test_ratings_are_predicted_and_ranked():
+    data = Data(generated={"users": 60, "items": 20, "ratings": 600, "seed": 3})
+    bench = Bench(data, Split(kind="holdout"), RANKED, likes=4)
+    (row,) = bench.measure(Case("effects", 0, GlobalEffects()))
+    assert {*RANKED, *METRICS} <= set(row)
+    (popular,), (average,) = (bench.measure(Case(name, 0)) for name in ("popularity", "item average"))
+    assert {*RANKED} < set(popular)
+    assert {*METRICS} < set(average)
+    assert not {*RANKED} & set(average)
+
+
+def test_scores_that_are_not_finite_are_an_error(monkeypatch):
+    """They leave nothing to list, which must not count as a list without a hit."""
+
+    def ranked(*release, **parts):
+        lists = rank(*release, **parts)
+        return dataclasses.replace(lists, items=np.full_like(lists.items, -1))
+
+    monkeypatch.setattr("lab.experiments.measure.rank", ranked)
+    bench = Bench(Data(generated=MADE), Split(kind="people", people=40), RANKED)
+    with pytest.raises(ArithmeticError, match="a score is not a finite number"):
+        bench.measure(Case("popularity", 0))

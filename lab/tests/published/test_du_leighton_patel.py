@@ -1,0 +1,209 @@
+"""Du, Leighton & Patel 2019 as printed: answers for two symbols, and representatives that all rows share."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hushrec as hr
+from hushrec.curator.accounts import start
+from hushrec.curator.release_data import reported
+from hushrec.data.features import ItemFeatures
+from hushrec.errors import BudgetError, BudgetExceeded, BudgetUnsupported, GrantError, LedgerError
+from hushrec.privacy.accounting.local_events import Substitutions
+from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.local.rows import Rows
+from hushrec.testing import Seeded
+from lab.published import DuRepresentatives, DuResponse
+from lab.published.du_leighton_patel import SharedRandomizer
+
+
+def budget(epsilon=20.0, delta=0.0, **others):
+    return hr.Budget(**{"epsilon": epsilon, "delta": delta, "unit": "user", "adjacency": "replace", **others})
+
+
+def of(items=1000, scale=(1, 5, 1), cap=200):
+    return hr.Domain(range(items), scale=scale, max_users=1000, cap=cap)
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 1.0, 40.0, 4000.0])
+def test_a_cell_loses_a_logarithm_more_than_is_printed(epsilon):
+    """Untrue with probability 1/(1 + e^ε_k), ε_k = ε/m; the loss is ε_k + ln(k − 1), of k = 6 symbols."""
+    (event,) = DuResponse().plan(of(), budget(epsilon)).events
+    assert (event.symbols, event.cells, event.size) == (6, 400, 1000)
+    assert event.noise == pytest.approx(1 / (1 + math.exp(epsilon / 1000)), rel=1e-14)
+    assert abs(float(event.loss) - (epsilon / 1000 + math.log(5))) < 1e-9
+
+
+def test_the_printed_chance_is_that_of_two_symbols():
+    """−ln(1/(1 + e^ε_k)) whatever the number of symbols, where 1/(e^ε_k + k − 1) would keep the claim."""
+    two, six = (
+        DuResponse().plan(of(scale=scale), budget(40.0)).events[0] for scale in ((0, 1, 1), (1, 5, 1))
+    )
+    assert two.exponent == six.exponent == pytest.approx(math.log1p(math.exp(0.04)))
+    assert float(two.loss) == pytest.approx(0.04 + math.log(2))  # not rated, 0 and 1
+    corrected = hr.RandomizedResponse().plan(of(cap=1000), budget(40.0)).events[0]
+    assert float(corrected.loss) == pytest.approx(0.04)
+
+
+def test_an_epsilon_that_turns_no_answer_is_refused():
+    with pytest.raises(BudgetError, match="choose another ε"):
+        DuResponse().plan(of(), budget(3e6))
+
+
+def test_it_is_charged_what_it_costs(ratings, tmp_path):
+    published = DuResponse()
+    plan = published.plan(ratings.domain, budget(1.0))
+    assert (plan.model, plan.analysis, plan.claimed_epsilon) == ("DuResponse", "published", 1)
+    assert plan.epsilon == pytest.approx(1 + 20 * math.log(5))
+    with pytest.raises(BudgetExceeded):
+        start(tmp_path / "ledger.db", plan)
+    assert not (tmp_path / "ledger.db").exists()
+    ledger = Ledger.create(tmp_path / "ledger.db", budget(1.0))
+    with pytest.raises(BudgetExceeded):
+        hr.release_data(ratings, published, budget(1.0), ledger=ledger)
+    ledger.extend(budget(40.0))
+    said = hr.release_data(ratings, published, budget(1.0), ledger=ledger, accept_weak=True).statement
+    assert said.local.claimed == pytest.approx(1 / 20)
+    assert said.epsilon_per_cell == pytest.approx(1 / 20 + math.log(5))
+    assert "Not a valid guarantee" in str(said)
+
+
+def test_a_sample_is_claimed_by_the_cells_that_are_asked_for(ratings):
+    (event,) = DuResponse(sample=4).plan(ratings.domain, budget(2.0)).events
+    assert (event.cells, event.size) == (4, 4)
+    assert float(event.loss) == pytest.approx(0.5 + math.log(5))
+
+
+def test_it_protects_whole_people_who_are_known_to_take_part(ratings):
+    for wrong in ({"unit": "rating"}, {"adjacency": "add-remove"}):
+        with pytest.raises(BudgetUnsupported, match="change the budget's unit or adjacency"):
+            DuResponse().plan(ratings.domain, budget(**wrong))
+
+
+# -- §III.C: one representative of each item, for all rows ------------------------------------------------
+
+ITEMS, PEOPLE, KEEP, GROUP = 12, 400, 0.6, 0.75
+TASTES = ItemFeatures(np.eye(3)[np.arange(ITEMS) % 3], ("red", "green", "blue"))
+"""Groups of four, each item with the three others of its kind."""
+SHARED = DuRepresentatives(keep_probability=KEEP, group_probability=GROUP, threshold=1.0, groups=TASTES)
+
+
+def one_each(item=None):
+    """People who rated one item each: all the same, or all items in turn."""
+    rated = [(f"u{u:04d}", u % ITEMS if item is None else item, u % 5 + 1) for u in range(PEOPLE)]
+    domain = hr.Domain(range(ITEMS), scale=(1, 5, 1), cap=ITEMS, max_users=1000)
+    schema = {"user_id": pl.String, "item_id": pl.String, "rating": pl.Float64}
+    return hr.load(pl.DataFrame(rated, schema=schema, orient="row"), domain)
+
+
+def landed(seed, ratings=None, method=SHARED):
+    """Item of each slot before and after."""
+    ratings = one_each() if ratings is None else ratings
+    plan = method.plan(ratings.domain)
+    ledger = Ledger.ephemeral(plan.budget.model_copy(update={"epsilon": 1000.0}))
+    made = reported(ratings, method, plan, ledger.charge(plan, entropy=Seeded(seed)))
+    return ratings.items, made.data.ratings.items[made.rows]
+
+
+def test_everybody_gets_the_same_representative_of_an_item():
+    for seed in range(5):
+        before, after = landed(seed)
+        for item in range(ITEMS):
+            assert len(set(after[before == item]) - {item}) <= 1
+    fresh = hr.DistanceBased(keep_probability=KEEP, group_probability=GROUP, threshold=1.0, groups=TASTES)
+    before, after = landed(0, method=fresh)
+    assert max(len(set(after[before == item]) - {item}) for item in range(ITEMS)) > 1
+
+
+def test_a_single_rating_comes_out_as_if_it_were_drawn_by_itself():
+    """Over many seeds P(j | i) is that of DistanceBased: only what rows tell together differs."""
+    n, found = 600, np.zeros(ITEMS)
+    for seed in range(n):
+        _, after = landed(seed, one_each(item=4).select(np.arange(PEOPLE) == 0))
+        found[after] += 1
+    chance = np.full(ITEMS, (1 - KEEP) * (1 - GROUP) / ITEMS)
+    chance[[1, 7, 10]] += (1 - KEEP) * GROUP / 3
+    chance[4] += KEEP
+    assert chance.sum() == pytest.approx(1)
+    deviation = np.sqrt(n * chance * (1 - chance))
+    assert (np.abs(found - n * chance) < 4 * deviation).all()
+
+
+def test_ratings_keep_their_stars_and_land_in_their_own_rows():
+    law = SHARED.randomizer(SHARED.plan(one_each().domain), one_each())
+    every = Rows(
+        "slots",
+        ITEMS,
+        np.array([0, 0, ITEMS, ITEMS, ITEMS + 2]),
+        np.array([*range(ITEMS), 3, 8], np.int32),
+        np.array([*range(ITEMS), 200, 201], np.uint8),
+    )
+    seen = set()
+    for number in range(40):
+        key = iter(bytes([number, place]) * 16 for place in range(2)).__next__
+        indptr, items, marks = law.draw(every, lambda _, key=key: key(), None)
+        assert indptr[0] == indptr[1] == 0
+        assert indptr[2] == indptr[3]
+        whole = marks[: indptr[2]]
+        assert len(set(whole)) == len(whole) == len(set(items[: indptr[2]])) <= ITEMS
+        stayed = items[: indptr[2]] == whole
+        assert stayed.sum() >= 3
+        assert 1 <= indptr[4] - indptr[3] <= 2
+        assert set(marks[indptr[3] :]) <= {200, 201}
+        seen |= {(int(i), int(m)) for i, m in zip(items[indptr[3] :], marks[indptr[3] :], strict=True)}
+    assert {(3, 200), (8, 201)} < seen
+
+
+def test_what_was_kept_is_listed_before_a_representative():
+    """Of items 0 and 1, 1 represents 0 and 2 represents 1: only a kept 1 can meet a replaced 0."""
+    law = SharedRandomizer(0.5, 1.0, np.array([0, 1, 2, 3]), np.array([1, 2, 0], np.int32))
+    many = np.arange(0, 2001, 2)
+    columns, marks = np.tile([0, 1], 1000).astype(np.int32), np.tile([7, 9], 1000).astype(np.uint8)
+    starts, items, listed = law.draw(Rows("slots", 3, many, columns, marks), lambda _: bytes(32), None)
+    found = {tuple(zip(items[i:j].tolist(), listed[i:j].tolist(), strict=True)) for i, j in pairwise(starts)}
+    assert found == {((0, 7), (1, 9)), ((0, 7), (2, 9)), ((1, 9),), ((1, 7), (2, 9))}
+
+
+def test_no_slot_has_a_finite_epsilon_and_nothing_says_private(tmp_path):
+    ratings = one_each()
+    plan = SHARED.plan(ratings.domain)
+    assert plan.epsilon == math.inf
+    assert plan.is_own_noise
+    for shown in ("no finite ε", "NOT PRIVATE"):
+        assert shown in str(plan)
+    assert SHARED.local(plan, ratings.domain) is None
+    data = hr.release_data(ratings, SHARED, entropy=Seeded(1))
+    assert not data.statement.private
+    assert str(data.statement).startswith("NOT PRIVATE")
+    assert "corrected analysis" not in str(data.statement)
+    assert data.statement.epsilon == math.inf
+    assert data.statement.epsilon_per_slot is None
+    assert hr.ReleasedData.open(data.save(tmp_path / "d.parquet")).statement == data.statement
+
+
+def test_no_ledger_accepts_it(tmp_path):
+    ratings = one_each()
+    much = budget(1e6, adjacency="replace-items")
+    ledger = Ledger.create(tmp_path / "ledger.db", much)
+    for entropy in (None, Seeded(1)):
+        with pytest.raises(BudgetError, match="make a seeded experiment without a ledger"):
+            hr.release_data(ratings, SHARED, much, ledger=ledger, entropy=entropy)
+    assert not ledger.entries()
+    with pytest.raises(BudgetError, match="use DistanceBased, which draws them anew"):
+        start(tmp_path / "other.db", SHARED.plan(ratings.domain))
+    assert not (tmp_path / "other.db").exists()
+    with pytest.raises(LedgerError):
+        hr.release_data(ratings, SHARED)
+
+
+def test_another_booking_or_budget_is_refused():
+    ratings = one_each()
+    law = SHARED.randomizer(SHARED.plan(ratings.domain), ratings)
+    rows = Rows("slots", ITEMS, np.array([0, 1]), np.zeros(1, np.int32), np.zeros(1, np.uint8))
+    with pytest.raises(GrantError, match="of another kind or catalogue"):
+        law.require_booked(rows, Substitutions("slots", 50.0, 0.4, 1, ITEMS))
+    with pytest.raises(BudgetUnsupported, match="DuRepresentatives replaces the items"):
+        SHARED.plan(ratings.domain, budget())

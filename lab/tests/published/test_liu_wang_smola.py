@@ -1,0 +1,119 @@
+"""Liu, Wang & Smola 2015 as printed: the scale ε/4B, what it costs in truth, and rejection."""
+
+import math
+
+import numpy as np
+import pytest
+
+import hushrec as hr
+from hushrec.errors import BudgetError, BudgetUnsupported
+from lab.published import LiuPosterior
+
+QUICK = {"chains": 2, "epochs": 40}
+
+
+def printed(**settings):
+    return LiuPosterior(rank=2, **{"chain": QUICK, **settings})
+
+
+def pure(budget, epsilon, adjacency="add-remove"):
+    return budget(epsilon, "user", adjacency, delta=0.0)
+
+
+@pytest.mark.parametrize(("adjacency", "moved", "cost"), [("add-remove", 1, 2.0), ("replace", 2, 4.0)])
+def test_it_is_drawn_at_a_quarter_of_what_is_claimed(world, budget, adjacency, moved, cost):
+    """4B is printed where a user moves the loss by B, or by 2B where they change."""
+    domain, model = world[0].domain, printed()
+    bound = min(domain.cap, domain.n_items) * 5.0**2
+    planned = hr.plan(model, domain, pure(budget, 8.0, adjacency))
+    (event,) = planned.events
+    assert event.sensitivity == moved * bound
+    assert (planned.claimed_epsilon, planned.epsilon) == (8.0, pytest.approx(cost))
+    assert model._target(domain, event.noise).scale == pytest.approx(8.0 / bound / 4)
+
+
+def test_a_temperature_is_paid_for(world, budget):
+    """A chain at T draws from exp(-s loss/T): as printed, a T of 1/8 costs twice what is claimed."""
+    chain, domain = {**QUICK, "temperature": 0.125}, world[0].domain
+    planned = hr.plan(printed(chain=chain), domain, pure(budget, 8.0))
+    assert (planned.claimed_epsilon, planned.epsilon) == (8.0, pytest.approx(16.0))
+    scale = printed(chain=chain)._target(domain, planned.events[0].noise).scale
+    assert scale == printed()._target(domain, 8 * planned.events[0].noise).scale * 8 * 0.125
+
+
+def test_rejection_as_printed_is_for_seeded_reproductions_under_replace(world, budget, tmp_path):
+    with pytest.raises(BudgetUnsupported, match="rejection is only for replace: how often"):
+        hr.plan(printed(out_of_range="reject"), world[0].domain, pure(budget, 8.0))
+    wide = printed(out_of_range="reject", margin=10.0)
+    total = pure(budget, 1e3, "replace")
+    ledger = hr.Ledger.create(tmp_path / "ledger.db", total)  # whether it gives up would tell of the ratings
+    with pytest.raises(BudgetError, match='set out_of_range="clamp", or make a seeded experiment'):
+        hr.fit(world[0], wide, pure(budget, 8.0, "replace"), ledger=ledger)
+    assert ledger.entries() == ()
+    seeded = hr.fit(world[0], wide, pure(budget, 8.0, "replace"), entropy=hr.testing.Seeded(1))
+    assert seeded.kind == "factors"
+
+
+def test_clamped_or_rejected_is_what_the_chain_is_told(world):
+    domain = world[0].domain
+    assert printed()._target(domain, 1.0).clamped
+    assert not printed(out_of_range="reject")._target(domain, 1.0).clamped
+
+
+def test_clamped_it_may_be_charged_and_is_the_draw_of_the_corrected_model_at_the_same_noise(
+    world, budget, tmp_path
+):
+    """What is printed as ε = 8 is under add-remove the sample that costs 2."""
+    ledger = hr.Ledger.create(tmp_path / "ledger.db", pure(budget, 8.0))
+    claimed = hr.fit(world[0], printed(), pure(budget, 8.0), ledger=ledger)
+    assert "Not a valid guarantee" in str(claimed.statement)
+    assert ledger.spent.epsilon(0.0) == pytest.approx(2.0)
+    seeded = [
+        hr.fit(world[0], model, pure(budget, epsilon), entropy=hr.testing.Seeded(1)).tensors
+        for model, epsilon in ((printed(), 8.0), (hr.PosteriorSampleMF(rank=2, chain=QUICK), 2.0))
+    ]
+    for name, tensor in seeded[0].items():
+        np.testing.assert_allclose(tensor, seeded[1][name], rtol=1e-4, atol=1e-5)
+
+
+# -- §6: what a user's ε is worth for a rating ------------------------------------------------------------
+
+RATINGS, PART, CLAIMED = 200, 5.0**2, 4.0
+"""τ, B/τ = (4 + κ)² with κ = 1 and w = 1, and ε."""
+SCALE = CLAIMED / (4 * RATINGS * PART)
+"""ε/4B."""
+
+
+def law(*losses, rare=1e-9):
+    """Chances of two outcomes under exp(−(ε/4B) F), of which the second is rare beforehand."""
+    weights = np.array([1 - rare, rare]) * np.exp(-SCALE * np.array(losses))
+    return weights / weights.sum()
+
+
+def lost(before, after):
+    return np.abs(np.log(before / after)).max()
+
+
+@pytest.mark.parametrize("changed", [1, RATINGS])
+def test_for_this_density_a_changed_rating_loses_its_part_of_what_a_user_loses(changed):
+    """Ratings of 1 that become 5, where predictions are 0 or 6: (5² − 1²) of 5² in both directions."""
+    found = lost(law(changed * 1, changed * 25), law(changed * 25, changed * 1))
+    true = CLAIMED / 2 * changed / RATINGS
+    assert found == pytest.approx(24 / 25 * true, rel=1e-6)
+    assert found <= true
+
+
+def test_an_added_rating_of_a_user_who_has_them_all_also_expels_one():
+    """Below τ it adds a part of the loss, for ε/4τ; at τ one of two outcomes loses a part and gains one."""
+    added = lost(law(0, 0), law(PART, 0))
+    swapped = lost(law(0, PART), law(PART, 0))
+    assert added == pytest.approx(CLAIMED / (4 * RATINGS), rel=1e-6)
+    assert swapped == pytest.approx(2 * added, rel=1e-6)
+
+
+def test_that_a_rating_loses_a_fraction_of_what_a_user_loses_is_not_a_law():
+    """Randomized response on whether somebody rated an item: a user and a rating lose the same ε."""
+    true = 1 / (1 + math.exp(-CLAIMED))
+    rated, not_rated = np.array([true, 1 - true]), np.array([1 - true, true])
+    assert lost(rated, not_rated) == pytest.approx(CLAIMED)
+    assert lost(rated, not_rated) > CLAIMED / RATINGS

@@ -1,0 +1,147 @@
+"""McSherry & Mironov 2009 as printed: their effects by hand, their bounds, and what their claim is worth."""
+
+import math
+
+import numpy as np
+import pytest
+
+import hushrec as hr
+from hushrec.errors import BudgetUnsupported, ConfigError
+from lab.published import McSherryEffects, McSherryKNN, McSherrySVD
+
+UNITS = [("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")]
+KINDS = [McSherryEffects, McSherryKNN, McSherrySVD]
+
+
+def small(kind, **settings):
+    return kind(
+        **({"rank": 4} if "rank" in kind.model_fields and "covariance" not in settings else {}), **settings
+    )
+
+
+@pytest.mark.parametrize("item_strength", [0.0, 7.0, 15.0])
+def test_without_noise_an_item_leans_on_the_global_mean(world, item_strength):
+    """(Σ r + β G)/(n + β) (§4.2); the bias on the device takes what is left on average."""
+    train, _ = world
+    values, n = train.values(), np.bincount(train.items, minlength=150)
+    by_hand = (np.bincount(train.items, values, minlength=150) + item_strength * values.mean()) / np.maximum(
+        n + item_strength, 1
+    )
+    release = hr.fit(train, McSherryEffects(item_strength=item_strength))
+    rated = n > 0
+    np.testing.assert_allclose(release.tensors["item_effects"][rated], by_hand[rated], atol=1e-3)
+    predicted = by_hand[train.items] + release.constants["user_mean"]
+    assert predicted.mean() == pytest.approx(values.mean(), abs=1e-3)
+    assert release.tensors["item_factors"].shape == (150, 0)
+
+
+def test_under_noise_item_effects_are_clamped(world, budget):
+    release = hr.fit(world[0], McSherryEffects(), budget(0.01), entropy=hr.testing.Seeded(1))
+    effects = release.tensors["item_effects"]
+    assert (effects.min(), effects.max()) == (1, 5)
+
+
+def test_factors_and_neighbours_find_what_effects_leave(rmse, budget):
+    left, at = rmse(McSherryEffects()), budget(1000.0)
+    for kind in KINDS[1:]:
+        assert rmse(small(kind)) < left - 0.001
+        assert rmse(small(kind), at) < left + 0.01
+
+
+@pytest.mark.parametrize("way", ["shrink", "none"])
+@pytest.mark.parametrize("kind", KINDS[1:])
+def test_every_way_of_cleaning_runs(rmse, budget, kind, way):
+    assert 0.5 < rmse(kind(covariance={"cleaning": way}), budget(20.0)) < 1.8
+
+
+@pytest.mark.parametrize(("unit", "adjacency"), UNITS)
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+def test_the_plan_is_what_the_ledger_books(world, budget, tmp_path, unit, adjacency, noise):
+    train, _ = world
+    config, allowed = McSherrySVD(rank=4, noise=noise), budget(2.0, unit, adjacency)
+    plan = hr.plan(config, train.domain, allowed)
+    total = allowed.model_copy(update={"epsilon": max(2.0, plan.epsilon * (1 + 1e-9))})
+    ledger = hr.Ledger.create(tmp_path / "ledger.db", total)
+    release = hr.fit(train, config, allowed, ledger=ledger)
+    booked = [(e.measurement, e.mechanism, e.sensitivity, e.sigma, e.size) for e in ledger.entries()]
+    assert booked == [(e.name, e.mechanism, e.sensitivity, e.deviation, e.size) for e in plan.events]
+    assert ledger.spent == plan.spent
+    assert release.statement.epsilon == plan.epsilon
+    assert plan.claimed_epsilon == 2.0
+    assert "Not a valid guarantee" in str(release.statement)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_global_mean_gets_a_fiftieth_and_the_covariance_most(world, budget, kind):
+    shares = small(kind).split(world[0].domain, budget())
+    assert shares["global sum"] == shares["global count"] == pytest.approx(0.01)
+    items = shares["item sums"] + shares["item counts"]
+    assert items == pytest.approx(0.98 if kind is McSherryEffects else 0.19)
+    if kind is not McSherryEffects:
+        assert shares["covariance"] == shares["co-rating weights"] == pytest.approx(0.395)
+
+
+def events(config, domain, budget):
+    return {event.name: event for event in hr.plan(config, domain, budget).events}
+
+
+def test_noise_is_drawn_for_the_printed_bounds(budget):
+    """Theorems 5 and 6: (1 + 2√2) B² and √2 in L2, 2Bα + 3B² and 3 in L1, with α = 4 stars and B = 1."""
+    domain = hr.Domain(range(1000), scale=(1, 5, 1), max_users=10_000)
+    printed = {
+        "gaussian": {"covariance": 1 + 2 * math.sqrt(2), "co-rating weights": math.sqrt(2)},
+        "laplace": {"covariance": 2 * 4 + 3, "co-rating weights": 3},
+    }
+    for noise, bounds in printed.items():
+        allowed = budget(2.0, delta=1e-6 if noise == "gaussian" else 0.0)
+        found = events(McSherrySVD(noise=noise), domain, allowed)
+        epsilon = 0.395 * 2.0
+        width = (
+            math.sqrt(2 * math.log(2 * len(found) / 1e-6)) / epsilon if noise == "gaussian" else 1 / epsilon
+        )
+        for name, bound in bounds.items():
+            assert found[name].noise == pytest.approx(bound * width, rel=1e-3)
+        assert found["item sums"].noise == pytest.approx(4 * width * 0.395 / 0.095, rel=1e-3)
+        true = {"gaussian": 1.65, "laplace": 9.67}[noise]  # unclamped before they are centred: see the errata
+        assert found["covariance"].sensitivity == pytest.approx(true, abs=0.005)
+
+
+def test_for_a_user_the_covariance_is_printed_as_b_squared(world, budget):
+    found = events(McSherrySVD(), world[0].domain, budget(2.0, "user"))
+    width = math.sqrt(2 * math.log(2 * 6 / 1e-6)) / (0.395 * 2.0)
+    assert found["covariance"].noise == pytest.approx(width, rel=1e-3)
+    assert found["co-rating weights"].noise == pytest.approx(width, rel=1e-3)
+
+
+def test_under_replace_nothing_but_values_is_noisy(world, budget):
+    names = [*events(McSherrySVD(), world[0].domain, budget(adjacency="replace"))]
+    assert names == ["global sum", "item sums", "covariance"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_less_noise_is_more_accurate_and_much_budget_approaches_none(rmse, budget, kind):
+    config = small(kind)
+    errors = [rmse(config, budget(epsilon)) for epsilon in (0.1, 5.0, 1000.0)]
+    assert errors[0] > errors[2]
+    assert errors[2] == pytest.approx(rmse(config), abs=0.02)
+
+
+def test_what_is_not_in_the_paper_is_refused(world, budget):
+    with pytest.raises(BudgetUnsupported, match="McSherrySVD protects rating under add-remove, rating under"):
+        hr.plan(McSherrySVD(), world[0].domain, budget(unit="user", adjacency="replace"))
+    for wrong in ({"cleaning": "weighted"}, {"offset": 5}, {"contribution_cap": 30}, {"clip": 0.3}):
+        with pytest.raises(ConfigError, match="McSherrySVD"):
+            McSherrySVD(covariance=wrong)
+    with pytest.raises(ConfigError, match=r"covariance\.shrinkage has no effect with cleaning 'none'"):
+        McSherryKNN(covariance={"cleaning": "none", "shrinkage": (1.0, 2.0)})
+    large = hr.Domain(range(10_001), scale=(1, 5, 1), max_users=10)
+    with pytest.raises(ConfigError, match="set a cleaning"):
+        hr.plan(McSherryKNN(covariance={"cleaning": "none"}), large, budget())
+    assert hr.plan(McSherryKNN(), large, budget()).events
+
+
+def test_without_delta_laplace_noise_is_advised(world, budget):
+    with pytest.raises(BudgetUnsupported, match='set delta, or set noise="laplace"'):
+        hr.plan(McSherryKNN(), world[0].domain, budget(delta=0.0))
+    pure = hr.plan(McSherryKNN(noise="laplace"), world[0].domain, budget(delta=0.0))
+    assert {event.mechanism for event in pure.events} == {"laplace"}

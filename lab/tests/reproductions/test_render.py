@@ -1,0 +1,49 @@
+"""Pages: their templates are whole, and what docs/results shows is what they say."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from lab.reproductions import render
+
+PAGES = Path(__file__).parents[2] / "results"
+TEMPLATES = Path(render.__file__).parent / "pages"
+
+
+@pytest.fixture
+def template(tmp_path, monkeypatch):
+    monkeypatch.setattr(render, "_TEMPLATES", tmp_path)
+    (tmp_path / "x.md").write_text("# X\n\n{{ one }}\n\n{{ two }}\n")
+
+
+def test_parts_stand_where_the_template_names_them(template, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    render.page("x", {"two": "2\n", "one": "1\n"}, out)
+    assert (out / "x.md").read_text() == "# X\n\n1\n\n2\n"
+
+
+@pytest.mark.parametrize("parts", [{"one": "1\n"}, {"one": "1\n", "two": "2\n", "three": "3\n"}])
+def test_a_part_too_few_or_too_many_is_noticed(template, tmp_path, parts):
+    with pytest.raises(KeyError, match="two" if len(parts) == 1 else "three"):
+        render.page("x", parts, tmp_path)
+
+
+@pytest.mark.parametrize("path", sorted(TEMPLATES.glob("*.md")), ids=lambda path: path.stem)
+def test_a_page_is_its_template_with_something_in_each_part(path):
+    """Whoever mends a sentence mends it in both, or the next run takes it back."""
+    page = (PAGES / path.name).read_text("utf-8")
+    first, *others = re.split(r"\{\{ [^}]* \}\}\n", path.read_text("utf-8"))
+    assert page.startswith(first)
+    place = len(first)
+    for text in filter(None, others):
+        found = page.find(text, place + 1)
+        assert found > place, text
+        place = found + len(text)
+    assert place == len(page) or not others[-1]
+
+
+def test_a_picture_is_a_file_and_a_line(tmp_path):
+    assert render.picture("<svg/>", "name", "A title", tmp_path) == "![A title](name.svg)\n"
+    assert (tmp_path / "name.svg").read_text() == "<svg/>"

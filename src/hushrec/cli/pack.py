@@ -1,0 +1,48 @@
+"""``hushrec pack``: ratings or interactions that exceed memory, as a folder that is read block by block."""
+
+from pathlib import Path
+from shlex import quote
+from typing import Annotated
+
+import typer
+
+from hushrec.cli import console, options, sources
+
+
+def pack(
+    ratings: Annotated[
+        list[str],
+        typer.Argument(
+            help="The private ratings, in files or in a database (--query): user_id, item_id, "
+            "rating[, timestamp][, epsilon]; or interactions: user_id, item_id[, count][, …]."
+        ),
+    ],
+    domain: options.DomainFile,
+    to: Annotated[Path, typer.Option("--to", help="The folder to create; only its owner can read it.")],
+    query: sources.Query = None,
+    column: options.Columns = None,
+    format: options.Format = None,
+    separator: options.Separator = None,
+    decimal: options.Decimal = ".",
+    max_bytes: Annotated[
+        int | None, typer.Option(help="Refuse a file that unpacks to more bytes; 16 GiB by default.")
+    ] = None,
+) -> None:
+    """Pack data that exceed memory into a folder for fit."""
+    from hushrec.data.domain import Domain
+    from hushrec.data.load import MAX_BYTES
+    from hushrec.data.packed.pack import load_blocks
+
+    declared = Domain.open(domain)
+    with console.bars():
+        packed = load_blocks(
+            sources.named(ratings, query),
+            declared,
+            to,
+            **sources.Form(column, format, separator, decimal).arguments(),
+            max_bytes=max_bytes or MAX_BYTES,
+        )
+    console.print_confidential(to.name, packed)
+    console.out().print(
+        f"Wrote {to}. Next: hushrec fit {quote(str(to))} --domain {quote(str(domain))}", soft_wrap=True
+    )

@@ -1,0 +1,97 @@
+"""``hushrec --version``: which hushrec this is, and whether this machine has what releases need."""
+
+import os
+import platform
+import sqlite3
+import tempfile
+import time
+from importlib import metadata, util
+from pathlib import Path
+
+import typer
+
+import hushrec
+from hushrec.cli import console
+from hushrec.errors import SamplerError
+
+_PARTS = ("numpy", "scipy", "numba", "polars", "pydantic", "safetensors", "cryptography")
+_EXTRAS = {
+    "serve": ("fastapi", "uvicorn"),
+    "postgres": ("psycopg",),
+    "databases": ("adbc_driver_postgresql", "adbc_driver_sqlite", "duckdb", "pyarrow"),
+}
+
+
+def version(*, verbose: bool, json: bool) -> None:
+    """Print the version, or check this installation.
+
+    Versions, noise sampler, processors, memory, cache, SQLite, extras. Exits with 1 if a check fails.
+    """
+    if not verbose:
+        print(f"hushrec {hushrec.__version__}")
+        return
+    with console.working("testing the noise sampler"):
+        noise = _sampler()
+    sqlite = _sqlite()
+    found = {
+        "hushrec": f"{hushrec.__version__}, Python {platform.python_version()}",
+        "parts": ", ".join(f"{part} {metadata.version(part)}" for part in _PARTS),
+        "noise sampler": noise,
+        "processors": str(os.cpu_count()),
+        "memory": _memory(),
+        "cache": _cache(),
+        "SQLite": sqlite,
+    }
+    for extra, modules in _EXTRAS.items():
+        missing = [module for module in modules if util.find_spec(module) is None]
+        found[f"extra {extra}"] = (
+            f"missing {', '.join(missing)}: pip install 'hushrec[{extra}]'" if missing else "present"
+        )
+    if json:
+        console.print_json(found)
+    else:
+        listed = console.table("", "", left=2)
+        listed.show_header = False
+        for row in found.items():
+            listed.add_row(*row)
+        console.out().print(listed)
+    if "FAILED" in noise + sqlite:
+        raise typer.Exit(1)
+
+
+def _sampler() -> str:
+    from hushrec.privacy.grant import sampler
+
+    start = time.perf_counter()
+    try:
+        sampler()
+    except SamplerError as error:
+        return f"FAILED: {error}"
+    return f"passed its self-test in {time.perf_counter() - start:.1f} s"
+
+
+def _memory() -> str:
+    from hushrec.curator.memory import machine
+    from hushrec.statistics.footprint import in_bytes
+
+    whole, free = machine()
+    return f"{in_bytes(whole)}, of which {in_bytes(free)} are free"
+
+
+def _cache() -> str:
+    from platformdirs import user_cache_path
+
+    folder = user_cache_path("hushrec")
+    home = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    return f"{folder} ({'writable' if os.access(home, os.W_OK) else 'not writable'})"
+
+
+def _sqlite() -> str:
+    """Ledgers need STRICT tables (SQLite 3.37) and a write-ahead log."""
+    if sqlite3.sqlite_version_info < (3, 37):
+        return f"FAILED: {sqlite3.sqlite_version} is older than 3.37; install a newer Python"
+    with tempfile.TemporaryDirectory() as folder:
+        connection = sqlite3.connect(Path(folder) / "test.db")
+        (mode,) = connection.execute("PRAGMA journal_mode=WAL").fetchone()
+        connection.close()
+    return f"{sqlite3.sqlite_version}, " + ("WAL" if mode == "wal" else "FAILED: no write-ahead log here")

@@ -1,0 +1,122 @@
+"""Room on disk for what a charge makes, held from before the charge until it is written.
+
+Privacy: public.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from hushrec.data.domain import Domain
+from hushrec.errors import ReleaseError
+from hushrec.models.base import Model
+from hushrec.privacy.accounting.plan import Plan
+from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.statistics.footprint import in_bytes
+
+_ENTRY = 8
+"""Bytes of a measured entry: a float64. Releases store float32."""
+_BESIDE = 32
+"""Entries of a row of factors beside the factors: means, deviations and moments."""
+_FRAME = 1 << 20
+"""Bytes for what does not grow with the catalogue: the statement, settings and headers."""
+
+
+class Room:
+    """Space of a disk that a file without a name holds: nothing of it is left, however the process ends.
+
+    Args:
+        folder: where the space is.
+        size: in bytes.
+
+    Raises:
+        ReleaseError: The disk has less.
+
+    Privacy: public.
+    """
+
+    def __init__(self, folder: Path, size: int) -> None:
+        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
+        try:
+            if hasattr(os, "posix_fallocate"):  # not on macOS, where nothing is held
+                os.posix_fallocate(self._file.fileno(), 0, size)
+        except OSError as error:
+            self.close()
+            raise ReleaseError(
+                f"the disk of the folder {folder.resolve().name} has too little room ({error.strerror}): "
+                f"this release takes up to {in_bytes(size)} there. Nothing was charged; make room, and try "
+                "again"
+            ) from None
+
+    def keep(self, size: int) -> None:
+        """Free all but so many bytes, for what the rest was held for."""
+        self._file.truncate(size)
+
+    def close(self) -> None:
+        """Free all of it."""
+        self._file.close()
+
+
+@contextmanager
+def reserved(folder: Path | None, size: int) -> Iterator[Room | None]:
+    """Hold room on a folder's disk until the block ends, or nothing.
+
+    Args:
+        folder: where something will be written; None for nowhere.
+        size: in bytes.
+
+    Raises:
+        ReleaseError: The disk has less.
+
+    Privacy: public.
+    """
+    if folder is None or not size:
+        yield None
+        return
+    room = Room(folder, size)
+    try:
+        yield room
+    finally:
+        room.close()
+
+
+def release_size(model: Model, planned: Plan, domain: Domain) -> int:
+    """The most bytes that a release takes, by what is public.
+
+    A model of rank k stores a row of some k entries for each item, and for each user whom it lists; any other
+    stores at most as many entries as it measured.
+
+    Args:
+        model: its settings.
+        planned: what it measures.
+        domain: the public domain, whose ids, titles and features it carries.
+
+    Privacy: public.
+    """
+    text = len(domain.model_dump_json(exclude_none=True).encode())
+    rank = model.settings().get("rank")
+    rows = (domain.n_items + domain.n_users) * (2 * (rank or 0) + _BESIDE)
+    return _FRAME + 2 * text + _ENTRY * (rows if rank else measured_entries(planned))
+
+
+def measured_entries(planned: Plan) -> int:
+    """How many entries a plan measures, but for those whose number is private."""
+    return sum(max(event.size, 0) for event in planned.events)
+
+
+def stored_size(model: Model, planned: Plan, domain: Domain, account: Ledger) -> int:
+    """The most bytes that a release takes in a ledger's file, whose log holds it too; 0 in a database.
+
+    Privacy: public.
+    """
+    return 2 * release_size(model, planned, domain) if account.path else 0
+
+
+def kept_size(planned: Plan) -> int:
+    """The most bytes that a checkpoint takes: every measured value.
+
+    Privacy: public.
+    """
+    return _FRAME + _ENTRY * measured_entries(planned)

@@ -1,1 +1,0 @@
-"""What wraps a table: zip archives and Arrow buffers, whose sizes are known before they are unpacked."""

@@ -1,1 +1,0 @@
-"""Grids of seeded runs, their plots and reports: results that are not private."""

@@ -1,1 +1,0 @@
-"""What ``hushrec demo`` shows, on made-up clicks and ratings alone."""

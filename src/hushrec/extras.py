@@ -1,0 +1,38 @@
+"""The extra ``curator``: the packages that make releases. A bare install reads them.
+
+``pip install hushrec`` brings the client, with NumPy and safetensors alone.
+"""
+
+from hushrec.errors import ExtraMissing
+
+CURATOR = frozenset(
+    {
+        "arviz_stats",
+        "cryptography",
+        "jinja2",
+        "narwhals",
+        "numba",
+        "platformdirs",
+        "polars",
+        "psutil",
+        "pydantic",
+        "rich",
+        "scipy",
+        "typer",
+    }
+)
+"""The packages of the extra, by the names under which they are imported."""
+
+
+def require_curator(what: str, error: ModuleNotFoundError) -> None:
+    """Say which install brings a package that an import did not find.
+
+    Args:
+        what: what was asked for, such as ``hushrec.fit``.
+        error: of the import.
+
+    Raises:
+        ExtraMissing: The package belongs to the extra ``curator``.
+    """
+    if (error.name or "").partition(".")[0] in CURATOR:
+        raise ExtraMissing(f"{what} needs what makes releases: pip install 'hushrec[curator]'") from None

@@ -1,0 +1,93 @@
+"""Scales in steps of half a star: as many stars as the scale has, in halves, with a figure beside them."""
+
+import numpy as np
+import pytest
+
+from hushrec.release.client import Client
+from support.axe import faults
+from support.releases import release
+
+pytestmark = pytest.mark.page
+RECOMMENDER = "pages/assets/recommender"
+
+
+def scaled(*scale):
+    made = release(n=240, rank=4, scale=scale)
+    made.tensors["item_popularity"][:] = np.exp(np.random.default_rng(0).normal(size=240))
+    return made
+
+
+def row(page, nth=0):
+    return page.locator("#found > li").nth(nth)
+
+
+def labels(page):
+    return row(page).get_by_role("radio").evaluate_all("all => all.map(one => one.ariaLabel)")
+
+
+def five_stars_in_halves(page, visit, least=0.5):
+    made = scaled(least, 5.0, 0.5)
+    visit(made)
+    ratings = [half / 2 for half in range(int(2 * least), 11)]
+    assert labels(page) == [f"{rating:g} of 5 stars" for rating in ratings]
+    stars = row(page).get_by_role("radiogroup")
+    places = stars.locator("> *").evaluate_all("all => all.map(one => one.getBoundingClientRect().width)")
+    assert places == pytest.approx([places[0]] * 10), (
+        "ten halves of one width, also of stars that begin at one"
+    )
+    item = row(page).get_attribute("data-item")
+    row(page).get_by_role("radio", name="4.5 of 5 stars").click()
+    assert row(page).locator(".full").count() == 9
+    assert row(page).locator(".figure").inner_text() == "4.5"
+    shown = page.locator("#ranked > li").evaluate_all("rows => rows.map(row => row.dataset.item)")
+    assert shown == [found.item_id for found in Client(made).recommend({item: 4.5})]
+    assert "your 4.5 stars for" in page.inner_text("#ranked")
+
+
+@pytest.mark.parametrize("least", [0.5, 1.0])
+def test_halves_of_five_stars(page, visit, least):
+    five_stars_in_halves(page, visit, least)
+
+
+def test_ten_whole_stars_in_their_place_are_noticed(page, visit, planted):
+    planted(f"{RECOMMENDER}/star_group.js", "return step === 0.5 &&", "return step === 0.25 &&")
+    with pytest.raises(AssertionError):
+        five_stars_in_halves(page, visit)
+
+
+@pytest.mark.parametrize(
+    ("scale", "kind", "count"),
+    [((1.0, 5.0, 1.0), "stars", 5), ((1.0, 10.0, 1.0), "stars many", 10), ((0.5, 4.5, 0.5), "stars many", 9)],
+)
+def test_other_scales_keep_their_stars(page, visit, scale, kind, count):
+    visit(scaled(*scale))
+    assert row(page).get_by_role("radiogroup").get_attribute("class") == kind
+    assert row(page).get_by_role("radio").all_inner_texts() == ["☆"] * count
+    assert page.locator(".figure").count() == 0
+
+
+def test_arrows_go_by_halves_and_the_figure_follows_the_pointer(page, visit):
+    visit(scaled(0.5, 5.0, 0.5))
+    row(page).get_by_role("radio", name="4 of 5 stars", exact=True).hover()
+    assert row(page).locator(".figure").inner_text() == "4.0"
+    page.mouse.move(0, 0)
+    assert row(page).locator(".figure").inner_text() == ""
+    row(page).get_by_role("radio").first.focus()
+    for key in ("End", "ArrowLeft", "Space"):
+        page.keyboard.press(key)
+    chosen = row(page).locator("[aria-checked='true']")
+    assert chosen.get_attribute("aria-label") == "4.5 of 5 stars"
+    page.keyboard.press("3")
+    assert chosen.get_attribute("aria-label") == "3 of 5 stars"
+    page.keyboard.press("Delete")
+    assert chosen.count() == 0
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(360, "dark"), (1440, "light")])
+def test_they_are_for_everybody(page, visit, width, scheme):
+    page.set_viewport_size({"width": width, "height": 800})
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    visit(scaled(0.5, 5.0, 0.5))
+    row(page).get_by_role("radio", name="2.5 of 5 stars").click()
+    assert faults(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width

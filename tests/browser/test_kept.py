@@ -1,0 +1,326 @@
+"""A page that is refused never replaces the one that a browser keeps, and "newer" is a larger number."""
+
+import pytest
+from playwright.sync_api import Error as PlaywrightError
+
+from hushrec.pages import recommender
+from support.signed import key_file, signature
+
+pytestmark = pytest.mark.page
+READY = "html[data-ready]"
+RECOMMENDER = "pages/assets/recommender"
+STAYS = "Yours stays."
+
+
+def ids(page):
+    return page.locator("#ranked > li").evaluate_all("rows => rows.map(row => row.dataset.item)")
+
+
+def visited(page):
+    """Visit anew, until the page has looked at what the host has and the worker is installed or refused."""
+    page.add_init_script(
+        """const workers = window.ServiceWorkerRegistration?.prototype ?? {}; // none on about:blank
+        const update = workers.update;
+        window.looked = new Promise((resolve) => {
+            workers.update = async function () {
+                try {
+                    return await update.call(this);
+                } finally {
+                    while (this.installing) await new Promise((again) => setTimeout(again, 50));
+                    resolve();
+                }
+            };
+        });"""
+    )
+    page.reload()
+    page.wait_for_selector(READY)
+    page.evaluate("() => window.looked")
+
+
+def offered(page):
+    """Visit anew, until a newer list is offered."""
+    page.reload()
+    page.wait_for_selector(READY)
+    page.locator("#newer", has_text="A newer list is here.").wait_for()
+
+
+def replaced(page, before):
+    """Wait until another list is shown."""
+    page.wait_for_function(
+        "old => (document.querySelector('#ranked > li')?.dataset.item ?? old) !== old", arg=before[0]
+    )
+    page.wait_for_selector(READY)
+
+
+@pytest.fixture
+def kept(page, signed, host):
+    """A page of release 5 that a browser keeps; gives its host."""
+    served = host(signed(version=5))
+    page.goto(served.url)
+    page.wait_for_selector(READY)
+    return served
+
+
+def older(signed, **_):
+    signed(version=4)
+
+
+def unsigned(signed, tmp_path, **_):
+    signed(version=6)
+    (tmp_path / "films.safetensors.dsse.json").unlink()
+    recommender.write(tmp_path / "films.safetensors", tmp_path / "page")
+
+
+def without_key(signed, **_):
+    signed(version=6, key=None)
+
+
+def another_key(signed, **_):
+    signed(version=6, signer=1)
+
+
+def forged(signed, relist, **_):
+    folder = signed(version=6)
+    text = signature((folder / "films.safetensors").read_bytes(), 6, key=1)
+    (folder / "films.safetensors.dsse.json").write_text(text, "utf-8")
+    relist(folder)
+
+
+def altered(signed, relist, films, **_):
+    folder = signed(version=6)
+    films(seed=9, version=6).save(folder / "films.safetensors")
+    relist(folder)
+
+
+def half_uploaded(signed, **_):
+    """The scripts and the list of files are of the next page, and the release is missing yet."""
+    (signed(version=6) / "films.safetensors").unlink()
+
+
+def damaged(signed, **_):
+    path = signed(version=6) / "films.safetensors"
+    path.write_bytes(path.read_bytes()[:-1] + b"x")
+
+
+def stays(page, kept, spoil, **given):
+    """What this browser has stays, at each later visit, also without the host."""
+    before = ids(page)
+    spoil(**given)
+    for _ in range(2):
+        visited(page)
+        assert "A newer list" not in page.inner_text("#newer"), "it is offered"
+        assert ids(page) == before, "it takes the place of the list that was kept"
+    said = page.inner_text("#newer")
+    page.goto("about:blank")
+    page.goto(kept.url)
+    page.wait_for_selector(READY)
+    assert ids(page) == before, "it takes the place of the list that was kept, when every tab was closed"
+    kept.stop()
+    page.context.set_offline(True)
+    page.reload()
+    page.wait_for_selector(READY)
+    assert ids(page) == before
+    return said
+
+
+@pytest.fixture
+def given(signed, relist, films, tmp_path):
+    return {"signed": signed, "relist": relist, "films": films, "tmp_path": tmp_path}
+
+
+@pytest.mark.parametrize("spoil", [older, unsigned, without_key, another_key, forged, altered])
+def test_a_page_that_is_refused_does_not_replace_the_kept_one(page, kept, given, spoil):
+    assert STAYS in stays(page, kept, spoil, **given)
+
+
+@pytest.mark.parametrize("spoil", [half_uploaded, damaged])
+def test_a_page_that_is_not_whole_does_not_replace_the_kept_one(page, kept, given, spoil):
+    assert stays(page, kept, spoil, **given) == ""
+
+
+FAULTS = {
+    "the worker asks nobody": ("worker.js", "if (!(await allowed()))", "if (false)"),
+    "whatever is refused may follow": (
+        "newer.js",
+        "await showDoubt(error, this.#trust, found);\n      return false;",
+        "await showDoubt(error, this.#trust, found);\n      return true;",
+    ),
+    "the seen number is not given to the check": (
+        "trust.js",
+        "return { signature, key, seen: this.#seen };",
+        "return { signature, key };",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_that_lets_an_older_page_in_is_noticed(page, planted, signed, host, given, fault):
+    file, right, wrong = FAULTS[fault]
+    planted(f"{RECOMMENDER}/{file}", right, wrong)
+    served = host(signed(version=5))
+    page.goto(served.url)
+    page.wait_for_selector(READY)
+    page.set_default_timeout(5000)
+    with pytest.raises((AssertionError, PlaywrightError)):
+        stays(page, served, older, **given)
+
+
+def test_a_larger_number_is_offered_and_shown_at_a_click(page, kept, signed):
+    before = ids(page)
+    signed(version=6)
+    offered(page)
+    assert ids(page) == before
+    page.click("#newer button")
+    replaced(page, before)
+    page.wait_for_selector(READY)
+    assert "6" in page.inner_text("#facts")
+    after = ids(page)
+    kept.stop()
+    page.context.set_offline(True)
+    page.reload()
+    page.wait_for_selector(READY)
+    assert ids(page) == after != before
+
+
+def test_a_rotated_key_is_followed(page, kept, signed):
+    before = ids(page)
+    signed(version=6, signer=1, key=key_file((1, 6)))
+    offered(page)
+    page.click("#newer button")
+    replaced(page, before)
+
+
+def test_an_hour_of_an_older_folder_leaves_no_trace(page, kept, signed):
+    before = ids(page)
+    signed(version=4)
+    visited(page)
+    assert STAYS in page.inner_text("#newer")
+    signed(version=5)
+    visited(page)
+    assert page.inner_text("#newer") == ""
+    assert ids(page) == before
+    signed(version=6)
+    offered(page)
+
+
+def same_number(page, kept, signed):
+    """The same release on a page that was written otherwise: with other titles."""
+    path = signed(version=5) / "films.safetensors"
+    recommender.write(path.parent.parent / path.name, path.parent, key=key_file())
+    page.reload()
+    page.wait_for_selector(READY)
+    page.wait_for_function(
+        "() => navigator.serviceWorker.getRegistration().then(({ waiting }) => Boolean(waiting))"
+    )
+    page.wait_for_timeout(500)
+    assert page.inner_text("#newer") == "", "it is called newer"
+    page.goto("about:blank")
+    page.goto(kept.url)
+    page.wait_for_selector("#ranked b:has-text('item')")
+
+
+def test_the_same_number_is_not_called_newer_and_comes_with_the_next_visit(page, kept, signed):
+    same_number(page, kept, signed)
+
+
+def test_an_offer_without_a_larger_number_is_noticed(page, planted, signed, host):
+    planted(f"{RECOMMENDER}/newer.js", "if (this.#larger) this.#offer();", "this.#offer();")
+    served = host(signed(version=5))
+    page.goto(served.url)
+    page.wait_for_selector(READY)
+    with pytest.raises(AssertionError, match="called newer"):
+        same_number(page, served, signed)
+
+
+def unsigned_pages(page, films, written, host):
+    """Pages that are made without a key go by the entries of their ledger."""
+    served = host(written(films(version=5)))
+    page.goto(served.url)
+    page.wait_for_selector(READY)
+    before = ids(page)
+    written(films(seed=4, version=4))
+    visited(page)
+    visited(page)
+    assert ids(page) == before, "an older list takes the place of the one that was kept"
+    assert STAYS in page.inner_text("#newer")
+    written(films(seed=6, version=6))
+    offered(page)
+
+
+def test_without_a_key_the_ledger_tells_which_page_is_newer(page, films, written, host):
+    unsigned_pages(page, films, written, host)
+
+
+def test_an_older_list_without_a_key_is_noticed(page, films, written, host, planted):
+    planted(f"{RECOMMENDER}/newer.js", "if (next.seq < last.seq) {", "if (false) {")
+    with pytest.raises(AssertionError, match=r"an older list takes|Yours stays"):
+        unsigned_pages(page, films, written, host)
+
+
+def test_a_page_that_gets_a_key_later_is_followed(page, films, written, host, signed):
+    served = host(written(films(version=5)))
+    page.goto(served.url)
+    page.wait_for_selector(READY)
+    before = ids(page)
+    signed(version=6)
+    offered(page)
+    page.click("#newer button")
+    replaced(page, before)
+    assert "verified, by the key" in page.inner_text("#facts")
+
+
+def test_with_a_list_kept_a_reader_can_trust_another_key_when_the_owner_says_so(page, kept, signed):
+    before = ids(page)
+    signed(version=6, signer=1)
+    visited(page)
+    assert STAYS in page.inner_text("#newer")
+    page.get_by_role("button", name="Trust this site").click()
+    assert "through a channel that you trust" in page.inner_text("dialog[open]")
+    page.get_by_role("button", name="Trust it", exact=True).click()
+    replaced(page, before)
+    page.wait_for_selector(READY)
+    after = ids(page)
+    signed(version=7)
+    visited(page)
+    visited(page)
+    assert ids(page) == after != before
+    assert STAYS in page.inner_text("#newer")
+
+
+def test_an_older_list_can_never_be_trusted(page, kept, signed):
+    signed(version=4)
+    visited(page)
+    assert STAYS in page.inner_text("#newer")
+    assert page.get_by_role("button", name="Trust this site").count() == 0
+
+
+def test_two_tabs_hear_of_the_same_page_and_keep_the_same_one(page, kept, signed):
+    other = page.context.new_page()
+    other.goto(kept.url)
+    other.wait_for_selector(READY)
+    visited(page)
+    before = ids(page)
+    signed(version=4)
+    visited(other)
+    page.locator("#newer", has_text=STAYS).wait_for()
+    assert ids(other) == before
+    signed(version=6)
+    other.reload()
+    for tab in (page, other):
+        tab.locator("#newer", has_text="A newer list is here.").wait_for()
+    other.click("#newer button")
+    replaced(other, before)
+    assert ids(page) == before
+    page.click("#newer button")
+    replaced(page, before)
+
+
+def test_with_nothing_kept_a_refusal_is_shown(page, signed, host, relist):
+    folder = signed(version=5)
+    text = signature((folder / "films.safetensors").read_bytes(), 5, key=1)
+    (folder / "films.safetensors.dsse.json").write_text(text, "utf-8")
+    relist(folder)
+    page.goto(host(folder).url)
+    page.wait_for_selector("#trouble:not([hidden])")
+    assert page.inner_text("h1") == "This list is not shown."
+    assert page.evaluate("caches.keys()") == []

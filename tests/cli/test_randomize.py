@@ -1,0 +1,315 @@
+"""``hushrec randomize`` and ``show`` of data sets, with real ledgers."""
+
+import json
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import hushrec as hr
+from hushrec.errors import LedgerError
+from hushrec.local.released import ReleasedData
+
+BUDGET = "--epsilon 30 --delta 0 --unit user --adjacency replace"
+NEAR = "--set keep_probability=0.9 --set group_probability=0.9 --set threshold=0.5 --set distance=cosine"
+
+
+def command(method="randomized-response", source="train.csv", out="released.parquet", more=BUDGET):
+    """The command; the first release of a ledger starts it."""
+    ledger = "ledger.db" if Path("ledger.db").exists() else "ledger.db --new-ledger"
+    files = f"{source} --domain domain.json --ledger {ledger} -o {out}"
+    return f"randomize {files} --method {method} --accept-weak {more}"
+
+
+@pytest.fixture
+def features(here):
+    """Public genres of the films."""
+    catalogue = pl.read_csv("catalogue.csv", infer_schema=False)
+    genres = [("Drama", "Comedy|Drama", "War")[place % 3] for place in range(len(catalogue))]
+    catalogue.with_columns(genres=pl.Series(genres)).write_csv("features.csv")
+    return "features.csv"
+
+
+def test_a_data_set_its_statement_and_what_is_left(here, hushrec):
+    result = hushrec(command(more=f"{BUDGET} --set sample=10"))
+    data = ReleasedData.open("released.parquet")
+    assert data.statement.private
+    assert data.n_people == 120
+    assert data.settings["asked"] == data.settings["sample"] == 10
+    assert data.statement.epsilon_per_user == pytest.approx(30)
+    assert data.statement.epsilon_per_cell == pytest.approx(3)
+    shown = " ".join(result.out.split())
+    assert "one cell 3 " in shown
+    assert "one user, 10 cells 30 " in shown
+    assert "Left: ε = 0 " in shown
+    assert "Next: hushrec fit released.parquet" in shown
+    assert "Confidential" in result.err
+    facts = json.loads(Path("released.parquet.statement.json").read_text())
+    assert facts["statement"]["ledger"]["file"] == "ledger.db"
+    assert hr.Ledger.open("ledger.db").remaining < 1e-6
+
+
+def test_nobody_is_named_anywhere(here, hushrec):
+    result = hushrec(command(out="released.csv"))
+    assert "secret" not in result.out + result.err
+    assert "secret" not in Path("released.csv").read_text() + Path("released.csv.statement.json").read_text()
+
+
+def test_a_slot_that_was_released_gives_the_same_data(here, hushrec):
+    hushrec(command())
+    hushrec(command(out="again.parquet", more=f"{BUDGET} --release-index 0"))
+    assert Path("again.parquet").read_bytes() == Path("released.parquet").read_bytes()
+
+
+def test_a_second_release_is_refused(here, hushrec, refused):
+    hushrec(command())
+    assert "hushrec ledger extend" in refused(command(out="second.parquet"))
+    assert not Path("second.parquet").exists()
+
+
+def test_a_ledger_is_started_on_purpose(here, hushrec, refused):
+    line = command().replace("--new-ledger", "")
+    assert "there is no ledger ledger.db in the folder" in refused(line)
+    assert not Path("ledger.db").exists()
+    shown = hushrec(command()).out
+    assert shown.startswith("Started ledger.db: ε = 30 at δ = 0 per user, replace, for one release\n")
+    again = command(out="second.parquet").replace("ledger.db", "ledger.db --new-ledger")
+    assert "there is a ledger already" in refused(again)
+    assert "second ledger of one population" in refused(again.replace("ledger.db", "other.db"))
+    assert not Path("other.db").exists()
+
+
+def test_a_lost_ledger_is_missed(here, hushrec, refused):
+    hushrec(command(out="released.csv"))
+    Path("ledger.db").unlink()
+    assert "released.csv.statement.json was charged to ledger.db" in refused(command(out="second.csv"))
+
+
+def test_distance_based_by_public_features_needs_no_budget(here, hushrec, features):
+    hushrec(command("distance-based", more=f"{NEAR} --features {features}"))
+    data = ReleasedData.open("released.parquet")
+    assert data.statement.private
+    assert data.statement.adjacency == "replace-items"
+    assert data.statement.epsilon_per_slot > 0
+    total = hr.Ledger.open("ledger.db").total
+    assert (total.unit, total.adjacency) == ("user", "replace-items")
+    limit = "--epsilon 1 --delta 0 --unit user --adjacency replace-items"
+    shown = hushrec(f"show {data.save('kept.csv')}").out
+    assert "adjacency replace-items" in shown
+    Path("ledger.db").rename(here / "away.db")
+    result = hushrec(command("distance-based", out="x.csv", more=f"{NEAR} --features {features} {limit}"), 2)
+    assert "more than the budget of ε = 1;" in result.err
+    assert not Path("ledger.db").exists()
+
+
+def test_a_plan_shows_the_groups_of_the_columns_that_are_taken(here, hushrec, refused, features):
+    line = f"randomize --domain domain.json --method distance-based {NEAR} --features {features} --plan"
+    assert "30 groups of 9 to" in hushrec(f"{line} --feature genres").out
+    assert "no column 'year'" in refused(f"{line} --feature year")
+    Path("strange.csv").write_text("id,genres\nnobody,Drama\n")
+    assert "none of the catalogue's items" in refused(line.replace(features, "strange.csv"))
+
+
+def test_groups_of_a_release_and_groups_of_the_ratings(here, hushrec, release):
+    hushrec(
+        f"randomize train.csv --domain domain.json --method distance-based {NEAR} "
+        f"--groups-from {release} --ledger two.db --new-ledger --accept-weak -o covered.parquet"
+    )
+    assert ReleasedData.open("covered.parquet").statement.private
+    hushrec("ledger extend two.db --epsilon 5000 --max-releases 2")
+    shown = hushrec(
+        f"randomize train.csv --domain domain.json --method distance-based {NEAR} "
+        "--set groups=ratings --ledger two.db --accept-weak -o open.parquet"
+    ).out
+    assert shown.startswith("GROUPS NOT COVERED: ")
+    assert "holds only against readers who learn nothing from the groups" in " ".join(shown.split())
+    assert not ReleasedData.open("open.parquet").statement.private
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (
+            f"--method randomized-response {BUDGET}",
+            ["one cell 1 ", "RandomizedResponse, corrected analysis"],
+        ),
+        (f"--method distance-based {NEAR} --features features.csv", ["one slot", "item substitution"]),
+        (f"--method distance-based {NEAR} --set groups=ratings", ["one slot", "GROUPS NOT COVERED"]),
+    ],
+)
+def test_a_plan_opens_no_ratings(here, hushrec, features, line, expected):
+    for source in ("", "missing.csv"):
+        shown = " ".join(hushrec(f"randomize {source} --domain domain.json {line} --plan").out.split())
+        assert all(text in shown for text in expected), shown
+    assert not Path("ledger.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (command(more=""), "give --epsilon, --delta"),
+        (command(more=BUDGET.replace("replace", "add-remove")), "so who takes part is known"),
+        (command(more="--epsilon 1 --delta 0"), "give --unit and --adjacency as well"),
+        (command(more=BUDGET.replace("replace", "replace-items")), "under replace"),
+        (command(more=f"{BUDGET} --set nosuch=1"), "nosuch"),
+        (command(more=f"{BUDGET} --set sample=31"), "more than the 30 items"),
+        (command(more=f"{BUDGET} --features catalogue.csv"), "need --method distance-based"),
+        (
+            command("distance-based", more=f"{NEAR} --features a --groups-from b"),
+            "choose what items are grouped by",
+        ),
+        (command("distance-based", more=NEAR), "choose what items are grouped by"),
+        (command(more=f"{BUDGET} --groups-from b"), "need --method distance-based"),
+        (command("distance-based", more=f"{NEAR} --groups-from no.safetensors"), "cannot be read"),
+        (command("distance-based", more=f"{NEAR} --features no.csv"), "no.csv"),
+        (command("distance-based", more="--set groups=ratings"), "keep_probability"),
+        (command(out="released.txt"), "released.txt.parquet or released.txt.csv"),
+        (command(out="no/released.csv"), "is not a writable folder"),
+        (command(out="train.csv"), "exists; choose another file"),
+        (command(source="missing.csv"), "missing.csv does not exist"),
+        (
+            f"randomize train.csv --domain domain.json --method randomized-response {BUDGET}",
+            "give --plan instead",
+        ),
+    ],
+)
+def test_refusals_charge_nothing(here, refused, line, message):
+    assert message in refused(line)
+    assert not Path("ledger.db").exists()
+
+
+def test_data_that_were_charged_are_not_lost_with_the_disk(here, hushrec, refused, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    hushrec(f"ledger create ledger.db {BUDGET}")
+    with monkeypatch.context() as patch:
+        patch.setattr("hushrec.local.dataset_files.write", full)
+        assert "--release-index 0 and another file" in refused(command())
+    assert "Wrote" in hushrec(command(more=f"{BUDGET} --release-index 0")).out
+
+
+def test_large_data_that_could_not_be_written_are_lost_and_it_is_said(here, hushrec, refused, monkeypatch):
+    hushrec(f"ledger create ledger.db {BUDGET}")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("hushrec.local.released.LARGEST_STORED", 10)
+    monkeypatch.setattr("hushrec.local.dataset_files.write", full)
+    assert "too large for the ledger to keep, so it is lost" in refused(command())
+
+
+def test_the_same_number_of_people_gives_the_same_public_output(here, hushrec):
+    """Somebody's ratings replaced by another's change no letter but random ids and hashes."""
+    table = pl.read_csv("train.csv", infer_schema=False)
+    person, other = table["user_id"].unique().sort()[:2].to_list()
+    own = table.filter(pl.col("user_id") != person)
+    copied = table.filter(pl.col("user_id") == other).with_columns(user_id=pl.lit(person))
+    pl.concat([own, copied]).write_csv("replaced.csv")
+
+    def public(source, folder):
+        Path(folder).mkdir()
+        line = command(source=source, out=f"{folder}/r.parquet").replace("ledger.db", f"{folder}/ledger.db")
+        assert "--new-ledger" in line
+        return re.sub(r"\s+", " ", re.sub(r"[0-9a-f]{32,}", "…", hushrec(line).out)).replace(folder, "…")
+
+    assert public("train.csv", "first") == public("replaced.csv", "second")
+
+
+# -- show -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_show_tells_people_cells_items_and_the_statement(here, hushrec, form):
+    hushrec(command(out=f"released.{form}"))
+    cells = ReleasedData.open(f"released.{form}").ratings.n_ratings
+    shown = hushrec(f"show released.{form}").out
+    assert shown.startswith(
+        f"released.{form}: data set by RandomizedResponse, 120 people, {cells:,} cells, 30 items, "
+        "scale 1 to 5 by 1\n"
+    )
+    assert "randomized response" in shown
+    assert "An answered cell differs from the truth with probability" in shown
+
+
+def test_a_huge_epsilon_is_not_dressed_up(here, hushrec):
+    shown = " ".join(hushrec(command(more=BUDGET.replace("30", "900"))).out.split())
+    assert "The bound ε = 900 is too weak to promise much" in shown
+    assert "almost the same" not in shown
+
+
+def test_at_80_columns_nothing_is_cut(here, hushrec, monkeypatch):
+    hushrec(command())
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = hushrec("show released.parquet").out.splitlines()[1:]
+    assert max(map(len, lines)) <= 80
+    assert not any("…" in line for line in lines)
+
+
+def test_a_data_set_is_fitted_free_of_charge(here, hushrec, refused):
+    hushrec(command())
+    result = hushrec("fit released.parquet --model item-knn -o model.safetensors")
+    assert "Next: hushrec recommend model.safetensors" in result.out
+    assert hr.Release.open("model.safetensors").statement == ReleasedData.open("released.parquet").statement
+    assert "take no options but" in refused(
+        f"fit released.parquet --model item-knn -o m.safetensors {BUDGET}"
+    )
+    for more in ("--epsilon 1", "--noise laplace", "--new-ledger"):
+        assert "take no options but" in refused(
+            f"fit released.parquet --model global-effects -o m.safetensors {more}"
+        )
+    assert "Wrote chosen.safetensors" in hushrec("fit released.parquet -o chosen.safetensors").out
+    assert "hushrec fit" in refused("recommend released.parquet")
+    Path("cut.parquet").write_bytes(Path("released.parquet").read_bytes()[:-9])
+    assert "or is damaged: try hushrec show" in refused("fit cut.parquet -o m.safetensors")
+
+
+def test_ctrl_c_says_what_became_of_the_charge(here, hushrec, monkeypatch):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("hushrec.curator.release_data._numbered", stopped)
+    result = hushrec(command(), 130)
+    assert "hushrec: stopped.\nThe charge stays spent" in result.err
+
+
+def test_the_facts_of_a_plan_are_one_object(here, hushrec, refused, features):
+    line = f"randomize --domain domain.json --method randomized-response {BUDGET} --plan --json"
+    facts = json.loads(hushrec(line).out)
+    allowed = hr.Budget(epsilon=30.0, delta=0.0, unit="user", adjacency="replace")
+    domain = hr.Domain.open("domain.json")
+    planned = hr.RandomizedResponse().plan(domain, allowed)
+    assert (facts["method"], facts["epsilon"]) == ("RandomizedResponse", planned.epsilon)
+    assert facts["settings"] == planned.config
+    assert [of["name"] for of in facts["measurements"]] == [event.name for event in planned.events]
+    assert facts["local"]["epsilon"] == hr.RandomizedResponse().local(planned, domain).epsilon
+    near = f"randomize --domain domain.json --method distance-based {NEAR} --features {features}"
+    assert "groups of" in json.loads(hushrec(f"{near} --plan --json").out)["groups"]
+    assert "give --plan as well" in refused(f"{command()} --json")
+
+
+class Response(hr.RandomizedResponse):
+    """A method of somebody's own."""
+
+
+def test_a_strangers_method_is_named_before_the_charge(here, hushrec, monkeypatch):
+    monkeypatch.setattr("hushrec.registry.class_of", lambda name: Response)
+    said = f"AUTHOR'S CLAIM: {__name__}.Response is not part of hushrec"
+    plan = f"randomize --domain domain.json --method randomized-response {BUDGET} --plan"
+    shown = hushrec(plan)
+    assert shown.err.startswith(said)
+    assert json.loads(hushrec(f"{plan} --json").out)["foreign"] == [f"{__name__}.Response"]
+
+    def failing(*args, **more):
+        raise LedgerError("the charge was reached")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(hr.Ledger, "charge", failing)
+        stopped = hushrec(command(), code=2).err
+    assert stopped.index(said) < stopped.index("the charge was reached")
+    result = hushrec(command().replace(" --new-ledger", ""))
+    assert said in result.err
+    assert said in " ".join(result.out.split())
+    assert not ReleasedData.open("released.parquet").statement.private

@@ -1,0 +1,95 @@
+"""Room for a release is held before the charge, and is enough."""
+
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hushrec as hr
+from hushrec import registry
+from hushrec.curator.room import kept_size, release_size, reserved
+from hushrec.errors import ReleaseError
+from hushrec.models.private import PrivateModel
+
+MODELS = [name for name in registry.MODELS if issubclass(registry.class_of(name), PrivateModel)]
+
+LISTING = ("InputPerturbationMF", "PrivateSGD", "PrivateALS")
+"""Models that publish a row for every user on a roster."""
+
+
+def world(kind):
+    if kind.__name__ in LISTING:
+        made = hr.synthetic.netflix_like(60, 40, 900, seed=1)
+        domain = hr.Domain(made.domain.items, scale=(1, 5, 1), max_users=100, users=sorted(made.users))
+        return hr.Ratings(domain, made.users, made.indptr, made.items, made.steps)
+    if kind.feedback == "interactions":
+        return hr.synthetic.interactions(users=60, items=40, interactions=900, seed=1)
+    return hr.synthetic.netflix_like(60, 40, 900, seed=1)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_what_is_held_is_enough_for_every_model(name, monkeypatch):
+    from hushrec.curator import room
+
+    monkeypatch.setattr(room, "_FRAME", 1 << 16)
+    kind = registry.class_of(name)
+    data = world(kind)
+    unit, adjacency = sorted(kind.supports)[-1]
+    model, budget = kind(), hr.Budget(epsilon=4.0, delta=1e-6, unit=unit, adjacency=adjacency)
+    release = hr.fit(data, model, budget, entropy=hr.testing.Seeded(1))
+    planned = hr.plan(model, data.domain, budget)
+    assert len(release.to_bytes()) <= release_size(model, planned, data.domain)
+
+
+def test_room_is_given_back(tmp_path):
+    with reserved(tmp_path, 1 << 20) as room:
+        assert not [*tmp_path.iterdir()], "it has no name"
+        room.keep(0)
+    with reserved(None, 1 << 20) as nothing, reserved(tmp_path, 0) as none:
+        assert (nothing, none) == (None, None)
+
+
+def test_a_checkpoint_takes_what_is_measured(small_plan):
+    assert kept_size(small_plan) >= 8 * sum(event.size for event in small_plan.events)
+
+
+@pytest.fixture
+def small_plan():
+    data = hr.synthetic.netflix_like(20, 6, 60, 1)
+    budget = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
+    return hr.plan(hr.GlobalEffects(), data.domain, budget)
+
+
+def test_a_disk_without_room_is_refused_before_the_charge(tmp_path):
+    """The largest file that the process may write stands in for the disk: the system refuses as it would."""
+    script = f"""
+import resource
+import hushrec as hr
+data = hr.synthetic.netflix_like(20, 6, 60, 1)
+budget = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
+ledger = hr.Ledger.create({str(tmp_path / "l.db")!r}, budget)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 19, 1 << 19))
+try:
+    hr.fit(data, hr.GlobalEffects(), budget, ledger=ledger)
+except hr.errors.ReleaseError as error:
+    print(error, len(ledger.entries()))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=Path.cwd())
+    assert resource.RLIMIT_FSIZE is not None
+    assert "has too little room" in done.stdout, done.stderr
+    assert "Nothing was charged; make room" in done.stdout
+    assert done.stdout.split()[-1] == "0"
+
+
+def test_a_refusal_names_the_folder_and_no_path(tmp_path, monkeypatch):
+    import os
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(ReleaseError, match="No space left on device") as told, reserved(tmp_path, 1 << 20):
+        pass
+    assert str(tmp_path.parent) not in str(told.value)
