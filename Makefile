@@ -40,7 +40,7 @@ test-spark-full: $(VENV)/.dev $(VENV)/.spark  ## all of Spark: partitions, lost 
 	@tests/packages.sh java=default-jre-headless
 	@$(ONE) $(BIN)/python -m pytest -m spark
 
-lint: $(VENV)/.dev          ## style, types, layers, documentation
+lint: $(VENV)/.dev $(VENV)/.lab  ## style, types, layers, documentation
 	@$(BIN)/ruff check --quiet --output-format concise .
 	@$(BIN)/ruff format --check --quiet . || { echo "run $(BIN)/ruff format"; exit 1; }
 	@$(BIN)/mypy
