@@ -1,6 +1,8 @@
 """A release is what was written, byte for byte, or it is refused with a ReleaseError and nothing else."""
 
 import dataclasses
+import hashlib
+import json
 import pickle
 
 import numpy as np
@@ -54,7 +56,8 @@ def test_a_release_of_interactions_keeps_what_people_give(ranker, opened, of):
 def test_a_release_of_ratings_says_no_more_than_before(release, opened):
     facts, _ = opened(release().to_bytes())
     assert set(facts) == {
-        *("format", "model", "config", "kind", "items", "scale", "constants", "statement", "sha256")
+        *("sha256", "format", "model", "config", "kind", "items", "scale", "constants", "statement"),
+        *("dimensions", "taste"),
     }
     assert release().feedback == "ratings"
     assert release().require_scale() == (1.0, 5.0, 0.5)
@@ -80,9 +83,44 @@ def test_the_format_is_what_it_was(release, opened):
         "item_popularity": np.array([8, 0.25], np.float32),
         "item_factors": np.array([[0.25, -0.5], [1.0, 2.0]], np.float32),
     }
-    facts, _ = opened(release(items=("a", "b"), tensors=exact).to_bytes())
-    assert artefact.FORMAT == 4
-    assert facts["sha256"] == "80b321e2694c63b8d061adf1653ed9cc0652fdcfbc5d376a43d72f1607430500"
+    data = release(items=("a", "b"), tensors=exact).to_bytes()
+    facts, _ = opened(data)
+    assert artefact.FORMAT == 5
+    assert facts["sha256"] == "3f1cbe5d81863e39794f2378cc7724495d759d86bb0959084060c250f03a83cf"
+    before, after = data.split(facts["sha256"].encode())
+    assert hashlib.sha256(after).hexdigest() == facts["sha256"]
+    assert before[8:] == b'{"__metadata__":{"hushrec":"{\\"sha256\\":\\"'
+
+
+@pytest.mark.parametrize("number", [3, 4, 6, 5.5, "5", None])
+def test_another_format_is_refused_with_advice(release, forged, number):
+    data = forged(release().to_bytes(), lambda facts, tensors: facts.update(format=number))
+    with pytest.raises(ReleaseError, match="this hushrec reads 5; use the version that wrote it, or release"):
+        Release.from_bytes(data)
+
+
+def test_an_older_file_gets_the_advice_though_its_digest_stood_elsewhere(release):
+    facts, tensors = opened(release().to_bytes())
+    text = json.dumps({**facts, "format": 4}, sort_keys=True)
+    with pytest.raises(ReleaseError, match="has format 4, this hushrec reads 5"):
+        Release.from_bytes(safetensors.numpy.save(tensors, {"hushrec": text}))
+    with pytest.raises(ReleaseError, match="altered"):
+        Release.from_bytes(safetensors.numpy.save(tensors, {"hushrec": text.replace("4", "5", 1)}))
+
+
+@pytest.mark.parametrize(
+    "told", [{"dimensions": -1}, {"dimensions": True}, {"taste": "a\nb"}, {"taste": None}]
+)
+def test_what_follows_from_the_tensors_is_there_and_not_believed(release, told):
+    made = release()
+    facts, tensors = opened(made.to_bytes())
+    lie = Release.from_bytes(closed(facts | {"dimensions": 9, "taste": "Much."}, tensors))
+    assert (lie.dimensions, lie.taste) == (made.dimensions, made.taste)
+    for less in ("dimensions", "taste"):
+        with pytest.raises(ReleaseError):
+            Release.from_bytes(closed({name: facts[name] for name in facts if name != less}, tensors))
+    with pytest.raises(ReleaseError):
+        Release.from_bytes(closed(facts | told, tensors))
 
 
 def test_a_release_without_people_holds_no_word_of_them(release, opened):

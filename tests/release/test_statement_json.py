@@ -1,4 +1,4 @@
-"""The statement as JSON: version 1 keeps to its schema, and files of both formats are read as they were."""
+"""The statement as JSON: version 1 keeps to its schema, and is read as it was."""
 
 import json
 import math
@@ -8,10 +8,6 @@ from pathlib import Path
 import pytest
 
 from hushrec.errors import ReleaseError
-from hushrec.local.released import ReleasedData
-from hushrec.release import artefact
-from hushrec.release.artefact import Release
-from hushrec.release.client import Client
 from hushrec.release.statement import (
     SCHEMA,
     VERSION,
@@ -85,7 +81,7 @@ def test_every_statement_keeps_to_the_schema(said):
 def test_the_schema_names_every_field_and_no_other(said):
     known = schema()["properties"]
     assert set(said.to_json()) <= set(known)
-    assert set(known) == {"version", "sentence", "reading", *Statement.__dataclass_fields__}
+    assert set(known) == {"version", "sentence", "headline", "reading", *Statement.__dataclass_fields__}
     assert known["version"] == {"const": VERSION, "description": "version of this form"}
     assert set(known["local"]["properties"]) == {field.name for field in fields(Local)}
     assert set(known["measurements"]["items"]["properties"]) == {field.name for field in fields(Measured)}
@@ -94,20 +90,31 @@ def test_the_schema_names_every_field_and_no_other(said):
 
 
 def test_what_follows_from_other_fields_is_never_read_back(said):
-    forged = said.to_json() | {"sentence": "All is well.", "reading": {"odds": 1.0}}
+    forged = said.to_json() | {
+        "sentence": "All is well.",
+        "headline": "All is well",
+        "reading": {"odds": 1.0},
+    }
     read = Statement.from_json(forged)
     assert read == said
     assert "All is well" not in str(read)
     assert read.to_json() == said.to_json()
 
 
-@pytest.mark.parametrize("version", [0, 2, "1", None])
+@pytest.mark.parametrize("version", [0, 2, "1", None, True])
 def test_another_version_is_refused(said, version):
     with pytest.raises(ReleaseError, match="this hushrec reads 1; upgrade hushrec"):
         Statement.from_json(said.to_json() | {"version": version})
 
 
-@pytest.mark.parametrize("name", ["sentence", "reading"])
+@pytest.mark.parametrize("name", ["sentence", "headline"])
+@pytest.mark.parametrize("value", ["a\nb", "\x1b[2J", 7, ["a"]])
+def test_what_pages_show_is_one_line_of_text(said, name, value):
+    with pytest.raises(ReleaseError):
+        Statement.from_json(said.to_json() | {name: value})
+
+
+@pytest.mark.parametrize("name", ["sentence", "headline", "reading"])
 def test_nothing_is_missing_from_version_1(said, name):
     values = said.to_json()
     del values[name]
@@ -148,23 +155,3 @@ def test_a_stored_statement_of_version_1_is_read_and_printed_the_same():
     read = Statement.from_json(values)
     assert str(read) + "\n" == (STORED / "statement-v1.txt").read_text("utf-8")
     assert written(read) | {"sentence": values["sentence"]} == values
-
-
-def test_a_release_of_the_format_before_is_read():
-    read = Release.open(STORED / "format-3.safetensors")
-    assert b'"format":3' in (STORED / "format-3.safetensors").read_bytes().replace(b"\\", b"")
-    assert read.statement.private
-    assert read.statement.epsilon == pytest.approx(1, abs=1e-6)
-    assert read.statement.model == ""
-    assert "Charged to ledger.db: release 1 of at most 2, entry 4" in str(read.statement)
-    assert len(Client(read).recommend({"i0": 5}, n=3)) == 3
-    again = Release.from_bytes(read.to_bytes())
-    assert again.statement == read.statement
-    assert artefact.READ == (3, 4)
-
-
-def test_a_data_set_of_the_format_before_is_read():
-    read = ReleasedData.open(STORED / "format-2.csv")
-    assert read.n_people == 60
-    assert read.statement.epsilon_per_cell == 1
-    assert "Charged to devices.db" in str(read.statement)

@@ -101,10 +101,11 @@ def opened(data):
 
 def closed(facts, tensors, *, sign=True):
     """A file of these facts and tensors. ``sign`` brings its digest up to date, as a forger would."""
-    facts = {name: value for name, value in facts.items() if not sign or name != "sha256"}
+    told = {name: value for name, value in facts.items() if name != "sha256"}
     if sign:
-        facts["sha256"] = artefact._digest(facts, tensors)
-    return safetensors.numpy.save(tensors, {"hushrec": json.dumps(facts)})
+        return artefact._sealed(json.dumps(told), tensors)
+    stated = {"sha256": facts["sha256"]} if "sha256" in facts else {}
+    return safetensors.numpy.save(tensors, {"hushrec": json.dumps(stated | told, separators=(",", ":"))})
 
 
 def used(data):

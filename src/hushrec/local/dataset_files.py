@@ -29,8 +29,6 @@ from hushrec.errors import ReleaseError
 from hushrec.release.untrusted_json import LARGEST, parse
 
 FORMAT = 3
-READ = (2, 3)
-"""The formats that are read."""
 KIND = "data set"
 SUFFIXES = (".parquet", ".csv")
 _KEY = "hushrec"

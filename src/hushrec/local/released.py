@@ -248,7 +248,7 @@ class ReleasedData:
         try:
             if facts["kind"] != dataset_files.KIND:
                 raise ReleaseError(_DAMAGED)
-            if facts["format"] not in dataset_files.READ:
+            if facts["format"] != dataset_files.FORMAT:
                 raise ReleaseError(f"{path} has format {facts['format']!r}; use the version that wrote it")
             n_people = facts["n_people"]
             lo, hi, step = map(float, facts["scale"])

@@ -1,4 +1,10 @@
-"""A release: one safetensors file with its statement of privacy, checked before use."""
+"""A release: one safetensors file with its statement of privacy, checked before use.
+
+Its facts are one text of JSON in the metadata, which begins with the SHA-256 of all bytes that follow: the
+other facts, the table of the tensors, their numbers. Only the size of the header and a constant stand before
+it, and with another size the tensors would not fill the file. So every byte is covered, and any language can
+check it. The digest detects damage and careless edits, not forgers, who can update it: signatures do.
+"""
 
 import hashlib
 import json
@@ -21,13 +27,15 @@ from hushrec.release.contents.kinds import CONSTANTS, DTYPES, KINDS, POSITIVE, R
 from hushrec.release.signing.signature import UNSIGNED, Signature, of_file
 from hushrec.release.statement import Statement
 
-FORMAT = 4
-READ = (3, 4)
-"""The formats that are read."""
+FORMAT = 5
 LARGEST_FILE = 4 * 2**30
 LARGEST_RANK = 2048
 LARGEST_ID = 256
 """Bytes in an id, as in a domain."""
+_BEFORE = b'{"__metadata__":{"hushrec":"{\\"sha256\\":\\"'
+"""What stands between the size of the header and the SHA-256."""
+_START = 8 + len(_BEFORE)
+_END = _START + 64
 _LINES = "there is not one line of text for each item among the titles or features"
 
 
@@ -177,6 +185,8 @@ class Release:
             "items": list(self.items),
             "constants": dict(self.constants),
             "statement": self.statement.to_json(),
+            "dimensions": self.dimensions,  # these two follow from the others: for readers, never read back
+            "taste": self.taste,
         }
         given = {"users": self.users, "scale": self.scale}
         facts |= {name: list(value) for name, value in given.items() if value}
@@ -186,10 +196,8 @@ class Release:
         if self.features:
             told["features"] = {name: "\n".join(lines) for name, lines in self.features.items()}
         facts |= {name: value for name, value in told.items() if value is not None}
-        facts["sha256"] = _digest(facts, self.tensors)
         text = json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-        arrays = {name: np.ascontiguousarray(self.tensors[name]) for name in sorted(self.tensors)}
-        return safetensors.numpy.save(arrays, {"hushrec": text})
+        return _sealed(text, self.tensors)
 
     def save(self, path: str | Path) -> Path:
         """Write the release as one file.
@@ -223,13 +231,17 @@ class Release:
         try:
             size = int.from_bytes(data[:8], "little")
             facts = _facts(data[8 : 8 + size] if size <= facts_of.LARGEST else b"")
-            if facts["format"] not in READ:
+            if facts["format"] != FORMAT:
                 raise ReleaseError(
-                    f"this release has format {facts['format']!r}, this hushrec reads "
-                    f"{' and '.join(map(str, READ))}; use the version that wrote it"
+                    f"this release has format {facts['format']!r}, this hushrec reads {FORMAT}; use the "
+                    "version that wrote it, or release again"
                 )
+            if not _intact(data):
+                raise ReleaseError("the release was altered after it was written; fetch it again")
+            if facts_of.typed(facts["dimensions"], int) < 0 or not facts["taste"].isprintable():
+                raise ReleaseError("what the release says of people's tastes is malformed")
             tensors, items = safetensors.numpy.load(data), _texts(facts["items"])
-            release = cls(
+            return cls(
                 model=facts_of.typed(facts["model"], str),
                 config=facts_of.typed(facts["config"], dict),
                 kind=facts_of.typed(facts["kind"], str),
@@ -244,7 +256,6 @@ class Release:
                 titles=_lines(facts["titles"], len(items)) if "titles" in facts else (),
                 features={name: _lines(text, len(items)) for name, text in facts.get("features", {}).items()},
             )
-            intact = facts.pop("sha256") == _digest(facts, tensors)
         except ReleaseError:
             raise
         except Exception:  # a crafted file can make the parsers raise anything; the answer is the same
@@ -254,9 +265,6 @@ class Release:
                     "(hushrec fit)"
                 ) from None
             raise ReleaseError("this is not a hushrec release, or it is damaged; fetch it again") from None
-        if not intact:
-            raise ReleaseError("the release was altered after it was written; fetch it again")
-        return release
 
     @classmethod
     def open(
@@ -339,10 +347,18 @@ def _is_id(name: str) -> bool:
         return False
 
 
-def _digest(facts: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> str:
-    """SHA-256 over the whole file: detects damage and careless edits, not forgers, who can update it."""
-    digest = hashlib.sha256(json.dumps(facts, sort_keys=True, ensure_ascii=True).encode())
-    for name in sorted(tensors):
-        digest.update(f"{name}{tensors[name].shape}".encode())
-        digest.update(np.ascontiguousarray(tensors[name]).tobytes())
-    return digest.hexdigest()
+def _sealed(text: str, tensors: Mapping[str, NDArray[Any]]) -> bytes:
+    """The file of these facts, as JSON, and tensors, with its SHA-256."""
+    stated = f'{{"sha256":"{"0" * 64}",{text[1:]}'
+    arrays = {name: np.ascontiguousarray(tensors[name]) for name in sorted(tensors)}
+    data = safetensors.numpy.save(arrays, {"hushrec": stated})
+    return data[:_START] + _digest(data) + data[_END:]
+
+
+def _intact(data: bytes) -> bool:
+    """Whether the file states the SHA-256 of its bytes, in the one place for it."""
+    return data[8:_START] == _BEFORE and data[_START:_END] == _digest(data)
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.sha256(memoryview(data)[_END:]).hexdigest().encode()

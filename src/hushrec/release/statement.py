@@ -33,7 +33,7 @@ _OPTIONAL = frozenset(
     {"beside", "diagnostics", "promises", "local", "personal", "interactions", "model", "settings", "hushrec"}
 )
 """Fields that files omit when empty."""
-_DERIVED = frozenset({"sentence", "reading"})
+_DERIVED = frozenset({"sentence", "headline", "reading"})
 """Fields that follow from others: written for readers, and never read back."""
 _UNPROTECTED, _CONDITIONAL = "NOT PRIVATE:", "CONDITIONAL ON CONVERGENCE:"
 _UNCOVERED, _CLAIMED = "GROUPS NOT COVERED:", "AUTHOR'S CLAIM:"
@@ -144,7 +144,7 @@ class Statement:
     def to_json(self) -> dict[str, Any]:
         """As JSON values, by version 1 of the schema; infinite numbers become null."""
         values = {"version": VERSION, **asdict(self)}
-        values |= {"sentence": self.sentence, "reading": self.reading.to_json()}
+        values |= {"sentence": self.sentence, "headline": self.headline, "reading": self.reading.to_json()}
         values["ledger"] = dict(self.ledger)
         values["epsilon"] = finite_or_none(self.epsilon)
         values["diagnostics"] = dict(self.diagnostics)
@@ -153,23 +153,24 @@ class Statement:
 
     @classmethod
     def from_json(cls, values: Any) -> Self:
-        """The statement that ``to_json`` described, in version 1 or as it was before there were versions.
+        """The statement that ``to_json`` described.
 
         Raises:
-            ReleaseError: The values are not a statement, or of a later version.
+            ReleaseError: The values are not a statement, or of another version.
         """
         try:
             known = {entry.name for entry in fields(cls)}
             values = dict(typed(values, dict))
-            if "version" in values:
-                if (version := values.pop("version")) != VERSION or version is True:
-                    raise ReleaseError(
-                        f"the statement of privacy has version {version!r}, this hushrec reads {VERSION}; "
-                        "upgrade hushrec"
-                    )
-                if not values.keys() >= _DERIVED:
-                    raise ReleaseError("the statement of privacy has missing fields")
-                values = {name: value for name, value in values.items() if name not in _DERIVED}
+            if (version := values.pop("version", None)) != VERSION or version is True:
+                raise ReleaseError(
+                    f"the statement of privacy has version {version!r}, this hushrec reads {VERSION}; "
+                    "upgrade hushrec"
+                )
+            derived = {name: values.pop(name, None) for name in _DERIVED}
+            if None in derived.values():
+                raise ReleaseError("the statement of privacy has missing fields")
+            if not all(derived[name].isprintable() for name in ("sentence", "headline")):
+                raise ReleaseError("the statement of privacy is malformed")
             if not known - _OPTIONAL <= set(values) <= known:
                 raise ReleaseError("the statement of privacy has missing or unknown fields")
             values["measurements"] = tuple(map(Measured.from_json, entries(values["measurements"])))
@@ -183,7 +184,7 @@ class Statement:
             return statement
         except ReleaseError:
             raise
-        except (TypeError, ValueError, KeyError, OverflowError):
+        except (AttributeError, TypeError, ValueError, KeyError, OverflowError):
             raise ReleaseError("the statement of privacy is malformed") from None
 
     def _check(self) -> None:
