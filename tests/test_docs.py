@@ -1,4 +1,4 @@
-"""The documentation is whole: links lead somewhere, names are explained, docstrings say what is private."""
+"""The documentation is whole: links lead somewhere, names are explained."""
 
 import ast
 import re
@@ -13,19 +13,6 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE, DOCS, LAB = ROOT / "src" / "hushrec", ROOT / "docs", ROOT / "lab"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *LAB.rglob("*.md")])
 PAGES = [page for page in PAGES if page.parent != LAB / "reproductions/pages"]  # templates of lab/results
-GUARDED = (
-    "curator",
-    "data",
-    "estimation",
-    "local",
-    "models",
-    "privacy",
-    "release",
-    "solvers",
-    "statistics",
-)
-"""The packages in which everything public says on which side of the privacy line it is."""
-SIDES = re.compile(r"Privacy: .*(public|private|bounded|charged|post-processing|unit)", re.IGNORECASE)
 NOT_A_MODEL = {"index", "errata", "algorithms"}
 BASES = {"Model", "PrivateModel", "Method", "Noiseless"}
 
@@ -63,17 +50,6 @@ def dead_links(text, page):
         )
         if not file.exists() or (anchor and anchor not in there):
             yield link
-
-
-def unsided(text):
-    """Public classes and functions of a module's text whose docstring does not say what is private."""
-    tree = ast.parse(text)
-    if SIDES.search(ast.get_docstring(tree) or ""):
-        return
-    for node in tree.body:
-        public = isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_")
-        if public and not SIDES.search(ast.get_docstring(node) or ""):
-            yield node.name
 
 
 def snake(name):
@@ -128,26 +104,6 @@ def test_every_public_name_is_in_the_reference(name):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_is_documented(command):
     assert f"\n## hushrec {command}\n" in (DOCS / "cli.md").read_text("utf-8")
-
-
-@pytest.mark.parametrize(
-    "path",
-    sorted(path for part in GUARDED for path in (SOURCE / part).rglob("*.py")),
-    ids=lambda path: str(path.relative_to(SOURCE)),
-)
-def test_what_is_public_says_what_is_private(path):
-    silent = list(unsided(path.read_text("utf-8")))
-    assert not silent
-
-
-def test_a_silent_docstring_is_found():
-    silent = 'def released(x):\n    """The release."""\n\n\ndef _inner(x):\n    """Nobody\'s."""\n'
-    assert list(unsided(silent)) == ["released"]
-    assert list(unsided(silent.replace("release.", "release.\n\n    Privacy: none of your business."))) == [
-        "released"
-    ]
-    assert not list(unsided(silent.replace("release.", "release.\n\n    Privacy: public.")))
-    assert not list(unsided('"""All of it.\n\nPrivacy: post-processing.\n"""\n' + silent))
 
 
 @pytest.mark.parametrize("page", sorted((DOCS / "decisions").glob("*.md")), ids=lambda page: page.stem)

@@ -2,8 +2,6 @@
 
 A float stands for the decimal that it is written as, so 0.1 prints as 0.1 and not as the double above it.
 Budgets are read and losses are counted in the same way (see ``privacy.accounting.fixed_point``).
-
-Privacy: public.
 """
 
 import math

@@ -37,8 +37,6 @@ class ItemPrior:
         factors: item factors from public ratings, in rating units; zeros where there are none; shape
             (n_items, rank), or (0, 0).
         told: what these facts are and where they come from, in words, for statements.
-
-    Privacy: public.
     """
 
     design: Floats = field(default_factory=_nothing)

@@ -1,8 +1,6 @@
 """What notebooks show: small pieces of HTML without scripts, in which every text is escaped.
 
 Colours are those of the page around them, so that light and dark pages both work.
-
-Privacy: public in, public out.
 """
 
 from collections.abc import Iterable, Sequence

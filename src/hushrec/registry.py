@@ -1,7 +1,7 @@
 """The registry: public names, models and methods.
 
 The command line's choices follow from them, as do the tables of the documentation. ``__init__.pyi`` says the
-same to type checkers, and a test compares the two. Privacy: public.
+same to type checkers, and a test compares the two.
 """
 
 import os
@@ -125,7 +125,7 @@ def class_of(name: str, among: Sequence[str] = ()) -> type:
 
 
 def name_of(kind: type) -> str:
-    """The name by which ``class_of`` finds a class. Privacy: public."""
+    """The name by which ``class_of`` finds a class."""
     ours = kind.__module__.partition(".")[0] == "hushrec"
     return kind.__name__ if ours else f"{kind.__module__}:{kind.__qualname__}"
 

@@ -19,21 +19,19 @@ class Only:
 
     Attributes:
         where: name of the other setting or fact → the values under which the marked one has an effect.
-
-    Privacy: public.
     """
 
     where: Mapping[str, tuple[object, ...]]
 
 
 def only(**where: object) -> Only:
-    """Mark a setting; a tuple lists several values, and ``a__b`` is the setting b of a. Privacy: public."""
+    """Mark a setting; a tuple lists several values, and ``a__b`` is the setting b of a."""
     values = {name: value if isinstance(value, tuple) else (value,) for name, value in where.items()}
     return Only({name.replace("__", "."): allowed for name, allowed in values.items()})
 
 
 class Frozen(BaseModel):
-    """Base class of nested settings: immutable, without unknown names. Privacy: public."""
+    """Base class of nested settings: immutable, without unknown names."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -73,8 +71,6 @@ class Settings(Frozen):
 
     Raises:
         ConfigError: A setting is unknown or wrong, or has no effect beside the others.
-
-    Privacy: public.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)

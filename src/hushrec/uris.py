@@ -1,7 +1,4 @@
-"""A database's address in place of a file's name: it may hold a password, so no message repeats it.
-
-Privacy: public in, public out.
-"""
+"""A database's address in place of a file's name: it may hold a password, so no message repeats it."""
 
 import re
 

@@ -1,1 +1,4 @@
-"""The curator's verbs: plan, charge, fit, release data, and write the statement."""
+"""The curator's verbs: plan, charge, fit, release data, and write the statement.
+
+Privacy: public where nothing else is said.
+"""

@@ -57,8 +57,6 @@ def start(
     Raises:
         LedgerError: The ledger exists, or the folder holds another ledger of the same users.
         BudgetError: The ledger could not pay for the plan, or the plan is for seeded experiments only.
-
-    Privacy: public.
     """
     require_startable(ledger, planned, releases, accept_weak=accept_weak)
     return Ledger.create(ledger, planned.budget, domain=planned.domain_digest, releases=releases)
@@ -80,8 +78,6 @@ def require_startable(
         BudgetExceeded: The ledger could not pay for the plan.
         WeakBudget: The plan's ε is too weak to promise much.
         BudgetError: The plan's noise is for seeded experiments only.
-
-    Privacy: public.
     """
     require_releasable(planned, "")
     if planned.spent.epsilon_units(planned.budget.delta) > planned.budget.epsilon_units:

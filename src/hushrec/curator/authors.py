@@ -2,8 +2,6 @@
 
 Detection uses the module that a class says it was defined in. It guards against accidents only: code in the
 same process can claim anything, and can change hushrec itself.
-
-Privacy: public.
 """
 
 from collections.abc import Iterator
@@ -26,8 +24,6 @@ def signed(plan: Plan, config: Settings, domain: Domain) -> Plan:
 
     Returns:
         The plan, unchanged if it depends on hushrec only.
-
-    Privacy: public.
     """
     parts = (config, *_nested(config), domain, plan, *plan.measurements, *plan.events)
     names = tuple(dict.fromkeys(name for part in parts for name in outsiders(type(part))))
@@ -39,8 +35,6 @@ def outsiders(kind: type) -> Iterator[str]:
 
     Classes that hushrec's own classes inherit from other packages do not count; nor do classes that inherit
     nothing from hushrec.
-
-    Privacy: public.
     """
     ours = [parent for parent in kind.__mro__ if _of_hushrec(parent)]
     known = {ancestor for parent in ours for ancestor in parent.__mro__}

@@ -39,10 +39,7 @@ class Stopped:
 
 
 def folder_of(account: Ledger) -> Path:
-    """The folder of a ledger's checkpoints: beside its file, or the current folder if it is in a database.
-
-    Privacy: public.
-    """
+    """The folder of a ledger's checkpoints: beside its file, or the current folder if it is in a database."""
     beside = account.path.parent if account.path else Path.cwd()
     return beside / f"{account.name}.checkpoints"
 
@@ -56,8 +53,6 @@ def stopped(account: Ledger) -> list[Stopped]:
     Raises:
         LedgerStale: The ledger does not know the charge of a checkpoint that holds measured values.
         CheckpointError: A checkpoint is damaged.
-
-    Privacy: public.
     """
     found = []
     for folder in sorted(folder_of(account).glob(f"{_prefix(account)}*")):
@@ -88,8 +83,6 @@ def chosen(account: Ledger, ratings: Callable[[], str]) -> Path:
     Raises:
         ChargeUnpublished: Fits of other ratings were stopped after their charge, and none of these.
         LedgerStale, CheckpointError: As ``stopped``.
-
-    Privacy: public.
     """
     waiting = stopped(account)
     for one in waiting:
@@ -110,8 +103,6 @@ def require_none_waits(account: Ledger, own: str) -> None:
     Raises:
         ChargeUnpublished: A fit was stopped after its charge, and its checkpoint is here.
         LedgerStale, CheckpointError: As ``stopped``.
-
-    Privacy: public.
     """
     _require_stored(account, stopped(account), own)
 
@@ -123,8 +114,6 @@ def resumed_mark(account: Ledger, checkpoint: str | Path | bool, domain: str) ->
         account: the ledger.
         checkpoint: as for ``fit``.
         domain: digest of the domain.
-
-    Privacy: public.
     """
     if isinstance(checkpoint, bool):
         waiting = stopped(account) if checkpoint and account.kept else []
@@ -171,10 +160,7 @@ def going_on(
 
 
 def refusal(account: Ledger, charge: Charge) -> ChargeUnpublished:
-    """Why nothing new is charged while a charge waits whose fit was stopped.
-
-    Privacy: public.
-    """
+    """Why nothing new is charged while a charge waits whose fit was stopped."""
     return ChargeUnpublished(
         f"{_named(charge)} was charged, and its fit was stopped before the release was made. Nothing was "
         "charged. To resume it at no cost, repeat it with the same data, settings and version of hushrec; to "

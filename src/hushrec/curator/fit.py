@@ -54,8 +54,6 @@ def plan(config: Model, domain: Domain, budget: Budget, prior: Release | None = 
 
     Raises:
         ConfigError: ``config`` is not a model's.
-
-    Privacy: public.
     """
     _require_model(config, "ask for its own plan, with plan(domain, budget) or hushrec randomize --plan")
     return committed(signed(config.plan(domain, budget), config, domain), known(config, domain, prior))
@@ -374,8 +372,6 @@ def require_sums_alone(config: Model) -> None:
 
     Raises:
         ConfigError: It does. The message names the models that do not.
-
-    Privacy: public.
     """
     if config.sums_alone:
         return

@@ -1,7 +1,4 @@
-"""What is publicly known about items before a fit, and the plan's commitment to it.
-
-Privacy: public.
-"""
+"""What is publicly known about items before a fit, and the plan's commitment to it."""
 
 from dataclasses import replace
 

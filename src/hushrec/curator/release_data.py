@@ -118,10 +118,7 @@ def release_data(
 
 
 def on_device(domain: Domain) -> bool:
-    """Whether a domain's roster is one user: their device reports, and others see whether it does.
-
-    Privacy: public.
-    """
+    """Whether a domain's roster is one user: their device reports, and others see whether it does."""
     return domain.n_users == 1
 
 

@@ -1,7 +1,4 @@
-"""Room on disk for what a charge makes, held from before the charge until it is written.
-
-Privacy: public.
-"""
+"""Room on disk for what a charge makes, held from before the charge until it is written."""
 
 import os
 import tempfile
@@ -33,8 +30,6 @@ class Room:
 
     Raises:
         ReleaseError: The disk has less.
-
-    Privacy: public.
     """
 
     def __init__(self, folder: Path, size: int) -> None:
@@ -69,8 +64,6 @@ def reserved(folder: Path | None, size: int) -> Iterator[Room | None]:
 
     Raises:
         ReleaseError: The disk has less.
-
-    Privacy: public.
     """
     if folder is None or not size:
         yield None
@@ -92,8 +85,6 @@ def release_size(model: Model, planned: Plan, domain: Domain) -> int:
         model: its settings.
         planned: what it measures.
         domain: the public domain, whose ids, titles and features it carries.
-
-    Privacy: public.
     """
     text = len(domain.model_dump_json(exclude_none=True).encode())
     rank = model.settings().get("rank")
@@ -107,16 +98,10 @@ def measured_entries(planned: Plan) -> int:
 
 
 def stored_size(model: Model, planned: Plan, domain: Domain, account: Ledger) -> int:
-    """The most bytes that a release takes in a ledger's file, whose log holds it too; 0 in a database.
-
-    Privacy: public.
-    """
+    """The most bytes that a release takes in a ledger's file, whose log holds it too; 0 in a database."""
     return 2 * release_size(model, planned, domain) if account.path else 0
 
 
 def kept_size(planned: Plan) -> int:
-    """The most bytes that a checkpoint takes: every measured value.
-
-    Privacy: public.
-    """
+    """The most bytes that a checkpoint takes: every measured value."""
     return _FRAME + _ENTRY * measured_entries(planned)

@@ -32,8 +32,6 @@ def share(config: Model, domain: Domain, total: Budget, releases: int) -> Budget
     Raises:
         BudgetError: The total is too little for so many releases of this model, or there are none.
         BudgetUnsupported: The model does not support the total's unit, adjacency or δ.
-
-    Privacy: public.
     """
     if releases < 1:
         raise BudgetError("a total is shared by one release or more; raise releases")
@@ -62,8 +60,6 @@ def next_share(
         LedgerError: There is no ledger, or it cannot be trusted.
         BudgetError: The ledger has no release left, or too little for this model.
         BudgetUnsupported: The model does not support the ledger's unit, adjacency or δ.
-
-    Privacy: public.
     """
     return opened(ledger).share(lambda budget: config.plan(domain, budget), release_index, mark)
 
@@ -73,8 +69,6 @@ def opened(ledger: Ledger | str | Path | None) -> Ledger:
 
     Raises:
         LedgerError: There is no ledger, or it cannot be trusted.
-
-    Privacy: public.
     """
     if ledger is None:
         raise LedgerError('"auto" takes a share of a ledger: pass ledger="ledger.db", or a Budget')
@@ -94,8 +88,6 @@ def naming_share(
 
     Raises:
         ShareExceeded: The charge exceeds its share.
-
-    Privacy: public.
     """
     try:
         yield

@@ -1,7 +1,4 @@
-"""Writes a release's statement of privacy, from the charged plan and the used grant.
-
-Privacy: public.
-"""
+"""Writes a release's statement of privacy, from the charged plan and the used grant."""
 
 import dataclasses
 import hashlib
@@ -138,10 +135,7 @@ def _caveat(text: str) -> str:
 
 
 def measured(queries: Iterable[AnyQuery | Event], plan: Plan) -> tuple[Measured, ...]:
-    """Everything that a plan measures, as a statement lists it, including what costs nothing.
-
-    Privacy: public.
-    """
+    """Everything that a plan measures, as a statement lists it, including what costs nothing."""
     booked = {m.event.name: m for m in plan.measurements}
     lines = []
     for query in queries:

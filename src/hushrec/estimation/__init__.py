@@ -1,1 +1,4 @@
-"""Public in, public out: estimates from released values. This package never accesses ratings."""
+"""Public in, public out: estimates from released values. This package never accesses ratings.
+
+Privacy: public where nothing else is said.
+"""

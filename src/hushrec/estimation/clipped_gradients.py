@@ -28,8 +28,6 @@ class Reach(NamedTuple):
         information: of a rating on its item's factors, in units of 1/s²: the mean of E[p̄²].
         kept: share of the gradients that clipping leaves, by ratings.
         noise: standard error of a coordinate of a typical item after all rounds, over its prior deviation.
-
-    Privacy: public.
     """
 
     information: float

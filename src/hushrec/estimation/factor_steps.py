@@ -165,7 +165,7 @@ def leading(factors: Floats, rank: int) -> tuple[Floats, Floats]:
 
 
 def prior_variance(factor_variance: float, rank: int, span: float) -> float:
-    """τ² such that p·q has variance ``factor_variance`` in squared widths of the scale. Privacy: public."""
+    """τ² such that p·q has variance ``factor_variance`` in squared widths of the scale."""
     return factor_variance * span**2 / rank
 
 

@@ -220,6 +220,6 @@ def known_popularity(counts: Floats, effects: Floats, span: float) -> Floats:
 
 
 def shrinking(entries: int) -> tuple[float, float]:
-    """Peak bytes and rough seconds of ``denoised_counts`` for so many entries. Privacy: public."""
+    """Peak bytes and rough seconds of ``denoised_counts`` for so many entries."""
     cells = entries * (_GRID + 1.0)
     return 2 * 8 * cells, 30 * cells / 1.8e8

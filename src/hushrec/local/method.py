@@ -34,8 +34,6 @@ class Method(Settings):
         Raises:
             BudgetUnsupported: The method does not support this unit or adjacency.
             BudgetError: The budget is missing, or this method cannot use it.
-
-        Privacy: public.
         """
 
     def planned(
@@ -55,8 +53,6 @@ class Method(Settings):
             event: how each user's row is randomized.
             claimed: the paper's ε, for a published analysis.
             uncovered: what the event does not cover.
-
-        Privacy: public.
         """
         plan = Plan(
             model=type(self).__name__,
@@ -72,7 +68,7 @@ class Method(Settings):
 
     @abstractmethod
     def footprint(self, plan: Plan, domain: Domain) -> Footprint:
-        """Memory and time of randomizing, from public facts alone. Privacy: public."""
+        """Memory and time of randomizing, from public facts alone."""
 
     @abstractmethod
     def randomizer(self, plan: Plan, ratings: Ratings) -> ResponseRandomizer | SubstitutionRandomizer:
@@ -94,20 +90,20 @@ class Method(Settings):
 
     @abstractmethod
     def local(self, plan: Plan, domain: Domain) -> Local | None:
-        """What one cell or slot of a row loses, for the statement; None if no ε is known. Privacy: public."""
+        """What one cell or slot of a row loses, for the statement; None if no ε is known."""
 
     @abstractmethod
     def facts(self, plan: Plan, domain: Domain) -> Mapping[str, Any]:
-        """What a reader of the data set needs to know about its law, as JSON values. Privacy: public."""
+        """What a reader of the data set needs to know about its law, as JSON values."""
 
     def assumes(self, plan: Plan) -> tuple[str, ...]:
-        """What the guarantee assumes in addition to what every statement lists. Privacy: public."""
+        """What the guarantee assumes in addition to what every statement lists."""
         return ("every row is randomized by itself, with randomness that nobody else knows",)
 
     def groups_in(self, domain: Domain) -> str:
-        """The sizes of the groups of items, if they are public. Privacy: public."""
+        """The sizes of the groups of items, if they are public."""
         return ""
 
     def beside(self) -> str:
-        """Another release that this one reveals, which has its own ε. Privacy: public."""
+        """Another release that this one reveals, which has its own ε."""
         return ""

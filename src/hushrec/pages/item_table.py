@@ -1,7 +1,4 @@
-"""What a page shows of each item: title, year, genres and picture, as its publisher has made them public.
-
-Privacy: public.
-"""
+"""What a page shows of each item: title, year, genres and picture, as its publisher has made them public."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -33,8 +30,6 @@ class ItemTable:
 
     Raises:
         ReleaseError: The columns differ in length, or a picture is not a file beside the table.
-
-    Privacy: public.
     """
 
     ids: Sequence[str]

@@ -1,7 +1,4 @@
-"""A release's whole statement of privacy as a page, for readers of the release.
-
-Privacy: public.
-"""
+"""A release's whole statement of privacy as a page, for readers of the release."""
 
 from pathlib import Path
 

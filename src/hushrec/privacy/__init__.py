@@ -1,1 +1,4 @@
-"""The core: costs, exact noise, the ledger and the grant. It does not depend on recommenders."""
+"""The core: costs, exact noise, the ledger and the grant. It does not depend on recommenders.
+
+Privacy: public where nothing else is said.
+"""

@@ -37,8 +37,6 @@ def calibrated(queries: Sequence[AnyQuery], shares: Mapping[str, float], budget:
 
     Raises:
         BudgetError: A share is too small, or Gaussian noise is asked for at δ = 0.
-
-    Privacy: public.
     """
     draws = {q.name: _draw(q, shares[q.name], budget) for q in queries if q.norm == "loss"}
     own: dict[str, Event] = {

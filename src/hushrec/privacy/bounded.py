@@ -191,8 +191,6 @@ def require_range(name: str, threshold: int, limit: int) -> None:
 
     Raises:
         GrantError: Not 1 ≤ ``threshold`` ≤ ``limit`` < 2³¹.
-
-    Privacy: public.
     """
     if not 1 <= threshold <= limit < 2**31:
         raise GrantError(f"{name}: threshold and limit must be grid steps with 1 ≤ threshold ≤ limit < 2^31")

@@ -9,8 +9,6 @@ class Confined:
     """An object that is neither copied nor pickled, so that no function carries it to another process.
 
     Whoever held a copy could draw noise that nobody paid for, or subtract the noise that was drawn.
-
-    Privacy: public.
     """
 
     def __copy__(self) -> NoReturn:

@@ -4,8 +4,5 @@ from datetime import UTC, datetime
 
 
 def today() -> str:
-    """The day in UTC, as in 2026-11-22.
-
-    Privacy: public.
-    """
+    """The day in UTC, as in 2026-11-22."""
     return datetime.now(UTC).date().isoformat()

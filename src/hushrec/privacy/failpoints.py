@@ -13,9 +13,6 @@ VARIABLE = "HUSHREC_FAILPOINT"
 
 
 def failpoint(name: str) -> None:
-    """Kill the process here if the environment variable names this point.
-
-    Privacy: public.
-    """
+    """Kill the process here if the environment variable names this point."""
     if os.environ.get(VARIABLE) == name:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -320,10 +320,7 @@ class Grant(Confined):
 
 @functools.cache
 def sampler() -> ModuleType:
-    """The exact sampler, loaded and self-tested once per process, before anything is charged.
-
-    Privacy: public.
-    """
+    """The exact sampler, loaded and self-tested once per process, before anything is charged."""
     from hushrec.privacy.noise import sampler  # compiled code, loaded only to release
 
     sampler.self_test()

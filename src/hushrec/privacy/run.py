@@ -50,7 +50,7 @@ class Run(Protocol):
         ...
 
     def noise(self, query: AnyQuery) -> float:
-        """Noise parameter of the query's event; 0 without noise. Privacy: public."""
+        """Noise parameter of the query's event; 0 without noise."""
         ...
 
     def sample(self, query: AnyQuery) -> "Sample | None":

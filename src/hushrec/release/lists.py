@@ -48,8 +48,6 @@ def unlike(taste: str) -> str:
 
     Args:
         taste: what is left of people's tastes, as ``Release.taste`` says it.
-
-    Privacy: public.
     """
     reason = taste.partition(": ")[2].rstrip(".")
     return f"this release does not tell which items are alike: {reason}; use one that holds people's tastes"

@@ -1,7 +1,4 @@
-"""How to read ε: the odds, the μ of Gaussian differential privacy, and the best attack, all rounded up.
-
-Privacy: public.
-"""
+"""How to read ε: the odds, the μ of Gaussian differential privacy, and the best attack, all rounded up."""
 
 import math
 from collections.abc import Iterable
@@ -28,8 +25,6 @@ class Odds:
             2022); None where no μ is known, as for samples of people.
         best_attack: the largest share of true positives of an attack that tells two adjacent data sets apart
             with ``FALSE_POSITIVES`` false positives.
-
-    Privacy: public.
     """
 
     epsilon: float

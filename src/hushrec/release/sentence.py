@@ -3,8 +3,6 @@
 Differential privacy compares two worlds: what readers conclude from the release, and what they would conclude
 had the privacy unit been absent or other. It does not bound what readers learn about a person from facts that
 hold for everybody, so every sentence makes the comparison.
-
-Privacy: public.
 """
 
 import math

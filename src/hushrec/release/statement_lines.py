@@ -50,8 +50,6 @@ class Measured:
         cost: ρ (Gaussian; for a sample of users, D_α/α at the order that decides the release's ε) or ε
             (others); infinite where the sensitivity is infinite.
         rate: probability that each person takes part.
-
-    Privacy: public.
     """
 
     name: str
@@ -113,8 +111,6 @@ class Promised:
         asked: the ε that its members ask for.
         weight: the weight of each member's data, from 0 to 1.
         promised: the ε that each member loses at most; not above ``asked``.
-
-    Privacy: public.
     """
 
     name: str
@@ -154,8 +150,6 @@ class Local:
         changed: probability that an answer is not the true one.
         drawn: the share of ``count`` that is answered on average, if the answered cells are drawn at random;
             else 1.
-
-    Privacy: public.
     """
 
     what: str
@@ -198,34 +192,22 @@ class Local:
 
 
 def finite_or_none(value: float) -> float | None:
-    """A number as JSON has it: None if it is infinite.
-
-    Privacy: public.
-    """
+    """A number as JSON has it: None if it is infinite."""
     return None if math.isinf(value) else value
 
 
 def or_infinite(value: Any) -> Any:
-    """A number that JSON may have as null, which means infinite.
-
-    Privacy: public.
-    """
+    """A number that JSON may have as null, which means infinite."""
     return math.inf if value is None else value
 
 
 def finite(value: object) -> bool:
-    """Whether a value is a number from 0 to the largest float; JSON allows larger integers.
-
-    Privacy: public.
-    """
+    """Whether a value is a number from 0 to the largest float; JSON allows larger integers."""
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= sys.float_info.max
 
 
 def is_ledger(told: object) -> bool:
-    """Whether a statement may say this of the ledger that was charged; what is missing may be.
-
-    Privacy: public.
-    """
+    """Whether a statement may say this of the ledger that was charged; what is missing may be."""
     return (
         isinstance(told, Mapping)
         and all(isinstance(told.get(name, ""), str) for name in ("id", "head"))

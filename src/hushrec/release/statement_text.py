@@ -1,7 +1,4 @@
-"""The tables and notes in which a statement of privacy explains its figures.
-
-Privacy: public.
-"""
+"""The tables and notes in which a statement of privacy explains its figures."""
 
 import math
 from collections.abc import Mapping, Sequence

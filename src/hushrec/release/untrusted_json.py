@@ -2,8 +2,6 @@
 
 Parsed JSON can take up to thirty times the memory of its text, if it is nothing but brackets. hushrec writes
 mostly ids: their number is proportional to the size of the text, and little stands outside quotes.
-
-Privacy: public.
 """
 
 import json

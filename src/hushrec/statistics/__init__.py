@@ -1,1 +1,4 @@
-"""Private sums over ratings, each with the sensitivity bound that calibrates its noise."""
+"""Private sums over ratings, each with the sensitivity bound that calibrates its noise.
+
+Privacy: public where nothing else is said.
+"""

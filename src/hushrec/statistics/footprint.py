@@ -3,8 +3,6 @@
 Each model states them next to its algorithm: an upper bound on the bytes held at once in addition to the
 ratings, and processor seconds, accurate to a factor of three. The numbers of ratings and people are private,
 so what grows with them is stated per rating and per person.
-
-Privacy: public.
 """
 
 import math
@@ -34,8 +32,6 @@ class Footprint:
         gathered: whether the bytes per rating are held for all ratings at once, also for those in block
             files, of which otherwise one block is in memory.
         lowered_by: the setting that lowers the memory most, if there is one beside rank and catalogue.
-
-    Privacy: public.
     """
 
     memory: float

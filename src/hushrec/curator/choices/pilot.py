@@ -130,8 +130,6 @@ def pilot_plan(domain: Domain, total: Budget) -> tuple[CrowdTotals, Plan]:
 
     Raises:
         BudgetUnsupported: The adjacency is not ``add-remove``.
-
-    Privacy: public.
     """
     if total.adjacency != "add-remove":
         raise BudgetUnsupported(

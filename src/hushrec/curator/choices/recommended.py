@@ -6,8 +6,6 @@ ratings in the declared catalogue, where the budget pays for Gaussian noise with
 learns more than item effects is chosen from the signal on at which it was better on generated crowds
 (docs/which-epsilon.md has the table). The exponent is between those of two cases: ratings of one item, whose
 number is ratings/items, and directions of taste, for which popular items count most.
-
-Privacy: public.
 """
 
 import math
@@ -47,8 +45,6 @@ class Choice(NamedTuple):
     Attributes:
         model: the settings.
         reason: what follows *because*.
-
-    Privacy: public.
     """
 
     model: Model
@@ -70,8 +66,6 @@ def recommended(domain: Domain, budget: Budget | None = None, task: Task | None 
     Raises:
         BudgetUnsupported: No model protects this unit under this adjacency, or at this δ.
         ConfigError: The task needs another kind of feedback than the domain declares.
-
-    Privacy: public.
     """
     return choice(domain, budget, task).model
 
@@ -84,8 +78,6 @@ def choice(
     Args:
         domain, budget, task: as for ``recommended``.
         personal: whether people ask for their own ε.
-
-    Privacy: public.
     """
     _require_task(domain, task)
     personal = personal or bool(domain.privacy_classes)
@@ -108,18 +100,13 @@ def choice_of_share(
         domain: the public domain.
         total: the budget of all releases.
         personal: whether people ask for their own ε.
-
-    Privacy: public.
     """
     anyone = choice(domain, total, personal=personal).model
     return choice(domain, share(anyone), personal=personal)
 
 
 def signal(domain: Domain, budget: Budget) -> float:
-    """μ · ratings/items^¾, for unit ``rating`` times √(ratings/users): how much shows through the noise.
-
-    Privacy: public.
-    """
+    """μ · ratings/items^¾, for unit ``rating`` times √(ratings/users): how much shows through the noise."""
     mu, crowd = math.sqrt(2 * largest_rho(budget) / fixed_point.PER_ONE), domain.crowd
     pairs = math.sqrt(crowd.each) if budget.unit == "rating" else 1.0
     return mu * crowd.ratings * pairs / math.pow(domain.n_items, 0.75)

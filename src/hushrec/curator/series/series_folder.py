@@ -149,8 +149,6 @@ def require_part(folder: SeriesFolder, made: Sequence[Charge]) -> None:
     Raises:
         LedgerStale: The folder has measured a release that the ledger does not know.
         CheckpointError: The folder is lost, a copy, restored from a backup, or of another series.
-
-    Privacy: public.
     """
     known = f"the ledger knows {len(made)} releases of this series"
     if folder.last_measured >= len(made):

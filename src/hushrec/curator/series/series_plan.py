@@ -35,8 +35,6 @@ def plan_series(config: Model, domain: Domain, ledger: Ledger | str | Path) -> P
         BudgetUnsupported: A series protects users under add-remove, with δ above 0.
         ConfigError: The model has no series.
         LedgerError: The ledger does not exist, or cannot be trusted.
-
-    Privacy: public.
     """
     account = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
     releases = account.releases_left
@@ -72,8 +70,6 @@ def series_plan(
         BudgetUnsupported: A series protects users under add-remove, with δ above 0.
         BudgetError: The budget is too small, or δ too large for the domain.
         ConfigError: The model has no series.
-
-    Privacy: public.
     """
     made = repeated(config, domain, budget, releases)
     queries = [*made.sums.queries()]
@@ -91,8 +87,6 @@ def repeated(config: Model, domain: Domain, budget: Budget, releases: int) -> Re
     Raises:
         BudgetUnsupported: A series protects users under add-remove, with δ above 0.
         ConfigError: The model has no series.
-
-    Privacy: public.
     """
     _require(config, domain, budget)
     assert isinstance(config, PrivateModel)
@@ -100,10 +94,7 @@ def repeated(config: Model, domain: Domain, budget: Budget, releases: int) -> Re
 
 
 def seen(budget: Budget, releases: int) -> Budget:
-    """What one release would cost whose noise is that of a running sum, ‖c‖² times that of the whole budget.
-
-    Privacy: public.
-    """
+    """What one release would cost whose noise is that of a running sum, ‖c‖² times that of the whole budget."""
     return budget.model_copy(update={"epsilon": budget.epsilon / joint_norm(releases) ** 2})
 
 

@@ -18,8 +18,6 @@ class Crowd(NamedTuple):
         users: about how many people take part.
         ratings: about how many ratings, or interactions, they give in all.
         declared: whether both were declared; otherwise they follow from the bound on users.
-
-    Privacy: public.
     """
 
     users: float

@@ -1,7 +1,4 @@
-"""What a domain declares and how it is checked: ids, a rating scale, privacy classes, texts about items.
-
-Privacy: public.
-"""
+"""What a domain declares and how it is checked: ids, a rating scale, privacy classes, texts about items."""
 
 import math
 import operator
@@ -228,8 +225,6 @@ def classes(given: Any) -> dict[str, float]:
 
     Raises:
         ValueError: these are not classes. The message says which is wrong.
-
-    Privacy: public.
     """
     if not isinstance(given, Mapping) or not given:
         raise ValueError('give classes as {"strict": 0.5, "default": 2}, or leave them out')

@@ -1,4 +1,4 @@
-"""What a domain declares, in words, for people who look at one. Privacy: public."""
+"""What a domain declares, in words, for people who look at one."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ __all__ = ["in_words"]
 
 
 def in_words(domain: Any) -> str:
-    """One line of a ``Domain``: catalogue, what people give, bounds, hints, roster. Privacy: public."""
+    """One line of a ``Domain``: catalogue, what people give, bounds, hints, roster."""
     given = "interactions"
     if domain.likes is not None:
         given = f"likes: ratings of at least {domain.likes:g} on the scale {domain.rating_scale}"

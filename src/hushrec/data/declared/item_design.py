@@ -1,7 +1,4 @@
-"""Columns of numbers from what a domain says about its items: labels, tenths of numbers, words of titles.
-
-Privacy: public.
-"""
+"""Columns of numbers from what a domain says about its items: labels, tenths of numbers, words of titles."""
 
 import hashlib
 import math

@@ -1,1 +1,4 @@
-"""Phases that several models share: each measures private sums and estimates parameters from them."""
+"""Phases that several models share: each measures private sums and estimates parameters from them.
+
+Privacy: public where nothing else is said.
+"""

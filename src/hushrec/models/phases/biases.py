@@ -110,15 +110,13 @@ def require_rank(rank: int, domain: Domain) -> None:
 
     Raises:
         ConfigError: The rank is above the number of items.
-
-    Privacy: public.
     """
     if rank > domain.n_items:
         raise ConfigError(f"rank = {rank} is more than the {domain.n_items:,} items; set a smaller rank")
 
 
 def biases_footprint(domain: Domain, terms: Terms) -> Footprint:
-    """Footprint of measuring and shrinking both averages; later phases add to it. Privacy: public."""
+    """Footprint of measuring and shrinking both averages; later phases add to it."""
     people, items = domain.n_users, domain.n_items
     memory, seconds = shrinking(items)  # of the popularity; all counts are exact but under add-remove
     if terms.adjacency == "add-remove":
@@ -134,8 +132,6 @@ def average_shares(terms: Terms, *, items: float, users: float) -> dict[str, flo
     Args:
         terms: decide whether counts cost anything.
         items, users: parts for the averages of items and of users.
-
-    Privacy: public.
     """
     counted = 0.0 if terms.adjacency == "replace" else 0.2
     shares: dict[str, float] = {}

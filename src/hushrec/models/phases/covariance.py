@@ -271,8 +271,6 @@ def require_dense(domain: Domain) -> None:
 
     Raises:
         ConfigError: There are too many items.
-
-    Privacy: public.
     """
     if domain.n_items > _LARGEST_DENSE:
         raise ConfigError(
@@ -292,8 +290,6 @@ def covariance_footprint(n: int, rank: int, *, weighted: bool) -> Footprint:
         n: number of items whose covariance is measured.
         rank: number of factors; 0 if none are made.
         weighted: whether the factors are fitted under weights.
-
-    Privacy: public.
     """
     square = 4.0 * n**2
     count = 4.25 if weighted else 10 if rank else 6

@@ -133,7 +133,7 @@ def effects_of(sums: EffectSums, noisy: Mapping[str, Noisy], prior: ItemPrior) -
 
 
 def effects_footprint(domain: Domain, terms: Terms) -> Footprint:
-    """Footprint of measuring and shrinking item effects; later phases add to it. Privacy: public."""
+    """Footprint of measuring and shrinking item effects; later phases add to it."""
     n, user = domain.n_items, terms.unit == "user"
     memory, seconds = shrinking(n)
     if user or terms.adjacency == "add-remove":

@@ -1,4 +1,4 @@
-"""Whether factors show through noise at all, from public facts alone. Privacy: public.
+"""Whether factors show through noise at all, from public facts alone.
 
 A budget that pays for Gaussian noise with μ shows directions of taste by the signal μ · ratings/items^¾, of
 the declared number of ratings in the declared catalogue. The exponent is between those of two cases: ratings

@@ -1,4 +1,4 @@
-"""How much of a covariance shows through its noise, from public facts alone. Privacy: public.
+"""How much of a covariance shows through its noise, from public facts alone.
 
 A direction of the users' taste shows where the eigenvalue that it gives the covariance exceeds that of the
 noise. With U users who rate c items each, of n, weights w, noise of deviation Δ/μ on every entry, and B the

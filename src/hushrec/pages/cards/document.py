@@ -1,7 +1,4 @@
-"""The blocks that a document is made of: it is built once, and written as HTML or as Markdown.
-
-Privacy: public in, public out.
-"""
+"""The blocks that a document is made of: it is built once, and written as HTML or as Markdown."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Guidelines for Evaluating Differential Privacy Guarantees, March 2025: the names are those of its pyramid
 and of its chapter on deployment. The answers are the statement's own facts; the boxes are what no software
 answers.
-
-Privacy: public.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,4 @@
-"""Documents as HTML without scripts, in which every text is escaped.
-
-Privacy: public in, public out.
-"""
+"""Documents as HTML without scripts, in which every text is escaped."""
 
 from functools import cache
 from typing import TYPE_CHECKING, Any

@@ -1,7 +1,4 @@
-"""What a release does not promise, and what it is for: the words of a model card (Mitchell et al. 2019).
-
-Privacy: public.
-"""
+"""What a release does not promise, and what it is for: the words of a model card (Mitchell et al. 2019)."""
 
 from hushrec.pages.cards.document import Block, Facts, Points
 from hushrec.pages.cards.subject import Subject

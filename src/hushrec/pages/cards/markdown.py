@@ -1,7 +1,4 @@
-"""Documents as Markdown (CommonMark with tables), in which no text can become a heading, a link or HTML.
-
-Privacy: public in, public out.
-"""
+"""Documents as Markdown (CommonMark with tables), in which no text can become a heading, a link or HTML."""
 
 import re
 from collections.abc import Iterable, Sequence

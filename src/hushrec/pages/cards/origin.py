@@ -1,7 +1,4 @@
-"""Where a release comes from: its data by public facts, its ledger, its signature, and how to verify it.
-
-Privacy: public.
-"""
+"""Where a release comes from: its data by public facts, its ledger, its signature, and how to verify it."""
 
 import shlex
 from collections.abc import Iterator, Mapping

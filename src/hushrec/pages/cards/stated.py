@@ -1,7 +1,4 @@
-"""A statement of privacy in blocks, with the words in which it prints.
-
-Privacy: public.
-"""
+"""A statement of privacy in blocks, with the words in which it prints."""
 
 import re
 from collections.abc import Iterator

@@ -1,7 +1,4 @@
-"""The file that a card or a statement is of, as a reader sees it.
-
-Privacy: public.
-"""
+"""The file that a card or a statement is of, as a reader sees it."""
 
 import math
 from collections.abc import Mapping
@@ -31,8 +28,6 @@ class Subject:
         named: name of the file, if there is one.
         sha256: of the file's bytes, hex, if there is one.
         signature: whether the file is signed, and by whom.
-
-    Privacy: public.
     """
 
     sort: str

@@ -1,7 +1,4 @@
-"""What the best attack on a release finds: as a table, and as a drawing of its trade-off curve.
-
-Privacy: public.
-"""
+"""What the best attack on a release finds: as a table, and as a drawing of its trade-off curve."""
 
 from hushrec.figures import above
 from hushrec.pages.cards.document import Block, Grid, Picture

@@ -1,7 +1,4 @@
-"""What a part of an audit found, and the verdict on it: by its figures and the release's own ε alone.
-
-Privacy: public in, public out.
-"""
+"""What a part of an audit found, and the verdict on it: by its figures and the release's own ε alone."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields

@@ -53,8 +53,6 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
 
     Returns:
         δ in [0, 1].
-
-    Privacy: public.
     """
     if mu == 0:
         return 0.0
@@ -75,8 +73,6 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
 
     Returns:
         ε, or infinity.
-
-    Privacy: public.
     """
     if gaussian_delta(mu, 0.0) <= delta:
         return 0.0
@@ -94,8 +90,6 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
 
     Returns:
         μ.
-
-    Privacy: public.
     """
     if delta <= 0:
         return 0.0
@@ -114,8 +108,6 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 
     Returns:
         ε, or infinity.
-
-    Privacy: public.
     """
     if rho == 0:
         return 0.0
@@ -147,8 +139,6 @@ class Spent:
         pure_rho: Σ of the zCDP loss of the same measurements.
         unbounded: number of measurements whose loss has no known finite bound.
         curve: Σ of the Rényi divergences of subsampled measurements at ``renyi.ORDERS``, or empty.
-
-    Privacy: public.
     """
 
     rho: int = 0
@@ -225,10 +215,7 @@ class Spent:
 
 
 class Priced(Protocol):
-    """What has a price: an ``events.Event``.
-
-    Privacy: public.
-    """
+    """What has a price: an ``events.Event``."""
 
     def spent(self) -> Spent:
         """The price, rounded up."""
@@ -236,18 +223,12 @@ class Priced(Protocol):
 
 
 def spent_of(events: Iterable[Priced]) -> Spent:
-    """Total cost of a sequence of measurements; each cost is rounded up.
-
-    Privacy: public.
-    """
+    """Total cost of a sequence of measurements; each cost is rounded up."""
     return sum(map(price, events), Spent())
 
 
 def price(event: Priced) -> Spent:
-    """Cost of one measurement, in exact rational arithmetic, rounded up; each event derives its own.
-
-    Privacy: public.
-    """
+    """Cost of one measurement, in exact rational arithmetic, rounded up; each event derives its own."""
     return event.spent()
 
 
@@ -255,8 +236,6 @@ def pure_loss(epsilon: Fraction) -> Spent:
     """Cost of a measurement of which only its pure ε is known; it costs min(ε²/2, ε) in zCDP.
 
     Its divergences are at most αε²/2 (Bun & Steinke 2016, Proposition 1.4) and at most ε ≤ αε.
-
-    Privacy: public.
     """
     return Spent(
         epsilon_sum=fixed_point.cost(epsilon), pure_rho=fixed_point.cost(min(epsilon**2 / 2, epsilon))
@@ -264,10 +243,7 @@ def pure_loss(epsilon: Fraction) -> Spent:
 
 
 def laplace_loss(epsilon: Fraction) -> Spent:
-    """Cost of Laplace noise: ε = Δ/b, and the zCDP loss ε + e^−ε − 1.
-
-    Privacy: public.
-    """
+    """Cost of Laplace noise: ε = Δ/b, and the zCDP loss ε + e^−ε − 1."""
     above = fixed_point.float_above(epsilon)
     # The sum cancels for small ε, where its error is at most a rounding of its terms; ε²/2 is exact there.
     tight = Fraction(above + math.expm1(-above)) + Fraction(_ROUNDING * above)
@@ -276,10 +252,7 @@ def laplace_loss(epsilon: Fraction) -> Spent:
 
 @lru_cache(maxsize=256)
 def largest_rho(budget: Budget) -> int:
-    """The largest ρ, in units of 1e-12, whose ε at the budget's δ is within the budget.
-
-    Privacy: public.
-    """
+    """The largest ρ, in units of 1e-12, whose ε at the budget's δ is within the budget."""
     return _largest(lambda rho: Spent(rho=rho), budget)
 
 
@@ -287,8 +260,6 @@ def largest_pure(budget: Budget, shares: Iterable[Fraction] = (Fraction(1),)) ->
     """The largest Σε, in units of 1e-12, of Laplace measurements with these shares that fits the budget.
 
     At δ = 0, or with few measurements, this is the budget's ε. With many at δ > 0 it is more.
-
-    Privacy: public.
     """
     return _largest_pure(budget, tuple(shares))
 

@@ -37,8 +37,6 @@ class Part:
         of: how many releases the series has.
         series: what tells it from other series of the same ledger; empty for a plan that nobody charges.
         memory: what tells the memory of people that it measures with from any other; empty likewise.
-
-    Privacy: public.
     """
 
     number: int

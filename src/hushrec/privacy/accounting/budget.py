@@ -21,8 +21,6 @@ class Terms(Protocol):
         unit: the privacy unit.
         adjacency: the adjacency.
         epsilon: ε; infinite for the non-private baseline.
-
-    Privacy: public.
     """
 
     @property
@@ -35,10 +33,7 @@ class Terms(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Unprotected:
-    """The terms of the non-private baseline, whose sums are those of a unit without any noise.
-
-    Privacy: public.
-    """
+    """The terms of the non-private baseline, whose sums are those of a unit without any noise."""
 
     unit: str
     adjacency: str
@@ -59,8 +54,6 @@ class Budget(BaseModel):
 
     Raises:
         BudgetError: A field is missing or out of range.
-
-    Privacy: public.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)

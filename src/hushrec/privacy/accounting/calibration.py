@@ -34,8 +34,6 @@ def split_gaussian(budget: Budget, shares: Mapping[str, float]) -> dict[str, int
 
     Raises:
         BudgetError: δ is 0, or the shares exceed the whole.
-
-    Privacy: public.
     """
     total = largest_rho(budget)
     return {name: math.floor(part * total) for name, part in whole("the split", shares).items()}
@@ -55,8 +53,6 @@ def split_laplace(budget: Budget, shares: Mapping[str, float]) -> dict[str, int]
 
     Raises:
         BudgetError: The shares exceed the whole.
-
-    Privacy: public.
     """
     parts = whole("the split", shares)
     kept_back = Fraction(1 - sum(parts.values()))
@@ -65,10 +61,7 @@ def split_laplace(budget: Budget, shares: Mapping[str, float]) -> dict[str, int]
 
 
 def gaussian(name: str, *, rho: int, sensitivity: float, step: float, size: int) -> Gaussian:
-    """The Gaussian measurement that costs at most ``rho`` units: σ = Δ/√(2ρ), rounded up.
-
-    Privacy: public.
-    """
+    """The Gaussian measurement that costs at most ``rho`` units: σ = Δ/√(2ρ), rounded up."""
     _require_unit(name, rho)
     sigma = sensitivity / math.sqrt(2 * rho / fixed_point.PER_ONE)
     return _widened(
@@ -77,10 +70,7 @@ def gaussian(name: str, *, rho: int, sensitivity: float, step: float, size: int)
 
 
 def laplace(name: str, *, epsilon: int, sensitivity: float, step: float, size: int) -> Laplace:
-    """The Laplace measurement that costs at most ``epsilon`` units: b = Δ/ε, rounded up.
-
-    Privacy: public.
-    """
+    """The Laplace measurement that costs at most ``epsilon`` units: b = Δ/ε, rounded up."""
     _require_unit(name, epsilon)
     scale = sensitivity / (epsilon / fixed_point.PER_ONE)
     return _widened(
@@ -99,8 +89,6 @@ class Part:
         size: number of entries.
         part: its part of the budget.
         rate: probability that each person takes part; rounded down to one that can be drawn exactly.
-
-    Privacy: public.
     """
 
     name: str
@@ -129,8 +117,6 @@ def gaussians(budget: Budget, targets: Iterable[Part]) -> list[Gaussian]:
 
     Raises:
         BudgetError: δ is 0, the parts exceed the whole, or ε is below what the divergences can prove.
-
-    Privacy: public.
     """
     wanted = list(targets)
     parts = whole("the split", {target.name: target.part for target in wanted})
@@ -169,10 +155,7 @@ def _smallest_that(fits: Callable[[float], bool]) -> float:
 def posterior_sample(
     name: str, *, epsilon: int, sensitivity: float, step: float, size: int
 ) -> PosteriorSample:
-    """The posterior sample that costs at most ``epsilon`` units: T = Δ/ε, rounded up.
-
-    Privacy: public.
-    """
+    """The posterior sample that costs at most ``epsilon`` units: T = Δ/ε, rounded up."""
     _require_unit(name, epsilon)
     temperature = sensitivity / (epsilon / fixed_point.PER_ONE)
     return _widened(
@@ -194,8 +177,6 @@ def responses(name: str, budget: Budget, *, symbols: int, cells: int, size: int)
 
     Raises:
         BudgetError: ε is too small for that many cells, or as ``Responses``.
-
-    Privacy: public.
     """
 
     def event(exponent: float) -> Responses:
@@ -236,8 +217,6 @@ def whole(owner: str, shares: Mapping[str, float]) -> dict[str, Fraction]:
 
     Raises:
         BudgetError: A share is not positive, or the shares exceed the whole.
-
-    Privacy: public.
     """
     exact = {name: Fraction(share) for name, share in shares.items()}
     total = sum(exact.values())

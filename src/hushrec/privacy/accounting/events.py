@@ -46,8 +46,6 @@ class Event(ABC):
         condition: the condition under which its price holds; empty without any.
         assumes: what a statement says that the price assumes.
         only_seeded: why only seeded experiments may draw it, and what to set instead; else empty.
-
-    Privacy: public.
     """
 
     __slots__ = ()
@@ -126,8 +124,6 @@ class Calibrated(Event):
 
     Raises:
         BudgetError: A number is not positive, or the noise is too narrow or too wide for the grid.
-
-    Privacy: public.
     """
 
     name: str
@@ -171,10 +167,7 @@ class Calibrated(Event):
 
 
 class AdditiveNoise(Calibrated):
-    """Independent noise on every entry of a vector of bounded sensitivity.
-
-    Privacy: public.
-    """
+    """Independent noise on every entry of a vector of bounded sensitivity."""
 
     __slots__ = ()
 
@@ -198,8 +191,6 @@ class Gaussian(AdditiveNoise):
 
     Raises:
         BudgetError: As ``Calibrated``, or the rate cannot be drawn exactly.
-
-    Privacy: public.
     """
 
     norm: ClassVar[str] = "l2"
@@ -235,10 +226,7 @@ class Gaussian(AdditiveNoise):
 
 @dataclass(frozen=True, slots=True)
 class Laplace(AdditiveNoise):
-    """Laplace noise of density exp(−|x|/b)/2b, b = ``noise``, on a sum of bounded L1 sensitivity Δ₁.
-
-    Privacy: public.
-    """
+    """Laplace noise of density exp(−|x|/b)/2b, b = ``noise``, on a sum of bounded L1 sensitivity Δ₁."""
 
     mechanism: ClassVar[str] = "laplace"
     norm: ClassVar[str] = "l1"
@@ -266,8 +254,6 @@ class Spherical(Calibrated):
     For rows of d entries its norm follows Gamma(d, s), s = ``noise``, and its direction is uniform. It is
     drawn in floating point, so it is never private and only serves to reproduce published algorithms.
     ``sensitivity`` is Δ₂, infinite if no bound is known.
-
-    Privacy: public.
     """
 
     mechanism: ClassVar[str] = "spherical"
@@ -308,8 +294,6 @@ class PosteriorSample(Calibrated):
 
     Raises:
         BudgetError: A number is not positive.
-
-    Privacy: public.
     """
 
     mechanism: ClassVar[str] = "posterior sample"
@@ -333,8 +317,5 @@ class PosteriorSample(Calibrated):
 
 
 def drawn_rate(rate: float) -> float:
-    """The largest rate that can be drawn exactly and does not exceed ``rate``.
-
-    Privacy: public.
-    """
+    """The largest rate that can be drawn exactly and does not exceed ``rate``."""
     return math.floor(rate * ODDS) / ODDS

@@ -2,8 +2,6 @@
 
 Integers add without rounding, so a ledger's total does not depend on order or machine. Rounding happens once,
 where a real number becomes a count, and always in favour of the protected people: costs up, allowances down.
-
-Privacy: public.
 """
 
 import math

@@ -38,8 +38,6 @@ class LocalRandomizer(Event):
 
     Attributes:
         cells: largest number of cells or slots in which two permitted rows differ.
-
-    Privacy: public.
     """
 
     __slots__ = ()
@@ -101,8 +99,6 @@ class Responses(LocalRandomizer):
 
     Raises:
         BudgetError: Not 1 ≤ ``cells`` ≤ ``size``, or as ``cell_loss``.
-
-    Privacy: public.
     """
 
     mechanism: ClassVar[str] = "randomized response"
@@ -159,8 +155,6 @@ class Substitutions(LocalRandomizer):
 
     Raises:
         BudgetError: A number is not positive.
-
-    Privacy: public.
     """
 
     mechanism: ClassVar[str] = "item substitution"
@@ -197,8 +191,6 @@ def cell_loss(symbols: int, exponent: float) -> Fraction:
     Raises:
         BudgetError: The true answer is not the most likely one, its probability cannot be drawn, or the
             number of symbols is not 2 to 257.
-
-    Privacy: public.
     """
     if not 2 <= symbols <= MOST_SYMBOLS:
         raise BudgetError(
@@ -229,8 +221,6 @@ def cell_rho(symbols: int, exponent: float) -> Fraction:
 
     Raises:
         BudgetError: As ``cell_loss``.
-
-    Privacy: public.
     """
     loss = cell_loss(symbols, exponent)
     epsilon = math.nextafter(float(loss), math.inf)  # a larger ε is never cheaper

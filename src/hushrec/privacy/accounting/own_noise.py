@@ -16,8 +16,6 @@ class Unpriced(Calibrated):
 
     Raises:
         BudgetError: The deviation is not positive, or there is no entry.
-
-    Privacy: public.
     """
 
     mechanism: ClassVar[str] = "own noise"

@@ -31,8 +31,6 @@ class Measurement:
     Args:
         event: what will be measured.
         share: its part of the plan's ρ, or of its ε if all noise is Laplace; in (0, 1].
-
-    Privacy: public.
     """
 
     event: Event
@@ -73,8 +71,6 @@ class Plan:
             has an entry for every rating, although their number is not public under this adjacency; samples
             or personal ε are used with another unit or adjacency than user and add-remove; or a plan
             without a paper's claim costs more than its budget.
-
-    Privacy: public.
     """
 
     model: str
@@ -270,8 +266,6 @@ def require_small_delta(delta: float, max_users: int) -> None:
 
     Raises:
         BudgetError: δ ≥ 1/(10 · max_users).
-
-    Privacy: public.
     """
     if fixed_point.as_written(delta) * 10 * max_users >= 1:
         raise BudgetError(
@@ -281,10 +275,7 @@ def require_small_delta(delta: float, max_users: int) -> None:
 
 
 def usual_delta(max_users: int) -> float:
-    """The δ that is usual for so many users: 1e-6, or a smaller power of ten that is below 1/(10 · users).
-
-    Privacy: public.
-    """
+    """The δ that is usual for so many users: 1e-6, or a smaller power of ten that is below 1/(10 · users)."""
     power = 6
     while 10 * max_users >= 10**power:
         power += 1
@@ -296,8 +287,6 @@ def require_strong(plan: Plan) -> None:
 
     Raises:
         WeakBudget: ε is above it.
-
-    Privacy: public.
     """
     if plan.epsilon > WEAK:
         raise WeakBudget(
@@ -312,8 +301,6 @@ def require_same_population(plan: Plan, total: Budget) -> None:
 
     Raises:
         BudgetError: Unit or adjacency differs, or the total's δ is too large for the plan's users.
-
-    Privacy: public.
     """
     if (plan.budget.unit, plan.budget.adjacency) != (total.unit, total.adjacency):
         raise BudgetError(
@@ -328,8 +315,6 @@ def require_releasable(plan: Plan, caveat: str) -> None:
 
     Raises:
         BudgetError: There is no caveat, and the plan or one of its events is ``only_seeded``.
-
-    Privacy: public.
     """
     if caveat:
         return
@@ -343,10 +328,7 @@ def _canonical(value: object) -> str:
 
 
 def version() -> str:
-    """Version of hushrec; a plan's noise depends on it.
-
-    Privacy: public.
-    """
+    """Version of hushrec; a plan's noise depends on it."""
     try:
         return metadata.version("hushrec")
     except metadata.PackageNotFoundError:  # a source tree that is not installed

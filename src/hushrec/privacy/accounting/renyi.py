@@ -54,8 +54,6 @@ def divergences(ratio: Fraction, rate: float) -> Curve:
 
     Returns:
         The divergence at each order.
-
-    Privacy: public.
     """
     everybody = tuple(fixed_point.cost(order * ratio**2 / 2) for order in ORDERS)
     if ratio > _LARGEST:
@@ -78,10 +76,7 @@ def divergences(ratio: Fraction, rate: float) -> Curve:
 
 
 def added(first: Curve, second: Curve) -> Curve:
-    """The divergences of two measurements together.
-
-    Privacy: public.
-    """
+    """The divergences of two measurements together."""
     if not first or not second:
         return first or second
     return tuple(map(int.__add__, first, second))
@@ -98,8 +93,6 @@ def smallest(curve: Iterable[int], delta: float) -> tuple[int, int]:
 
     Returns:
         ε and the order α that gives it.
-
-    Privacy: public.
     """
     best = min((loss + conversion(order, delta), order) for loss, order in zip(curve, ORDERS, strict=True))
     return max(0, best[0]), best[1]
@@ -107,10 +100,7 @@ def smallest(curve: Iterable[int], delta: float) -> tuple[int, int]:
 
 @lru_cache(maxsize=4096)
 def conversion(order: int, delta: float) -> int:
-    """What the conversion at an order adds to the divergence, in units of 1e-12, rounded up; may be negative.
-
-    Privacy: public.
-    """
+    """What the conversion at an order adds to the divergence, in units of 1e-12, rounded up; may be negative."""
     terms = math.log1p(-1 / order), -math.log(delta) / (order - 1), -math.log(order) / (order - 1)
     return fixed_point.cost(Fraction(sum(terms) + _ROUNDING * sum(map(abs, terms))))
 

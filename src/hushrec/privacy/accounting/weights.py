@@ -32,8 +32,6 @@ class Promise:
         asked: the ε that its members ask for.
         weight: the weight of each member.
         promised: bound on the ε that each member loses; at most ``asked``.
-
-    Privacy: public.
     """
 
     name: str
@@ -93,10 +91,7 @@ def weights(events: tuple[Event, ...], delta: float, asked: Floats) -> Floats:
 
 
 def promised(events: tuple[Event, ...], delta: float, weight: float) -> float:
-    """ε at δ that a plan costs a user of the given weight, rounded up.
-
-    Privacy: public.
-    """
+    """ε at δ that a plan costs a user of the given weight, rounded up."""
     return _spent(events, round(weight * GRID)).epsilon(delta) if weight else 0.0
 
 
@@ -109,8 +104,6 @@ def promises(
         events: all measurements of the plan.
         delta: the plan's δ.
         asked: name of each class → the ε that its members ask for.
-
-    Privacy: public.
     """
     found = []
     for name, epsilon in (asked or {}).items():

@@ -309,8 +309,6 @@ def mark_of(folder: Path) -> str:
 
     Args:
         folder: of a checkpoint, which a process may be using.
-
-    Privacy: public.
     """
     try:
         master, kept = (folder / _KEY).read_bytes(), (folder / _COMMITMENT).read_bytes()

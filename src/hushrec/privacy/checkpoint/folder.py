@@ -154,7 +154,7 @@ class Folder:
 
 
 def in_use(path: Path) -> bool:
-    """Whether a process, which may be this one, holds the folder, or just makes it. Privacy: public."""
+    """Whether a process, which may be this one, holds the folder, or just makes it."""
     import fcntl  # imported here because not every system has it
 
     try:

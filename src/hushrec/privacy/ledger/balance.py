@@ -1,7 +1,4 @@
-"""The balance of a ledger: its total, what is spent and left, its entries and stored artefacts.
-
-Privacy: public.
-"""
+"""The balance of a ledger: its total, what is spent and left, its entries and stored artefacts."""
 
 import os
 from collections.abc import Callable, Iterator

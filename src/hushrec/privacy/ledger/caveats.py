@@ -21,8 +21,6 @@ def inherited(caveat: str, entries: Iterable[Entry]) -> str:
     """A release's caveat, or that of its ledger if an earlier release was not private.
 
     Anyone with the seed can compute the exact sums of that release, so no later release can promise ε.
-
-    Privacy: public.
     """
     if not caveat and any(entry.caveat.startswith(UNPROTECTED) for entry in entries):
         return f"{UNPROTECTED}: this ledger holds a seeded release"
@@ -30,10 +28,7 @@ def inherited(caveat: str, entries: Iterable[Entry]) -> str:
 
 
 def conditional(caveat: str, plan: Plan, entries: Sequence[Entry]) -> str:
-    """A release's caveat, or the condition under which its plan's ε and its ledger's total hold.
-
-    Privacy: public.
-    """
+    """A release's caveat, or the condition under which its plan's ε and its ledger's total hold."""
     if caveat:
         return _own(caveat, plan)
     return "; ".join(

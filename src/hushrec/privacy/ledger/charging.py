@@ -43,8 +43,6 @@ def finished(history: History, plan: Plan, release_index: int | None, checkpoint
         plan: what was measured.
         release_index: the release index; None for that of the checkpoint's charge.
         checkpoint: the commitment; empty for none.
-
-    Privacy: public.
     """
     charge = history.under(checkpoint) if release_index is None else history.latest(release_index)
     answers = charge and charge.finished and charge.key == plan.key(history.id, charge.release_index)
@@ -58,8 +56,6 @@ def planned_budget(history: History, release_index: int | None, checkpoint: str)
         history: history of the ledger.
         release_index: the release index; None for any.
         checkpoint: the commitment; empty for none.
-
-    Privacy: public.
     """
     charge = history.under(checkpoint)
     if charge is None and release_index is not None:
@@ -83,8 +79,6 @@ def resume(session: Session, plan: Plan, release_index: int | None, checkpoint: 
     Raises:
         GrantError: The charge's artefact is stored already.
         CheckpointError: The charge was forfeited, or is for another plan or release index.
-
-    Privacy: public.
     """
     charge = session.history.under(checkpoint)
     if charge is None:
@@ -195,8 +189,6 @@ def series_of(plan: Plan, ledger: str) -> str:
     Args:
         plan: the plan of any of its releases.
         ledger: id of the ledger.
-
-    Privacy: public.
     """
     if plan.part is None:
         return ""
@@ -208,10 +200,7 @@ def series_of(plan: Plan, ledger: str) -> str:
 
 
 def parts(history: History, plan: Plan) -> list[Charge]:
-    """The charges of the plan's series, forfeited ones included, in order; empty without a series.
-
-    Privacy: public.
-    """
+    """The charges of the plan's series, forfeited ones included, in order; empty without a series."""
     series = series_of(plan, history.id)
     return [charge for charge in history.charges.values() if series and charge.series == series]
 
@@ -245,8 +234,6 @@ def ledger_reference(session: Session, charge: Charge, plan: Plan, file: str | N
         charge: a charge that was booked with one record per measurement.
         plan: what was booked.
         file: name of the ledger's file; None for one in memory.
-
-    Privacy: public.
     """
     history = session.history
     head = history.at(charge.number + len(plan.events) - 1)

@@ -120,10 +120,7 @@ class Entry:
 
 
 def booking(charge: Charge, caveat: str, event: Event, *, free: bool = False) -> dict[str, Any]:
-    """Build the record that books one measurement of a charge; ``free`` if an earlier one of its series paid.
-
-    Privacy: public.
-    """
+    """Build the record that books one measurement of a charge; ``free`` if an earlier one of its series paid."""
     loss = Spent() if free else price(event)
     facts: dict[str, Any] = {
         "kind": "charged",
@@ -152,8 +149,6 @@ def opening(total: Budget, max_releases: int) -> dict[str, Any]:
 
     Raises:
         BudgetError: ``max_releases`` is below 1.
-
-    Privacy: public.
     """
     if max_releases < 1:
         raise BudgetError("max_releases must be at least 1")
@@ -170,8 +165,6 @@ def extension(history: "History", total: Budget, max_releases: int | None) -> di
 
     Raises:
         BudgetError: Unit, adjacency or δ differs, or the total or ``max_releases`` would shrink.
-
-    Privacy: public.
     """
     max_releases = history.max_releases if max_releases is None else max_releases
     if _kind(total) != _kind(history.total):
@@ -192,8 +185,6 @@ class History:
         route: how the total is counted, fixed by the first charge; empty before it.
         charges: every charge by number.
         declared: population, controller and contact, as the owner declared them last.
-
-    Privacy: public.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,4 @@
-"""Safe reading of files in a shared folder: regular files only, and without blocking.
-
-Privacy: public.
-"""
+"""Safe reading of files in a shared folder: regular files only, and without blocking."""
 
 import os
 import stat

@@ -1,7 +1,4 @@
-"""What a ledger has left, for how many releases, and the equal share of each.
-
-Privacy: public.
-"""
+"""What a ledger has left, for how many releases, and the equal share of each."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -31,8 +28,6 @@ class Remainder:
         releases: how many releases are still planned, with the next one.
         spent: what it has lost.
         route: how the ledger counts; empty before the first charge, which settles it.
-
-    Privacy: public.
     """
 
     total: Budget

@@ -17,8 +17,6 @@ A later charge that does not fit the route leaves it, for example samples after 
 then on the total is the smallest bound on everything in the ledger, and it holds for releases that were
 planned without looking at earlier ones. Outcomes must not decide whether a ledger leaves its route either: a
 bound that only some outcomes keep to is not a bound. The ledger states which case applies.
-
-Privacy: public.
 """
 
 from fractions import Fraction
@@ -37,8 +35,6 @@ def chosen(first: Spent, total: Budget) -> str:
     Args:
         first: what the first charge costs.
         total: what the population may lose.
-
-    Privacy: public.
     """
     allowed, delta = total.epsilon_units, total.delta
     if delta == 0 or not (first.curve or first.epsilon_sum):
@@ -52,10 +48,7 @@ def chosen(first: Spent, total: Budget) -> str:
 
 
 def settled(spent: Spent, route: str) -> bool:
-    """Whether the route covers everything spent, so that it also holds for adaptively chosen releases.
-
-    Privacy: public.
-    """
+    """Whether the route covers everything spent, so that it also holds for adaptively chosen releases."""
     if route.isdigit():
         return True
     return not spent.curve and (route == CONCENTRATED or not (spent.epsilon_sum and spent.rho))
@@ -66,8 +59,6 @@ def counted(spent: Spent, route: str, delta: float) -> int:
 
     Raises:
         BudgetError: As ``Spent.epsilon_units``.
-
-    Privacy: public.
     """
     if delta == 0 or spent.unbounded or spent == Spent() or not settled(spent, route):
         return spent.epsilon_units(delta)
@@ -75,10 +66,7 @@ def counted(spent: Spent, route: str, delta: float) -> int:
 
 
 def spelled(spent: Spent, route: str) -> str:
-    """The releases for which a ledger's total holds, in words; empty if nothing was spent.
-
-    Privacy: public.
-    """
+    """The releases for which a ledger's total holds, in words; empty if nothing was spent."""
     if spent == Spent():
         return ""
     if not settled(spent, route):

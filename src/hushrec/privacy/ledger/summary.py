@@ -1,7 +1,4 @@
-"""What a notebook, or one line of text, shows of a ledger.
-
-Privacy: public.
-"""
+"""What a notebook, or one line of text, shows of a ledger."""
 
 from collections.abc import Iterator
 from itertools import groupby

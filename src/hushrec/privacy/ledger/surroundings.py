@@ -4,8 +4,6 @@ A second ledger for the same people would allow the first one's total once more.
 this. But a wrong name, a lost ledger, or a ledger created for a fresh budget leaves traces in its place.
 Ledgers and releases are of the same people if domain, unit and adjacency are equal. (Losses under two
 adjacencies do not add, so people who lose under both need a ledger for each.)
-
-Privacy: public.
 """
 
 from hushrec.errors import LedgerError, LedgerMissing

@@ -27,10 +27,7 @@ _MOST_PARTS = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """What one release states about its ledger.
-
-    Privacy: public.
-    """
+    """What one release states about its ledger."""
 
     release: str
     ledger_id: str
@@ -44,8 +41,6 @@ def among(*places: Path) -> list[Witness]:
     """Read the anchors of all releases in these folders or files, whichever ledger they name.
 
     Files that are not releases are ignored.
-
-    Privacy: public.
     """
     files: list[tuple[Path, Callable[[Path], Any]]] = []
     for place in dict.fromkeys(places):
@@ -64,8 +59,6 @@ def require_new(found: list[Witness], store: Store) -> None:
 
     Raises:
         LedgerMissing: A ledger of this name existed and was lost.
-
-    Privacy: public.
     """
     for anchor in found:
         if anchor.ledger_file == store.name:
@@ -87,8 +80,6 @@ def require_known(found: list[Witness], name: str, history: History) -> None:
     Raises:
         LedgerMissing: A release names another ledger of this name.
         LedgerStale: A release names a record that is missing from the history.
-
-    Privacy: public.
     """
     for anchor in found:
         if anchor.ledger_id == history.id:

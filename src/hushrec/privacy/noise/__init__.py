@@ -1,1 +1,4 @@
-"""Exact draws from noise distributions, and nothing else."""
+"""Exact draws from noise distributions, and nothing else.
+
+Privacy: every name says its own.
+"""

@@ -66,8 +66,6 @@ def sentence(
         config: its settings, which say whether it learns tastes and what it cleans.
         epsilon: ε of the noise; None without noise.
         known: how many of them are from public features of items, the constant ``known_factors``.
-
-    Privacy: public.
     """
     if 0 < known < found:
         learned = sentence(found - int(known), model, config, epsilon)
@@ -95,8 +93,6 @@ def remedy(feedback: str, config: Mapping[str, Any]) -> str:
     Args:
         feedback: what people give.
         config: the model's settings.
-
-    Privacy: public.
     """
     if "rank" not in config and "n_neighbours" not in config:
         other = "PrivateEASE" if feedback == "interactions" else "CovarianceSVD"

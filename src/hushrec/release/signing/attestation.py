@@ -1,7 +1,4 @@
-"""What the owner signs of a release: an in-toto statement (v1) of its digest, number, ledger and promise.
-
-Privacy: public.
-"""
+"""What the owner signs of a release: an in-toto statement (v1) of its digest, number, ledger and promise."""
 
 import hashlib
 import json

@@ -1,7 +1,4 @@
-"""DSSE envelopes: one payload with its type and one signature (github.com/secure-systems-lab/dsse, v1.0).
-
-Privacy: public.
-"""
+"""DSSE envelopes: one payload with its type and one signature (github.com/secure-systems-lab/dsse, v1.0)."""
 
 import json
 from dataclasses import dataclass

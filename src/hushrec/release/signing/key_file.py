@@ -2,8 +2,6 @@
 
 The file is the PEM of the first key, followed by one DSSE envelope a line. Each is signed by the key that it
 replaces, so whoever pinned the first key needs to trust no more than that.
-
-Privacy: public.
 """
 
 import hashlib

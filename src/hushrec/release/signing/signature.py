@@ -1,7 +1,4 @@
-"""Whether a release is signed, and by whom: a file's bytes are checked by the key file that a user pins.
-
-Privacy: public.
-"""
+"""Whether a release is signed, and by whom: a file's bytes are checked by the key file that a user pins."""
 
 import hashlib
 from dataclasses import dataclass

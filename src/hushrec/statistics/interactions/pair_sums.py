@@ -76,10 +76,7 @@ class PairSums:
 
     @property
     def most_people(self) -> int:
-        """Of how many people every sum fits 64 bits, whatever they give. The pairs themselves have two words.
-
-        Privacy: public.
-        """
+        """Of how many people every sum fits 64 bits, whatever they give. The pairs themselves have two words."""
         return int(2.0**63 / (largest_pull(self.n_items, self.unit) * 2.0**-self._dropped + 1))
 
     def queries(self) -> Iterator[Sum]:

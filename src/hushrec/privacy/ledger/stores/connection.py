@@ -1,7 +1,4 @@
-"""Connections to a database that keeps ledgers: verified before each use, and errors that tell no secret.
-
-Privacy: public.
-"""
+"""Connections to a database that keeps ledgers: verified before each use, and errors that tell no secret."""
 
 import functools
 import hashlib

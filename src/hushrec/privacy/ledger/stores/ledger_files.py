@@ -1,7 +1,4 @@
-"""Which files of a folder are ledgers.
-
-Privacy: public.
-"""
+"""Which files of a folder are ledgers."""
 
 import sqlite3
 import stat

@@ -17,8 +17,6 @@ def store_of(place: str | os.PathLike[str]) -> Store:
     Raises:
         LedgerError: A URL is malformed or of another kind, or psycopg is not installed. The message does not
             repeat it.
-
-    Privacy: public.
     """
     written = os.fspath(place)
     if scheme_of(written) in SCHEMES:

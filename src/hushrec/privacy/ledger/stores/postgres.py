@@ -30,10 +30,7 @@ _WRITE, _READ = "READ COMMITTED", "REPEATABLE READ READ ONLY"
 
 
 class PostgresSession(Session):
-    """One transaction on a verified ledger in PostgreSQL.
-
-    Privacy: public.
-    """
+    """One transaction on a verified ledger in PostgreSQL."""
 
     def __init__(self, database: "Database", name: str) -> None:
         self._database, self._name = database, name
@@ -120,10 +117,7 @@ class PostgresSession(Session):
 
 
 class PostgresStore:
-    """A ledger in a PostgreSQL database.
-
-    Privacy: public.
-    """
+    """A ledger in a PostgreSQL database."""
 
     path: Path | None = None
     kept = True

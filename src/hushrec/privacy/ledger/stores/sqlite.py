@@ -63,10 +63,7 @@ _PASSING = {
 
 
 class SqliteSession(Session):
-    """One transaction on a verified ledger in SQLite.
-
-    Privacy: public.
-    """
+    """One transaction on a verified ledger in SQLite."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
@@ -104,10 +101,7 @@ class SqliteSession(Session):
 
 
 class SqliteStore:
-    """A ledger's database, in a file, or in memory if ``path`` is None.
-
-    Privacy: public.
-    """
+    """A ledger's database, in a file, or in memory if ``path`` is None."""
 
     def __init__(self, path: Path | None) -> None:
         self.path = path

@@ -1,7 +1,4 @@
-"""What a ledger needs of whatever keeps it: a store, and a session, which verifies all records.
-
-Privacy: public.
-"""
+"""What a ledger needs of whatever keeps it: a store, and a session, which verifies all records."""
 
 import hashlib
 from abc import ABC, abstractmethod
@@ -22,8 +19,6 @@ class Session(ABC):
 
     Attributes:
         history: the whole chain, replayed and checked.
-
-    Privacy: public.
     """
 
     def __init__(self) -> None:
@@ -112,8 +107,6 @@ class Store(Protocol):
         name: its public name, which stands in statements; empty in memory.
         place: where it is, for people: the file's name or the database's address, without user and password.
         kept: whether it outlives this process: in a file or a database, not in memory.
-
-    Privacy: public.
     """
 
     path: Path | None
