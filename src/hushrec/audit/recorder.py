@@ -45,7 +45,6 @@ class Measured:
 
     @property
     def name(self) -> str:
-        """Name of the measurement."""
         return str(self.event.name)
 
 

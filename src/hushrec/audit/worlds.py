@@ -81,7 +81,6 @@ class World:
         return (self.domain.counts or 1) - 1
 
     def ratings(self, people: People) -> Ratings | Interactions:
-        """The ratings or interactions of these people."""
         lo, _, step = self.domain.rating_scale or (1, 1, 1)
         rows = [
             (user, self.domain.items[item], lo + step * steps)

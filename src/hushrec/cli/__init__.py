@@ -7,7 +7,6 @@ from hushrec.extras import require_curator
 
 
 def main() -> None:
-    """Run ``hushrec``."""
     try:
         try:
             from hushrec.cli.app import app

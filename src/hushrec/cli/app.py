@@ -88,7 +88,6 @@ class Commands(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command."""
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("default", LedgerWarning)

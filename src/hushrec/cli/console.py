@@ -39,7 +39,6 @@ def out() -> "Console":
 
 
 def err() -> "Console":
-    """Standard error."""
     return _printers()[0](stderr=True)
 
 

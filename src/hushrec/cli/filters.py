@@ -73,6 +73,5 @@ def _holds(features: "ItemFeatures", condition: str) -> "Bools":
 
 
 def _some(names: Iterable[str]) -> str:
-    """A few of the names of features."""
     first = list(names)[:8]
     return ", ".join(map(repr, first)) + (" and others" if len(first) == 8 else "")

@@ -98,7 +98,6 @@ def _glances() -> dict[str, dict[str, str]]:
 
 
 def _supports(made: Any) -> list[list[str]]:
-    """Pairs of unit and adjacency."""
     if (pairs := getattr(made, "supports", None)) is not None:
         return [list(pair) for pair in sorted(pairs, reverse=True)]
     glance = next((_glances()[b.__name__] for b in made.__mro__ if b.__name__ in _glances()), {})
@@ -224,7 +223,6 @@ def _splits(made: Any) -> Iterator[dict[str, Any]]:
 
 
 def _adjacencies(supports: list[list[str]]) -> dict[str, str]:
-    """The adjacencies of each unit."""
     found = {
         unit: sorted(adjacency for of, adjacency in supports if of == unit) for unit in ("user", "rating")
     }

@@ -121,7 +121,6 @@ def checked(history: Path, release: Path | None) -> Checked:
 
 
 def sha256(path: Path) -> str:
-    """SHA-256 of a file's bytes, hex."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -225,7 +225,6 @@ def _new(account: Ledger) -> Path:
 
 
 def _make_folder(account: Ledger) -> None:
-    """Make the folder of a ledger's checkpoints."""
     try:
         folder_of(account).mkdir(mode=0o700, exist_ok=True)
     except OSError as error:

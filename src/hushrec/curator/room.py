@@ -50,7 +50,6 @@ class Room:
         self._file.truncate(size)
 
     def close(self) -> None:
-        """Free all of it."""
         self._file.close()
 
 

@@ -82,7 +82,6 @@ class Cleaner:
 
     @property
     def timed(self) -> bool:
-        """Whether the tables have timestamps."""
         return "timestamp" in (self._roles or ())
 
     def batches(self, table: pl.DataFrame, source: str) -> Iterator[Batch]:

@@ -176,7 +176,6 @@ class Domain(BaseModel):
 
     @property
     def feedback(self) -> FeedbackKind:
-        """What people give."""
         return "ratings" if self.rating_scale is not None and self.likes is None else "interactions"
 
     @property
@@ -217,7 +216,6 @@ class Domain(BaseModel):
 
     @property
     def n_items(self) -> int:
-        """Size of the catalogue."""
         return len(self.items)
 
     @property
@@ -233,7 +231,6 @@ class Domain(BaseModel):
 
     @cached_property
     def positions(self) -> dict[str, int]:
-        """Index of each item id."""
         return {item: position for position, item in enumerate(self.items)}
 
     def require_roster(self) -> None:

@@ -191,7 +191,6 @@ def _fill_alias(stay: Floats, other: Ints32) -> None:
 
 @numba.njit(cache=True)
 def _next(state: Any) -> Any:
-    """SplitMix64."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     x = state[0]
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

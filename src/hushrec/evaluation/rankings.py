@@ -179,7 +179,6 @@ def _own(train: Ratings | Interactions, rows: Ints) -> Rows:
 
 
 def _some(rows: Rows, users: Bools) -> Rows:
-    """The rows of some users."""
     counts = np.diff(rows.indptr)
     kept = np.repeat(users, counts)
     indptr = np.concatenate([[0], np.cumsum(counts[users])])

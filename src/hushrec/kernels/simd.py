@@ -69,7 +69,6 @@ def spread(builder: Any, number: Any) -> Any:
 
 
 def plus(builder: Any, row: Any, a: Any, b: Any) -> Any:
-    """row + a b."""
     return builder.fadd(row, builder.fmul(a, b, flags=_FAST), flags=_FAST)
 
 

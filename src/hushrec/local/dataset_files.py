@@ -60,7 +60,6 @@ def digest(facts: Mapping[str, Any], ratings: Ratings) -> str:
 
 
 def text(facts: Mapping[str, Any]) -> str:
-    """Facts as canonical JSON."""
     return json.dumps(dict(facts), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 

@@ -143,7 +143,6 @@ class DistanceBased(Method):
         )
 
     def facts(self, plan: Plan, domain: Domain) -> Mapping[str, Any]:
-        """The settings."""
         return self.settings()
 
     def assumes(self, plan: Plan) -> tuple[str, ...]:

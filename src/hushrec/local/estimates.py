@@ -82,7 +82,6 @@ def estimates(ratings: Ratings, n_people: int, method: str, settings: Mapping[st
 
 
 def _law(settings: Mapping[str, Any], n_values: int) -> tuple[float, float, float]:
-    """q, keep and other."""
     try:
         symbols, flip = int(settings["symbols"]), math.exp(-float(settings["exponent"]))
         asked, cells = settings["asked"], int(settings["cells"])

@@ -77,7 +77,6 @@ class RandomizedResponse(Method):
         return ratings.capped(ratings.domain.cap)
 
     def local(self, plan: Plan, domain: Domain) -> Local:
-        """Figures of one cell."""
         event = _event(plan)
         differing = min(domain.n_items, 2 * domain.cap)
         return Local(

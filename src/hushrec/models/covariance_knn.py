@@ -57,7 +57,6 @@ class CovarianceKNN(PrivateModel):
 
     @property
     def noise_distribution(self) -> Noise:
-        """As ``noise`` says."""
         return self.noise
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
@@ -72,7 +71,6 @@ class CovarianceKNN(PrivateModel):
         return [*effects.queries(), *covariance.queries()]
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
-        """As in ``CovarianceSettings``."""
         return self.covariance.shares(domain, budget, self.norm)
 
     def prospects(self, domain: Domain, budget: Budget) -> str:

@@ -48,7 +48,6 @@ class CovarianceSVD(PrivateModel):
 
     @property
     def noise_distribution(self) -> Noise:
-        """As ``noise`` says."""
         return self.noise
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
@@ -57,7 +56,6 @@ class CovarianceSVD(PrivateModel):
         return [*effects.queries(), *covariance.queries()]
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
-        """As in ``CovarianceSettings``."""
         return self.covariance.shares(domain, budget, self.norm)
 
     def prospects(self, domain: Domain, budget: Budget) -> str:

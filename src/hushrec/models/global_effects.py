@@ -54,7 +54,6 @@ class GlobalEffects(PrivateModel):
 
     @property
     def noise_distribution(self) -> Noise:
-        """As ``noise`` says."""
         return self.noise or ("laplace" if self.user_biases == "released" else "gaussian")
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:

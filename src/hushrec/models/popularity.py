@@ -42,7 +42,6 @@ class Popularity(PrivateModel):
     contribution_cap: Annotated[float, only(unit="user")] = Field(default=30.0, ge=1, lt=LARGEST_CAP)
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
-        """One count for every item."""
         return [self._counts(domain, terms).query]
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
@@ -64,7 +63,6 @@ class Popularity(PrivateModel):
         return score_release(self, feedback.domain, noisy.values)
 
     def repeated(self, domain: Domain, budget: Budget, releases: int) -> Repeated:
-        """One count for every item."""
         sums = DatedCounts(domain, releases, self.contribution_cap)
         return Repeated(
             sums,

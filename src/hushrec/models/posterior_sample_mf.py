@@ -66,7 +66,6 @@ class PosteriorSampleMF(PrivateModel):
         return [self._draw(domain, terms)]
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
-        """All of it."""
         return {SAMPLE: 1.0}
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:

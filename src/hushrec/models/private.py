@@ -42,7 +42,6 @@ class PrivateModel(Model):
 
     @property
     def noise_distribution(self) -> Noise:
-        """The noise distribution of the sums."""
         return "gaussian"
 
     @property

@@ -87,7 +87,6 @@ def html(document: Document) -> str:
 
 
 def markdown(document: Document) -> str:
-    """The same card as Markdown."""
     return to_markdown(document)
 
 

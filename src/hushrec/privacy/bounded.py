@@ -50,7 +50,6 @@ class Bounded:
 
     @property
     def size(self) -> int:
-        """Number of entries."""
         return self.values.size
 
 
@@ -130,7 +129,6 @@ class BoundedMatrix:
 
     @property
     def size(self) -> int:
-        """Number of cells, including zeros."""
         return self.shape[0] * self.shape[1]
 
 

@@ -88,7 +88,6 @@ class ChargedRun:
 
     @property
     def terms(self) -> Terms:
-        """The plan's budget."""
         return self.plan.budget
 
     def measure(self, query: Query[Values, Released], values: Values) -> Released:

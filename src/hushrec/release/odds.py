@@ -125,7 +125,6 @@ def _quantile(above: float) -> float:
 
 
 def _normal(x: float) -> float:
-    """Φ."""
     return math.erfc(-x / math.sqrt(2)) / 2
 
 

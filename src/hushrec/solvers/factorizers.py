@@ -48,7 +48,6 @@ class Sparse:
         return np.diff(self.indptr)
 
     def with_values(self, values: Floats | Floats32) -> "Sparse":
-        """The same cells with other values."""
         return Sparse(
             self.indptr, self.columns, values.astype(np.float32, copy=False), self.n_columns, self.weights
         )
@@ -58,7 +57,6 @@ class Sparse:
         return self.with_values(self.values - column_effects[self.columns])
 
     def transposed(self) -> "Sparse":
-        """The transpose: columns as rows."""
         indptr, rows, order = transpose(self.indptr, self.columns, self.n_columns, threads=THREADS)
         weights = None if self.weights is None else self.weights[order]
         return Sparse(indptr, rows, self.values[order], len(self.indptr) - 1, weights)

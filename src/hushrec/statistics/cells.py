@@ -40,12 +40,10 @@ class Cells:
 
     @cached_property
     def residuals(self) -> Residuals:
-        """The grid and bound of residuals."""
         return Residuals(self.domain, self.adjacency, self.clip)
 
     @cached_property
     def query(self) -> Sum | CellSum:
-        """The only measurement."""
         change, step = self.residuals.change, self.residuals.grid.step
         if self.adjacency == "replace":
             return Sum("ratings", change, "l1", step, EVERY_RATING)

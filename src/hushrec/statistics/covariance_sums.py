@@ -124,7 +124,6 @@ class CovarianceSums:
 
     @cached_property
     def grid(self) -> Grid:
-        """The grid of the entries."""
         return Grid(self.domain.scale.span, _BITS)
 
     @property

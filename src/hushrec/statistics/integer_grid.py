@@ -72,7 +72,6 @@ class Weights:
 
     @property
     def step(self) -> float:
-        """Width of a step."""
         return 2.0**-self.bits
 
     @property

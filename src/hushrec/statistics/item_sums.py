@@ -66,7 +66,6 @@ class EffectSums:
 
     @cached_property
     def grid(self) -> Grid:
-        """The grid of the ratings."""
         return Grid(self.domain.scale.span, _BITS)
 
     @cached_property
@@ -155,7 +154,6 @@ class EffectSums:
         return np.asarray(slopes, dtype=np.int64)
 
     def _add(self, block: Weighed | Ratings, *sums: Ints) -> None:
-        """Add what a block contributes."""
         ratings, personal = block if isinstance(block, Weighed) else (block, None)
         *overall, item_sums, item_counts = sums
         slopes = overall.pop() if self._centred else None

@@ -40,7 +40,6 @@ class PeopleSums:
 
     @cached_property
     def residuals(self) -> Residuals:
-        """The residuals that are summed."""
         return Residuals(self.domain, self.adjacency, self.clip)
 
     def queries(self) -> Iterator[Sum]:

@@ -54,7 +54,6 @@ class Residuals:
 
     @cached_property
     def grid(self) -> Grid:
-        """The grid of the residuals."""
         return Grid(self.domain.scale.span, _BITS)
 
     @property

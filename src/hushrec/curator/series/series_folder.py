@@ -44,7 +44,6 @@ class SeriesFolder(Holder):
 
     @property
     def name(self) -> str:
-        """Its name, for errors."""
         return self._folder.path.name
 
     def terms(self) -> dict[str, Any]:

@@ -94,7 +94,7 @@ def repeated(config: Model, domain: Domain, budget: Budget, releases: int) -> Re
 
 
 def seen(budget: Budget, releases: int) -> Budget:
-    """What one release would cost whose noise is that of a running sum, ‖c‖² times that of the whole budget."""
+    """Cost of one release whose noise is that of a running sum, ‖c‖² times that of the whole budget."""
     return budget.model_copy(update={"epsilon": budget.epsilon / joint_norm(releases) ** 2})
 
 

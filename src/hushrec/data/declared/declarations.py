@@ -61,7 +61,6 @@ class Scale(NamedTuple):
 
     @property
     def span(self) -> float:
-        """Width of the scale, hi − lo."""
         return self.hi - self.lo
 
     @property

@@ -42,7 +42,6 @@ class Temporary:
         self._end = finalize(self, _closed, held, os.getpid())
 
     def close(self) -> None:
-        """Delete the folder."""
         self._end()
 
 

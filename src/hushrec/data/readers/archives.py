@@ -35,12 +35,10 @@ class Member:
 
     @property
     def name(self) -> str:
-        """The file's name, without folders."""
         return PurePosixPath(self.info.filename).name
 
     @property
     def suffix(self) -> str:
-        """The ending of the name."""
         return PurePosixPath(self.info.filename).suffix
 
     def open(self) -> BinaryIO:

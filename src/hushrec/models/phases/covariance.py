@@ -97,7 +97,6 @@ class CovarianceSettings(Frozen):
         )
 
     def visibility(self, domain: Domain, terms: Terms, norm: Norm) -> float:
-        """As ``visible_pairs.visibility``, with these settings."""
         return visible_pairs.visibility(domain, terms, norm, self._cap(domain))
 
     def head_size(self, domain: Domain, terms: Terms, norm: Norm) -> int:

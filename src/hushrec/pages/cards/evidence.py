@@ -206,7 +206,6 @@ def _score(score: Mapping[str, Any]) -> str:
 
 
 def _decimal(value: Any) -> str:
-    """A finite number in a few signs."""
     figure = number(value)
     return f"{figure:.4f}" if abs(figure) < _LARGE else f"{figure:.4g}"
 

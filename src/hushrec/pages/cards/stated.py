@@ -25,7 +25,6 @@ def guarantee(statement: Statement) -> tuple[Block, ...]:
 
 
 def sections(statement: Statement) -> Iterator[Section]:
-    """Everything else that the statement says."""
     titled = (_titled(statement, part) for part in str(statement).split("\n\n")[1:])
     for title, parts in groupby(titled, key=itemgetter(0)):
         yield Section(title, tuple(block for _, blocks in parts for block in blocks))

@@ -94,7 +94,6 @@ def on_scale(scale: tuple[float, float, float]) -> str:
 
 
 def _given(release: Release) -> str:
-    """What people give, as in a domain."""
     if release.likes is not None and release.scale is not None:
         return f"likes: ratings of at least {release.likes:g} on the {on_scale(release.scale)}"
     if release.scale is not None:

@@ -217,9 +217,7 @@ class Spent:
 class Priced(Protocol):
     """What has a price: an ``events.Event``."""
 
-    def spent(self) -> Spent:
-        """The price, rounded up."""
-        ...
+    def spent(self) -> Spent: ...
 
 
 def spent_of(events: Iterable[Priced]) -> Spent:

@@ -138,7 +138,6 @@ class Responses(LocalRandomizer):
         return math.exp(-self.exponent)
 
     def facts(self) -> dict[str, Any]:
-        """The event as JSON values."""
         return Event.facts(self) | {"symbols": self.symbols, "exponent": self.exponent}
 
 
@@ -176,11 +175,9 @@ class Substitutions(LocalRandomizer):
 
     @property
     def loss(self) -> Fraction:
-        """ε of one slot."""
         return Fraction(self.per_slot)
 
     def facts(self) -> dict[str, Any]:
-        """The event as JSON values."""
         return Event.facts(self) | {"per_slot": self.per_slot}
 
 

@@ -132,7 +132,6 @@ class Plan:
 
     @cached_property
     def spent(self) -> Spent:
-        """True privacy loss of all measurements."""
         return spent_of(self.events)
 
     @cached_property
@@ -142,7 +141,6 @@ class Plan:
 
     @cached_property
     def promises(self) -> tuple[Promise, ...]:
-        """What each class of people is promised."""
         return promises(self.events, self.budget.delta, self.asked)
 
     def cost(self, event: Event) -> float:

@@ -46,11 +46,9 @@ class Folder:
 
     @property
     def open(self) -> bool:
-        """Whether this process still holds it."""
         return self._lock is not None
 
     def files(self) -> frozenset[str]:
-        """Names of its files."""
         return frozenset(file.name for file in self.path.iterdir() if self._known.fullmatch(file.name))
 
     def draft(self, name: str) -> Path:
@@ -88,7 +86,6 @@ class Folder:
         failpoint("after-shred")
 
     def clear(self) -> None:
-        """Remove every file."""
         for name in self.files():
             (self.path / name).unlink()
 

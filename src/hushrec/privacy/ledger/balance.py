@@ -61,7 +61,6 @@ class Balance(Confined):
 
     @property
     def max_releases(self) -> int:
-        """Number of release indexes."""
         with self._reading() as session:
             return session.history.max_releases
 
@@ -118,7 +117,6 @@ class Balance(Confined):
 
     @property
     def head(self) -> Head:
-        """Number and hash of the last record."""
         with self._reading() as session:
             return session.history.head
 
@@ -146,7 +144,6 @@ class Balance(Confined):
         return {"ledger": history.id, "last_seq": head.seq, "last_head": head.hash, "records": records}
 
     def entries(self) -> tuple[Entry, ...]:
-        """Every booked measurement, in order."""
         with self._reading() as session:
             return tuple(session.history.entries())
 

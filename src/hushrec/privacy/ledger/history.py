@@ -77,7 +77,6 @@ class Charge:
 
     @property
     def finished(self) -> bool:
-        """Whether its artefact is stored."""
         return self.state in ("sampled", "published")
 
 
@@ -115,12 +114,11 @@ class Entry:
 
     @property
     def spent(self) -> Spent:
-        """What it costs."""
         return Spent(self.rho, self.epsilon_sum, self.pure_rho, self.unbounded, self.curve)
 
 
 def booking(charge: Charge, caveat: str, event: Event, *, free: bool = False) -> dict[str, Any]:
-    """Build the record that books one measurement of a charge; ``free`` if an earlier one of its series paid."""
+    """Build the record that books one measurement of a charge; ``free`` if its series has paid."""
     loss = Spent() if free else price(event)
     facts: dict[str, Any] = {
         "kind": "charged",
@@ -197,7 +195,6 @@ class History:
 
     @property
     def head(self) -> Head:
-        """The last record."""
         return Head(len(self._hashes) - 1, self._hashes[-1].hex())
 
     @property
@@ -254,7 +251,6 @@ class History:
         return next(release_index for release_index in range(len(taken) + 1) if release_index not in taken)
 
     def entries(self) -> Iterator[Entry]:
-        """Every booked measurement, in order."""
         for seq, facts in self._measurements:
             charge = self.charges[facts["charge"]]
             shown = {name: value for name, value in facts.items() if name in Entry.__dataclass_fields__}

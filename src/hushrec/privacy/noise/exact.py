@@ -28,7 +28,6 @@ class Uniform:
     bits: int = 0
 
     def read(self) -> None:
-        """Read one more word."""
         self.known = self.known << self.width | next(self.words)
         self.bits += self.width
 

@@ -123,5 +123,4 @@ def _folded(title: str) -> Iterator[str]:
 
 
 def _bare(key: str) -> str:
-    """Without an English article at its beginning."""
     return _LEADING.sub("", key)

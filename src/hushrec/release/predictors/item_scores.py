@@ -26,7 +26,6 @@ class ItemScores:
     rank = predict
 
     def scores(self, rows: Rows) -> BlockScores:
-        """Scores of all items."""
         return self._products.scores(np.ones((rows.n_users, 1)))
 
     def contributions(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:

@@ -171,7 +171,6 @@ class SimilarItems:
         return found
 
     def similarity(self, items: Ints, others: Ints) -> Floats:
-        """The released similarity."""
         low, high = np.minimum.outer(items, others), np.maximum.outer(items, others)
         packed = low * len(self._means) - low * (low - 1) // 2 + high - low
         return np.asarray(self._similarity[packed], dtype=np.float64)

@@ -54,7 +54,6 @@ class Attestation:
         return made
 
     def to_bytes(self) -> bytes:
-        """The payload of the envelope."""
         told = {
             "_type": STATEMENT_TYPE,
             "subject": [{"name": self.name, "digest": {"sha256": self.sha256}}],

@@ -78,7 +78,6 @@ class Envelope:
         return made
 
     def to_text(self) -> str:
-        """The envelope as one line of JSON."""
         signature = {"keyid": self.key_id, "sig": to_base64(self.signature)}
         told = {
             "payloadType": self.payload_type,

@@ -54,7 +54,6 @@ class KeyFile:
         return made
 
     def to_text(self) -> str:
-        """The key file."""
         return self.pinned.pem + "".join(rotation.to_text() for rotation in self.rotations)
 
     @property

@@ -59,12 +59,10 @@ class PublicKey:
 
     @property
     def pem(self) -> str:
-        """The key as a PEM file."""
         return f"-----BEGIN PUBLIC KEY-----\n{to_base64(self.der)}\n-----END PUBLIC KEY-----\n"
 
     @property
     def id(self) -> str:
-        """SHA-256 of the SPKI, hex."""
         return hashlib.sha256(self.der).hexdigest()
 
     def signed(self, signature: bytes, message: bytes) -> bool:
@@ -160,7 +158,6 @@ class PrivateKey:
 
     @property
     def public(self) -> PublicKey:
-        """The public key that belongs to it."""
         return PublicKey(self._key.public_key().public_bytes_raw())
 
     def sign(self, message: bytes) -> bytes:

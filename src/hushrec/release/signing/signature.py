@@ -49,7 +49,6 @@ class Signature:
         return {"unsigned": "", "unchecked": ", signature not checked"}.get(self.state, ", signed")
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
         told = {"state": self.state}
         if self.problem:
             return told | {"problem": self.problem}

@@ -71,7 +71,6 @@ class Chain:
         self._watched: Ints = places.astype(np.int64)
 
     def run(self) -> State:
-        """Run to the end."""
         settings = self._settings
         state = self.start()
         while state.epoch < settings.epochs or not self._ends(state):
@@ -109,7 +108,6 @@ class Chain:
         )
 
     def advance(self, state: State) -> None:
-        """Run one epoch."""
         self._pass(state)
         self._round(state)
         state.epoch += 1

@@ -157,7 +157,6 @@ def _batch(number: int, start: int, values: Ints) -> Any:
 
 
 def _same_added(batches: Batches) -> Iterator[Any]:
-    """Add chunks of the same place."""
     found: dict[tuple[int, int], Ints] = {}
     for batch in batches:
         for number, start, values in zip(*(column.to_pylist() for column in batch.columns), strict=True):

@@ -47,7 +47,6 @@ class ItemCounts:
 
     @property
     def query(self) -> Sum:
-        """Description of the counts, without any data."""
         change = 1.0 if self.unit == "rating" else vector_user(self.weights.values, 1.0, 0.0, "l2")
         return Sum("item counts", change, "l2", self.weights.step, self.domain.n_items)
 
@@ -63,7 +62,6 @@ class ItemCounts:
         return counts
 
     def _add(self, block: Feedback, counts: Ints) -> None:
-        """Add what a block contributes."""
         ones = np.ones(len(block.items), dtype=np.int32)
         weights = self.weights.steps[block.counts]
         counts += weighted_item_sums(block.indptr, block.items, ones, weights, 0, self.domain.n_items)
@@ -85,7 +83,6 @@ class CrowdSize:
 
     @property
     def query(self) -> Sum:
-        """Description of the size, without any data."""
         step = 2.0**-_SIZE_BITS
         return Sum("crowd size", 1.0 if self.unit == "user" else 1 + step, "l2", step, 1)
 

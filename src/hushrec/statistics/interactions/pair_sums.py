@@ -76,11 +76,10 @@ class PairSums:
 
     @property
     def most_people(self) -> int:
-        """Of how many people every sum fits 64 bits, whatever they give. The pairs themselves have two words."""
+        """Number of people whose sums fit 64 bits in any case. The pairs themselves have two words."""
         return int(2.0**63 / (largest_pull(self.n_items, self.unit) * 2.0**-self._dropped + 1))
 
     def queries(self) -> Iterator[Sum]:
-        """What is measured, in order."""
         yield self.popular_part
         if self.unit == "rating":
             yield self.lengths

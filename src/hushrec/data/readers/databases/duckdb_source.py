@@ -61,7 +61,6 @@ class DuckDBSource:
         yield from streamed(contained(lambda: stream(_ROWS), self._failed), self._place, self._failed)
 
     def close(self) -> None:
-        """Close the file."""
         with suppress(Exception):
             self._connection.close()
 

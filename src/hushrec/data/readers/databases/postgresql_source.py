@@ -87,7 +87,6 @@ class PostgreSQLSource:
         yield from streamed(reader, self._place, lambda _: self._broken())
 
     def close(self) -> None:
-        """End the transaction and the connection."""
         for one in (self._cursor, self._connection):
             with suppress(Exception):
                 one.close()

@@ -66,7 +66,6 @@ class SQLiteSource:
         yield from streamed(reader, self._place, self._failed)
 
     def close(self) -> None:
-        """Close the file."""
         for one in (self._cursor, self._connection):
             with suppress(Exception):
                 one.close()

@@ -31,7 +31,6 @@ class Address:
     parameters: dict[str, Any] = field(repr=False)
 
     def named(self, name: str) -> "Address":
-        """Another ledger in the same database."""
         return Address(name, f"{self.place.partition('?')[0]}?{urlencode({'ledger': name})}", self.parameters)
 
 

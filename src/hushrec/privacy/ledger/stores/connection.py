@@ -147,7 +147,6 @@ def require_intact(database: "Database") -> None:
 
 
 def installed(database: "Database") -> bool:
-    """Whether the schema is there."""
     return database.execute("SELECT to_regnamespace('hushrec') IS NOT NULL").fetchone() == (True,)
 
 

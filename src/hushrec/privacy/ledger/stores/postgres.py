@@ -69,7 +69,6 @@ class PostgresSession(Session):
         self.proof = ("log WHERE ledger = %s AND seq = %s AND hash = %s", (self._name, seq, digest))
 
     def save_artefact(self, charge: int, artefact: bytes) -> None:
-        """Store the artefact of a charge."""
         self._database.execute(
             "INSERT INTO hushrec.artefact VALUES (%s, %s, %b)", (self._name, charge, artefact)
         )
@@ -140,7 +139,6 @@ class PostgresStore:
         return self.name in self._names()
 
     def neighbours(self) -> "list[PostgresStore]":
-        """The other ledgers in the database."""
         return [PostgresStore(self._address.named(name)) for name in self._names() if name != self.name]
 
     def create(self, first: dict[str, Any]) -> None:
@@ -184,7 +182,6 @@ class PostgresStore:
 
     @contextmanager
     def reading(self) -> Iterator[PostgresSession]:
-        """A consistent view."""
         with connected(self._address) as database:
             begin(database, _READ)
             require_intact(database)

@@ -79,7 +79,6 @@ class SqliteSession(Session):
         return [account[1:] if account[0] == 1 else account for account in accounts]
 
     def add(self, record: Record) -> None:
-        """Write a record that was replayed."""
         self._database.execute("INSERT INTO log VALUES (?, ?, ?)", record)
 
     def settle(self) -> None:
@@ -91,7 +90,6 @@ class SqliteSession(Session):
         )
 
     def save_artefact(self, charge: int, artefact: bytes) -> None:
-        """Store the artefact of a charge."""
         self._database.execute("INSERT INTO artefact VALUES (?, ?)", (charge, artefact))
 
     def content(self, charge: int) -> object:
@@ -113,7 +111,6 @@ class SqliteStore:
             weakref.finalize(self, self._memory.close)
 
     def exists(self) -> bool:
-        """Whether there is a file."""
         return self.path is None or self.path.exists()
 
     def create(self, first: dict[str, Any]) -> None:
@@ -161,7 +158,6 @@ class SqliteStore:
 
     @contextmanager
     def reading(self) -> Iterator[SqliteSession]:
-        """A consistent view."""
         with self._connection() as database, _transaction(database, "BEGIN"):
             yield SqliteSession(database)
 
@@ -297,7 +293,6 @@ def _transaction(database: sqlite3.Connection, begin: str) -> Iterator[None]:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """Translate SQLite's errors into hushrec's."""
     try:
         yield
     except (
