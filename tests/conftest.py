@@ -71,7 +71,7 @@ import json, sys
 class Device:
     def find_spec(self, name, path=None, target=None):
         package, _, rest = name.partition(".")
-        ground = ("", "arrays", "errors", "escapes", "figures", "markup", "registry", "release")
+        ground = ("", "arrays", "errors", "escapes", "extras", "figures", "markup", "registry", "release")
         ours = package == "hushrec" and rest in ground
         known = name.partition(".")[0] in {*sys.stdlib_module_names, "numpy", "safetensors"}
         if not (ours or known or name.startswith("hushrec.release.")):

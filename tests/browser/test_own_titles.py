@@ -4,7 +4,6 @@ import json
 import shutil
 
 import pytest
-from playwright.sync_api import Error as PlaywrightError
 
 from hushrec.release.client import Client
 
@@ -142,6 +141,8 @@ def test_a_page_that_gives_the_client_unknown_stars_is_noticed(page, visit, plan
         "pages/assets/recommender/ranking.js", "stars.size ? stars.given : none", "new Map([['gone', 4]])"
     )
     page.set_default_timeout(5000)
+    from playwright.sync_api import Error as PlaywrightError  # of make test-page alone
+
     with pytest.raises(PlaywrightError):
         only_others(page, visit)
     assert page.is_visible("#trouble")

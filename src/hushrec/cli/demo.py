@@ -9,11 +9,9 @@ from pathlib import Path
 from shlex import quote
 from typing import Annotated, Any, NamedTuple
 
-import numpy as np
 import typer
 
 import hushrec as hr
-from hushrec.arrays import Floats
 from hushrec.cli import console
 from hushrec.errors import ConfigError
 from hushrec.figures import above
@@ -133,12 +131,14 @@ def two_tastes(clicks: "hr.Interactions") -> list[list[str]]:
 
     Privacy: public, because the interactions are made up; with people's interactions it would not be.
     """
+    import numpy as np
+
     n_items = clicks.domain.n_items
     counts = np.bincount(clicks.items, minlength=n_items)
     often = np.sort(np.argsort(-counts, kind="stable")[: n_items // 4])
     given = np.zeros((clicks.n_users, n_items), dtype=np.float32)
     given[clicks.user_index(), clicks.items] = 1
-    alike: Floats = np.atleast_2d(np.corrcoef(given[:, often], rowvar=False))
+    alike: Any = np.atleast_2d(np.corrcoef(given[:, often], rowvar=False))
     np.fill_diagonal(alike, -1)
     best = int(alike.max(axis=1).argmax())
     np.fill_diagonal(alike, 1)  # every item goes best with itself
@@ -235,14 +235,14 @@ def _print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: int 
 
 def _write_page(release: "hr.Release", folder: Path) -> None:
     """Write made-up titles of the items, and the page on which people find and like them."""
-    from hushrec.pages import recommender
+    from hushrec.pages import site
     from hushrec.pages.item_table import ItemTable
 
     columns = made_up_titles(release.items)
     lines = [",".join(columns), *map(",".join, zip(*columns.values(), strict=True))]
     (folder / TITLES).write_text("\n".join(lines) + "\n", encoding="utf-8")
     table = ItemTable(columns["item_id"], columns["title"], columns["year"], columns["genres"])
-    recommender.write(folder / RELEASE, folder / PAGE, titles=table)
+    site.write(folder / RELEASE, folder / PAGE, titles=table)
 
 
 def _write_report(path: Path, **facts: Any) -> None:
@@ -258,7 +258,7 @@ def _write_report(path: Path, **facts: Any) -> None:
 
 def _prepare(folder: Path) -> None:
     """Make an empty folder; what an earlier demonstration left is cleared, and anything else is refused."""
-    from hushrec.pages import recommender
+    from hushrec.pages import site
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -272,7 +272,7 @@ def _prepare(folder: Path) -> None:
                 "choose another folder with --out"
             )
         if PAGE in names:
-            recommender.clear(folder / PAGE)
+            site.require_ours(folder / PAGE)
         for name in names:
             if name != PAGE:
                 (folder / name).unlink()
