@@ -30,9 +30,6 @@ def require_curator(what: str, error: ModuleNotFoundError) -> None:
     Args:
         what: what was asked for, such as ``hushrec.fit``.
         error: of the import.
-
-    Raises:
-        ExtraMissing: The package belongs to the extra ``curator``.
     """
     if (error.name or "").partition(".")[0] in CURATOR:
         raise ExtraMissing(f"{what} needs what makes releases: pip install 'hushrec[curator]'") from None

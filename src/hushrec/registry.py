@@ -106,9 +106,6 @@ def class_of(name: str, among: Sequence[str] = ()) -> type:
         name: its own name, that of the command line, or ``module:Class`` of a model outside hushrec. Such a
             module is imported, and the current folder is searched after all installed packages.
         among: names that are meant; by default those of all models and methods.
-
-    Raises:
-        ConfigError: There is none, or the class is not a model.
     """
     if ":" in name:
         return _outside(name)

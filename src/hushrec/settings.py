@@ -67,11 +67,7 @@ class Frozen(BaseModel):
 
 
 class Settings(Frozen):
-    """Base class of the settings of a model or a release method.
-
-    Raises:
-        ConfigError: A setting is unknown or wrong, or has no effect beside the others.
-    """
+    """Base class of the settings of a model or a release method."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -91,9 +87,6 @@ class Settings(Frozen):
 
         Args:
             facts: ``unit`` and ``adjacency``, if known.
-
-        Raises:
-            ConfigError: A setting was given that does nothing.
         """
         for path, reason in self.idle(**facts):
             if self.given(path):

@@ -43,9 +43,6 @@ def audit(
         seed: of the made-up ratings and of the noise.
         progress: called with the number of steps done and their total.
 
-    Returns:
-        What was found.
-
     Raises:
         BudgetUnsupported: The model does not support the budget.
         ConfigError: The settings do not suit a domain of a few items.

@@ -77,11 +77,7 @@ class Recorder:
         self.samples: list[str] = []
 
     def released(self, event: object, private: object, value: _Value, *public: object) -> _Value:
-        """The value itself, or that on the tape.
-
-        Raises:
-            Leak: The tape has another measurement here.
-        """
+        """The value itself, or that on the tape."""
         if isinstance(value, Sample):
             return cast(_Value, Everyone(value.rate, value.key))
         if isinstance(value, bytes):
@@ -100,9 +96,6 @@ def ratio(one: Measured, other: Measured) -> float:
     """Distance of two sums over the booked sensitivity, in exact arithmetic, rounded up where above one.
 
     Rows under spherical noise are booked by Σ ‖Δ_row‖/s_row; where a scale differs, its logarithm counts too.
-
-    Raises:
-        Leak: The two have different prices or sizes, or different public facts.
 
     Privacy: private.
     """
@@ -123,9 +116,6 @@ def ratio(one: Measured, other: Measured) -> float:
 
 def moved(norm: str, one: Ints, other: Ints) -> int:
     """Distance of two sums in grid steps; under an L2 norm its square.
-
-    Raises:
-        Leak: The sums have different shapes.
 
     Privacy: private.
     """

@@ -105,12 +105,6 @@ def compare(
         one: made-up ratings.
         other: neighbouring ones.
 
-    Returns:
-        What was seen of the first fit.
-
-    Raises:
-        Leak: They can be told apart by more than the noise hides.
-
     Privacy: private.
     """
     with failing("a fit"):

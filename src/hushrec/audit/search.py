@@ -78,9 +78,6 @@ class Found:
 def distances(config: Model, budget: Budget, world: World, pair: Pair) -> list[Gap]:
     """How far apart two neighbours are in every measurement.
 
-    Raises:
-        Leak: They are not measured in the same way, or a fit fails.
-
     Privacy: private.
     """
     one, other = pair

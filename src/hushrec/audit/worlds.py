@@ -92,11 +92,7 @@ class World:
         return load(pl.DataFrame(rows, schema=schema, orient="row"), self.domain)
 
     def pairs(self, unit: str, adjacency: str) -> dict[str, Pair]:
-        """Neighbours with extreme differences, by what differs.
-
-        Raises:
-            ConfigError: hushrec has no fit that protects this unit under this adjacency.
-        """
+        """Neighbours with extreme differences, by what differs."""
         everybody, top = self.everybody, self.top
         alone, first = {"heavy": everybody["heavy"]}, {"light": everybody["light"]}
         everything = dict.fromkeys(range(self.domain.n_items), top)

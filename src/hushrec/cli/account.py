@@ -89,10 +89,6 @@ def require(ledger: str, planned: "Plan", new: bool, out: Path, weak: bool) -> b
 
     Returns:
         Whether it may: a new ledger, which would take the whole of such a budget, asks at the terminal.
-
-    Raises:
-        LedgerError: The ledger does not exist or cannot be trusted, or a new one cannot be created there.
-        BudgetError: A new ledger could not pay for the plan, or ε is too weak and nobody confirmed it.
     """
     from hushrec.curator.accounts import require_startable
     from hushrec.privacy.ledger.ledger import Ledger
@@ -169,12 +165,7 @@ def choice(
     *,
     personal: bool,
 ) -> "Choice":
-    """The model that is recommended for the budget that ``--epsilon auto`` takes.
-
-    Raises:
-        BudgetUnsupported: No model protects the ledger's unit under its adjacency.
-        BudgetError: Nothing is left for the planned releases.
-    """
+    """The model that is recommended for the budget that ``--epsilon auto`` takes."""
     from hushrec.curator.checkpoints import resumed_mark
     from hushrec.curator.choices.recommended import choice_of_share
     from hushrec.curator.shares import next_share
@@ -193,10 +184,6 @@ def confirmed(charge: Callable[[bool, bool], Made], beyond: bool, weak: bool) ->
         charge: charges and makes a release, within its share or beyond it, at a strong ε or at any.
         beyond: whether it may be beyond.
         weak: whether ε may be too weak to promise much.
-
-    Raises:
-        ShareExceeded: The charge exceeds its share, and nobody confirmed it.
-        WeakBudget: ε is too weak, and nobody confirmed it.
     """
     while True:
         try:

@@ -20,9 +20,6 @@ def called(client: "Client", names: Iterable[str]) -> dict[str, str]:
     """The id of each name that means one item of the catalogue; others are left out.
 
     What a title was taken for, and what is left out, is said on standard error.
-
-    Raises:
-        DataError: a name may mean several items.
     """
     found, unknown = {}, []
     for name in dict.fromkeys(names):
@@ -47,11 +44,7 @@ def called(client: "Client", names: Iterable[str]) -> dict[str, str]:
 
 
 def by_id(client: "Client", own: Mapping[str, float] | list[str]) -> dict[str, float] | list[str]:
-    """What a user gave, by ids.
-
-    Raises:
-        DataError: a name may mean several items, or none of what was given is in the catalogue.
-    """
+    """What a user gave, by ids."""
     ids = called(client, own)
     if own and not ids:
         raise DataError(
@@ -64,12 +57,7 @@ def by_id(client: "Client", own: Mapping[str, float] | list[str]) -> dict[str, f
 
 
 def one(client: "Client", name: str) -> str:
-    """The id of an item that must be there.
-
-    Raises:
-        DataError: the name may mean several items.
-        ReleaseError: it means none.
-    """
+    """The id of an item that must be there."""
     return called(client, [name]).get(name, name)
 
 

@@ -26,10 +26,6 @@ def allowed_items(
         where: conditions on the features, which must all hold.
         features: a file of public features, as ``hushrec.data.features.read`` takes it.
         texts: features that the release itself carries, for conditions without a file.
-
-    Raises:
-        DataError: conditions without a file of features, or the reverse; an unknown feature.
-        DomainError: a file cannot be read.
     """
     if bool(where) != (features is not None) and not (where and texts):
         raise DataError(

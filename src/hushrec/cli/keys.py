@@ -175,22 +175,14 @@ def sign(
 
 
 def opened(path: Path) -> "PrivateKey":
-    """A private key; its passphrase is taken from the environment, or asked for.
-
-    Raises:
-        ReleaseError: The file is not a private key, or the passphrase is missing or wrong.
-    """
+    """A private key; its passphrase is taken from the environment, or asked for."""
     from hushrec.release.signing.keys import PrivateKey
 
     return PrivateKey.from_pem(_read(path), passphrase(path))
 
 
 def passphrase(path: Path) -> str:
-    """The passphrase of a private key, "" if it has none.
-
-    Raises:
-        ReleaseError: The file cannot be read.
-    """
+    """The passphrase of a private key, "" if it has none."""
     from hushrec.release.signing.keys import is_encrypted
 
     mode = path.stat().st_mode & 0o777 if path.exists() and os.name == "posix" else 0

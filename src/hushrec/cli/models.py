@@ -49,9 +49,6 @@ def facts(name: str) -> dict[str, Any]:
 
     Args:
         name: as its class, or as the command line calls it.
-
-    Raises:
-        ConfigError: There is none of this name.
     """
     made = registry.class_of(name)
     text = inspect.getdoc(made) or ""

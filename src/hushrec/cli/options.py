@@ -144,22 +144,14 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object in pla
 
 
 def model(name: str, noise: str | None, settings: list[str] | None) -> "Model":
-    """The configuration that the options describe.
-
-    Raises:
-        ConfigError: There is no such model, or a setting is unknown or wrong.
-    """
+    """The configuration that the options describe."""
     chosen = _chosen(settings, **({"noise": noise} if noise else {}))
     made = registry.class_of(name, registry.MODELS)
     return made(**chosen)  # type: ignore[no-any-return]
 
 
 def named_model(name: str | None, noise: str | None, settings: list[str] | None) -> "Model | None":
-    """As ``model``; None if none is named, so that the recommended one is taken.
-
-    Raises:
-        ConfigError: Settings are given without the model that they are of.
-    """
+    """As ``model``; None if none is named, so that the recommended one is taken."""
     if name is not None:
         return model(name, noise, settings)
     if noise or settings:
@@ -188,13 +180,7 @@ def method(
     feature: list[str] | None,
     groups_from: Path | None,
 ) -> "Method":
-    """The method of releasing a data set that the options describe.
-
-    Raises:
-        ConfigError: A setting is unknown or wrong, or belongs to the other method.
-        DomainError: The features file cannot be read.
-        ReleaseError: The release file cannot be read.
-    """
+    """The method of releasing a data set that the options describe."""
     chosen, made = _chosen(settings), registry.class_of(name)
     if "groups" not in made.model_fields:  # type: ignore[attr-defined]
         if features or feature or groups_from:
@@ -225,9 +211,6 @@ def budget(
     Args:
         epsilon, delta, unit, adjacency: what the options name.
         usual: which δ is usual, for the error if it is missing.
-
-    Raises:
-        ConfigError: Only a part of the budget is named.
     """
     named = {"epsilon": epsilon, "delta": delta, "unit": unit, "adjacency": adjacency}
     missing = [f"--{name}" for name, value in named.items() if value is None]
@@ -253,11 +236,7 @@ def usual_delta(domain: "Domain | None") -> str:
 
 
 def number(text: str | None, option: str) -> float | None:
-    """The number that an option gives in place of a word.
-
-    Raises:
-        ConfigError: It is neither.
-    """
+    """The number that an option gives in place of a word."""
     try:
         return None if text is None else float(text)
     except ValueError:
@@ -275,21 +254,13 @@ def others(ctx: typer.Context, allowed: str) -> list[str]:
 
 
 def require_only(ctx: typer.Context, because: str, allowed: str) -> None:
-    """Refuse options that do not go with another one.
-
-    Raises:
-        ConfigError: One is given that is not allowed.
-    """
+    """Refuse options that do not go with another one."""
     if given := others(ctx, allowed):
         raise ConfigError(f"{because}: leave out {' and '.join(given)}")
 
 
 def require_suffix(out: Path, option: str, *suffixes: str) -> None:
-    """Refuse an output file, before anything is done, whose name does not say one of its formats.
-
-    Raises:
-        ConfigError: The name has another ending.
-    """
+    """Refuse an output file, before anything is done, whose name does not say one of its formats."""
     if out.suffix not in suffixes:
         raise ConfigError(
             f"{option} {out}: its ending says the format, which is {' or '.join(suffixes)} here; name it "
@@ -298,11 +269,7 @@ def require_suffix(out: Path, option: str, *suffixes: str) -> None:
 
 
 def require_writable(out: Path, *suffixes: str) -> None:
-    """Refuse an output file before the charge, if writing it would fail afterwards.
-
-    Raises:
-        ReleaseError: The name has another ending, the file exists, or its folder cannot be written to.
-    """
+    """Refuse an output file before the charge, if writing it would fail afterwards."""
     if out.suffix not in suffixes:
         named = " or ".join(f"{out.name}{suffix}" for suffix in suffixes)
         raise ReleaseError(f"-o {out}: its ending says the format; name it {named}")
@@ -355,21 +322,13 @@ def _chosen(settings: list[str] | None, **chosen: Any) -> dict[str, Any]:
 
 
 def named_columns(given: list[str] | None) -> dict[str, str | int] | None:
-    """The column of each part of a record, by name or position.
-
-    Raises:
-        DataError: An option is not NAME=COLUMN.
-    """
+    """The column of each part of a record, by name or position."""
     pairs = (_pair(column, "--column") for column in given or [])
     return {name: int(at) if at.isdecimal() else at for name, at in pairs} or None
 
 
 def privacy_classes(given: list[str] | None) -> dict[str, float] | None:
-    """Privacy classes, name to ε.
-
-    Raises:
-        DomainError: An option is not NAME=EPSILON, or repeats a class.
-    """
+    """Privacy classes, name to ε."""
     named: dict[str, float] = {}
     for name, value in (_pair(chosen, "--privacy-class") for chosen in given or []):
         if name in named:

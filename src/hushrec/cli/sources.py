@@ -31,11 +31,7 @@ Query = Annotated[
 
 
 def named(given: Sequence[str], query: str | None) -> "list[Source]":
-    """What the arguments of a command name: paths, or the one database of ``--query``.
-
-    Raises:
-        DataError: A database has no query or stands beside other sources, or the query's file cannot be read.
-    """
+    """What the arguments of a command name: paths, or the one database of ``--query``."""
     if query is None:
         if any("://" in one for one in given):  # which may hold a password
             raise DataError("an address with :// is a database: say what to read there, --query 'SELECT …'")
@@ -69,11 +65,7 @@ class Form(NamedTuple):
     decimal: str = "."
 
     def arguments(self) -> dict[str, Any]:
-        """As the library takes them.
-
-        Raises:
-            DataError: An option is not NAME=COLUMN.
-        """
+        """As the library takes them."""
         written = self._asdict()
         return {"columns": options.named_columns(written.pop("column")), **written}
 
@@ -99,9 +91,6 @@ def packed_or_loaded(
 
     ``blocks`` packs them into a temporary folder, which is deleted with the program; None does so if loading
     them may need more than this machine's memory.
-
-    Raises:
-        DataError: An option is wrong, or the source cannot be read.
     """
     (first, *others) = source if isinstance(source, list) else [source]
     if others or not is_packed(first):
@@ -134,10 +123,6 @@ def in_spark(
         paths: what Spark reads, as it is written: it may be the address of a store.
         domain, form: as for ``load``; of a form, Spark takes the columns alone.
         query, blocks: options that Spark does not take.
-
-    Raises:
-        ConfigError: An option is given that Spark does not take.
-        DataError: Spark is missing, or cannot read the source.
     """
     others = {"query": query, "format": form.format, "separator": form.separator, "blocks": blocks}
     others["decimal"] = None if form.decimal == "." else form.decimal

@@ -108,11 +108,7 @@ class Checked(NamedTuple):
 
 
 def checked(history: Path, release: Path | None) -> Checked:
-    """Check the hashes of an exported history, and that a release is the one that it records.
-
-    Raises:
-        LedgerError: The history was altered, or does not record the release as it is.
-    """
+    """Check the hashes of an exported history, and that a release is the one that it records."""
     told = _history(history)
     records = told["records"]
     _check_chain(history, told)

@@ -23,9 +23,6 @@ def account_of(ledger: Ledger | str | Path | None, planned: Plan, entropy: Entro
         planned: what will be charged.
         entropy: the source of the noise.
 
-    Raises:
-        LedgerError: The ledger does not exist, or cannot be trusted.
-
     Privacy: public.
     """
     if isinstance(ledger, Ledger):

@@ -113,9 +113,6 @@ def fit(
             Baselines and seeded experiments do not ask for it, nor does a fit that resumes.
         progress: is told the queries that are measured, and rounds inside them; see ``hushrec.progress``.
 
-    Returns:
-        The release.
-
     Raises:
         BudgetExceeded: The ledger has less left than the plan costs.
         ShareExceeded: The plan costs more than its equal share; nothing is charged.
@@ -368,11 +365,7 @@ def _require_personal(config: Model, budget: Budget | None, *, asks: bool) -> No
 
 
 def require_sums_alone(config: Model) -> None:
-    """Refuse ratings in Spark if the model needs every user's ratings on this machine.
-
-    Raises:
-        ConfigError: It does. The message names the models that do not.
-    """
+    """Refuse ratings in Spark if the model needs every user's ratings on this machine."""
     if config.sums_alone:
         return
     able = [name for name in registry.MODELS if registry.class_of(name).sums_alone]  # type: ignore[attr-defined]

@@ -25,9 +25,6 @@ def known(config: Model, domain: Domain, release: Release | None = None) -> Item
 
     Returns:
         Nothing, if the model has no use for it.
-
-    Raises:
-        ConfigError: A release is given, but the model does not use it, or it does not fit the domain.
     """
     if not config.informed:
         if release is not None:

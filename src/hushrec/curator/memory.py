@@ -24,9 +24,6 @@ def require_memory(model: str, footprint: Footprint, ratings: Feedback | Blocks 
         ratings: private; of ratings in block files one block is held, unless the fit gathers all of them, and
             of ratings in Spark none.
 
-    Raises:
-        MemoryExceeded: There is too little. The message tells what the plan tells, and the machine's size.
-
     Privacy: public, except for the refusal itself, which tells as much as running out of memory would.
     """
     n_users = ratings.n_users

@@ -180,10 +180,6 @@ def write_lists(tables: Iterable[pl.DataFrame], path: str | Path) -> None:
         tables: read once, in order.
         path: a new file, ending in ``.parquet`` or ``.csv``. Only its owner may read it (0600).
 
-    Raises:
-        DataError: The name has another ending, or the file exists or cannot be written. What the tables raise
-            is raised as it is.
-
     Privacy: private, as the tables.
     """
     path = Path(path)

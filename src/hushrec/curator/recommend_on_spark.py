@@ -68,9 +68,6 @@ def write_folder(lists: Any, folder: str) -> None:
             complete, and only its owner may open it. A URI, such as ``hdfs:…`` or ``s3a:…``, is written as
             Spark does: it is complete once it holds ``_SUCCESS``, and its permissions are the file system's.
 
-    Raises:
-        DataError: the folder exists or cannot be made, or Spark fails.
-
     Privacy: private, as the lists.
     """
     if ":" in folder.partition("/")[0]:

@@ -61,9 +61,6 @@ def release_data(
         beyond_share: as for ``fit``.
         accept_weak: as for ``fit``. Rows that are still of use mostly cost an ε in the hundreds.
 
-    Returns:
-        The data set with its statement.
-
     Raises:
         BudgetExceeded: The ledger has less left than the plan costs.
         ShareExceeded, WeakBudget: As for ``fit``.

@@ -27,9 +27,6 @@ class Room:
     Args:
         folder: where the space is.
         size: in bytes.
-
-    Raises:
-        ReleaseError: The disk has less.
     """
 
     def __init__(self, folder: Path, size: int) -> None:

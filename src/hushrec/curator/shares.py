@@ -26,9 +26,6 @@ def share(config: Model, domain: Domain, total: Budget, releases: int) -> Budget
         total: what the population may lose over all releases.
         releases: how many releases there will be.
 
-    Returns:
-        The budget of one release, with the total's δ, unit and adjacency.
-
     Raises:
         BudgetError: The total is too little for so many releases of this model, or there are none.
         BudgetUnsupported: The model does not support the total's unit, adjacency or δ.
@@ -65,11 +62,7 @@ def next_share(
 
 
 def opened(ledger: Ledger | str | Path | None) -> Ledger:
-    """The ledger that ``"auto"`` takes a share of.
-
-    Raises:
-        LedgerError: There is no ledger, or it cannot be trusted.
-    """
+    """The ledger that ``"auto"`` takes a share of."""
     if ledger is None:
         raise LedgerError('"auto" takes a share of a ledger: pass ledger="ledger.db", or a Budget')
     return ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)

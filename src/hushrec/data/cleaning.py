@@ -85,12 +85,7 @@ class Cleaner:
         return "timestamp" in (self._roles or ())
 
     def batches(self, table: pl.DataFrame, source: str) -> Iterator[Batch]:
-        """Clean a table and yield its clean records.
-
-        Raises:
-            DataError: a column's type cannot hold ids or ratings, or the table's columns differ from those of
-                an earlier table. Types and columns are structure, not content.
-        """
+        """Clean a table and yield its clean records."""
         for role, dtype in table.schema.items():
             _check_type(role, dtype, source)
         self._roles = self._roles or set(table.columns)

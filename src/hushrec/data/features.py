@@ -33,9 +33,6 @@ class ItemFeatures:
             stored as a ``scipy.sparse.csr_array`` of float64.
         names: names of the features, shape (n_features,).
 
-    Raises:
-        DomainError: the matrix is not finite numbers, or the number of names differs from its columns.
-
     Privacy: public.
     """
 
@@ -78,9 +75,6 @@ def read(
             rows of an item are skipped.
         column: the column of the ids, for a file with a header; the first by default.
         features: the columns to take, for a file with a header; by default all except ids and ``title``.
-
-    Raises:
-        DomainError: the file cannot be read as features. The message says how to fix it.
 
     Privacy: public.
     """

@@ -44,10 +44,6 @@ class Feedback(ABC):
 
     All arrays are read-only.
 
-    Raises:
-        DataError: the arrays do not fit together, user ids are not unique and ascending, a user is not on
-            the domain's roster, or the domain declares another kind of feedback.
-
     Privacy: private. ``repr`` shows only the domain, no counts.
     """
 
@@ -185,9 +181,6 @@ class Feedback(ABC):
     def select(self, mask: Bools) -> Self:
         """The entries where ``mask``, one boolean for each, holds; users without any are left out.
 
-        Raises:
-            DataError: the mask has another type or shape.
-
         Privacy: private.
         """
         mask = np.asarray(mask)
@@ -207,9 +200,6 @@ class Feedback(ABC):
 
     def slice(self, start: int, stop: int) -> Self:
         """The rows of the users from ``start`` up to but excluding ``stop``, without copying.
-
-        Raises:
-            DataError: the range is empty or outside the users.
 
         Privacy: private.
         """
@@ -255,9 +245,6 @@ class Feedback(ABC):
 
         Args:
             cap: the most entries that each user keeps; usually ``domain.cap``.
-
-        Raises:
-            DataError: the cap is below 1.
 
         Privacy: private. A per-user map, so it keeps neighbouring data neighbouring for the unit ``user``;
         for a single rating or interaction it does not, because one more may displace another.
@@ -327,9 +314,6 @@ class Feedback(ABC):
 
 def require_disjoint(users: Iterable[pl.Series]) -> None:
     """Refuse users of several ``Feedback`` that share a person, who would count in each of them.
-
-    Raises:
-        DataError: a user id is in two of them.
 
     Privacy: private.
     """

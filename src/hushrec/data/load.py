@@ -160,9 +160,6 @@ def found(source: Any, format: str | None = None, max_bytes: int = MAX_BYTES) ->
     Args:
         source, format, max_bytes: as for ``load``.
 
-    Raises:
-        DataError: there is nothing to read, a file does not exist, or one is named twice.
-
     Privacy: public.
     """
     sources = source if isinstance(source, list | tuple) else [source]

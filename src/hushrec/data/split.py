@@ -42,12 +42,6 @@ def holdout(feedback: _Kind, fraction: float, seed: int) -> tuple[_Kind, _Kind]:
         fraction: size of the test part, between 0 and 1, rounded to a whole number of them.
         seed: seed of the choice.
 
-    Returns:
-        ``(train, test)``.
-
-    Raises:
-        DataError: the fraction is not between 0 and 1.
-
     Privacy: private.
     """
     if not 0 <= fraction <= 1:
@@ -67,9 +61,6 @@ def kfold(feedback: _Kind, k: int, seed: int) -> Iterator[tuple[_Kind, _Kind]]:
 
     Yields:
         ``(train, test)``.
-
-    Raises:
-        DataError: k is out of range.
 
     Privacy: private.
     """
@@ -100,9 +91,6 @@ def held_out_people(
     Returns:
         ``(train, fold_in, test)``: all of the other users; then the two parts of those who are held out.
 
-    Raises:
-        DataError: a number is out of range, or fewer users than ``people`` have enough items.
-
     Privacy: private.
     """
     if not (people >= 1 and 0 < fraction < 1 and least >= 2):
@@ -130,9 +118,6 @@ def held_out_people(
 def given(train: _Kind, test: _Kind) -> tuple[_Kind, _Kind]:
     """Parts that were published as a split, like MovieLens' ``u1.base`` and ``u1.test``.
 
-    Raises:
-        DataError: the two were loaded with different domains.
-
     Privacy: private.
     """
     if train.domain != test.domain:
@@ -147,12 +132,6 @@ def listed(feedback: _Kind, pairs: pl.DataFrame) -> tuple[_Kind, _Kind]:
         feedback: what to split.
         pairs: a table ``user_id, item_id`` of text, as ``hushrec.data.load.load_pairs`` reads it. Pairs
             that are not there are skipped.
-
-    Returns:
-        ``(train, test)``.
-
-    Raises:
-        DataError: the table has other columns.
 
     Privacy: private.
     """
@@ -188,13 +167,6 @@ def since(feedback: _Kind, *, time: int | None = None, fraction: float | None = 
         fraction: choose the moment so that about this part of all ratings, or interactions, comes at it or
             later; more than that if several have its timestamp.
 
-    Returns:
-        ``(train, test)``.
-
-    Raises:
-        DataError: there are no timestamps, the fraction is not between 0 and 1, or both or neither of
-            ``time`` and ``fraction`` are given.
-
     Privacy: private.
     """
     times = _timestamps(feedback)
@@ -215,9 +187,6 @@ def netflix_probe(feedback: _Kind, seed: int) -> tuple[_Kind, _Kind]:
     Args:
         feedback: what to split, with timestamps.
         seed: seed of the choice.
-
-    Returns:
-        ``(train, test)``.
 
     Raises:
         DataError: there are no timestamps.

@@ -25,10 +25,6 @@ def of_release(release: Release, items: tuple[str, ...], scale: tuple[float, flo
         release: any that predicts ratings from effects of items.
         items: the catalogue.
         scale: of the ratings to come, as in the domain.
-
-    Raises:
-        ConfigError: The release is of interactions, has no effects of items, has another scale, shares no
-            item with the catalogue, or promises something only on a condition.
     """
     if "item_effects" not in release.tensors or release.scale is None:
         raise ConfigError(

@@ -79,10 +79,6 @@ def difference(first: Score, second: Score) -> Difference:
     Returns:
         first − second.
 
-    Raises:
-        ConfigError: The metric has no interval over users.
-        DataError: The values are not of the same users.
-
     Privacy: private.
     """
     if first.moves is None or second.moves is None:

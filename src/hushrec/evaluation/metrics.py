@@ -15,9 +15,6 @@ def rmse(ratings: Floats, predicted: Floats) -> float:
         ratings: r, shape (n,), n ≥ 1.
         predicted: r̂, shape (n,).
 
-    Returns:
-        The error, in the ratings' unit.
-
     Privacy: private.
     """
     return math.sqrt(float(np.mean((ratings - predicted) ** 2)))

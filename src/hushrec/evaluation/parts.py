@@ -17,9 +17,6 @@ __all__ = ["require_apart", "require_same_domain", "rows_of"]
 def require_same_domain(release: Release, test: Feedback) -> None:
     """Refuse a release of another catalogue, another kind of feedback, or another scale.
 
-    Raises:
-        DataError: They differ.
-
     Privacy: public.
     """
     domain = test.domain
@@ -36,10 +33,6 @@ def require_same_domain(release: Release, test: Feedback) -> None:
 
 def require_apart(train: Feedback, test: Feedback) -> None:
     """Refuse parts from which nothing can be measured.
-
-    Raises:
-        DataError: The parts have different catalogues, scales or kinds of feedback, share a pair of user and
-            item, or the test part is empty.
 
     Privacy: private.
     """

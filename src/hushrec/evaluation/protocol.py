@@ -136,9 +136,6 @@ def evaluate(
             default.
         progress: is told the stages, of unknown length; see ``hushrec.progress``.
 
-    Returns:
-        The values, with standard errors over users.
-
     Raises:
         ConfigError: A metric is unknown, or does not fit the release; or ``likes`` is missing or superfluous.
         DataError: The parts have another catalogue, scale or kind of feedback than the release, share a pair

@@ -153,9 +153,6 @@ def named(names: Iterable[str]) -> dict[str, AtK | None]:
     Args:
         names: such as ``rmse`` or ``recall@20``.
 
-    Raises:
-        ConfigError: A name is unknown.
-
     Privacy: public.
     """
     chosen: dict[str, AtK | None] = {}

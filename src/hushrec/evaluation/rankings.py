@@ -58,11 +58,7 @@ class Lists:
         return np.diff(self.indptr)
 
     def first(self, k: int) -> tuple[Ints32, Bools]:
-        """The first k places of every list: items and hits, shape (n_users, k).
-
-        Raises:
-            ConfigError: The lists are shorter.
-        """
+        """The first k places of every list: items and hits, shape (n_users, k)."""
         if k > self.items.shape[1]:
             raise ConfigError(f"these lists have {self.items.shape[1]} places, not {k}; rank with n={k}")
         return self.items[:, :k], self.hits[:, :k]
@@ -109,9 +105,6 @@ def rank(
             may be listed, and are not found.
         fold_in: listed users fold in their own ratings too.
         fitted: what the release was fitted to, which tells how popular items are; ``train`` by default.
-
-    Returns:
-        The lists, in the order of the users of ``test``.
 
     Raises:
         ConfigError: ``likes`` is missing, or is given for interactions, or is not on the scale.

@@ -28,9 +28,6 @@ def transpose(indptr: Ints, columns: Ints32, n_columns: int, *, threads: int = 2
         each rating; its index in the arguments, so that ``values[order]`` are the regrouped values: int32, or
         int64 from 2^31 ratings.
 
-    Raises:
-        ValueError: the arrays do not fit together, or hold a number outside its range.
-
     Privacy: private.
     """
     if threads < 1:

@@ -32,12 +32,6 @@ def unpack(packed: NDArray[Any], n: int, dtype: DTypeLike = np.float64) -> NDArr
         packed: the upper triangle, row by row, shape (n (n + 1) / 2,).
         n: number of rows of the matrix.
         dtype: dtype of the matrix; float64 holds integers exactly up to 2^53.
-
-    Returns:
-        the matrix, shape (n, n).
-
-    Raises:
-        ValueError: the triangle has another size.
     """
     if packed.shape != (packed_size(n),):
         raise ValueError(f"the packed triangle of {n} items has {packed_size(n)} cells, not {packed.shape}")
@@ -56,12 +50,6 @@ def renumbered(packed: Ints, places: Ints32, *, threads: int = 2) -> Ints:
         packed: the upper triangle, row by row, shape (n (n + 1) / 2,).
         places: for each row of the result, the row of ``packed`` that it is; each once, shape (n,).
         threads: number of threads; the result does not depend on it.
-
-    Returns:
-        a new triangle of the same shape.
-
-    Raises:
-        ValueError: the triangle has another size, or a place is missing or named twice.
     """
     n = len(places)
     if packed.shape != (packed_size(n),) or not np.array_equal(np.sort(places), np.arange(n)):

@@ -71,9 +71,6 @@ def beside(path: Path) -> Path:
 def require_lines(path: Path, items: Iterable[str]) -> None:
     """Refuse to write as CSV what CSV readers would change.
 
-    Raises:
-        ReleaseError: An id holds a line break of two characters, which CSV readers turn into one.
-
     Privacy: public.
     """
     if path.suffix == ".csv" and any("\r\n" in item for item in items):
@@ -95,12 +92,7 @@ def recognised(path: Path) -> bool:
 
 
 def write(path: Path, ratings: Ratings, facts: Mapping[str, Any]) -> None:
-    """Write rows and facts; facts come first, so that a ledger knows every data set next to it.
-
-    Raises:
-        ReleaseError: The name ends in neither ``.parquet`` nor ``.csv``, or see ``require_lines``.
-        OSError: There is no room, or no such folder.
-    """
+    """Write rows and facts; facts come first, so that a ledger knows every data set next to it."""
     if path.suffix not in SUFFIXES:
         raise ReleaseError(
             f"name it {path.name}.parquet or {path.name}.csv: a data set has one of these formats"
@@ -133,11 +125,7 @@ def to_parquet(ratings: Ratings, facts: Mapping[str, Any]) -> bytes:
 
 
 def read_facts(path: Path) -> Any:
-    """The unchecked facts of a file: from a Parquet file itself, or from the file next to a CSV file.
-
-    Raises:
-        ReleaseError: The facts are missing.
-    """
+    """The unchecked facts of a file: from a Parquet file itself, or from the file next to a CSV file."""
     if path.suffix not in SUFFIXES:
         raise ReleaseError(f"{path} is not a data set: its name must end in .parquet or .csv")
     if not path.exists():
@@ -162,11 +150,7 @@ def read_facts(path: Path) -> Any:
 
 
 def read_rows(path: Path, domain: Domain) -> Ratings:
-    """The rows of a file, which must belong to exactly this domain.
-
-    Raises:
-        ReleaseError: The file is damaged, or holds other items, other ratings, or users out of order.
-    """
+    """The rows of a file, which must belong to exactly this domain."""
     try:
         items = pl.Enum(domain.items)
         lo, _, step = domain.scale

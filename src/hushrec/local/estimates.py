@@ -48,9 +48,6 @@ def estimates(ratings: Ratings, n_people: int, method: str, settings: Mapping[st
     Returns:
         ``item_id, count, count_error, mean, mean_error``, one row per item; mean and its error are null if
         the count is not above two standard errors. A count may be negative: clamping would bias it.
-
-    Raises:
-        ReleaseError: The data were made by another method, or the settings do not describe answers.
     """
     if method != METHOD:
         raise ReleaseError(

@@ -59,9 +59,6 @@ class Groups:
                 of vectors minus their means) or ``d2p`` (1/cos − 1, infinite if cos ≤ 0).
             threshold: λ; nearer items are in each other's groups.
 
-        Raises:
-            ConfigError: The threshold is not positive, or the features belong to another catalogue.
-
         Privacy: public.
         """
         if features.matrix.shape[0] != domain.n_items:
@@ -139,9 +136,6 @@ def quantile_threshold(source: ItemFeatures | Release | Ratings, distance: Dista
         source: the source of the distances.
         distance: as in ``Groups.of_features``.
         share: share of the pairs, in (0, 1).
-
-    Returns:
-        The threshold; infinite if too few pairs have a distance.
 
     Privacy: as the source: from ratings it is private, and no statement covers it.
     """

@@ -104,9 +104,6 @@ class ReleasedData:
         Args:
             path: ending in ``.parquet`` or ``.csv``. A CSV file can only be read with its facts next to it.
 
-        Returns:
-            The path.
-
         Raises:
             ReleaseError: The name does not end in ``.parquet`` or ``.csv``.
         """

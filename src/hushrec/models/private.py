@@ -62,11 +62,7 @@ class PrivateModel(Model):
         return self
 
     def repeated(self, domain: Domain, budget: Budget, releases: int) -> Repeated:
-        """How the model measures, and what it makes of that, if it is released so many times under one bound.
-
-        Raises:
-            ConfigError: The model has no such form.
-        """
+        """The model's measurements for a series of ``releases`` under one bound."""
         raise ConfigError(
             f"{type(self).__name__} has no series of releases under one bound; choose GlobalEffects, or "
             "Popularity for interactions, or release it each time from a share of the ledger"
@@ -126,12 +122,7 @@ class PrivateModel(Model):
         return None
 
     def split(self, domain: Domain, budget: Budget) -> dict[str, float]:
-        """The share of the budget of each measurement that costs anything; shares sum to one.
-
-        Raises:
-            ConfigError: ``shares`` names an unknown measurement or has no effect, or a part is missing or not
-                positive.
-        """
+        """The share of the budget of each measurement that costs anything; shares sum to one."""
         queries = self.queries(domain, budget)
         if unknown := set(self.shares) - {query.name for query in queries}:
             names = ", ".join(query.name for query in queries)

@@ -27,9 +27,6 @@ class ItemTable:
         genres: divided by ``|``, as MovieLens has them; empty if the table has none.
         pictures: files of pictures, "" for none, relative to ``folder``; empty if the table has none.
         folder: where the files of the pictures are.
-
-    Raises:
-        ReleaseError: The columns differ in length, or a picture is not a file beside the table.
     """
 
     ids: Sequence[str]
@@ -59,9 +56,6 @@ class ItemTable:
             items: the ids.
             held: texts that are known of the items in any case, by name of the attribute, such as those that
                 their release holds; each counts where the table has none.
-
-        Raises:
-            ReleaseError: The table has none of the items.
         """
         place = {item: row for row, item in enumerate(self.ids)}
         if not any(item in place for item in items):
@@ -87,11 +81,7 @@ class ItemTable:
         }
 
     def picture(self, row: int) -> tuple[str, bytes]:
-        """The ending and the bytes of an item's picture.
-
-        Raises:
-            ReleaseError: It cannot be read, is too large, or is not PNG, JPEG, WebP or GIF.
-        """
+        """The ending and the bytes of an item's picture."""
         name = self.pictures[row]
         try:
             path = (self.folder / name).resolve(strict=True)

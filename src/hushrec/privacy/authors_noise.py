@@ -41,9 +41,6 @@ class OwnNoise:
     def release(self, grant: Grant, values: Floats) -> Floats:
         """The values with their author's noise, from a key of the grant.
 
-        Raises:
-            GrantError: As ``Grant.sample_key``; or the noisy values have another shape.
-
         Privacy: charged (the event booked under ``name``), and not private, as its grant says.
         """
         key = int.from_bytes(grant.sample_key(self.name))

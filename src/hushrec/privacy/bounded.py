@@ -30,9 +30,6 @@ class Bounded:
         norm: ``"l2"`` for Gaussian noise, ``"l1"`` for Laplace noise.
         step: width of the grid, in the quantity's units.
 
-    Raises:
-        ValueError: The values are not int64, or a bound is not a positive number.
-
     Privacy: bounded (norm ≤ ``sensitivity``). Its values never appear in a repr or a message.
     """
 
@@ -91,9 +88,6 @@ class BoundedMatrix:
         sensitivity: the bound, in the cells' units.
         norm: ``"l1"`` for Laplace noise.
         step: width of the grid, in the cells' units.
-
-    Raises:
-        ValueError: The arrays are not such a matrix, or a bound is not a positive number.
 
     Privacy: bounded (norm ≤ ``sensitivity``). Its cells never appear in a repr or a message.
     """
@@ -162,9 +156,6 @@ class NoisyMatrix:
 def require_booked(bounded: Bounded | BoundedMatrix, event: Event) -> None:
     """Refuse a sum that differs from what was booked.
 
-    Raises:
-        GrantError: Size, grid or norm differs, or the sensitivity exceeds the booked one.
-
     Privacy: public.
     """
     if bounded.sensitivity > event.sensitivity:
@@ -185,20 +176,13 @@ def require_booked(bounded: Bounded | BoundedMatrix, event: Event) -> None:
 
 
 def require_range(name: str, threshold: int, limit: int) -> None:
-    """Refuse bounds of listed cells that are out of order.
-
-    Raises:
-        GrantError: Not 1 ≤ ``threshold`` ≤ ``limit`` < 2³¹.
-    """
+    """Refuse bounds of listed cells that are out of order."""
     if not 1 <= threshold <= limit < 2**31:
         raise GrantError(f"{name}: threshold and limit must be grid steps with 1 ≤ threshold ≤ limit < 2^31")
 
 
 def require_rows(event: Event, values: Floats, scales: Floats) -> None:
     """Refuse rows of another size than booked, or without a positive scale for each.
-
-    Raises:
-        GrantError: The size differs, or they are not float64 of shape (n, d) with n positive scales.
 
     Privacy: public.
     """

@@ -109,9 +109,6 @@ class Grant(Confined):
         Args:
             bounded: the sum, named like a measurement in the charged plan.
 
-        Returns:
-            The public value.
-
         Raises:
             GrantError: Nothing is booked under that name, it was already made, the booked size, grid or norm
                 differs, or the booked sensitivity is smaller.
@@ -137,9 +134,6 @@ class Grant(Confined):
             bounded: the matrix, named like a Laplace measurement with an entry for every cell.
             threshold: smallest absolute value of a listed cell, in grid steps, at least 1. Public.
             limit: cells are clamped to ±``limit`` grid steps; at least ``threshold``. Public.
-
-        Returns:
-            The cells that reach the threshold.
 
         Raises:
             GrantError: As ``release``; or not 1 ≤ threshold ≤ limit.
@@ -183,9 +177,6 @@ class Grant(Confined):
         Returns:
             The noisy rows; ``sigma`` is the root mean square of the standard deviations √(d + 1) · s.
 
-        Raises:
-            GrantError: As ``release``; the grant is private; or the scales are not n positive numbers.
-
         Privacy: charged (the event booked under ``name``), and not private, as its grant says.
         """
         event = self._booked(name, "release_rows")
@@ -213,9 +204,6 @@ class Grant(Confined):
             rows: named like a local randomizer in the charged plan.
             randomizer: the randomizer; its loss is at most the booked one.
 
-        Returns:
-            The reported rows, in the same order.
-
         Raises:
             GrantError: Nothing is booked under that name, it was already made, the randomizer loses more than
                 was booked, a row has more cells, or the rows have another width.
@@ -241,9 +229,6 @@ class Grant(Confined):
 
         Returns:
             The sample, which tells of each user whether they take part.
-
-        Raises:
-            GrantError: No sample is booked under that name, or it was already drawn or used.
 
         Privacy: private; only the ``release`` of their sum is public.
         """

@@ -93,9 +93,6 @@ class ChargedRun:
     def measure(self, query: Query[Values, Released], values: Values) -> Released:
         """Publish the values through the grant.
 
-        Raises:
-            GrantError: The plan has another query of this name, or none; or as ``Grant.release``.
-
         Privacy: charged (the event booked under the query's name); public where the query is exact.
         """
         if self._planned.get(query.name) != query:

@@ -205,9 +205,6 @@ class Release:
         Args:
             path: ending in ``.safetensors``.
 
-        Returns:
-            The path.
-
         Raises:
             ReleaseError: The name does not end in ``.safetensors``.
         """

@@ -395,11 +395,7 @@ class Client:
 
 
 def _normal(name: object) -> str:
-    """An id in the form that domains use: Unicode normal form C.
-
-    Raises:
-        ReleaseError: It is not a text.
-    """
+    """An id in the form that domains use: Unicode normal form C."""
     if not isinstance(name, str):
         raise ReleaseError(
             f"ids are texts, and this one is of type {type(name).__name__}: give str(id), with the leading "

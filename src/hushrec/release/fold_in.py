@@ -74,9 +74,6 @@ class Predictor(Protocol):
 def predictor(release: Release) -> Predictor:
     """The predictor for a release's kind, from a user's own ratings.
 
-    Raises:
-        ReleaseError: The release lacks a constant that the predictor needs.
-
     Privacy: post-processing.
     """
     try:

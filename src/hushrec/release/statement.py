@@ -153,11 +153,7 @@ class Statement:
 
     @classmethod
     def from_json(cls, values: Any) -> Self:
-        """The statement that ``to_json`` described.
-
-        Raises:
-            ReleaseError: The values are not a statement, or of another version.
-        """
+        """The statement that ``to_json`` described."""
         try:
             known = {entry.name for entry in fields(cls)}
             values = dict(typed(values, dict))

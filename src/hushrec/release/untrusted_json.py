@@ -26,9 +26,6 @@ def parse(text: str, *, strings: int = _STRINGS, others: int = _OTHERS) -> Any:
         text: the text in the file.
         strings: how many strings it may hold, in addition to one for every eight characters.
         others: how many characters may stand outside quotes, in addition to two for every string.
-
-    Raises:
-        ValueError: The text is not JSON, is too large, repeats a field, or holds a number that is not finite.
     """
     count = outside = end = 0
     most = strings + len(text) // 8
@@ -42,11 +39,7 @@ def parse(text: str, *, strings: int = _STRINGS, others: int = _OTHERS) -> Any:
 
 
 def typed(value: Any, *types: type) -> Any:
-    """The value, if it is of one of these types; JSON does not take true for 1.
-
-    Raises:
-        TypeError: It is of another type.
-    """
+    """The value, if it is of one of these types; JSON does not take true for 1."""
     if type(value) not in types:
         raise TypeError("a value of another type was expected")
     return value

@@ -211,9 +211,6 @@ class CovarianceSums:
             head: ``n_items`` items, chosen from released values alone; None for the whole catalogue.
             counts: released number of ratings of each item of the catalogue, roughly; None if unknown.
 
-        Raises:
-            ValueError: these people have weights, or the head has another size than was planned.
-
         Privacy: bounded, each by its query's sensitivity.
         """
         covariance, co_rating = self.queries()

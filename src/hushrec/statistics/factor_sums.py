@@ -122,9 +122,6 @@ class FactorSums:
     def on_grid(self, factors: Floats) -> Ints32:
         """Factors in grid steps, rounded toward zero, which can only shorten a row.
 
-        Raises:
-            ValueError: a row is longer than the radius.
-
         Privacy: public in, public out.
         """
         steps = np.trunc(factors * 2.0**_FACTOR_BITS)

@@ -64,9 +64,6 @@ class Population:
     def in_full(self) -> Engine[Any]:
         """The blocks of people who all count in full, for sums that take no weights.
 
-        Raises:
-            ValueError: people have weights, or a sample of them was drawn.
-
         Privacy: private.
         """
         if self._everyone is None:

@@ -127,9 +127,6 @@ def pilot_plan(domain: Domain, total: Budget) -> tuple[CrowdTotals, Plan]:
     Args:
         domain: the public domain.
         total: the ledger's total.
-
-    Raises:
-        BudgetUnsupported: The adjacency is not ``add-remove``.
     """
     if total.adjacency != "add-remove":
         raise BudgetUnsupported(

@@ -144,10 +144,6 @@ def require_part(folder: SeriesFolder, made: Sequence[Charge]) -> None:
 
     A fit that was killed before its charge has remembered one more, which follows from the last one and is
     then charged. It measured nothing: a measurement that the ledger does not know was charged and forgotten.
-
-    Raises:
-        LedgerStale: The folder has measured a release that the ledger does not know.
-        CheckpointError: The folder is lost, a copy, restored from a backup, or of another series.
     """
     known = f"the ledger knows {len(made)} releases of this series"
     if folder.last_measured >= len(made):

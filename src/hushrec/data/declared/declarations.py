@@ -90,11 +90,7 @@ class Scale(NamedTuple):
         return abs(steps - round(steps)) <= 1e-6
 
     def require_valid(self) -> None:
-        """Refuse a scale that is not a whole number of steps, or has too many of them.
-
-        Raises:
-            ValueError: says which.
-        """
+        """Refuse a scale that is not a whole number of steps, or has too many of them."""
         lo, hi, step = self
         if not all(map(math.isfinite, self)) or hi <= lo or step <= 0:
             raise ValueError(
@@ -115,23 +111,14 @@ class Scale(NamedTuple):
 
 
 def ids_of(given: Any) -> tuple[str, ...]:
-    """Ids as text in Unicode NFC, in their order.
-
-    Raises:
-        ValueError: something is not an id. The message names its position, never the id.
-    """
+    """Ids as text in Unicode NFC, in their order."""
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise ValueError("give the ids as a list, an array or a column")
     return tuple(_id(one, position) for position, one in enumerate(given))
 
 
 def catalogue_of(given: Any) -> tuple[str, ...]:
-    """Ids of a catalogue, as ``ids_of`` has them.
-
-    Raises:
-        ValueError: there are none, or one occurs twice. The message never shows it: in a list that was taken
-            from the ratings by mistake it may be a user's.
-    """
+    """Ids of a catalogue, as ``ids_of`` has them."""
     ids = ids_of(given)
     if not ids:
         raise ValueError("the catalogue is empty; a domain needs at least one item")
@@ -156,10 +143,6 @@ def roster_of(given: Any, most: int | None) -> tuple[str, ...]:
     Args:
         given: the ids.
         most: the declared bound on their number; None if it is wrong, which is told already.
-
-    Raises:
-        ValueError: there are none or too many, or one occurs twice. Messages never name a person: a list that
-            was taken from the ratings by mistake is private.
     """
     ids = ids_of(given)
     if not ids:
@@ -178,9 +161,6 @@ def texts_of(given: Any, items: tuple[str, ...], what: str) -> tuple[str, ...] |
         given: texts by id, of which those of other items are left out; or in the order of ``items``.
         items: the catalogue.
         what: what they are, for errors.
-
-    Raises:
-        ValueError: something is not text, there is another number of texts than of items, or too much text.
     """
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise ValueError(f"give {what} by id, {{id: text}}, or one for each item in the catalogue's order")
@@ -201,11 +181,7 @@ def texts_of(given: Any, items: tuple[str, ...], what: str) -> tuple[str, ...] |
 
 
 def features_of(given: Any, items: tuple[str, ...]) -> dict[str, tuple[str, ...]] | None:
-    """Texts about each item by name, as ``texts_of`` has them; None if there are none.
-
-    Raises:
-        ValueError: as ``texts_of``; or a name is not a line of printable text.
-    """
+    """Texts about each item by name, as ``texts_of`` has them; None if there are none."""
     if not isinstance(given, Mapping):
         raise ValueError("give features by name, each by id: {'genres': {'7': 'Drama|War'}}")
     found = {}
@@ -221,9 +197,6 @@ def classes(given: Any) -> dict[str, float]:
     """Map names, normalised to Unicode NFC, to ε.
 
     A name must not be a number, so that a cell that holds a name or an ε has one meaning.
-
-    Raises:
-        ValueError: these are not classes. The message says which is wrong.
     """
     if not isinstance(given, Mapping) or not given:
         raise ValueError('give classes as {"strict": 0.5, "default": 2}, or leave them out')

@@ -67,9 +67,6 @@ def write_all(source: Iterable[Feedback], folder: Path, ratings_per_block: int) 
         folder: an empty folder.
         ratings_per_block: the most entries in a block.
 
-    Raises:
-        DataError: the parts do not fit together, or there are none.
-
     Privacy: private.
     """
     domain: Domain | None = None

@@ -26,9 +26,6 @@ class Temporary:
     Attributes:
         folder: the folder.
 
-    Raises:
-        DataError: there is no place for temporary files.
-
     Privacy: private.
     """
 

@@ -28,9 +28,6 @@ class Partitions:
         folder: a folder on the disk to use.
         parts: the number of partitions.
 
-    Raises:
-        DataError: the folder cannot be written to.
-
     Attributes:
         sizes: number of records in each partition.
 

@@ -42,11 +42,7 @@ class Member:
         return PurePosixPath(self.info.filename).suffix
 
     def open(self) -> BinaryIO:
-        """A stream of the unpacked bytes, at most as many as the archive states.
-
-        Raises:
-            DataError: the archive is damaged.
-        """
+        """A stream of the unpacked bytes, at most as many as the archive states."""
         try:
             return cast(BinaryIO, self.whole.open(self.info))
         except (OSError, BadZipFile, RuntimeError, NotImplementedError):
@@ -67,9 +63,6 @@ def members(archive: Path, pattern: str | None = None) -> list[Member]:
     Args:
         archive: a zip archive.
         pattern: the name of a member, or a pattern with ``*`` and ``?``; None for all.
-
-    Raises:
-        DataError: it is not a zip archive, no member matches, or one is encrypted or not packed by deflate.
 
     Privacy: private.
     """

@@ -83,9 +83,6 @@ def read_catalogue(
         features: columns of other texts; by default ``genres`` and ``year``, if they are there.
         separator: as for ``read_ids``.
 
-    Raises:
-        DomainError: as ``read_ids``; or a named column is not there.
-
     Privacy: public.
     """
     ids = read_ids(path, column, separator)
@@ -129,10 +126,6 @@ def require_items(
         path, column, separator: as for ``read_catalogue``.
         ids: those that it has.
 
-    Raises:
-        DomainError: the ids are of users; there are columns of users and of what they give; or an id occurs
-            twice. The message shows no id, because it may be a user's.
-
     Privacy: public if it is a list of items; the message of the refusal is in any case.
     """
     names = headings(path, separator)
@@ -172,9 +165,6 @@ def read_ids(path: Path, column: str | None = None, separator: str | None = None
 
     Returns:
         ids as strings, exactly as written in the file: "007" stays "007".
-
-    Raises:
-        DomainError: the file cannot be read as a list of ids. The message says how to fix it.
 
     Privacy: public.
     """

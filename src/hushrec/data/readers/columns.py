@@ -69,11 +69,7 @@ Columns = Mapping[str, str | int]
 
 
 def headerless(columns: Columns | None, roles: Roles = RATED) -> bool:
-    """Whether the mapping gives positions, which means that the file has no header.
-
-    Raises:
-        DataError: the mapping has a key that is not among the roles, or mixes names and positions.
-    """
+    """Whether the mapping gives positions, which means that the file has no header."""
     columns = columns or {}
     if unknown := sorted(set(columns) - set(roles)):
         known = ", ".join(role for role in roles if role != OTHERS)
@@ -109,9 +105,6 @@ def by_position(
         roles: the roles that are read.
         line: the line, if it is one field: the error names the separator that it holds instead.
         constants: columns that the file's folders state, none of which may have a role: it would be ignored.
-
-    Raises:
-        DataError: a required field is missing, or a folder states a column with a role.
     """
     if stated := sorted(name for name in constants or {} if _KNOWN.get(_folded(name)) in roles):
         raise DataError(
@@ -153,9 +146,6 @@ def by_name(
         roles: the roles that are read; other columns are ignored, unless ``OTHERS`` is among the roles and
             none is a timestamp: then those that are temporal, or sound like it, follow.
         temporal: columns of dates and times by their type; None if all is text, so that types do not tell.
-
-    Raises:
-        DataError: a column is missing or ambiguous. Names the existing columns, unless they look like data.
     """
     if headerless(columns, roles):
         raise DataError(f"{source} has named columns; give names in columns=, not positions")

@@ -49,9 +49,6 @@ def from_table(source: Any, columns: Columns | None, roles: Roles = RATED) -> It
     Yields:
         tables, at least one.
 
-    Raises:
-        DataError: the source is not a table, a column is missing, or the table's library fails.
-
     Privacy: private.
     """
     opened = _contained(lambda: _opened(source))

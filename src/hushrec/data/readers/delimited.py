@@ -106,9 +106,6 @@ def read(
 def cells(path: File, block: Block, dialect: Dialect, width: int) -> pl.DataFrame:
     """The cells of a block as text in ``width`` columns; blank lines are skipped, empty cells are null.
 
-    Raises:
-        DataError: a line has another number of fields. Names its row.
-
     Privacy: private.
     """
     data = _single(block.data, dialect)

@@ -49,11 +49,7 @@ __all__ = ["BINARY", "FORMATS", "read", "recognise"]
 
 
 def recognise(path: File) -> str:
-    """The format implied by a file's name; the content is never read.
-
-    Raises:
-        DataError: the name does not imply a format.
-    """
+    """The format implied by a file's name; the content is never read."""
     if path.name == "probe.txt":
         raise DataError(f"{path} holds pairs without ratings; read it with hushrec.data.load.load_pairs")
     name = path.name.removesuffix(".gz")
@@ -82,9 +78,6 @@ def read(
         columns, separator, decimal, max_bytes: as for ``hushrec.load``.
         roles: the roles that are read.
         constants: further columns, which the names of the file's folders state, each with its only cell.
-
-    Raises:
-        DataError: an option does not apply to the format, or the file is damaged.
 
     Privacy: private.
     """

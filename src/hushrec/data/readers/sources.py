@@ -57,10 +57,6 @@ def parts(source: str | Path, format: str | None, max_bytes: int) -> list[Part]:
         format: one of ``formats.FORMATS``; by default what each name implies.
         max_bytes: refuse an archive whose files unpack to more in total.
 
-    Raises:
-        DataError: there is no such file, a name does not imply a format, a folder mixes formats, or is the
-            storage of a versioned table, where deleted rows are still in some files.
-
     Privacy: public.
     """
     path = Path(source)

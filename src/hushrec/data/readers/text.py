@@ -38,11 +38,7 @@ class Block(NamedTuple):
 
 
 def refuse_bomb(path: File, unpacked: int, max_bytes: int) -> None:
-    """Refuse a file that unpacks to more than ``max_bytes``, or to more than 100 times its size.
-
-    Raises:
-        DataError: the file unpacks to too much.
-    """
+    """Refuse a file that unpacks to more than ``max_bytes``, or to more than 100 times its size."""
     if unpacked > max_bytes:
         raise DataError(
             f"{path} unpacks to more than {max_bytes} bytes; if it should, pass a larger max_bytes"
@@ -64,9 +60,6 @@ def blocks(path: File, max_bytes: int, *, quoted: bool = False) -> Iterator[Bloc
 
     Yields:
         blocks in the order of the file.
-
-    Raises:
-        DataError: unreadable, damaged, too large, not UTF-8, or a record of over 1 MiB.
 
     Privacy: private.
     """

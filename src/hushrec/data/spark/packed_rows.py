@@ -112,9 +112,6 @@ def from_row(row: Mapping[str, Any], domain: Domain) -> Any:  # the domain says 
         row: the arrays of the row by name, each as bytes, or as anything with the buffer protocol.
         domain: the public domain.
 
-    Raises:
-        DataError: the row is damaged.
-
     Privacy: private.
     """
     kind = Ratings if domain.feedback == "ratings" else Interactions

@@ -40,9 +40,6 @@ def opened(source: Any) -> Records:
             several, of files or folders. What ends in ``.csv`` or ``.tsv``, also before ``.gz``, is text with
             a header, anything else Parquet. Names of folders, ``year=2024``, are columns of text.
 
-    Raises:
-        DataError: it is none of them, or Spark cannot open it.
-
     Privacy: private.
     """
     if type(source).__module__.startswith("pyspark.sql.") and hasattr(source, "mapInArrow"):
@@ -90,9 +87,6 @@ def empty_of(frame: Any, name: str) -> Any:
     Args:
         frame: the DataFrame.
         name: what errors call it.
-
-    Raises:
-        DataError: Arrow has no such types.
 
     Privacy: public.
     """

@@ -34,12 +34,6 @@ def session() -> Any:
     Otherwise it runs on this machine alone, with all of its cores and this Python: it listens on no address
     but 127.0.0.1 and has no web page.
 
-    Returns:
-        a ``pyspark.sql.SparkSession``.
-
-    Raises:
-        DataError: pyspark or Java is missing, or Spark does not start.
-
     Privacy: public.
     """
     try:
@@ -65,9 +59,6 @@ def session() -> Any:
 
 def contained(action: Callable[[], Result]) -> Result:
     """What a job of Spark returns; of its failure only hushrec's own words are shown: Spark's may hold cells.
-
-    Raises:
-        DataError: it fails, or hushrec raised one on an executor.
 
     Privacy: private.
     """

@@ -93,9 +93,6 @@ def substitute(
         listed_marks: receives their marks.
         counts: receives the number of listed slots of each row, at the row's index.
 
-    Returns:
-        The number of listed slots.
-
     Privacy: private input; the results are released under the charge of the law.
     """
     n_items = starts.size - 1

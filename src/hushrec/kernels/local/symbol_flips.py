@@ -118,9 +118,6 @@ def respond(
         reported: receives their marks; long enough.
         counts: receives the number of answers in each row, shape (rows,).
 
-    Returns:
-        The number of listed answers.
-
     Privacy: private; the results are released under the charge of the responses.
     """
     words, read = np.empty(WORDS, np.uint64), np.zeros(1, np.int64)

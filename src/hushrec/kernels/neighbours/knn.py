@@ -63,9 +63,6 @@ def user_knn(
     Returns:
         Shape (n_targets, n_k); NaN where no row rates the target.
 
-    Raises:
-        ValueError: the arrays do not fit together.
-
     Privacy: private.
     """
     n_items = 1 + max((int(a.max()) for a in (rows_items, query_items, targets_item) if len(a)), default=-1)
@@ -106,9 +103,6 @@ def item_knn(
 
     Returns:
         Shape (n_targets, n_k).
-
-    Raises:
-        ValueError: the arrays do not fit together.
 
     Privacy: private.
     """

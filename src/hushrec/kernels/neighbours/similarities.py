@@ -44,9 +44,6 @@ def similarities(
     Returns:
         The upper triangle, row by row, diagonal included, shape (n_items (n_items + 1) / 2,).
 
-    Raises:
-        ValueError: the arrays do not fit together.
-
     Privacy: private.
     """
     if values.shape != items.shape or distance not in (SQUARED, COSINE, PEARSON):

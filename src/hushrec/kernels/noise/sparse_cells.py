@@ -34,9 +34,6 @@ def merge(
         cells: receives their values; long enough.
         counts: receives the number of listed cells in each row, shape (rows,).
 
-    Returns:
-        The number of listed cells.
-
     Privacy: private; the results are released under the charge of the noise.
     """
     listed = drawn = 0

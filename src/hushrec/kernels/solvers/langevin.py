@@ -184,9 +184,6 @@ def langevin(
         first_user: index of the call's first user among all users of the pass; determines the noise.
         threads: number of threads; with more than one, results vary from run to run.
 
-    Raises:
-        ValueError: the arrays do not fit together, or hold a number outside its range.
-
     Privacy: private.
     """
     (n_users, rank), n_items = user_factors.shape, len(item_factors)

@@ -89,9 +89,6 @@ def solve_rows(
         weights: w of each rating, at least 0, shape of ``columns``; None for 1 everywhere.
         threads: number of threads; the result does not depend on it.
 
-    Raises:
-        ValueError: the arrays do not fit together, or hold a number outside its range.
-
     Privacy: private.
     """
     n_rows, rank = len(indptr) - 1, factors.shape[1]

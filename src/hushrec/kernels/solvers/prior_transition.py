@@ -63,9 +63,6 @@ def pay(
         z: normals.
         used: number of normals to skip.
 
-    Returns:
-        The effect after the transition.
-
     Privacy: private.
     """
     rank = table.shape[2] - 1

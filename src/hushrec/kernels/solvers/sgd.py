@@ -152,9 +152,6 @@ def descend(
         limit: largest absolute error.
         threads: number of threads; with more than one, results vary from run to run.
 
-    Raises:
-        ValueError: the arrays do not fit together, or hold a number outside its range.
-
     Privacy: private.
     """
     (n_users, rank), n_items = user_factors.shape, len(item_factors)

@@ -37,9 +37,6 @@ def losses(
         low: smallest prediction.
         high: largest prediction.
 
-    Raises:
-        ValueError: the arrays do not fit together.
-
     Privacy: private.
     """
     n_users, n_items = len(user_effects), len(item_effects)

@@ -76,11 +76,6 @@ def weighted_gram(
     Returns:
         the upper triangle, row by row, diagonal included, shape (n_items (n_items + 1) / 2,).
 
-    Raises:
-        ValueError: the arrays do not fit together, or hold a number outside its range.
-        OverflowError: a diagonal cell reaches 2^62. By Cauchy–Schwarz every cell and every part of its sum is
-            at most the largest diagonal cell, so below that nothing can overflow. ``out`` is then of no use.
-
     Privacy: private. The public domain must imply that the sums fit; otherwise an error reveals the data.
     """
     n_users = len(weights)

@@ -106,11 +106,7 @@ class BiasSettings(Frozen):
 
 
 def require_rank(rank: int, domain: Domain) -> None:
-    """Refuse a rank above the number of items, which no release may have.
-
-    Raises:
-        ConfigError: The rank is above the number of items.
-    """
+    """Refuse a rank above the number of items, which no release may have."""
     if rank > domain.n_items:
         raise ConfigError(f"rank = {rank} is more than the {domain.n_items:,} items; set a smaller rank")
 

@@ -266,11 +266,7 @@ def dense(matrices: Matrices) -> dict[str, Floats32]:
 
 
 def require_dense(domain: Domain) -> None:
-    """Refuse a catalogue whose matrices are too large to release without cleaning.
-
-    Raises:
-        ConfigError: There are too many items.
-    """
+    """Refuse a catalogue whose matrices are too large to release without cleaning."""
     if domain.n_items > _LARGEST_DENSE:
         raise ConfigError(
             f"without cleaning, a release holds at most {_LARGEST_DENSE:,} items; set a cleaning"

@@ -22,11 +22,7 @@ _FARTHEST = 299.0  # largest threshold, in scales of the noise
 
 
 def require_reachable(cells: Cells, planned: Plan) -> None:
-    """Refuse a threshold that the planned noise cannot reach.
-
-    Raises:
-        ConfigError: ε or the threshold is so large that no empty cell would ever be kept.
-    """
+    """Refuse a threshold that the planned noise cannot reach."""
     scale = next(event.noise for event in planned.events if event.name == cells.query.name)
     if cells.adjacency == "add-remove" and cells.threshold > _FARTHEST * scale:
         raise ConfigError(

@@ -129,9 +129,6 @@ def accuracy(text: str, named: str, subject: Subject) -> tuple[Block, ...]:
         text: what ``hushrec evaluate --json`` printed.
         named: name of that file.
         subject: the release, with the SHA-256 of its file.
-
-    Raises:
-        ReleaseError: The file is not an evaluation, or of another release.
     """
     facts = _facts(text, named, "hushrec evaluate", ("releases", "scores"))
     try:

@@ -50,9 +50,6 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     Args:
         mu: Δ/σ, at least 0.
         epsilon: at least 0.
-
-    Returns:
-        δ in [0, 1].
     """
     if mu == 0:
         return 0.0
@@ -87,9 +84,6 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
     Args:
         epsilon: at least 0.
         delta: in [0, 1); at 0 the answer is 0.
-
-    Returns:
-        μ.
     """
     if delta <= 0:
         return 0.0
@@ -170,9 +164,6 @@ class Spent:
         """ε at δ in units of 1e-12, rounded up.
 
         The smaller of Σε + (ε at δ of the rest) and the zCDP or Rényi bound on everything.
-
-        Raises:
-            BudgetError: δ is 0 and Gaussian noise was used, or no finite ε is known.
         """
         if self.unbounded:
             raise BudgetError(

@@ -50,9 +50,6 @@ def age_weights(releases: int) -> Ints:
 
     Args:
         releases: T, at least 1.
-
-    Raises:
-        BudgetError: T is below 1, or above 10,000.
     """
     if not 1 <= releases <= MOST:
         raise BudgetError(f"a series has from 1 to {MOST:,} releases; change their number")

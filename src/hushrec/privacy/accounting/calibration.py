@@ -174,9 +174,6 @@ def responses(name: str, budget: Budget, *, symbols: int, cells: int, size: int)
         name: the measurement's name.
         budget: any.
         symbols, cells, size: of ``Responses``.
-
-    Raises:
-        BudgetError: ε is too small for that many cells, or as ``Responses``.
     """
 
     def event(exponent: float) -> Responses:
@@ -213,11 +210,7 @@ def _widened(event: Callable[[float], _Event], noise: float, fits: Callable[[Spe
 
 
 def whole(owner: str, shares: Mapping[str, float]) -> dict[str, Fraction]:
-    """Shares as exact fractions that sum to at most 1; a sum above 1 by float rounding is scaled down.
-
-    Raises:
-        BudgetError: A share is not positive, or the shares exceed the whole.
-    """
+    """Shares as exact fractions that sum to at most 1; a sum above 1 by float rounding is scaled down."""
     exact = {name: Fraction(share) for name, share in shares.items()}
     total = sum(exact.values())
     if not exact or min(exact.values()) <= 0 or total > 1 + Fraction(1, 10**9):

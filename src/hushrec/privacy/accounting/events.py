@@ -121,9 +121,6 @@ class Calibrated(Event):
         noise: the noise parameter, in the same units.
         step: width of the quantity's grid, in the same units.
         size: number of entries, or ``EVERY_RATING``.
-
-    Raises:
-        BudgetError: A number is not positive, or the noise is too narrow or too wide for the grid.
     """
 
     name: str
@@ -188,9 +185,6 @@ class Gaussian(AdditiveNoise):
     Args:
         rate: probability that each person takes part, independently; a multiple of 1/ODDS in (0, 1], see
             ``drawn_rate``.
-
-    Raises:
-        BudgetError: As ``Calibrated``, or the rate cannot be drawn exactly.
     """
 
     norm: ClassVar[str] = "l2"

@@ -73,11 +73,7 @@ class LocalRandomizer(Event):
         )
 
     def scaled(self, weight: Fraction) -> Never:
-        """Not possible: a row has no part.
-
-        Raises:
-            BudgetError: Always.
-        """
+        """Not possible: a row has no part."""
         raise BudgetError(
             f"{self.name}: a row is randomized as a whole and cannot be weighted; drop personal ε"
         )
@@ -96,9 +92,6 @@ class Responses(LocalRandomizer):
         exponent: −ln of the probability of an untrue answer.
         cells: largest number of answered cells in which two permitted rows differ.
         size: number of answered cells of a row.
-
-    Raises:
-        BudgetError: Not 1 ≤ ``cells`` ≤ ``size``, or as ``cell_loss``.
     """
 
     mechanism: ClassVar[str] = "randomized response"
@@ -151,9 +144,6 @@ class Substitutions(LocalRandomizer):
         noise: probability that an item is not simply kept.
         cells: largest number of slots of a profile.
         size: number of items.
-
-    Raises:
-        BudgetError: A number is not positive.
     """
 
     mechanism: ClassVar[str] = "item substitution"
@@ -183,12 +173,7 @@ class Substitutions(LocalRandomizer):
 
 @lru_cache(maxsize=1024)
 def cell_loss(symbols: int, exponent: float) -> Fraction:
-    """ε of one response: ln((symbols − 1)(e^exponent − 1)), rounded up.
-
-    Raises:
-        BudgetError: The true answer is not the most likely one, its probability cannot be drawn, or the
-            number of symbols is not 2 to 257.
-    """
+    """ε of one response: ln((symbols − 1)(e^exponent − 1)), rounded up."""
     if not 2 <= symbols <= MOST_SYMBOLS:
         raise BudgetError(
             f"a cell must have 2 to {MOST_SYMBOLS} symbols, not {symbols}; choose a coarser scale"

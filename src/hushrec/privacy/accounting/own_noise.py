@@ -13,9 +13,6 @@ class Unpriced(Calibrated):
     """Noise of a researcher's own, for seeded experiments. It has no ε, so no ledger that is kept accepts it.
 
     ``sensitivity`` is infinite, and ``noise`` the standard deviation that its author declares.
-
-    Raises:
-        BudgetError: The deviation is not positive, or there is no entry.
     """
 
     mechanism: ClassVar[str] = "own noise"
@@ -34,9 +31,5 @@ class Unpriced(Calibrated):
         return Spent(unbounded=1)
 
     def scaled(self, weight: object) -> "Unpriced":
-        """As personal weights ask.
-
-        Raises:
-            BudgetError: Always; what noise of one's own hides of a weighted user is not known either.
-        """
+        """As personal weights ask."""
         raise BudgetError(f"{self.name}: noise of one's own has no ε that users could choose; drop epsilon")

@@ -65,12 +65,6 @@ class Plan:
         beforehand_digest: SHA-256 of it, hex; empty if nothing is.
         part: which release of a series this is; None if it is charged by itself. Every measurement is then
             made once in each of them, and its sensitivity bounds all of them together.
-
-    Raises:
-        BudgetError: δ is not below 1/(10 · max_users); names repeat; shares exceed the whole; a measurement
-            has an entry for every rating, although their number is not public under this adjacency; samples
-            or personal ε are used with another unit or adjacency than user and add-remove; or a plan
-            without a paper's claim costs more than its budget.
     """
 
     model: str
@@ -260,11 +254,7 @@ class Plan:
 
 
 def require_small_delta(delta: float, max_users: int) -> None:
-    """Refuse a δ that allows a tenth of a user's data, in expectation, to be published.
-
-    Raises:
-        BudgetError: δ ≥ 1/(10 · max_users).
-    """
+    """Refuse a δ that allows a tenth of a user's data, in expectation, to be published."""
     if fixed_point.as_written(delta) * 10 * max_users >= 1:
         raise BudgetError(
             f"δ = {above(delta)} is too large for up to {max_users:,} users; choose one below "
@@ -281,11 +271,7 @@ def usual_delta(max_users: int) -> float:
 
 
 def require_strong(plan: Plan) -> None:
-    """Refuse an ε above ``WEAK``, of which the statement says that it is too weak to promise much.
-
-    Raises:
-        WeakBudget: ε is above it.
-    """
+    """Refuse an ε above ``WEAK``, of which the statement says that it is too weak to promise much."""
     if plan.epsilon > WEAK:
         raise WeakBudget(
             f"ε = {above(plan.epsilon)} per {plan.budget.unit} is too weak to promise much: odds may change "
@@ -295,11 +281,7 @@ def require_strong(plan: Plan) -> None:
 
 
 def require_same_population(plan: Plan, total: Budget) -> None:
-    """Refuse a plan whose loss cannot be added to the total.
-
-    Raises:
-        BudgetError: Unit or adjacency differs, or the total's δ is too large for the plan's users.
-    """
+    """Refuse a plan whose loss cannot be added to the total."""
     if (plan.budget.unit, plan.budget.adjacency) != (total.unit, total.adjacency):
         raise BudgetError(
             f"the plan protects a {plan.budget.unit} under {plan.budget.adjacency}, the ledger a "
@@ -309,11 +291,7 @@ def require_same_population(plan: Plan, total: Budget) -> None:
 
 
 def require_releasable(plan: Plan, caveat: str) -> None:
-    """Refuse a plan that only reproduces published figures, unless its release says that it is not private.
-
-    Raises:
-        BudgetError: There is no caveat, and the plan or one of its events is ``only_seeded``.
-    """
+    """Refuse a plan that only reproduces published figures, unless its release says it is not private."""
     if caveat:
         return
     reasons = plan.only_seeded, *(event.only_seeded for event in plan.events)

@@ -51,9 +51,6 @@ def divergences(ratio: Fraction, rate: float) -> Curve:
     Args:
         ratio: 1/z = Δ/σ.
         rate: q, in (0, 1).
-
-    Returns:
-        The divergence at each order.
     """
     everybody = tuple(fixed_point.cost(order * ratio**2 / 2) for order in ORDERS)
     if ratio > _LARGEST:
@@ -90,9 +87,6 @@ def smallest(curve: Iterable[int], delta: float) -> tuple[int, int]:
     Args:
         curve: D_α in units of 1e-12 at each of ``ORDERS``.
         delta: above 0.
-
-    Returns:
-        ε and the order α that gives it.
     """
     best = min((loss + conversion(order, delta), order) for loss, order in zip(curve, ORDERS, strict=True))
     return max(0, best[0]), best[1]

@@ -67,9 +67,6 @@ class Checkpoint(Confined, Holder):
     Attributes:
         private: True: the master key comes from the operating system's entropy.
 
-    Raises:
-        CheckpointError: Another process holds it, it contains other files, or it cannot be created.
-
     Privacy: private.
     """
 
@@ -168,9 +165,6 @@ class Checkpoint(Confined, Holder):
         Args:
             ledger: id of the ledger that will be charged.
 
-        Raises:
-            CheckpointError: The checkpoint is bound to another ledger, or to none.
-
         Privacy: public.
         """
         commitment = self.commitment
@@ -187,9 +181,6 @@ class Checkpoint(Confined, Holder):
         Args:
             name: name of the measurement; required here.
             purpose: distinguishes several keys of one measurement.
-
-        Raises:
-            CheckpointError: The checkpoint is not bound yet, or no name was given.
 
         Privacy: private.
         """

@@ -24,9 +24,6 @@ class Folder:
         known: pattern that matches the names of its files in full.
         of: what the folder is, for errors.
 
-    Raises:
-        CheckpointError: Another process holds it, it contains other files, or it cannot be created.
-
     Privacy: private.
     """
 

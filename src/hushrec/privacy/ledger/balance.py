@@ -213,11 +213,7 @@ class Balance(Confined):
 
 
 def folders(store: Store, releases: str | os.PathLike[str] | None) -> list[Path]:
-    """Where releases lie that witness a ledger: in the folder of its file, and where its owner says.
-
-    Raises:
-        LedgerError: There is nothing at ``releases``.
-    """
+    """Where releases lie that witness a ledger: in the folder of its file, and where its owner says."""
     found = [store.path.parent] if store.path else []
     if releases is not None:
         found.append(Path(releases).resolve())

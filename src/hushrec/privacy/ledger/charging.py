@@ -206,11 +206,7 @@ def parts(history: History, plan: Plan) -> list[Charge]:
 
 
 def _paid(history: History, plan: Plan, caveat: str) -> bool:
-    """Whether an earlier release of the plan's series paid for all of them.
-
-    Raises:
-        GrantError: The next release of the series is another one, or none; or earlier ones had known noise.
-    """
+    """Whether an earlier release of the plan's series paid for all of them."""
     if plan.part is None:
         return False
     made = parts(history, plan)

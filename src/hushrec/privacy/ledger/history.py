@@ -143,11 +143,7 @@ def booking(charge: Charge, caveat: str, event: Event, *, free: bool = False) ->
 
 
 def opening(total: Budget, max_releases: int) -> dict[str, Any]:
-    """Build the first record of a ledger.
-
-    Raises:
-        BudgetError: ``max_releases`` is below 1.
-    """
+    """Build the first record of a ledger."""
     if max_releases < 1:
         raise BudgetError("max_releases must be at least 1")
     return {
@@ -159,11 +155,7 @@ def opening(total: Budget, max_releases: int) -> dict[str, Any]:
 
 
 def extension(history: "History", total: Budget, max_releases: int | None) -> dict[str, Any]:
-    """Build the record of the owner's decision to raise the total or ``max_releases``.
-
-    Raises:
-        BudgetError: Unit, adjacency or δ differs, or the total or ``max_releases`` would shrink.
-    """
+    """Build the record of the owner's decision to raise the total or ``max_releases``."""
     max_releases = history.max_releases if max_releases is None else max_releases
     if _kind(total) != _kind(history.total):
         raise BudgetError("a ledger keeps unit, adjacency and δ; only ε and max_releases may grow")
@@ -260,11 +252,7 @@ class History:
             yield Entry(**shown)
 
     def append(self, facts: dict[str, Any]) -> tuple[int, bytes, bytes]:
-        """Add a record and replay it.
-
-        Returns:
-            Its number, text and hash, for storage.
-        """
+        """Add a record and replay it."""
         body = json.dumps(facts, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
         seq = len(self._hashes)
         self._replay(facts)
@@ -272,11 +260,7 @@ class History:
         return seq, body, self._hashes[-1]
 
     def load(self, seq: object, body: object, digest: object) -> None:
-        """Replay a stored record.
-
-        Raises:
-            LedgerDamaged: It differs from the record that was stored at this place.
-        """
+        """Replay a stored record."""
         place = len(self._hashes)
         if seq != place or not isinstance(body, bytes) or self._link(place, body) != digest:
             raise LedgerDamaged(

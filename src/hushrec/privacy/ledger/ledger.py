@@ -166,9 +166,6 @@ class Ledger(Balance):
             accept_weak: whether to charge an ε that the statement will call too weak to promise much. Nobody
                 is asked as for ``beyond_share``, nor when a checkpoint resumes.
 
-        Returns:
-            The grant, once the charge is on disk.
-
         Raises:
             BudgetExceeded: The ledger has less left than the plan costs; nothing was charged.
             GrantError: The plan is a release of a series, and not its next one; nothing was charged.

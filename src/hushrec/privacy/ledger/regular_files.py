@@ -12,11 +12,7 @@ from hushrec.escapes import escaped
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """Open a regular file for reading. A pipe could block, and a device might never end.
-
-    Raises:
-        OSError: It is not a regular file, is gone, or cannot be read.
-    """
+    """Open a regular file for reading. A pipe could block, and a device might never end."""
     if not stat.S_ISREG(path.stat().st_mode):
         raise OSError("not a regular file")
     with open(path, "rb", opener=_at_once) as file:

@@ -56,11 +56,7 @@ class Remainder:
         return self.after(cost, self.releases) <= self.total.epsilon_units
 
     def require_share(self, plan: Plan) -> None:
-        """Refuse a release that leaves less than it takes to any of those that are still planned.
-
-        Raises:
-            ShareExceeded: As many releases like this one as are planned would exceed the total.
-        """
+        """Refuse a release that leaves less than it takes to any of those that are still planned."""
         if plan.part or self.covers(plan.spent):  # a series is all that was planned
             return
         alone = above(plan.spent.epsilon(self.total.delta))
@@ -80,9 +76,6 @@ class Remainder:
 
         Args:
             plan: the plan of one release under a budget.
-
-        Returns:
-            The budget, with the total's δ, unit and adjacency.
 
         Raises:
             BudgetError: No release is left, nothing is left for them, or what is left is too little for the

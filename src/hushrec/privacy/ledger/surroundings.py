@@ -74,10 +74,6 @@ def require_alone(store: Store, domain: str, total: Budget, releases: list[Witne
             belong to another ledger.
         total: the ledger's total, with unit and adjacency.
         releases: the releases in its folder, or wherever the caller keeps them.
-
-    Raises:
-        LedgerError: A ledger, or a release of another ledger, is of the same people; or another ledger
-            cannot be read.
     """
     population = (domain, total.unit, total.adjacency)
     found = [shown(other.name) for other in store.neighbours() if population in _populations(other)]

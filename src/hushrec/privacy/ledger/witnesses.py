@@ -55,11 +55,7 @@ def among(*places: Path) -> list[Witness]:
 
 
 def require_new(found: list[Witness], store: Store) -> None:
-    """Refuse to create a ledger under a name that a release mentions.
-
-    Raises:
-        LedgerMissing: A ledger of this name existed and was lost.
-    """
+    """Refuse to create a ledger under a name that a release mentions."""
     for anchor in found:
         if anchor.ledger_file == store.name:
             elsewhere = "choose another folder" if store.path else "choose another name (?ledger=NAME)"
@@ -76,10 +72,6 @@ def require_known(found: list[Witness], name: str, history: History) -> None:
         found: the releases.
         name: the ledger's name; empty in memory.
         history: the ledger's history.
-
-    Raises:
-        LedgerMissing: A release names another ledger of this name.
-        LedgerStale: A release names a record that is missing from the history.
     """
     for anchor in found:
         if anchor.ledger_id == history.id:

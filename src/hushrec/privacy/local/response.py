@@ -54,10 +54,6 @@ class ResponseRandomizer:
     def require_booked(self, rows: Rows, event: Event) -> None:
         """Refuse answers that lose more than was booked.
 
-        Raises:
-            GrantError: Another randomizer was booked, or one with a smaller loss per cell, for other rows, or
-                for fewer cells than two users may differ in; or a mark is not one of the symbols.
-
         Privacy: public, except for whether the longest row exceeds the cap.
         """
         if not isinstance(event, Responses):

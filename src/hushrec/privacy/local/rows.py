@@ -20,9 +20,6 @@ class Rows:
         columns: int32, ascending in each row.
         marks: uint8.
 
-    Raises:
-        ValueError: The arrays are not such rows.
-
     Privacy: private. They never appear in a repr or a message.
     """
 

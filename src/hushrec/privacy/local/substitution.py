@@ -41,9 +41,6 @@ class SubstitutionRandomizer:
         group_probability: p, probability that a replacement comes from the item's group, not from all items.
         indptr, members: the group of every item, without the item, ascending; a group may be empty.
 
-    Raises:
-        ValueError: A probability is not in [0, 1], or the groups are not such rows.
-
     Privacy: as the groups: public if they are made from public data, private if from ratings.
     """
 
@@ -167,10 +164,6 @@ class SubstitutionRandomizer:
 
     def require_booked(self, rows: Rows, event: Event) -> None:
         """Refuse a substitution that was not booked.
-
-        Raises:
-            GrantError: Another randomizer was booked, a slot loses more than was booked, a profile has more
-                slots, or the number of items differs.
 
         Privacy: public; no message contains a number.
         """

@@ -55,9 +55,6 @@ def draw(distribution: Distribution, scale: float, cell_bits: int, first: Unifor
         cell_bits: log2 of the number of integers in a cell; with 0, ``second`` is not read.
         first, second: unread fractions.
 
-    Returns:
-        K.
-
     Privacy: private.
     """
     width = Fraction(scale)

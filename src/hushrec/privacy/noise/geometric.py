@@ -81,9 +81,6 @@ def geometric_gaps(far: Fraction, cap: int) -> Count:
         far: −ln p, above 0 and at most ``FARTHEST``.
         cap: values above it are clamped to it.
 
-    Raises:
-        SamplerError: ``far`` is out of range, or the machine's arithmetic is inaccurate.
-
     Privacy: public.
     """
     if not 0 < far <= FARTHEST:

@@ -35,9 +35,6 @@ class Sample:
         rate: probability that each user takes part, a multiple of 1/ODDS in (0, 1).
         key: 32 bytes that were never used before.
 
-    Raises:
-        SamplerError: The rate cannot be drawn exactly, or the key has another length.
-
     Privacy: private; amplification by sampling requires that the key stays secret. It may go to where users'
         ratings are, because it tells nothing that the ratings there do not.
     """

@@ -147,9 +147,6 @@ def exact_draw(distribution: Distribution, scale: float, key: bytes, number: int
         key: 32 bytes.
         number: which draw, from 0.
 
-    Returns:
-        The integer.
-
     Privacy: private until added to something and released.
     """
     batch, place = divmod(number, chacha.WORDS)
@@ -220,9 +217,6 @@ def permutation(size: int, key: bytes) -> Ints:
     Returns:
         Shape (size,).
 
-    Raises:
-        SamplerError: The key has another length.
-
     Privacy: private; it links each position to its user.
     """
     if len(key) != 32:
@@ -255,9 +249,6 @@ def self_test() -> None:
 
     The key is fixed, so this never fails by chance. The fit is Pearson's χ² of the absolute values of 2¹⁵
     draws.
-
-    Raises:
-        SamplerError: Noise drawn on this machine would not have the claimed distribution.
 
     Privacy: public.
     """

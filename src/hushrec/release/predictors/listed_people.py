@@ -22,9 +22,6 @@ class ListedPeople:
     Args:
         release: of kind "factors and people".
 
-    Raises:
-        ReleaseError: The release lists nobody.
-
     Privacy: post-processing.
     """
 

@@ -40,11 +40,7 @@ class Attestation:
     def of(
         cls, data: bytes, name: str, version: int, ledger: str | None, statement: Mapping[str, Any]
     ) -> Self:
-        """What is said of a file with these bytes.
-
-        Raises:
-            ReleaseError: The name or the number is out of range.
-        """
+        """What is said of a file with these bytes."""
         made = cls(name, hashlib.sha256(data).hexdigest(), version, ledger, statement)
         if not made._is_valid():
             raise ReleaseError(
@@ -68,11 +64,7 @@ class Attestation:
 
     @classmethod
     def from_bytes(cls, payload: bytes) -> Self:
-        """What a payload says.
-
-        Raises:
-            ReleaseError: It is not what ``to_bytes`` writes.
-        """
+        """What a payload says."""
         try:
             told = parse(payload.decode())
             if set(told) != {"_type", "subject", "predicateType", "predicate"}:

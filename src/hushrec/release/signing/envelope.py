@@ -32,11 +32,7 @@ class Envelope:
 
     @classmethod
     def sealed(cls, payload_type: str, payload: bytes, key: PrivateKey) -> Self:
-        """A payload, signed.
-
-        Raises:
-            ReleaseError: It is too large.
-        """
+        """A payload, signed."""
         made = cls(payload_type, payload, key.public.id, key.sign(pae(payload_type, payload)))
         if len(made.to_text()) > LARGEST:
             raise ReleaseError("this statement is too large to be signed: its envelope would exceed 1 MiB")
@@ -44,11 +40,7 @@ class Envelope:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """The envelope in a signature file.
-
-        Raises:
-            ReleaseError: It is not an envelope in the one form that ``to_text`` writes.
-        """
+        """The envelope in a signature file."""
         try:
             if len(text) > LARGEST:
                 raise ValueError

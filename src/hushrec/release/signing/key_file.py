@@ -39,12 +39,7 @@ class KeyFile:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """The keys in a key file.
-
-        Raises:
-            ReleaseError: It does not begin with a public key of Ed25519, or a rotation is malformed or not
-                signed by the key that it replaces.
-        """
+        """The keys in a key file."""
         if len(text) > LARGEST:
             raise ReleaseError("this is not a key file: it is too large")
         first, end, others = text.partition(_END)
@@ -84,11 +79,7 @@ class KeyFile:
         return self._followed(Envelope.sealed(ROTATION_TYPE, payload, old))
 
     def require(self, key_id: str, version: int) -> None:
-        """Refuse a key that may not sign a release of this number.
-
-        Raises:
-            ReleaseError: The key had not begun to sign by then, or had been replaced.
-        """
+        """Refuse a key that may not sign a release of this number."""
         place = [key.id for key in self.keys].index(key_id)
         if version < self.starts[place]:
             raise ReleaseError(
@@ -103,11 +94,7 @@ class KeyFile:
             )
 
     def find(self, key_id: str) -> PublicKey:
-        """The key with an id.
-
-        Raises:
-            ReleaseError: There is none.
-        """
+        """The key with an id."""
         for key in self.keys:
             if key.id == key_id:
                 return key

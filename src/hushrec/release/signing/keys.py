@@ -33,11 +33,7 @@ class PublicKey:
 
     @classmethod
     def from_pem(cls, text: str) -> Self:
-        """The key in a PEM file.
-
-        Raises:
-            ReleaseError: It is not a public key, or not of Ed25519.
-        """
+        """The key in a PEM file."""
         text = text.replace("\r\n", "\n")
         if "PRIVATE KEY-----" in text:
             raise ReleaseError(
@@ -116,9 +112,6 @@ class PrivateKey:
         Args:
             text: the file's text.
             passphrase: by which it is encrypted; "" if it is not.
-
-        Raises:
-            ReleaseError: It is not a private key of Ed25519, or the passphrase is missing or wrong.
         """
         try:
             from cryptography.exceptions import UnsupportedAlgorithm
@@ -181,11 +174,7 @@ def to_base64(data: bytes) -> str:
 
 
 def from_base64(text: str) -> bytes:
-    """The bytes of a base64 text in its one canonical form.
-
-    Raises:
-        ReleaseError: The text is not base64, or is not the form in which ``to_base64`` writes these bytes.
-    """
+    """The bytes of a base64 text in its one canonical form."""
     try:
         data = base64.b64decode(text.encode("ascii"), validate=True)
     except (binascii.Error, ValueError):

@@ -32,12 +32,7 @@ class Seen:
     version: int
 
     def after(self, chain: tuple[str, ...], ledger: str | None, version: int) -> Self:
-        """What has been seen after one more release.
-
-        Raises:
-            ReleaseError: The key file begins with another key or lacks a rotation, the ledger is another
-                one, or the release is an older one.
-        """
+        """What has been seen after one more release."""
         fix = "; if the owner says so, through a channel that you trust, delete what was seen and begin again"
         if chain[: len(self.chain)] != self.chain:
             raise ReleaseError(
@@ -58,11 +53,7 @@ class Seen:
 
     @classmethod
     def open(cls, path: Path) -> Self | None:
-        """What a file says was seen; None if there is no file.
-
-        Raises:
-            ReleaseError: The file is damaged or cannot be read.
-        """
+        """What a file says was seen; None if there is no file."""
         try:
             with path.open(encoding="utf-8") as file:
                 told = parse(file.read(_LARGEST), strings=64, others=256)
@@ -83,11 +74,7 @@ class Seen:
         return made
 
     def save(self, path: Path) -> None:
-        """Write the file, whole or not at all.
-
-        Raises:
-            ReleaseError: It cannot be written.
-        """
+        """Write the file, whole or not at all."""
         told = {"chain": self.chain, "ledger": self.ledger, "version": self.version}
         part = path.with_name(f"{path.name}.{os.getpid()}.part")
         try:

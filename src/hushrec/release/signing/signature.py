@@ -79,13 +79,6 @@ def verified(data: bytes, text: str, key: str, seen: Seen | None = None, name: s
         key: the key file that the user pins.
         seen: the last release that was verified; None accepts any number.
         name: the release's present name, for the message of a refusal.
-
-    Returns:
-        The signature, in state ``verified``.
-
-    Raises:
-        ReleaseError: The signature is malformed, by another key, wrong, or of other bytes; its key had been
-            replaced; or the release is an older one, or of another ledger.
     """
     keys, envelope = KeyFile.from_text(key), _of_release(text)
     if not envelope.is_by(keys.find(envelope.key_id)):
@@ -108,9 +101,6 @@ def claimed(data: bytes, text: str, name: str = "") -> Signature:
         data: the release's bytes.
         text: the signature file.
         name: the release's present name, for the message of a refusal.
-
-    Returns:
-        The signature, in state ``unchecked``.
 
     Raises:
         ReleaseError: The signature is malformed, or of other bytes.
@@ -137,10 +127,6 @@ def of_file(
         key: the owner's key file, as the user pins it.
         signature: the signature file; by default beside the release.
         seen: the file of what was seen; by default older releases are accepted.
-
-    Raises:
-        ReleaseError: As ``verified``; or there is a key and no signature, or the other way round, or a file
-            cannot be read.
     """
     beside = Path(signature) if signature is not None else path.with_name(path.name + SUFFIX)
     if key is None:

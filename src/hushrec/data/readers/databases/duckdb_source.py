@@ -24,9 +24,6 @@ class DuckDBSource:
         path: the file.
         place: the file, for errors.
 
-    Raises:
-        DataError: the library is missing, or the file is damaged, in use, or of another version.
-
     Privacy: private.
     """
 

@@ -35,9 +35,6 @@ class PostgreSQLSource:
         address: a URI of libpq.
         place: the address as it may be shown.
 
-    Raises:
-        DataError: the library is missing, or there is no connection.
-
     Privacy: private.
     """
 

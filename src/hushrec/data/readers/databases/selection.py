@@ -63,9 +63,6 @@ def of_roles(query: str, selected: dict[str, Column], place: str) -> str:
         selected: the column of each role.
         place: the database, for errors.
 
-    Raises:
-        DataError: ids are floating-point numbers.
-
     Privacy: public.
     """
     cells = []
@@ -88,9 +85,6 @@ def _quoted(name: str) -> str:
 def library(module: str, place: str) -> Any:
     """A module of an optional dependency, by which Arrow batches come.
 
-    Raises:
-        DataError: it is not installed.
-
     Privacy: public.
     """
     try:
@@ -103,9 +97,6 @@ def library(module: str, place: str) -> Any:
 
 def contained(read: Callable[[], Result], told: Callable[[BaseException], str]) -> Result:
     """What a library returns; of its failure, only what is ``told``.
-
-    Raises:
-        DataError: it fails.
 
     Privacy: private.
     """

@@ -25,9 +25,6 @@ class SQLiteSource:
         path: the file.
         place: the file, for errors.
 
-    Raises:
-        DataError: the library is missing, or the file is damaged, in use, or a ledger.
-
     Privacy: private.
     """
 

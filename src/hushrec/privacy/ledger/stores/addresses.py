@@ -40,10 +40,6 @@ def address_of(url: str) -> Address:
     Args:
         url: as libpq takes it (``postgresql://user@host:port/database?sslmode=verify-full``), and perhaps
             ``ledger=NAME`` beside libpq's settings.
-
-    Raises:
-        LedgerError: It is malformed, it names no ledger, or psycopg is not installed. The message does not
-            repeat the URL, which may hold a password.
     """
     try:
         from psycopg import Error

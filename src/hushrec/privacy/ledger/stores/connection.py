@@ -103,9 +103,6 @@ def begin(database: "Database", mode: str) -> None:
     Args:
         database: the connection.
         mode: isolation level and access, as in SQL.
-
-    Raises:
-        LedgerError: The server does not force commits to disk, or is a standby or read-only.
     """
     database.execute(f"BEGIN ISOLATION LEVEL {mode}".encode())
     settings = ", ".join(f"set_config('{name}', '{value}', true)" for name, value in _PATIENCE.items())
@@ -128,12 +125,7 @@ def begin(database: "Database", mode: str) -> None:
 
 
 def require_intact(database: "Database") -> None:
-    """Refuse tables, functions or rights that are not those that were set up.
-
-    Raises:
-        LedgerMissing: Nothing was set up in this database.
-        LedgerDamaged: Something differs.
-    """
+    """Refuse tables, functions or rights that are not those that were set up."""
     if not installed(database):
         raise LedgerMissing(
             "there is no ledger in this database; correct the URL, or create it, once for these people: "

@@ -12,12 +12,7 @@ from hushrec.uris import is_address, scheme_of
 
 
 def store_of(place: str | os.PathLike[str]) -> Store:
-    """The store at a path, or at a URL of PostgreSQL.
-
-    Raises:
-        LedgerError: A URL is malformed or of another kind, or psycopg is not installed. The message does not
-            repeat it.
-    """
+    """The store at a path, or at a URL of PostgreSQL."""
     written = os.fspath(place)
     if scheme_of(written) in SCHEMES:
         return PostgresStore.at(written)

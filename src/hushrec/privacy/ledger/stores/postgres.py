@@ -142,11 +142,7 @@ class PostgresStore:
         return [PostgresStore(self._address.named(name)) for name in self._names() if name != self.name]
 
     def create(self, first: dict[str, Any]) -> None:
-        """Create a ledger with its first record; the first one in a database sets up tables and roles.
-
-        Raises:
-            LedgerError: There is one of this name, or this user is not the database's administrator.
-        """
+        """Create a ledger with its first record; the first one in a database sets up tables and roles."""
         import psycopg
 
         record = History().append(first)

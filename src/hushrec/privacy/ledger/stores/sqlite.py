@@ -114,11 +114,7 @@ class SqliteStore:
         return self.path is None or self.path.exists()
 
     def create(self, first: dict[str, Any]) -> None:
-        """Create a ledger file with its first record, atomically; or fill an empty database in memory.
-
-        Raises:
-            LedgerError: The file exists already, or cannot be created there.
-        """
+        """Create a ledger file with its first record, atomically; or fill an empty database in memory."""
         path = self.path
         if path is None:
             assert self._memory is not None
@@ -144,11 +140,7 @@ class SqliteStore:
         return [SqliteStore(path) for path in others(self.path)] if self.path else []
 
     def inspect(self) -> None:
-        """Check every page of the file.
-
-        Raises:
-            LedgerDamaged: SQLite finds it corrupt.
-        """
+        """Check every page of the file."""
         with self._connection() as database:
             (width,) = database.execute("PRAGMA page_size").fetchone()
             # SQLite notices missing pages, but reads a truncated last page as if it ended in zeros.

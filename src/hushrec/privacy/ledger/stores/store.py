@@ -72,11 +72,7 @@ class Session(ABC):
         return None
 
     def confirm(self, facts: dict[str, Any]) -> None:
-        """Record what another person proposed, if it is this.
-
-        Raises:
-            LedgerError: It is not, or one person extends such a ledger alone.
-        """
+        """Record what another person proposed, if it is this."""
         raise LedgerError("a ledger in a file is extended at once, so nothing waits to be confirmed")
 
     def records(self) -> list[dict[str, object]]:
@@ -86,11 +82,7 @@ class Session(ABC):
         ]
 
     def artefact(self, charge: Charge) -> bytes:
-        """The artefact of a charge.
-
-        Raises:
-            LedgerDamaged: It is gone or altered.
-        """
+        """The artefact of a charge."""
         content = self.content(charge.number)
         if not isinstance(content, bytes) or hashlib.sha256(content).hexdigest() != charge.sha256:
             raise LedgerDamaged(
