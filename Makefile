@@ -10,22 +10,22 @@ BIN := $(VENV)/bin
 ONE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check --editable
 
-.PHONY: demo lab test test-lab test-page test-postgres test-spark test-spark-full lint test-full mutants audits fuzz fuzz-service wheel oracles bench bench-ratios bench-scale bench-spark bench-als bench-sgd bench-top-n tables docs clean
+.PHONY: demo lab npm test test-lab test-page test-postgres test-spark test-spark-full lint test-full mutants audits fuzz wheel oracles bench bench-ratios bench-scale bench-spark bench-als bench-sgd bench-top-n tables docs clean
 
 demo: $(VENV)/.curator      ## private recommenders on generated clicks, offline
 	@$(ONE) $(BIN)/hushrec demo
 
 test: $(VENV)/.dev          ## the fast tests, which need Python alone
 	@$(ONE) $(BIN)/python -m pytest -m "not full and not page and not postgres and not spark" -n 2
-	@echo "Left out: the page in Node and Chromium (make test-page), PostgreSQL (make test-postgres), Spark (make test-spark), and long runs (make test-full)"
+	@echo "Left out: the page in Node and Chromium, the site on nginx and Caddy (make test-page), PostgreSQL (make test-postgres), Spark (make test-spark), and long runs (make test-full)"
 
 lab: $(VENV)/.lab           ## the laboratory: python -m lab reproduces papers, runs grids and benchmarks
 
 test-lab: $(VENV)/.dev $(VENV)/.lab      ## the fast tests of the laboratory
 	@$(ONE) $(BIN)/python -m pytest -m "not full" -n 2 lab/tests
 
-test-page: $(VENV)/.dev $(VENV)/.page  ## the client and the page in Node and Chromium, installed from Debian's packages
-	@tests/packages.sh node=nodejs tsc=node-typescript chromium=chromium /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf=fonts-dejavu-core
+test-page: $(VENV)/.dev $(VENV)/.page  ## the client in Node, the page in Chromium, the site on nginx and Caddy, all from Debian's packages
+	@tests/packages.sh node=nodejs npm=npm tsc=node-typescript esbuild=esbuild chromium=chromium /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf=fonts-dejavu-core /usr/sbin/nginx=nginx caddy=caddy
 	@$(ONE) $(BIN)/python -m pytest -m page -n 2
 
 test-postgres: $(VENV)/.dev  ## the ledger and the readers on a PostgreSQL server, installed from Debian's packages
@@ -63,11 +63,17 @@ fuzz: $(VENV)/.dev          ## hostile files against all readers, SECONDS= each
 	@$(BIN)/python tests/fuzz/fuzz.py releases $(SECONDS)
 	@$(BIN)/python tests/fuzz/fuzz.py clients $(SECONDS)
 
-fuzz-service: $(VENV)/.dev .venv-fuzz/.fuzz  ## schemathesis against the service, by its own OpenAPI
-	@$(ONE) $(BIN)/python tests/fuzz/service.py .venv-fuzz/bin/schemathesis
-
 wheel: $(VENV)/.dev         ## the wheel, built, installed bare and whole into empty environments, and tried there
 	@$(ONE) $(BIN)/python tests/wheel/run.py
+
+DTS := --allowJs --declaration --emitDeclarationOnly --target es2022 --module node16 --moduleResolution node16
+DIST ?= dist
+npm:                        ## the client in JavaScript as a package of npm with types, packed in dist/
+	@tests/packages.sh npm=npm tsc=node-typescript
+	@rm -rf $(DIST)/npm && mkdir -p $(DIST)/npm
+	@cp LICENSE src/hushrec/javascript/*.js src/hushrec/javascript/package.json $(DIST)/npm
+	@tsc $(DTS) $(DIST)/npm/client.js
+	@npm pack --silent --pack-destination $(DIST) $(abspath $(DIST)/npm)
 
 oracles: .venv-oracles/.oracles  ## our accountant against dp-accounting and autodp, our series against jax-privacy, our metrics against ranx
 	@.venv-oracles/bin/python -m pytest tests/oracles
@@ -103,7 +109,7 @@ docs: $(VENV)/.docs         ## the documentation as pages, in site/
 	@echo "site/index.html"
 
 clean:                    ## away with everything that make made
-	rm -rf $(VENV) .venv-oracles .venv-fuzz site build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) .venv-oracles site build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
 
 $(VENV)/.lab-sgd-peers: export CFLAGS = -O3 -march=native -DUSEAVX  # LIBMF is built without vectors otherwise
 
@@ -130,13 +136,7 @@ $(VENV)/.%: pyproject.toml | $(VENV)/bin/python
 	@.venv-oracles/bin/python $(PIP_INSTALL) '.[$*]'
 	@touch $@
 
-# Schemathesis has pytest and hypothesis of its own choice: it lives apart as well.
-.venv-fuzz/.%: pyproject.toml | .venv-fuzz/bin/python
-	@echo "Installing hushrec[$*] into .venv-fuzz, once"
-	@.venv-fuzz/bin/python $(PIP_INSTALL) '.[$*]'
-	@touch $@
-
-$(VENV)/bin/python .venv-oracles/bin/python .venv-fuzz/bin/python:
+$(VENV)/bin/python .venv-oracles/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "hushrec needs Python 3.11 or newer; say which: make PYTHON=python3.12 ..."; exit 1; }
 	@$(PYTHON) -m venv $(@D:/bin=)

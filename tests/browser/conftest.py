@@ -11,7 +11,7 @@ import pytest
 
 import hushrec
 from hushrec.cli.demo import made_up_titles
-from hushrec.pages import recommender
+from hushrec.pages import recommender, site
 from hushrec.pages.item_table import ItemTable
 from support.releases import ranker, release, statement
 from support.signed import key_file, signature
@@ -127,7 +127,7 @@ def written(tmp_path):
     def write(made, name="films", titled=True, **given):
         made.save(tmp_path / f"{name}.safetensors")
         table = titles(made.items) if titled is True else titled
-        recommender.write(tmp_path / f"{name}.safetensors", tmp_path / "page", titles=table or None, **given)
+        site.write(tmp_path / f"{name}.safetensors", tmp_path / "page", titles=table or None, **given)
         return tmp_path / "page"
 
     return write
@@ -142,8 +142,8 @@ def signed(tmp_path):
         path = made.save(tmp_path / "films.safetensors")
         text = signature(path.read_bytes(), version, key=signer)
         path.with_name("films.safetensors.dsse.json").write_text(text, "utf-8")
-        given.setdefault("key", key_file(first=signer))
-        recommender.write(path, tmp_path / "page", titles=titles(made.items), **given)
+        given = {"key": key_file(first=signer), "titles": titles(made.items), **given}
+        site.write(path, tmp_path / "page", **given)
         return tmp_path / "page"
 
     return write

@@ -1,10 +1,10 @@
 """A page that is refused never replaces the one that a browser keeps, and "newer" is a larger number."""
 
 import pytest
-from playwright.sync_api import Error as PlaywrightError
 
-from hushrec.pages import recommender
+from hushrec.pages import site
 from support.signed import key_file, signature
+from support.sites import released
 
 pytestmark = pytest.mark.page
 READY = "html[data-ready]"
@@ -68,7 +68,7 @@ def older(signed, **_):
 def unsigned(signed, tmp_path, **_):
     signed(version=6)
     (tmp_path / "films.safetensors.dsse.json").unlink()
-    recommender.write(tmp_path / "films.safetensors", tmp_path / "page")
+    site.write(tmp_path / "films.safetensors", tmp_path / "page")
 
 
 def without_key(signed, **_):
@@ -81,24 +81,24 @@ def another_key(signed, **_):
 
 def forged(signed, relist, **_):
     folder = signed(version=6)
-    text = signature((folder / "films.safetensors").read_bytes(), 6, key=1)
-    (folder / "films.safetensors.dsse.json").write_text(text, "utf-8")
+    text = signature(released(folder).read_bytes(), 6, key=1)
+    released(folder, signed=True).write_text(text, "utf-8")
     relist(folder)
 
 
 def altered(signed, relist, films, **_):
     folder = signed(version=6)
-    films(seed=9, version=6).save(folder / "films.safetensors")
+    films(seed=9, version=6).save(released(folder))
     relist(folder)
 
 
 def half_uploaded(signed, **_):
     """The scripts and the list of files are of the next page, and the release is missing yet."""
-    (signed(version=6) / "films.safetensors").unlink()
+    released(signed(version=6)).unlink()
 
 
 def damaged(signed, **_):
-    path = signed(version=6) / "films.safetensors"
+    path = released(signed(version=6))
     path.write_bytes(path.read_bytes()[:-1] + b"x")
 
 
@@ -161,6 +161,8 @@ def test_a_fault_that_lets_an_older_page_in_is_noticed(page, planted, signed, ho
     page.goto(served.url)
     page.wait_for_selector(READY)
     page.set_default_timeout(5000)
+    from playwright.sync_api import Error as PlaywrightError  # of make test-page alone
+
     with pytest.raises((AssertionError, PlaywrightError)):
         stays(page, served, older, **given)
 
@@ -205,8 +207,8 @@ def test_an_hour_of_an_older_folder_leaves_no_trace(page, kept, signed):
 
 def same_number(page, kept, signed):
     """The same release on a page that was written otherwise: with other titles."""
-    path = signed(version=5) / "films.safetensors"
-    recommender.write(path.parent.parent / path.name, path.parent, key=key_file())
+    folder = signed(version=5)
+    site.write(folder.parent / "films.safetensors", folder, key=key_file())
     page.reload()
     page.wait_for_selector(READY)
     page.wait_for_function(
@@ -252,7 +254,7 @@ def test_without_a_key_the_ledger_tells_which_page_is_newer(page, films, written
 
 
 def test_an_older_list_without_a_key_is_noticed(page, films, written, host, planted):
-    planted(f"{RECOMMENDER}/newer.js", "if (next.seq < last.seq) {", "if (false) {")
+    planted(f"{RECOMMENDER}/newer.js", "if (next.seq < last.seq) throw", "if (false) throw")
     with pytest.raises(AssertionError, match=r"an older list takes|Yours stays"):
         unsigned_pages(page, films, written, host)
 
@@ -317,8 +319,8 @@ def test_two_tabs_hear_of_the_same_page_and_keep_the_same_one(page, kept, signed
 
 def test_with_nothing_kept_a_refusal_is_shown(page, signed, host, relist):
     folder = signed(version=5)
-    text = signature((folder / "films.safetensors").read_bytes(), 5, key=1)
-    (folder / "films.safetensors.dsse.json").write_text(text, "utf-8")
+    text = signature(released(folder).read_bytes(), 5, key=1)
+    released(folder, signed=True).write_text(text, "utf-8")
     relist(folder)
     page.goto(host(folder).url)
     page.wait_for_selector("#trouble:not([hidden])")

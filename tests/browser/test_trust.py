@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from hushrec.pages import recommender
+from hushrec.pages import site
 from javascript import cases
 from support.releases import statement
 from support.signed import key_file, signature
+from support.sites import released
 
 pytestmark = pytest.mark.page
 
@@ -38,8 +39,8 @@ def test_an_unsigned_release_says_so(page, visit):
 
 def test_a_forged_signature_is_refused(page, signed, host, relist):
     folder = signed()
-    file = folder / "films.safetensors.dsse.json"
-    file.write_text(signature((folder / "films.safetensors").read_bytes(), key=1), "utf-8")
+    file = released(folder, signed=True)
+    file.write_text(signature(released(folder).read_bytes(), key=1), "utf-8")
     relist(folder)
     assert "another key" in opened(page, host(folder))
     assert not page.is_visible("#main")
@@ -47,7 +48,7 @@ def test_a_forged_signature_is_refused(page, signed, host, relist):
 
 def test_a_release_that_was_altered_after_it_was_signed_is_refused(page, signed, host, films, relist):
     folder = signed()
-    films(seed=9).save(folder / "films.safetensors")
+    films(seed=9).save(released(folder))
     assert "altered" in opened(page, host(folder))
     relist(folder)
     assert "altered" in opened(page, host(folder))
@@ -118,8 +119,8 @@ def test_a_forged_list_cannot_be_trusted(page, signed, host, relist):
     served = host(signed(version=5))
     opened(page, served)
     folder = signed(version=6)
-    file = folder / "films.safetensors.dsse.json"
-    file.write_text(signature((folder / "films.safetensors").read_bytes(), 6, key=1), "utf-8")
+    file = released(folder, signed=True)
+    file.write_text(signature(released(folder).read_bytes(), 6, key=1), "utf-8")
     relist(folder)
     assert "another key" in opened(page, served)
     assert page.get_by_role("button", name="Trust this site").count() == 0
@@ -129,7 +130,7 @@ def test_a_page_that_is_not_signed_any_more_is_refused(page, signed, host, films
     served = host(signed())
     assert opened(page, served) == ""
     (tmp_path / "films.safetensors.dsse.json").unlink()
-    recommender.write(tmp_path / "films.safetensors", tmp_path / "page")
+    site.write(tmp_path / "films.safetensors", tmp_path / "page")
     assert "not any more" in opened(page, served)
 
 
@@ -144,7 +145,7 @@ def test_after_a_signed_page_another_ledgers_release_is_refused(page, signed, ho
     if signer is not None:
         text, key = signature(path.read_bytes(), 9, key=signer, ledger="ff" * 16), key_file(first=signer)
         path.with_name("others.safetensors.dsse.json").write_text(text, "utf-8")
-    recommender.write(path, tmp_path / "page", key=key)
+    site.write(path, tmp_path / "page", key=key)
     got = opened(page, served)
     assert ("another key" if signer else "not any more") in got
     contents = json.loads((tmp_path / "page" / "contents.json").read_text("utf-8"))
@@ -163,7 +164,7 @@ def exchanged(page, visit, films, tmp_path):
     served = visit(films())
     page.locator("#found > li").nth(0).get_by_role("radio").nth(4).click()
     films(seed=5, version=4).save(tmp_path / "films.safetensors")
-    recommender.write(tmp_path / "films.safetensors", tmp_path / "newer")
+    site.write(tmp_path / "films.safetensors", tmp_path / "newer")
     page.expose_function("exchange", lambda: setattr(served, "folder", tmp_path / "newer"))
     page.add_init_script(
         """const workers = window.ServiceWorkerRegistration?.prototype ?? {}; // none on about:blank
@@ -256,7 +257,7 @@ def questions(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cases")
     cases.write(folder)
     here = Path(cases.__file__).parent
-    for file in [here / "checker.js", *Path(recommender.__file__).parents[1].glob("javascript/*.js")]:
+    for file in [here / "checker.js", *Path(site.__file__).parents[1].glob("javascript/*.js")]:
         (folder / file.name).write_bytes(file.read_bytes())
     (folder / "index.html").write_text("<!doctype html><title>cases</title>")
     return folder

@@ -1,9 +1,9 @@
-import json
 import os
 import re
 import shlex
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -13,18 +13,21 @@ import pytest
 from typer.main import get_command
 
 from hushrec.cli.app import app
+from hushrec.pages import recommender
+from hushrec.release.client import Client
 
 COMMAND = [sys.executable, "-c", "from hushrec.cli import main; main()", "serve"]
 
 
 @pytest.fixture
-def served(release, tmp_path):
+def served(release):
     """Starts the command on a free port; gives its process and address."""
     started = []
 
-    def start(*more):
+    def start(*more, source=release):
         made = subprocess.Popen(
-            [*COMMAND, str(release.parent), "--port", "0", *more],
+            [*COMMAND, str(source), "--port", "0", *more],
+            stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             env={**os.environ, "PYTHONUNBUFFERED": "1"},
@@ -33,40 +36,85 @@ def served(release, tmp_path):
         line = made.before = ""
         while "http://" not in line:
             line = made.stderr.readline()
-            assert line, "stopped before it served"
+            assert line, f"stopped before it served: {made.before}"
             made.before += line
-        return made, re.search(r"http://[^ ]+\d", line)[0]
+        return made, re.search(r"http://[^ ,]+\d", line)[0]
 
     yield start
     for made in started:
         made.kill()
         made.wait()
         made.stderr.close()
+        made.stdout.close()
 
 
 def test_a_release_is_served_until_the_service_is_told_to_stop(served, release):
     process, url = served()
-    facts = httpx.get(url + "/releases/latest").json()
-    assert httpx.get(url + facts["url"]).content == release.read_bytes()
+    (facts,) = httpx.get(f"{url}/releases.json").json()["releases"]
+    assert httpx.get(f"{url}/{facts['url']}").content == release.read_bytes()
+    assert httpx.get(url).text.startswith("<!doctype html>")
+    answer = httpx.post(f"{url}/lists", json={"n": 2}).raise_for_status().json()
+    assert [row["item_id"] for row in answer["rows"]] == [
+        row.item_id for row in Client(release).recommend({}, 2)
+    ]
     process.send_signal(signal.SIGTERM)
     assert process.wait(20) == -signal.SIGTERM, "as systemd expects"
     assert "Traceback" not in process.stderr.read()
 
 
-def test_without_a_key_it_says_that_signatures_are_not_checked(served, release, hushrec):
+def test_nothing_of_a_request_is_logged(served, release):
+    process, url = served()
+    known = Client(release).release.items[0]
+    with httpx.Client(base_url=url) as client:
+        for sent in (
+            {"ratings": {known: 5, "unheard-of": 1}},
+            {"ratings": {"unheard-of": 1}},
+            {"ratings": {"unheard-of": "much"}},
+            {"unheard-of": 1},
+        ):
+            client.post("/lists", json=sent)
+        client.post("/lists?unheard-of", content=b"unheard-of")
+        client.get("/unheard-of", headers={"Unheard-Of": "x"})
+    with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), 10) as line:
+        line.sendall(b"unheard-of\r\n\r\n")  # which is no HTTP
+        line.recv(1000)
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=20)
+    assert out == ""
+    assert err == ""
+
+
+def test_a_site_is_served_as_it_is_and_with_a_key_only_what_it_verifies(served, release, hushrec, refused):
+    hushrec("keys new -o owner.key")
+    hushrec(f"page {release} -o site")
+    assert "is unsigned" in refused("serve site --key owner.pub")
+    hushrec(f"keys sign {release} --key owner.key")
     process, _ = served()
     assert "Signatures are not checked: give the owner's key file with --key" in process.before
-    hushrec("keys new -o owner.key")
-    hushrec(f"keys sign {release} --key owner.key")
-    process, url = served("--key", "owner.pub")
+    hushrec(f"page {release} -o site --key owner.pub")
+    process, url = served("--key", "owner.pub", source="site")
     assert "not checked" not in process.before
-    assert httpx.get(url + "/releases/latest").json()["signature"]
+    for path in Path("site").rglob("*"):
+        if path.is_file():
+            assert httpx.get(f"{url}/{path.relative_to('site')}").content == path.read_bytes()
+    Path("site/ledger.db").touch()
+    assert "holds ledger.db" in refused("serve site")
 
 
 def test_a_folder_without_releases_is_refused(hushrec, here):
     (here / "empty").mkdir()
-    assert "holds no release that can be served" in hushrec("serve empty", code=2).err
-    assert "give the folder of the releases" in hushrec("serve nowhere", code=2).err
+    assert "holds no release that can be published" in hushrec("serve empty", code=2).err
+    assert "cannot be read" in hushrec("serve nowhere", code=2).err
+    (here / "empty" / "releases.json").write_text("{}")
+    assert "is no whole site; write it again with hushrec page" in hushrec("serve empty", code=2).err
+
+
+def test_what_no_page_can_be_made_of_is_served_without(hushrec, release, monkeypatch):
+    import uvicorn
+
+    monkeypatch.setattr(recommender, "LARGEST_RELEASE", 10)
+    monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: sockets[0].close())
+    assert "There is no page: the release has" in hushrec(f"serve {release} --port 0").err
 
 
 def test_without_the_extra_it_says_what_to_install(hushrec, release, monkeypatch):
@@ -80,13 +128,11 @@ def test_without_the_extra_it_says_what_to_install(hushrec, release, monkeypatch
 def test_what_is_deployed_starts_a_command_that_there_is():
     deploy = Path(__file__).resolve().parents[2] / "deploy"
     unit, week = ((deploy / f"{name}.service").read_text("utf-8") for name in ("hushrec", "hushrec-week"))
-    entry = re.search(r"ENTRYPOINT (.*)$", (deploy / "Containerfile").read_text("utf-8"))[1]
     started = [
         re.search(r"hushrec (serve .*)$", unit, re.MULTILINE)[1],
-        " ".join(json.loads(entry)[1:]),
         re.search(r"hushrec (fit .*?) -o", week, re.DOTALL)[1],
     ]
-    assert all("--key /etc/hushrec/owner.pub" in line for line in started[:2])
+    assert "--key /etc/hushrec/owner.pub" in started[0]
     commands = get_command(app).commands
     for line in started:
         name, *words = shlex.split(line)

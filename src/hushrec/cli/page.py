@@ -1,4 +1,4 @@
-"""``hushrec page``: a folder that any host serves, in which people get lists on their own device."""
+"""``hushrec page``: a static site, on which people get lists on their own device."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +11,7 @@ from hushrec.escapes import escaped
 
 if TYPE_CHECKING:
     from hushrec.pages.item_table import ItemTable
+    from hushrec.pages.site import Written
 
 
 TitlesColumn = Annotated[
@@ -22,7 +23,9 @@ TitlesColumn = Annotated[
 
 
 def page(
-    release: Annotated[Path, typer.Argument(help="A release.")],
+    releases: Annotated[
+        Path, typer.Argument(metavar="RELEASE|FOLDER", help="A release, or a folder of those of one ledger.")
+    ],
     titles: Annotated[
         Path | None,
         typer.Option(
@@ -36,39 +39,56 @@ def page(
     key: Annotated[
         Path | None,
         typer.Option(
-            help="The public key of the release's signature, which the page checks.",
+            help="The owner's key file: what it does not verify is left out, and the page checks it as well.",
             exists=True,
             dir_okay=False,
         ),
     ] = None,
+    title: Annotated[str | None, typer.Option(help="The heading of the page.")] = None,
+    css: Annotated[
+        Path | None,
+        typer.Option(help="A style, loaded after the page's own.", exists=True, dir_okay=False),
+    ] = None,
+    lang: Annotated[str, typer.Option(help="The language of the page: de or en.")] = "en",
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="The folder to write; an earlier page in it is replaced.")
+        Path, typer.Option("--out", "-o", help="The folder to write; an earlier site in it is replaced.")
     ] = Path("page"),
 ) -> None:
-    """Write a page on which people get their own list.
+    """Write a site on which people get their own list.
 
-    Any static host can serve the folder. The page computes on the reader's own device and sends nothing.
+    Its page computes on the reader's own device and sends nothing. The site also has the releases by their
+    SHA-256, with their statements. Any static host can serve the folder.
     """
-    from hushrec.pages import recommender
-    from hushrec.pages.earlier_page import conflict
+    from hushrec.pages import site
+    from hushrec.pages.look import Look
     from hushrec.release.artefact import Release
 
     table = title_table(titles, titles_column)
+    look = Look(title, css.read_bytes() if css else None, lang)
     pinned = key.read_text("utf-8") if key else None
-    warning = conflict(out, release, pinned)
-    written = recommender.write(release, out, titles=table, key=pinned)
-    if warning:
-        console.err().print(f"Warning: {warning}", soft_wrap=True, highlight=False)
-    if not Release.open(release).personal:
+    written = site.write(releases, out, titles=table, key=pinned, look=look)
+    report(written, checked=bool(key))
+    if not Release.open(out / written.releases[0].url).personal:
         console.err().print(
             "Warning: this release holds no taste: everybody gets the same list", soft_wrap=True
         )
-    size = sum(path.stat().st_size for path in written)
+    size = sum(path.stat().st_size for path in written.files)
     screen = console.out()
-    screen.print(f"Wrote {out}: {len(written):,} files, {size / 1e6:,.1f} MB", soft_wrap=True)
+    screen.print(f"Wrote {out}: {len(written.files):,} files, {size / 1e6:,.1f} MB", soft_wrap=True)
     screen.print(
         f"Look at it: python3 -m http.server -d {out} 8000, then http://localhost:8000", soft_wrap=True
     )
+
+
+def report(written: "Written", *, checked: bool) -> None:
+    """Print to standard error what was left out of a site, and what its readers will refuse."""
+    screen = console.err()
+    for name, reason in written.left_out.items():
+        screen.print(escaped(f"Left out: {name}: {reason}"), soft_wrap=True, highlight=False)
+    if not checked and any(one.signature for one in written.releases):
+        screen.print("Signatures are not checked: give the owner's key file with --key", soft_wrap=True)
+    if written.warning:
+        screen.print(f"Warning: {written.warning}", soft_wrap=True, highlight=False)
 
 
 def title_table(path: Path | None, column: str | None = None) -> "ItemTable | None":

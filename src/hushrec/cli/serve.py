@@ -1,60 +1,104 @@
-"""``hushrec serve``: releases, their statements and the page, to anyone."""
+"""``hushrec serve``: a site over HTTP, and lists by JSON for programs that hold the users' items already."""
 
-import logging
+import os
+import socket
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
 
-from hushrec.cli.page import TitlesColumn, title_table
-from hushrec.errors import ConfigError
+from hushrec.cli.page import report
+from hushrec.errors import ConfigError, ReleaseError
 
 
 def serve(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of releases of one ledger.")],
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SITE|RELEASE|FOLDER", help="A site of hushrec page, a release, or a folder of releases."
+        ),
+    ],
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8765,
     key: Annotated[
         Path | None,
         typer.Option(
-            help="The owner's key file: a release that it does not verify is left out.",
+            help="The owner's key file: a release that it does not verify is not served.",
             exists=True,
             dir_okay=False,
         ),
     ] = None,
-    titles: Annotated[
-        Path | None,
-        typer.Option(
-            help="Public titles of the items for the page, as for hushrec page.", exists=True, dir_okay=False
-        ),
-    ] = None,
-    titles_column: TitlesColumn = None,
-    rate: Annotated[
-        float, typer.Option(min=0, help="Requests a second of one client, on average; 0 for no limit.")
-    ] = 50.0,
-    proxy: Annotated[
-        list[str] | None,
-        typer.Option(help="Address of a proxy, whose X-Forwarded-For tells the client; repeat it."),
-    ] = None,
 ) -> None:
-    """Serve releases, statements and the page over HTTP."""
+    """Serve a site, and lists by JSON.
+
+    Nothing of a request is kept or logged.
+    """
     try:
-        from hushrec.service.public_releases import PublicReleases
-        from hushrec.service.server import allow_open_files, listen, server
+        import uvicorn
+
+        from hushrec.service.api import application
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"serving needs {error.name}, which is not installed: pip install 'hushrec[serve]'"
         ) from None
-    logging.basicConfig(format="hushrec: %(message)s", stream=sys.stderr, level=logging.WARNING)
-    allow_open_files()
-    releases = PublicReleases(folder, None if key is None else key.read_text("utf-8"))
-    if releases.latest is None:
-        raise ConfigError(f"{folder} holds no release that can be served; hushrec fit writes one")
-    table = title_table(titles, titles_column)
-    listening = listen(host, port)
-    address = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
-    if key is None:
-        print("Signatures are not checked: give the owner's key file with --key", file=sys.stderr)
-    print(f"Releases that are served on {address}: {len(releases.history)}", file=sys.stderr)
-    server(releases, titles=table, rate=rate, proxies=proxy or ()).run([listening])
+    from hushrec.pages.public_releases import listed
+    from hushrec.release.client import Client
+
+    with _site(source, key) as site:
+        client, *_ = [Client(site / one.url, key=key) for one in listed(site)]
+        listening = _listen(host, port)
+        address = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
+        print(f"Serving {address}, and lists at {address}/lists", file=sys.stderr, flush=True)
+        config = uvicorn.Config(
+            application(site, client),
+            ws="none",
+            log_config=None,
+            log_level="critical",  # below it, what failed is logged with its text
+            access_log=False,  # no addresses, no paths
+            server_header=False,
+        )
+        uvicorn.Server(config).run([listening])
+
+
+@contextmanager
+def _site(source: Path, key: Path | None) -> Iterator[Path]:
+    """The folder of a site: the one that is given, or one that is written for as long as it is served."""
+    from hushrec.pages import site
+    from hushrec.pages.public_releases import LIST, listed
+
+    if (source / LIST).exists():
+        if not listed(source):
+            raise ReleaseError(f"{source} is no whole site; write it again with hushrec page")
+        site.require_ours(source)
+        yield source
+        return
+    text = key.read_text("utf-8") if key else None
+    with TemporaryDirectory(prefix="hushrec-") as folder:
+        made = Path(folder) / "site"
+        try:
+            written = site.write(source, made, key=text)
+        except ReleaseError as error:
+            # Refuses again what is no fault of the page.
+            written = site.write(source, made, key=text, page=False)
+            print(f"There is no page: {error}", file=sys.stderr)
+        report(written, checked=bool(key))
+        yield made
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A socket that takes connections.
+
+    Raises:
+        ConfigError: The address is not this machine's, or the port is taken.
+    """
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise ConfigError(
+            f"cannot listen on {host}, port {port}: {os.strerror(error.errno or 0)}; choose another"
+        ) from None

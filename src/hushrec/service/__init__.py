@@ -1,1 +1,1 @@
-"""The service: signed releases, their statements and the page, as static files. It holds no private data."""
+"""The service: a static site, and lists from its latest release. It holds no private data, and keeps none."""

@@ -1,0 +1,200 @@
+"""The releases of a site: each is opened and checked, and copied with its statement under its SHA-256.
+
+Privacy: public.
+"""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from hushrec.errors import ReleaseError
+from hushrec.pages.statement_page import statement_html
+from hushrec.release.artefact import LARGEST_FILE, Release
+from hushrec.release.signing.envelope import LARGEST as LARGEST_SIGNATURE
+from hushrec.release.signing.signature import SUFFIX, claimed, verified
+
+ENDING = ".safetensors"
+LIST = "releases.json"
+"""The file that lists the releases of a site, newest first."""
+
+__all__ = ["LIST", "PublicRelease", "listed", "publish", "to_json"]
+
+
+@dataclass(frozen=True, slots=True)
+class PublicRelease:
+    """What ``releases.json`` says of one release.
+
+    Attributes:
+        sha256: of the file.
+        version: the signed number, or else the entry of the ledger; it only grows within a ledger.
+        ledger: id of the ledger that was charged, if there is one.
+        bytes: size of the file.
+        model: name of the model.
+        feedback: what users give: ratings or interactions.
+        items: number of items.
+        unit: privacy unit.
+        adjacency: which data are neighbours.
+        epsilon: ε of this release alone; None if no finite ε is known.
+        delta: δ of this release alone.
+        url: where the file is, relative to the list, as all addresses here.
+        signature: where its DSSE envelope is, if it is signed.
+        statement: where its statement of privacy is as JSON.
+        statement_page: where its statement of privacy is as a page.
+    """
+
+    sha256: str
+    version: int
+    ledger: str | None
+    bytes: int
+    model: str
+    feedback: str
+    items: int
+    unit: str
+    adjacency: str
+    epsilon: float | None
+    delta: float
+    url: str
+    signature: str | None
+    statement: str
+    statement_page: str
+
+    @property
+    def files(self) -> list[str]:
+        """Names of all files of this release."""
+        named = [self.url, self.statement, self.statement_page]
+        return named if self.signature is None else [*named, self.signature]
+
+
+def publish(
+    source: Path, site: Path, key: str | None = None
+) -> tuple[tuple[PublicRelease, ...], dict[str, str]]:
+    """Check releases, and copy them with their signatures and statements into a site.
+
+    From a folder, a file that cannot be trusted or promises nothing is left out. A release that is named
+    itself is refused if it cannot be trusted.
+
+    Args:
+        source: a release, or a folder of releases of one ledger.
+        site: a folder without releases.
+        key: the owner's key file, as text, by which every release must verify. Without it, a signature must
+            only be of the file that it belongs to.
+
+    Returns:
+        The releases, newest first; and the names of files that were left out, with the reason.
+
+    Raises:
+        ReleaseError: There is no release to publish, or the folder holds releases of several ledgers.
+        OSError: The site cannot be written.
+    """
+    if not source.is_dir():
+        return (_publish(source, site, key),), {}
+    found: dict[str, PublicRelease] = {}
+    left_out = {}
+    for path in sorted(path for path in source.iterdir() if path.name.endswith(ENDING)):
+        try:
+            one = _publish(path, site, key, promising=True)
+            found[one.sha256] = one
+        except ReleaseError as error:
+            left_out[path.name] = str(error)
+    if not found:
+        reasons = "".join(f"; {name}: {reason}" for name, reason in left_out.items())
+        raise ReleaseError(
+            f"{source} holds no release that can be published{reasons}; hushrec fit writes one"
+        )
+    if len(ledgers := {one.ledger for one in found.values()}) > 1:
+        raise ReleaseError(
+            f"{source} holds releases of {len(ledgers)} ledgers; give each ledger a folder, and a site, of "
+            "its own"
+        )
+    return tuple(sorted(found.values(), key=lambda one: (one.version, one.sha256), reverse=True)), left_out
+
+
+def to_json(releases: tuple[PublicRelease, ...]) -> bytes:
+    """The text of ``releases.json``."""
+    return json.dumps({"releases": [asdict(one) for one in releases]}, indent=1, allow_nan=False).encode()
+
+
+def listed(site: Path) -> tuple[PublicRelease, ...]:
+    """The releases of a site, newest first; none if its list cannot be read."""
+    try:
+        told: Any = json.loads((site / LIST).read_text("utf-8"))["releases"]
+        return tuple(PublicRelease(**one) for one in told)
+    except (OSError, ValueError, KeyError, TypeError):
+        return ()
+
+
+def _publish(path: Path, site: Path, key: str | None, *, promising: bool = False) -> PublicRelease:
+    """Check one release, and copy the bytes that were checked."""
+    data = _content(path, LARGEST_FILE)
+    release, statement = (opened := Release.from_bytes(data)), opened.statement
+    if promising and statement.caveat.startswith("NOT PRIVATE"):
+        raise ReleaseError(f"it promises nothing. {statement.caveat}")
+    beside = path.with_name(path.name + SUFFIX)
+    envelope = _content(beside, LARGEST_SIGNATURE) if beside.exists() else None
+    version = _version(data, envelope, key, path.name)
+    sha256 = hashlib.sha256(data).hexdigest()
+    url = f"releases/{sha256}{ENDING}"
+    facts = PublicRelease(
+        sha256=sha256,
+        version=int(statement.ledger.get("seq", 0)) if version is None else version,
+        ledger=statement.ledger.get("id"),
+        bytes=len(data),
+        model=release.model,
+        feedback=release.feedback,
+        items=len(release.items),
+        unit=statement.unit,
+        adjacency=statement.adjacency,
+        epsilon=statement.to_json()["epsilon"],
+        delta=statement.delta,
+        url=url,
+        signature=None if envelope is None else url + SUFFIX,
+        statement=f"statements/{sha256}.json",
+        statement_page=f"statements/{sha256}.html",
+    )
+    page = statement_html(release, "../statement.css", home="../", icon="../icon.svg")
+    put(site / url, data)
+    put(site / facts.statement, json.dumps(statement.to_json(), allow_nan=False).encode())
+    put(site / facts.statement_page, page.encode())
+    if envelope is not None:
+        put(site / f"{url}{SUFFIX}", envelope)
+    return facts
+
+
+def put(path: Path, data: bytes) -> None:
+    """Write a file, in a folder that is made if it is not there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+
+
+def _version(data: bytes, envelope: bytes | None, key: str | None, name: str) -> int | None:
+    """The number that the owner signed; None without a signature, if none is asked for."""
+    if envelope is None:
+        if key is None:
+            return None
+        raise ReleaseError(
+            f"{name} is unsigned: there is no {name}{SUFFIX}; sign it first, or leave out the key"
+        )
+    try:
+        text = envelope.decode()
+    except UnicodeDecodeError:
+        raise ReleaseError("its signature is not text; sign it again") from None
+    signed = claimed(data, text, name) if key is None else verified(data, text, key, name=name)
+    return signed.version
+
+
+def _content(path: Path, largest: int) -> bytes:
+    """The bytes of a file.
+
+    Raises:
+        ReleaseError: It is no file, too large, or cannot be read.
+    """
+    try:
+        if path.exists() and not path.is_file():  # a pipe would never end
+            raise ReleaseError(f"{path} is not a file; name the release file itself")
+        if path.stat().st_size > largest:
+            raise ReleaseError(f"{path} is larger than any release may be")
+        return path.read_bytes()
+    except OSError as error:
+        raise ReleaseError(f"{path} cannot be read: {error.strerror}") from None

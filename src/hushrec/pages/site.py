@@ -1,0 +1,196 @@
+"""A static site: the page of the latest release, all releases by their SHA-256, and their statements.
+
+Any host of static files can serve it, under any path. ``deploy/`` has the files for nginx and Caddy.
+
+Privacy: post-processing of releases.
+"""
+
+import contextlib
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hushrec.errors import ReleaseError
+from hushrec.escapes import escaped
+from hushrec.pages import recommender
+from hushrec.pages.item_table import ItemTable
+from hushrec.pages.look import Look
+from hushrec.pages.public_releases import LIST, PublicRelease, listed, publish, put, to_json
+from hushrec.pages.statement_page import STATEMENT_CSS
+from hushrec.release.signing.key_file import KeyFile
+from hushrec.release.statement import SCHEMA
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+    "manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""Content Security Policy: nothing from elsewhere, and nothing inline."""
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), browsing-topics=()",
+}
+"""Headers of every answer."""
+_FOREVER = re.compile(r"(releases/[0-9a-f]{64}\.safetensors|statements/[0-9a-f]{64}\.json)")
+_STATEMENT_SCHEMA = f"schemas/{SCHEMA.name.replace('.schema', '')}"
+
+__all__ = ["HEADERS", "POLICY", "Written", "cached", "require_ours", "write"]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A site that was written.
+
+    Attributes:
+        files: all of them, ``index.html`` first.
+        releases: newest first.
+        left_out: files of the folder of releases that were not published, with the reason.
+        warning: why readers of the earlier page will refuse this one; empty if they will not.
+    """
+
+    files: list[Path]
+    releases: tuple[PublicRelease, ...]
+    left_out: dict[str, str]
+    warning: str
+
+
+def cached(name: str) -> str:
+    """The ``Cache-Control`` of a file: what its SHA-256 names never changes, all else is asked for again."""
+    return "public, max-age=31536000, immutable" if _FOREVER.fullmatch(name) else "no-cache"
+
+
+def write(
+    source: Path,
+    folder: Path,
+    *,
+    titles: ItemTable | None = None,
+    key: str | None = None,
+    look: Look | None = None,
+    page: bool = True,
+) -> Written:
+    """Write the site of a release, or of a folder of releases. The same arguments give the same bytes.
+
+    The site is written next to the folder and then takes its place, so an error leaves an earlier site whole.
+
+    Args:
+        source: a release, or a folder of releases of one ledger; signatures lie next to their releases.
+        folder: where to write; an earlier site in it is replaced.
+        titles: what the page shows of the items.
+        key: the owner's key file, as text: every release must verify by it, and the page checks it as well.
+        look: title, style and language of the page.
+        page: whether the site has a page of its latest release.
+
+    Raises:
+        ReleaseError: There is no release to publish, the page of the latest one cannot be made, or the folder
+            holds something else.
+        ConfigError: The page has no texts in the language.
+
+    Privacy: post-processing.
+    """
+    if key is not None:
+        KeyFile.from_text(key)  # refuses a malformed one, whatever the releases are
+    with _replaced(folder) as new:
+        releases, left_out = publish(source, new, key)
+        files = {
+            LIST: to_json(releases),
+            STATEMENT_CSS.name: STATEMENT_CSS.read_bytes(),
+            _STATEMENT_SCHEMA: SCHEMA.read_bytes(),
+        }
+        if page:
+            files |= recommender.page(new / releases[0].url, titles=titles, key=key, look=look)
+        for name, data in files.items():
+            put(new / name, data)
+        warning = _conflict(folder, releases[0], key)
+        names = sorted(_names(new), key=lambda name: (name != "index.html", name))
+    return Written([folder / name for name in names], releases, left_out, warning)
+
+
+def require_ours(folder: Path) -> None:
+    """Refuse a folder that holds anything that is not of a site.
+
+    Raises:
+        ReleaseError: It does, or it is no folder.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise ReleaseError(f"{folder} is not a folder; choose another folder with -o")
+    ours = {LIST, STATEMENT_CSS.name, _STATEMENT_SCHEMA, *_page_files(folder)}
+    ours.update(name for one in listed(folder) for name in one.files)
+    if foreign := sorted(_names(folder) - ours):
+        raise ReleaseError(
+            f"{folder} holds {escaped(foreign[0])}, which is not known to come from an earlier site; move "
+            "it, or choose another folder"
+        )
+
+
+def _names(folder: Path) -> set[str]:
+    """The files in a folder, relative to it."""
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
+
+
+def _page_files(folder: Path) -> set[str]:
+    """The files of the page of an earlier site; none if their list cannot be read."""
+    try:
+        contents = json.loads((folder / recommender.CONTENTS).read_text("utf-8"))
+        if contents["hushrec"] != "page":
+            return set()
+        return {recommender.CONTENTS, "worker.js", *map(str, contents["files"])}
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()
+
+
+@contextlib.contextmanager
+def _replaced(folder: Path) -> Iterator[Path]:
+    """A new folder that takes the place of a site when all is well.
+
+    Raises:
+        ReleaseError: The folder holds something else, or cannot be replaced.
+    """
+    try:
+        require_ours(folder)
+        place = folder.resolve()
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=f".{place.name}-", dir=place.parent) as beside:
+            new, earlier = Path(beside) / "new", Path(beside) / "earlier"
+            new.mkdir()  # as open to others as any folder; the temporary one is not
+            yield new
+            if place.exists():
+                os.rename(place, earlier)
+            try:
+                os.rename(new, place)
+            except OSError:
+                if earlier.exists():
+                    os.rename(earlier, place)
+                raise
+    except OSError as error:
+        raise ReleaseError(f"{folder}: {error.strerror}; choose another folder with -o") from None
+
+
+def _conflict(folder: Path, now: PublicRelease, key: str | None) -> str:
+    """Why readers of the page in a folder will refuse the page to come, and what to do; empty if not."""
+    before = listed(folder)
+    if not before:
+        return ""
+    begin = "all readers of the page in this folder will refuse this one: "
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, ReleaseError):
+        contents = json.loads((folder / recommender.CONTENTS).read_text("utf-8"))
+        old_keys = KeyFile.from_text((folder / contents["key"]).read_text("utf-8")).chain
+        if key is None:
+            return f"{begin}it has no key, and theirs has one; give --key"
+        if KeyFile.from_text(key).chain[: len(old_keys)] != old_keys:
+            return (
+                f"{begin}its key is another one, and not a rotation of theirs; rotate the key with hushrec "
+                "keys rotate, or tell readers that they may trust the new one"
+            )
+    if now.ledger == before[0].ledger and now.version < before[0].version:
+        return (
+            f"{begin}its release has number {now.version:,}, and theirs {before[0].version:,}; write the "
+            "page of the latest release"
+        )
+    return ""

@@ -1,0 +1,136 @@
+"""A list for one user, from their own items or ratings: what is asked, what is answered.
+
+Privacy: post-processing of a release and of what the user who asks gave. Nothing of it is kept or logged.
+"""
+
+from typing import Annotated, Self
+from unicodedata import normalize
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints, model_validator
+
+from hushrec.errors import ReleaseError
+from hushrec.release.artefact import LARGEST_ID
+from hushrec.release.client import Client, Recommendation
+from hushrec.release.lists import Reason
+
+MOST_ITEMS = 2_000
+"""Items or ratings in one request, and exclusions."""
+LONGEST = 200
+"""The longest list."""
+LARGEST_BODY = 2**20
+"""Bytes in one request."""
+MOST_REASONS = 10
+
+ItemId = Annotated[str, StringConstraints(min_length=1, max_length=LARGEST_ID)]
+
+
+class Own(BaseModel):
+    """What a user gives. Without items and ratings, the list is everybody's."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"ratings": {"i00017": 5, "i00042": 2}, "n": 10}]},
+    )
+
+    ratings: dict[ItemId, FiniteFloat] | None = Field(
+        None,
+        max_length=MOST_ITEMS,
+        description="item id → rating; or, from a release of counted interactions, how often it was given",
+    )
+    items: list[ItemId] | None = Field(
+        None, max_length=MOST_ITEMS, description="ids of the user's own items, for a release of interactions"
+    )
+    n: int = Field(10, ge=1, le=LONGEST, description="length of the list")
+    exclude: list[ItemId] = Field(
+        default=[], max_length=MOST_ITEMS, description="ids of items that are not listed"
+    )
+    reasons: int = Field(3, ge=0, le=MOST_REASONS, description="how many reasons each item has at most")
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if self.ratings is not None and self.items is not None:
+            raise ValueError("give either ratings or items, not both")
+        return self
+
+
+class WhyListed(BaseModel):
+    """What one of the user's own items adds to an item of the list."""
+
+    item_id: str
+    title: str
+    contribution: float = Field(
+        description="to the predicted rating, in stars; of interactions, to the score"
+    )
+
+
+class Row(BaseModel):
+    """One item of the list."""
+
+    item_id: str
+    title: str = Field(description="its title, or its id where the release has none")
+    score: float = Field(description="by which the list is ordered, a number without a unit")
+    rank: int = Field(description="1 for the best")
+    rating: float | None = Field(description="the predicted rating; null from a release of interactions")
+    reasons: list[WhyListed] = Field(
+        description="own items that raise or lower the item most; empty if the release tells none"
+    )
+
+
+class Answer(BaseModel):
+    """A list, best first."""
+
+    rows: list[Row]
+    unknown: list[str] = Field(
+        description="ids that were given, own or excluded, and are not in the release's catalogue"
+    )
+
+
+class Lister:
+    """Makes lists from one release.
+
+    Args:
+        client: of the release.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._catalogue = frozenset(client.release.items)
+
+    def answer(self, own: Own) -> Answer:
+        """The list of one user.
+
+        Raises:
+            ReleaseError: Nothing of what was given is in the catalogue, a count is below one, or the release
+                takes ratings where items were given, or the reverse.
+        """
+        given = self._given(own)
+        rows = self._client.recommend(given, own.n, exclude=own.exclude)
+        if any(name in self._catalogue for name in rows.ignored):
+            raise ReleaseError("an own item counts less than one time; leave it out")
+        named = dict.fromkeys([*given, *own.exclude])
+        unknown = [name for name in named if normalize("NFC", name) not in self._catalogue]
+        return Answer(rows=[self._row(row, given, own.reasons) for row in rows], unknown=unknown)
+
+    def _given(self, own: Own) -> dict[str, float] | list[str]:
+        if own.ratings is not None:
+            return own.ratings
+        if own.items is not None:
+            return own.items
+        return {} if self._client.release.feedback == "ratings" else []
+
+    def _row(self, row: Recommendation, given: dict[str, float] | list[str], n: int) -> Row:
+        title = self._client.title
+        return Row(
+            **row._asdict(),
+            title=title(row.item_id),
+            reasons=[
+                WhyListed(**why._asdict(), title=title(why.item_id))
+                for why in self._reasons(row.item_id, given, n)
+            ],
+        )
+
+    def _reasons(self, item: str, given: dict[str, float] | list[str], n: int) -> list[Reason]:
+        try:
+            return self._client.reasons(given, item, n) if given and n else []
+        except ReleaseError:  # this kind of release does not add up own items
+            return []

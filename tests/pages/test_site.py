@@ -1,0 +1,260 @@
+"""A static site: which releases it has, what is left out, and that an error leaves the earlier one whole."""
+
+import hashlib
+import json
+import os
+import shutil
+import socket
+
+import pytest
+
+from hushrec.errors import ReleaseError
+from hushrec.pages import recommender, site
+from hushrec.pages.public_releases import LIST, listed
+from hushrec.pages.site import cached
+from hushrec.release.artefact import Release
+from support.signed import key_file, signature
+
+LEDGER = "9f" * 16
+
+
+@pytest.fixture
+def saved(release, statement):
+    def save(folder, seq, ledger=LEDGER, **changes):
+        facts = {**statement().ledger, "seq": seq, "id": ledger}
+        made = release(n=6, seed=seq, statement=statement(ledger=facts, **changes))
+        return made.save(folder / f"week-{seq:02}.safetensors")
+
+    return save
+
+
+@pytest.fixture
+def public(saved, tmp_path):
+    """Releases of three weeks."""
+    folder = tmp_path / "public"
+    folder.mkdir()
+    for seq in (1, 2, 10):
+        saved(folder, seq)
+    return folder
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "site"
+
+
+def sign(path, **how):
+    text = signature(path.read_bytes(), name=path.name, **how)
+    path.with_name(path.name + ".dsse.json").write_text(text, "utf-8")
+    return text
+
+
+def content(folder):
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }
+
+
+def test_releases_lie_under_their_digests_newest_first(public, out):
+    written = site.write(public, out)
+    assert written.files[0] == out / "index.html"
+    assert set(content(out)) == {path.relative_to(out).as_posix() for path in written.files}
+    assert [one.version for one in written.releases] == [10, 2, 1]
+    assert listed(out) == written.releases
+    assert not written.left_out
+    originals = {hashlib.sha256(path.read_bytes()).hexdigest(): path for path in public.iterdir()}
+    for one in written.releases:
+        assert (out / one.url).read_bytes() == originals[one.sha256].read_bytes()
+        assert one.bytes == (out / one.url).stat().st_size
+        told = json.loads((out / one.statement).read_text("utf-8"))
+        assert told == json.loads(json.dumps(Release.open(out / one.url).statement.to_json()))
+        page = (out / one.statement_page).read_text("utf-8")
+        assert 'href="../statement.css"' in page
+        assert not any(active in page for active in ("<style", "style=", "<script"))
+    assert json.loads((out / "contents.json").read_text("utf-8"))["release"] == written.releases[0].url
+    assert not any(b"week" in data for data in content(out).values()), "names of files stay with their owner"
+
+
+def test_the_statements_follow_the_schema_of_the_site(public, out):
+    jsonschema = pytest.importorskip("jsonschema")
+    for one in site.write(public, out).releases:
+        schema = json.loads((out / "schemas/statement-v1.json").read_text("utf-8"))
+        jsonschema.validate(json.loads((out / one.statement).read_text("utf-8")), schema)
+
+
+def test_only_what_a_digest_names_is_kept_for_ever(public, out):
+    sign(public / "week-10.safetensors", version=10)
+    files = [path.relative_to(out).as_posix() for path in site.write(public, out).files]
+    forever = {name for name in files if "immutable" in cached(name)}
+    releases = {name for name in files if name.endswith(".safetensors")}
+    assert forever == releases | {name for name in files if name.startswith("statements/") and "json" in name}
+    assert {cached(name) for name in files if name not in forever} == {"no-cache"}
+
+
+@pytest.mark.parametrize(
+    "plant", ["damaged", "folder", "pipe", "socket", "unreadable", "bare", "odd signature"]
+)
+def test_what_cannot_be_trusted_is_left_out_and_said(public, out, plant, saved):
+    path = public / "bad.safetensors"
+    if plant == "damaged":
+        data = bytearray((public / "week-01.safetensors").read_bytes())
+        data[-1] ^= 1
+        path.write_bytes(data)
+    elif plant == "folder":
+        path.mkdir()
+    elif plant == "pipe":
+        os.mkfifo(path)
+    elif plant == "socket":
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(str(path))
+    elif plant == "unreadable":
+        path.write_bytes(b"")
+    elif plant == "bare":
+        path = saved(public, 11, caveat="NOT PRIVATE: no noise", epsilon=float("inf"), measurements=())
+    else:
+        path = saved(public, 11)
+        path.with_name(path.name + ".dsse.json").write_bytes(b"\xff")
+    written = site.write(public, out)
+    assert [one.version for one in written.releases] == [10, 2, 1]
+    assert written.left_out.keys() == {path.name}
+
+
+def test_with_a_key_only_what_it_verifies_is_published(public, out):
+    first, second, third = sorted(public.glob("*.safetensors"))
+    sign(first, version=1)
+    sign(second, version=2, key=1)
+    written = site.write(public, out, key=key_file())
+    assert [one.sha256 for one in written.releases] == [hashlib.sha256(first.read_bytes()).hexdigest()]
+    assert "another key" in written.left_out[second.name]
+    assert "is unsigned: there is no week-10.safetensors.dsse.json" in written.left_out[third.name]
+    rotated = site.write(public, out, key=key_file((1, 2)))
+    assert [one.version for one in rotated.releases] == [2, 1]
+
+
+@pytest.mark.parametrize("signed", [None, b"of another file", "another key"])
+def test_a_named_release_that_does_not_verify_is_refused(public, out, signed):
+    path = public / "week-01.safetensors"
+    if signed is not None:
+        given = (path.read_bytes(), 1) if signed == "another key" else (signed, 0)
+        text = signature(given[0], key=given[1])
+        path.with_name(path.name + ".dsse.json").write_text(text, "utf-8")
+    with pytest.raises(ReleaseError, match=r"unsigned|another file|another key"):
+        site.write(path, out, key=key_file())
+    assert not out.exists()
+
+
+def test_the_signed_number_counts(public, out):
+    text = sign(public / "week-01.safetensors", version=12)
+    latest, *_ = site.write(public, out).releases
+    assert latest.version == 12
+    assert (out / latest.signature).read_text("utf-8") == text
+
+
+def test_two_ledgers_and_no_release_are_refused(public, out, saved, tmp_path):
+    saved(public, 50, ledger="aa" * 16)
+    with pytest.raises(ReleaseError, match="2 ledgers; give each ledger a folder"):
+        site.write(public, out)
+    with pytest.raises(ReleaseError, match="unsigned"):
+        site.write(public, out, key=key_file())
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ReleaseError, match="hushrec fit writes one"):
+        site.write(tmp_path / "empty", out)
+    with pytest.raises(ReleaseError, match="cannot be read"):
+        site.write(tmp_path / "nowhere", out)
+    assert not out.exists()
+
+
+def test_the_same_releases_give_the_same_bytes_and_replace_the_earlier_site(public, out, saved, tmp_path):
+    site.write(public, out)
+    first = content(out)
+    saved(public, 11)
+    (public / "week-01.safetensors").unlink()
+    assert [one.version for one in site.write(public, out).releases] == [11, 10, 2]
+    assert not any("week-01" in name for name in content(out))
+    (public / "week-11.safetensors").unlink()
+    saved(public, 1)
+    site.write(public, out)
+    assert content(out) == first
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["public", "site"], (
+        "nothing is left next to it"
+    )
+
+
+def full(*_):
+    raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize("fails", ["page", "disk", "exchange"])
+def test_an_error_leaves_the_earlier_site_whole(public, out, saved, monkeypatch, tmp_path, fails):
+    site.write(public, out)
+    before = content(out)
+    saved(public, 11)
+    if fails == "page":
+        monkeypatch.setattr(recommender, "LARGEST_RELEASE", 10)
+    elif fails == "disk":
+        monkeypatch.setattr(site, "put", full)
+    else:
+        rename = os.rename
+        monkeypatch.setattr(os, "rename", lambda a, b: full() if str(a).endswith("new") else rename(a, b))
+    with pytest.raises(ReleaseError, match=r"MB|No space"):
+        site.write(public, out)
+    assert content(out) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["public", "site"]
+
+
+def test_a_folder_with_anything_else_is_left_alone(public, out, tmp_path):
+    site.write(public, out)
+    (out / "releases" / "thesis.txt").write_text("precious")
+    with pytest.raises(ReleaseError, match=r"holds releases/thesis\.txt.*move it"):
+        site.write(public, out)
+    (out / "releases" / "thesis.txt").unlink()
+    site.write(public, out)
+    for name in (recommender.CONTENTS, LIST):
+        text = (out / name).read_text("utf-8")
+        (out / name).write_text("{}")
+        with pytest.raises(ReleaseError, match="not known to come"):
+            site.write(public, out)
+        (out / name).write_text(text, "utf-8")
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(ReleaseError, match="-o"):
+        site.write(public, file)
+
+
+def test_a_site_is_as_open_as_any_folder_and_a_link_to_it_stays(public, out, tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to(out, target_is_directory=True)
+    made = tmp_path / "made"
+    made.mkdir()
+    site.write(public, link)
+    assert link.is_symlink()
+    assert out.stat().st_mode == made.stat().st_mode
+
+
+def test_readers_will_refuse_an_older_release_another_key_and_none(saved, out, tmp_path):
+    def write(version, signer=0, key=None):
+        path = saved(tmp_path, 3)
+        sign(path, version=version, key=signer)
+        return site.write(path, out, key=key).warning
+
+    def again():
+        shutil.rmtree(out, ignore_errors=True)
+        assert write(5, key=key_file()) == ""
+
+    again()
+    assert write(6, key=key_file()) == ""
+    assert write(7, signer=1, key=key_file((1, 7))) == ""
+    again()
+    assert "number 4, and theirs 5" in write(4, key=key_file())
+    again()
+    assert "another one" in write(6, signer=1, key=key_file(first=1))
+    again()
+    assert "it has no key" in write(6)
+    assert "number 3, and theirs 6" in write(3), "an older number is refused without a key as well"
+
+
+def test_a_site_without_a_page_has_all_else(public, out, monkeypatch):
+    monkeypatch.setattr(recommender, "LARGEST_RELEASE", 10)
+    written = site.write(public, out, page=False)
+    assert not (out / "index.html").exists()
+    assert (out / written.releases[0].url).exists()
