@@ -1,1 +1,0 @@
-"""The client in JavaScript: ES modules without dependencies, for browsers and Node."""
