@@ -75,15 +75,6 @@ npm:                        ## the client in JavaScript as a package of npm with
 	@tsc $(DTS) $(DIST)/npm/client.js
 	@npm pack --silent --pack-destination $(DIST) $(abspath $(DIST)/npm)
 
-DTS := --allowJs --declaration --emitDeclarationOnly --target es2022 --module node16 --moduleResolution node16
-DIST ?= dist
-npm:                        ## the client in JavaScript as a package of npm with types, packed in dist/
-	@tests/packages.sh npm=npm tsc=node-typescript
-	@rm -rf $(DIST)/npm && mkdir -p $(DIST)/npm
-	@cp LICENSE src/hushrec/javascript/*.js src/hushrec/javascript/package.json $(DIST)/npm
-	@tsc $(DTS) $(DIST)/npm/client.js
-	@npm pack --silent --pack-destination $(DIST) $(abspath $(DIST)/npm)
-
 oracles: .venv-oracles/.oracles  ## our accountant against dp-accounting and autodp, our series against jax-privacy, our metrics against ranx
 	@.venv-oracles/bin/python -m pytest tests/oracles
 

@@ -1,4 +1,5 @@
 import { byId, element, titled } from "./element.js";
+import { parts, words } from "./words.js";
 
 const INSET = 24;
 const REACH = 18;
@@ -85,7 +86,7 @@ export class Chart {
     const held = document.activeElement?.closest("#marks li")?.dataset.item;
     this.#marked = kinds.map(([item, kind]) => {
       const [left, top] = this.#at(item, width, height);
-      const said = `${titles.title(item)}, ${kind === "own" ? "yours" : "on your list"}`;
+      const said = words(`map_${kind}`, { title: titles.title(item) });
       const button = element("button", { type: "button", class: kind, "aria-label": said, tabindex: -1 });
       button.style.left = `${left}px`;
       button.style.top = `${top}px`;
@@ -105,9 +106,8 @@ export class Chart {
   #said(item, kind) {
     const { titles, popular } = this.#page;
     const near = this.#nearest(this.#places.get(item), popular.slice(0, LARGE), item).slice(0, 3);
-    const names = near.flatMap((one, nth) => [nth ? ", " : "", titled(titles.title(one))]);
-    const whose = kind === "own" ? "yours" : "on your list";
-    return element("li", {}, element("b", {}, titled(titles.title(item))), ` (${whose}) is near `, ...names, ".");
+    const names = element("span", {}, ...near.flatMap((one, nth) => [nth ? ", " : "", titled(titles.title(one))]));
+    return element("li", {}, ...parts(`near_${kind}`, { title: element("b", {}, titled(titles.title(item))), near: names }));
   }
 
   #nearest([x, y], items, but) {

@@ -1,7 +1,8 @@
-import { byId, counted, element } from "./element.js";
+import { byId, element } from "./element.js";
 import { starGroup } from "./star_group.js";
-import { FileError, saveStars } from "./stars.js";
+import { saveStars } from "./stars.js";
 import { titleRow } from "./title_row.js";
+import { PageError, words } from "./words.js";
 
 const SHOWN = 8;
 const STARTERS = 6;
@@ -33,15 +34,13 @@ export class Chooser {
     const sought = byId("search").value;
     const { items, all, near } = titles.find(sought, SHOWN);
     if (sought.trim()) {
-      const more = all > SHOWN ? `, the first ${SHOWN} of ${all.toLocaleString("en")}` : "";
-      byId("found-title").textContent = all
-        ? `${near ? "Spelled nearly so" : "Found"}${more}`
-        : "No title found. Try one word of it, or a genre, or a year.";
+      const what = words(!all ? "found_none" : near ? "found_near" : "found");
+      byId("found-title").textContent = all > SHOWN ? words("found_more", { what, n: SHOWN, all }) : what;
       this.#offered = items;
     } else {
       const free = spread(popular).filter((item) => stars.get(item) === undefined);
       if (this.#start >= free.length) this.#start = 0;
-      byId("found-title").textContent = "Some to begin with";
+      byId("found-title").textContent = words("begin");
       this.#offered = free.slice(this.#start, this.#start + STARTERS);
     }
     byId("others").hidden = Boolean(sought.trim());
@@ -60,10 +59,8 @@ export class Chooser {
     this.#fill(byId("own-list"), stars.items);
     byId("own").hidden = byId("export").hidden = !size;
     byId("erase").hidden = !size && !waiting;
-    byId("own-title").textContent = `You ${this.#page.did} ${counted(size)}`;
-    byId("kept").textContent = waiting
-      ? `${counted(waiting)} more that you ${this.#page.did} ${waiting === 1 ? "is" : "are"} not in this catalogue. Your browser keeps them for a release that has them.`
-      : "";
+    byId("own-title").textContent = words("own", { of: stars.of, n: size });
+    byId("kept").textContent = waiting ? words("waiting", { of: stars.of, n: waiting }) : "";
   }
 
   /** Put a title into the search, so that it can be starred. */
@@ -98,20 +95,20 @@ export class Chooser {
       try {
         byId("kept").textContent = told(stars.load(await file.text()));
       } catch (error) {
-        const why = error instanceof FileError ? error.message : "it cannot be read";
-        byId("kept").textContent = `Nothing was loaded: ${why}.`;
+        const why = error instanceof PageError ? error.message : words("file_unread");
+        byId("kept").textContent = words("loaded_none", { why });
       }
       target.value = "";
     });
     byId("erase").addEventListener("click", () => {
-      byId("erase-question").textContent = `Erase the ${counted(stars.size + stars.waiting)} that you ${this.#page.did} from this browser? This cannot be undone.`;
+      byId("erase-question").textContent = words("erase_question", { of: stars.of, n: stars.size + stars.waiting });
       byId("erase-dialog").showModal();
     });
     byId("erase-no").addEventListener("click", () => byId("erase-dialog").close());
     byId("erase-yes").addEventListener("click", () => {
       byId("erase-dialog").close();
       stars.erase();
-      byId("kept").textContent = "Erased. Nothing of yours is kept here.";
+      byId("kept").textContent = words("erased");
       byId("search").focus();
     });
   }
@@ -126,7 +123,5 @@ function spread(popular) {
 
 /** What was loaded of a file, in words. */
 function told({ all, loaded }) {
-  const left = all - loaded;
-  if (!left) return `${counted(loaded)} loaded.`;
-  return `${loaded.toLocaleString("en")} of ${counted(all)} loaded; ${left.toLocaleString("en")} ${left === 1 ? "is" : "are"} not in this catalogue.`;
+  return all === loaded ? words("loaded", { n: all }) : words("loaded_some", { n: all - loaded, loaded, all });
 }

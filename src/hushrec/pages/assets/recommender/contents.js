@@ -1,5 +1,4 @@
-/** The network gave no answer, which is no fault of the page. */
-export class Unreachable extends Error {}
+import { PageError } from "./words.js";
 
 /** The files of a page, as `contents.json` names them: each is checked by its SHA-256 before use. */
 export class Contents {
@@ -20,7 +19,7 @@ export class Contents {
    */
   static async open(get = asked) {
     const answer = await get("contents.json", "no-cache");
-    if (!answer?.ok) throw new Error("contents.json is missing; write the page again with hushrec page");
+    if (!answer?.ok) throw new PageError("missing_contents");
     return new Contents(await answer.json(), get);
   }
 
@@ -38,7 +37,7 @@ export class Contents {
       const bytes = await answer?.arrayBuffer();
       if (answer?.ok && (await sha256(bytes)) === this.facts.files[name]) return bytes;
     }
-    throw new Error(`${name} is missing or was altered on its way; reload the page, or tell its publisher`);
+    throw new PageError("missing_file", { name });
   }
 
   async text(role) {
@@ -56,14 +55,12 @@ async function asked(name, cache) {
   try {
     return await fetch(name, { cache });
   } catch {
-    throw new Unreachable("The release could not be fetched; reload the page.");
+    throw new PageError("unreachable"); // no fault of the page
   }
 }
 
 async function sha256(bytes) {
-  if (!globalThis.crypto?.subtle) {
-    throw new Error("this browser checks files on https or localhost only; open the page at such an address");
-  }
+  if (!globalThis.crypto?.subtle) throw new PageError("insecure");
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -26,11 +26,6 @@ export function titled(title) {
   return element("bdi", {}, title);
 }
 
-/** "1 title", "3 titles". */
-export function counted(titles) {
-  return titles === 1 ? "1 title" : `${titles.toLocaleString("en")} titles`;
-}
-
 function filled(node, attributes, children) {
   for (const [key, value] of Object.entries(attributes)) {
     if (typeof value === "function") node.addEventListener(key, value);

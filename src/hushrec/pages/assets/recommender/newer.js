@@ -2,6 +2,7 @@ import { Client } from "./client/client.js";
 import { Contents } from "./contents.js";
 import { byId, element } from "./element.js";
 import { showDoubt } from "./refusal.js";
+import { PageError, words } from "./words.js";
 
 const PATIENCE = 2000; // milliseconds
 
@@ -63,8 +64,8 @@ export class Newer {
   }
 
   #offer() {
-    const button = element("button", { type: "button", class: "plain", click: () => this.#show() }, "Show it");
-    byId("newer").replaceChildren("A newer list is here. ", button);
+    const button = element("button", { type: "button", class: "plain", click: () => this.#show() }, words("newer_show"));
+    byId("newer").replaceChildren(words("newer"), " ", button);
   }
 
   /** Whether the page that a cache holds may follow this one. */
@@ -104,8 +105,6 @@ function larger(release, shown) {
   if (now.state === "verified" && before.state === "verified") return now.version > before.version;
   const [next, last] = [release.statement.ledger, shown.statement.ledger];
   if (!next?.id || next.id !== last?.id || next.seq === undefined || last.seq === undefined) return false;
-  if (next.seq < last.seq) {
-    throw new Error(`it is entry ${next.seq} of its ledger, and the list here is entry ${last.seq}; the owner must publish the latest`);
-  }
+  if (next.seq < last.seq) throw new PageError("not_latest", { next: next.seq, last: last.seq });
   return next.seq > last.seq;
 }

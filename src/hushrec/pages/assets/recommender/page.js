@@ -3,7 +3,7 @@ import { Chart } from "./chart.js";
 import { Chooser } from "./chooser.js";
 import { Contents } from "./contents.js";
 import { Counter } from "./counter.js";
-import { byId, counted } from "./element.js";
+import { byId, element } from "./element.js";
 import { Newer } from "./newer.js";
 import { showPromise } from "./promise.js";
 import { Ranking } from "./ranking.js";
@@ -11,6 +11,7 @@ import { showRefusal } from "./refusal.js";
 import { Stars } from "./stars.js";
 import { Titles } from "./titles.js";
 import { Trust } from "./trust.js";
+import { words } from "./words.js";
 
 const REASONS = 3;
 
@@ -31,7 +32,7 @@ export class Page {
     this.popular = this.#popular();
     this.titles = new Titles(release.items, columns, this.popular);
     this.stars = new Stars(facts.stars, this.scale, (item) => this.titles.has(item));
-    this.#call();
+    byId("choose-title").textContent = words("choose", { of: this.stars.of });
     this.ranking = new Ranking(this);
     this.chooser = new Chooser(this);
     this.stars.addEventListener("change", () => this.show());
@@ -60,31 +61,19 @@ export class Page {
     }
   }
 
-  /** "starred" or "liked". */
-  get did() {
-    return this.scale ? "starred" : "liked";
-  }
-
   /** Items as everybody gets them, which is by how well they are known and liked. */
   #popular() {
     const { items } = this.client.release;
     return this.client.recommend(this.none, { n: items.length }).map(({ itemId }) => itemId);
   }
 
-  #call() {
-    byId("call").textContent = this.scale ? "Star some titles." : "Like some titles.";
-    this.#note();
-  }
-
   #note() {
-    const note = byId("list-note");
-    byId("list-title").textContent = this.client.personal && this.stars.size ? "Your list" : "Everybody’s list";
-    const kind = this.scale ? "The number is the rating it expects of you; the order also weighs how many know a title." : "";
-    if (!this.client.personal) note.textContent = `${this.client.release.taste} Your own titles leave it, and no more.`;
-    else if (!this.stars.size && this.stars.waiting) {
-      note.textContent = `This is everybody’s list: this catalogue has none of the titles that you ${this.did}.`;
-    } else if (!this.stars.size) note.textContent = "This is everybody’s list, until your first " + (this.scale ? "star." : "like.");
-    else note.textContent = `From ${counted(this.stars.size)} that you ${this.did}, on this device. ${kind}`;
+    const { stars, client } = this;
+    const { of, size: n, waiting } = stars;
+    byId("list-title").textContent = words(client.personal && n ? "list_own" : "list_all");
+    const note = words(!client.personal ? "note_same" : n ? "note_own" : waiting ? "note_waiting" : "note_all", { of, n });
+    const why = client.personal ? [] : [element("span", { lang: "en" }, client.release.taste), " "];
+    byId("list-note").replaceChildren(...why, note);
   }
 }
 
@@ -121,7 +110,7 @@ async function start(found) {
 /** Keep the page on this device, then count what leaves it. */
 async function keepForOffline(page) {
   const counter = new Counter((bytes) => {
-    byId("sent").textContent = `Bytes sent: at least ${bytes.toLocaleString("en")}`;
+    byId("sent").textContent = words("sent", { bytes });
     document.querySelector(".counter").classList.add("spent");
   });
   const note = byId("offline");
@@ -132,11 +121,11 @@ async function keepForOffline(page) {
       active.postMessage("claim"); // after a reload past the cache, nothing else makes it answer
       await controlled;
     }
-    note.textContent = "Kept on this device: this page works without a network from here on.";
+    note.textContent = words("kept_page");
     page.pictured = true;
     page.show();
   } catch {
-    note.textContent = "This browser keeps no page for use without a network.";
+    note.textContent = words("kept_no_page");
   }
   counter.start();
   document.documentElement.dataset.ready = "";
@@ -149,7 +138,7 @@ function installed({ active, waiting, installing }) {
   return new Promise((resolve, reject) => {
     worker.addEventListener("statechange", () => {
       if (["activating", "activated"].includes(worker.state)) resolve(worker);
-      if (worker.state === "redundant") reject(new Error("the page could not be kept"));
+      if (worker.state === "redundant") reject(new Error(worker.state));
     });
   });
 }

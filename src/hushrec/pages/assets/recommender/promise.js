@@ -1,7 +1,6 @@
 import { above } from "./client/figures.js";
 import { byId, element } from "./element.js";
-
-const WHO = { user: "each person", rating: "each single rating" };
+import { words } from "./words.js";
 
 /**
  * Show what a release promises: the statement's own sentence, and its figures.
@@ -12,32 +11,26 @@ const WHO = { user: "each person", rating: "each single rating" };
 export function showPromise(release, { covered, statement }) {
   const { statement: stated, signature, feedback, model } = release;
   byId("sentence").textContent = stated.sentence;
-  const whom = stated.interactions && stated.unit === "rating" ? "each single interaction" : WHO[stated.unit];
-  const finite = Number.isFinite(stated.epsilon);
-  const facts = [
-    ["ε", finite ? `${above(stated.epsilon)} at δ = ${above(stated.delta)}, for ${whom}` : "no finite ε is known"],
-    ["Protected", covered.protected],
-    ["Not protected", covered.unprotected],
-    ["Signature", signed(signature)],
-    ["Version", version(signature, stated)],
-    ["Made by", `${model}, from ${feedback}${stated.hushrec ? `, with hushrec ${stated.hushrec}` : ""}`],
-    ["File", `SHA-256 ${release.sha256}`],
-  ];
-  byId("facts").replaceChildren(
-    ...facts.filter(([, told]) => told).flatMap(([name, told]) => [element("dt", {}, name), element("dd", {}, told)]),
-  );
+  const unit = stated.interactions && stated.unit === "rating" ? "interaction" : stated.unit;
+  const epsilon = Number.isFinite(stated.epsilon) ? `epsilon_${unit}` : "epsilon_none";
+  const made = words(`made_${feedback}`, { model });
+  const facts = {
+    epsilon: words(epsilon, { epsilon: above(stated.epsilon), delta: above(stated.delta) }),
+    protected: covered.protected && element("span", { lang: "en" }, covered.protected),
+    unprotected: covered.unprotected && element("span", { lang: "en" }, covered.unprotected),
+    signature: words(`signature_${signature.state}`, { key: signature.keyId?.slice(0, 16) }),
+    version: version(signature, stated),
+    made_by: stated.hushrec ? words("made_version", { made, version: stated.hushrec }) : made,
+    file: `SHA-256 ${release.sha256}`,
+  };
+  const told = Object.entries(facts).filter(([, fact]) => fact);
+  byId("facts").replaceChildren(...told.flatMap(([name, fact]) => [element("dt", {}, words(name)), element("dd", {}, fact)]));
   byId("statement").href = statement;
-}
-
-function signed({ state, keyId }) {
-  if (state === "verified") return `verified, by the key ${keyId.slice(0, 16)}…`;
-  if (state === "unchecked") return "signed, but this page has no key to check it with";
-  return "unsigned: nothing shows who published this file";
 }
 
 function version({ version: signedVersion }, { ledger }) {
   if (signedVersion !== undefined && signedVersion !== null) return String(signedVersion);
   if (ledger?.seq === undefined) return undefined;
-  return `entry ${ledger.seq} of its ledger${ledger.date ? `, ${ledger.date}` : ""}`;
+  return [words("version_entry", { seq: ledger.seq }), ledger.date].filter(Boolean).join(", ");
 }
 

@@ -2,8 +2,10 @@ import { byId, element, titled } from "./element.js";
 import { because } from "./reasons.js";
 import { starGroup } from "./star_group.js";
 import { titleRow } from "./title_row.js";
+import { number, parts, words } from "./words.js";
 
 const STEP = 10;
+const TENTHS = { minimumFractionDigits: 1, maximumFractionDigits: 1 };
 
 /** The reader's own list, which is computed again whenever a star changes. */
 export class Ranking {
@@ -43,17 +45,14 @@ export class Ranking {
   #row({ itemId, rating }) {
     const { stars, titles, scale, pictured } = this.#page;
     const title = titles.title(itemId);
-    const reasons = this.#page.reasons(itemId);
     return element(
       "li",
-      { "data-item": itemId, class: reasons.length ? false : "bare" },
+      { "data-item": itemId },
       titleRow(titles, itemId, pictured),
-      element(
-        "span",
-        rating === null || rating === undefined ? {} : { class: "expected", title: "The rating that it expects of you" },
-        rating === null || rating === undefined ? "" : rating.toFixed(1),
-      ),
-      ...because(reasons, titles, stars),
+      typeof rating === "number"
+        ? element("span", { class: "expected", title: words("expected") }, number(rating, TENTHS))
+        : element("span"),
+      ...because(this.#page.reasons(itemId), titles, stars),
       element("div", { class: "act" }, starGroup(title, scale, undefined, (value) => stars.set(itemId, value))),
     );
   }
@@ -73,10 +72,10 @@ export class Ranking {
     const { client, stars } = this.#page;
     const after = this.items.slice(0, STEP);
     if (!before.length || after.join() === before.join()) return;
-    const first = after.length ? [" First is ", titled(titles.title(after[0])), "."] : [];
-    const fresh = after.filter((item) => !before.includes(item)).length;
-    const what = client.personal && stars.size ? "Your list changed" : "The list changed";
-    byId("changed").replaceChildren(fresh ? `${what}: ${fresh} new of ${after.length}.` : "The order changed.", ...first);
+    const first = after.length ? parts("changed_first", { title: titled(titles.title(after[0])) }) : [];
+    const n = after.filter((item) => !before.includes(item)).length;
+    const whose = client.personal && stars.size ? "changed_own" : "changed_all";
+    byId("changed").replaceChildren(words(n ? whose : "changed_order", { n, all: after.length }), " ", ...first);
   }
 
   /** Keep the keyboard where it was: on the same title, or on that which took its place. */

@@ -1,4 +1,5 @@
 import { element, shape, titled } from "./element.js";
+import { parts, words } from "./words.js";
 
 const WIDTH = 42;
 const STRONG = 0.5;
@@ -22,19 +23,16 @@ export function because(reasons, titles, stars) {
       element(
         "span",
         {},
-        element("span", { class: "unseen" }, Math.abs(contribution) > STRONG * most ? "strongly " : "a little "),
-        contribution > 0 ? "pulled up by " : "pushed down by ",
-        given(stars.get(itemId)),
-        element("i", {}, titled(titles.title(itemId))),
+        element("span", { class: "unseen" }, words(Math.abs(contribution) > STRONG * most ? "strongly" : "little"), " "),
+        ...parts(contribution > 0 ? "up" : "down", {
+          of: stars.of,
+          n: stars.get(itemId),
+          title: element("i", {}, titled(titles.title(itemId))),
+        }),
       ),
     ),
   );
-  return [element("ul", { class: "because", "aria-label": "Because of yours" }, ...lines)];
-}
-
-/** "your 5 stars for "; nothing before a title that was liked. */
-function given(value) {
-  return typeof value === "number" ? `your ${value === 1 ? "1 star" : `${value} stars`} for ` : "";
+  return [element("ul", { class: "because", "aria-label": words("because") }, ...lines)];
 }
 
 /** A bar from its middle to the right where it raises, to the left where it lowers; share from −1 to 1. */

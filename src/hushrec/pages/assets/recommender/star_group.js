@@ -1,4 +1,5 @@
 import { element } from "./element.js";
+import { number, words } from "./words.js";
 
 const LARGEST_GROUP = 10;
 
@@ -38,8 +39,8 @@ function steps({ lo, hi, step }) {
 function like(name, value, choose) {
   const button = element(
     "button",
-    { class: "like", type: "button", "aria-pressed": String(Boolean(value)), "aria-label": `I like ${name}` },
-    value ? "♥ Liked" : "♡ Like",
+    { class: "like", type: "button", "aria-pressed": String(Boolean(value)), "aria-label": words("like", { title: name }) },
+    words(value ? "like_on" : "like_off"),
   );
   button.addEventListener("click", () => choose(value ? undefined : true));
   return button;
@@ -47,7 +48,7 @@ function like(name, value, choose) {
 
 function field(name, { lo, hi, step }, value, choose) {
   const input = element("input", {
-    type: "number", min: lo, max: hi, step, value: value ?? "", "aria-label": `Your rating of ${name}, ${lo} to ${hi}`,
+    type: "number", min: lo, max: hi, step, value: value ?? "", "aria-label": words("rate", { title: name, lo, hi }),
   });
   input.addEventListener("change", () => {
     if (input.value === "") choose(undefined);
@@ -64,7 +65,7 @@ function group(name, values, whole, value, choose) {
     const button = element(
       "button",
       {
-        type: "button", role: "radio", "aria-checked": String(checked), "aria-label": whole ? `${one} of ${whole} stars` : plural(one),
+        type: "button", role: "radio", "aria-checked": String(checked), "aria-label": whole ? words("stars_of", { n: one, all: whole }) : words("stars", { n: one }),
         tabindex: nth === Math.max(reached, 0) ? 0 : -1,
       },
     );
@@ -80,20 +81,20 @@ function group(name, values, whole, value, choose) {
       else button.textContent = nth <= to ? "★" : "☆";
     }
     for (const half of missing) half.classList.toggle("full", to >= 0);
-    figure.textContent = to < 0 ? "" : (to === reached ? value : values[to]).toLocaleString("en", { minimumFractionDigits: 1 });
+    figure.textContent = to < 0 ? "" : number(to === reached ? value : values[to], { minimumFractionDigits: 1 });
   };
   show(reached);
   const clear = element(
     "button",
-    { class: "clear", type: "button", tabindex: -1, "aria-hidden": "true", "aria-disabled": String(reached < 0), title: "Take the stars away" },
+    { class: "clear", type: "button", tabindex: -1, "aria-hidden": "true", "aria-disabled": String(reached < 0), title: words("unstar") },
     "×",
   );
   clear.addEventListener("click", () => reached >= 0 && choose(undefined));
   const radios = element(
     "span",
     {
-      class: whole ? "stars halves" : values.length > 5 ? "stars many" : "stars", role: "radiogroup", "aria-label": `Your stars for ${name}`,
-      "aria-description": "Arrows move, Space chooses, Delete takes them away",
+      class: whole ? "stars halves" : values.length > 5 ? "stars many" : "stars", role: "radiogroup", "aria-label": words("stars_for", { title: name }),
+      "aria-description": words("stars_help"),
     },
     ...missing,
     ...buttons,
@@ -116,8 +117,4 @@ function group(name, values, whole, value, choose) {
 function move(buttons, to) {
   buttons.forEach((button, nth) => button.setAttribute("tabindex", nth === to ? 0 : -1));
   buttons[to].focus();
-}
-
-function plural(stars) {
-  return stars === 1 ? "1 star" : `${stars} stars`;
 }

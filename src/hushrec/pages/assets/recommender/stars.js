@@ -1,4 +1,5 @@
 import { element } from "./element.js";
+import { PageError } from "./words.js";
 
 /**
  * The file of the stars that this browser keeps, without a release to show them by; undefined if it keeps none.
@@ -30,11 +31,6 @@ function fileText(values) {
   return `${JSON.stringify(values, null, 1)}\n`;
 }
 
-/** Why a file of stars or likes was not loaded, in words for its reader. */
-export class FileError extends Error {}
-
-const FOREIGN = "this is not a file that was saved from this page";
-
 /**
  * A reader's own stars or likes. They are kept in this browser's storage, and nowhere else.
  *
@@ -65,6 +61,11 @@ export class Stars extends EventTarget {
       this.#read();
       this.dispatchEvent(new Event("change"));
     });
+  }
+
+  /** What they are. */
+  get of() {
+    return this.#range ? "stars" : "likes";
   }
 
   /** How many titles of the catalogue. */
@@ -112,7 +113,7 @@ export class Stars extends EventTarget {
    *
    * @param {string} text
    * @returns {{all: number, loaded: number}} how many the file held, and how many of them are in the catalogue.
-   * @throws {FileError} it holds something else.
+   * @throws {PageError} it holds something else.
    */
   load(text) {
     const pairs = this.#parsed(text);
@@ -132,18 +133,16 @@ export class Stars extends EventTarget {
     try {
       kept = JSON.parse(text);
     } catch {
-      throw new FileError(FOREIGN);
+      throw new PageError("file_foreign");
     }
-    if (typeof kept !== "object" || kept === null) throw new FileError(FOREIGN);
+    if (typeof kept !== "object" || kept === null) throw new PageError("file_foreign");
     const likes = Array.isArray(kept);
     const pairs = likes ? kept.map((item) => [item, true]) : Object.entries(kept);
     const right = likes ? ([item]) => typeof item === "string" : ([, value]) => typeof value === "number";
-    if (!pairs.every(right)) throw new FileError(FOREIGN);
-    if (likes && this.#range) throw new FileError("it holds likes, and this page takes stars");
-    if (!likes && !this.#range) throw new FileError("it holds ratings, and this page takes likes");
-    if (!pairs.every((pair) => this.#valid(pair))) {
-      throw new FileError(`it holds stars that are not from ${this.#range.lo} to ${this.#range.hi}`);
-    }
+    if (!pairs.every(right)) throw new PageError("file_foreign");
+    if (likes && this.#range) throw new PageError("file_likes");
+    if (!likes && !this.#range) throw new PageError("file_ratings");
+    if (!pairs.every((pair) => this.#valid(pair))) throw new PageError("file_range", this.#range);
     return [...new Map(pairs)];
   }
 

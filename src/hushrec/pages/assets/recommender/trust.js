@@ -1,3 +1,5 @@
+import { PageError } from "./words.js";
+
 /**
  * What this browser has seen of signatures, so that a later page at the same address cannot go back behind it.
  *
@@ -24,7 +26,7 @@ export class Trust {
    */
   given(signature, key) {
     if (this.#seen && (signature === undefined || key === undefined)) {
-      throw new Error("it was signed when you last looked, and is not any more; its owner must sign it");
+      throw new PageError("not_signed");
     }
     return { signature, key, seen: this.#seen };
   }

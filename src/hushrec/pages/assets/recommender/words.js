@@ -1,0 +1,38 @@
+import { language, texts } from "./texts.js";
+
+const plurals = new Intl.PluralRules(language);
+
+/**
+ * A text of the page, in its language: its words, and the value of each name in braces, which may be an element.
+ *
+ * @param {string} name in `texts/`; of a text with cases, `of` and the number `n` choose one.
+ * @param {Object<string, *>} [values]
+ * @returns {(string|Node)[]}
+ */
+export function parts(name, values = {}) {
+  let text = texts[name];
+  while (typeof text === "object") text = text[values.of] ?? text[plurals.select(values.n)];
+  return text.split(/\{(\w+)\}/).map((part, nth) => (nth % 2 ? shown(values[part]) : part));
+}
+
+/** The same as one text. */
+export function words(name, values) {
+  return parts(name, values).join("");
+}
+
+/** A number as the page's language writes it. */
+export function number(value, options) {
+  return value.toLocaleString(language, options);
+}
+
+/** What went wrong, in the page's language. */
+export class PageError extends Error {
+  constructor(name, values) {
+    super(words(name, values));
+    this.reason = name;
+  }
+}
+
+function shown(value) {
+  return typeof value === "number" ? number(value) : value;
+}

@@ -1,0 +1,98 @@
+"""How a page looks and speaks: its title, its language, and a style of the site's own.
+
+The texts of the page are files ``texts/LANGUAGE.json``. The page gets those of one language as a script, and
+its HTML and manifest with the texts in their places.
+
+Privacy: public.
+"""
+
+import html
+import json
+import re
+from dataclasses import dataclass
+from importlib.resources.abc import Traversable
+from typing import Any
+
+from hushrec.errors import ConfigError
+
+LARGEST_CSS = 2**18
+"""Bytes in a style, which every reader fetches."""
+_OWN_CSS = "own.css"
+
+__all__ = ["LARGEST_CSS", "Look", "texts"]
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a site decides about its page.
+
+    Args:
+        title: the heading of the page; by default that of its language.
+        css: a style that is loaded after the page's own.
+        lang: the language of the page's texts.
+
+    Raises:
+        ConfigError: The title is empty, or the style too large.
+    """
+
+    title: str | None = None
+    css: bytes | None = None
+    lang: str = "en"
+
+    def __post_init__(self) -> None:
+        if self.title is not None and not self.title.strip():
+            raise ConfigError("the title of the page is empty; give a title, or leave the option out")
+        if self.css is not None and len(self.css) > LARGEST_CSS:
+            raise ConfigError(
+                f"the style has {len(self.css):,} bytes, and every reader fetches it; at most "
+                f"{LARGEST_CSS:,} are allowed: make it smaller"
+            )
+
+    def files(self, assets: Traversable) -> dict[str, bytes]:
+        """The files of a page that depend on its look, by name.
+
+        Raises:
+            ConfigError: There are no texts in the language.
+        """
+        told = texts(assets, self.lang)
+        title = self.title or told["title"]
+        own = f'\n<link rel="stylesheet" href="{_OWN_CSS}">' if self.css is not None else ""
+        index = _filled(
+            (assets / "index.html").read_text("utf-8"), {**told, "lang": self.lang, "title": title}
+        )
+        manifest = json.loads((assets / "page.webmanifest").read_text("utf-8")) | {
+            "name": title,
+            "short_name": self.title or told["short_title"],
+            "description": told["description"],
+            "lang": self.lang,
+        }
+        script = f"export const language = {_json(self.lang)};\nexport const texts = {_json(told)};\n"
+        style = '<link rel="stylesheet" href="style.css">'
+        return {
+            "index.html": index.replace(style, style + own).encode(),
+            "page.webmanifest": _json(manifest).encode(),
+            "texts.js": script.encode(),
+            **({_OWN_CSS: self.css} if self.css is not None else {}),
+        }
+
+
+def texts(assets: Traversable, lang: str) -> dict[str, Any]:
+    """The texts of a page in a language, by name.
+
+    Raises:
+        ConfigError: There are none.
+    """
+    found = {entry.name.removesuffix(".json"): entry for entry in (assets / "texts").iterdir()}
+    if lang not in found:
+        raise ConfigError(f"the page has no texts in {lang!r}; choose one of {', '.join(sorted(found))}")
+    told: dict[str, Any] = json.loads(found[lang].read_text("utf-8"))
+    return told
+
+
+def _filled(page: str, values: dict[str, Any]) -> str:
+    """HTML with values, as text, in the place of their names."""
+    return re.sub(r"\{(\w+)\}", lambda name: html.escape(values[name[1]]), page)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

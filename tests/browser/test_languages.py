@@ -1,0 +1,170 @@
+"""A page that a site calls its own, in Chromium: another language, its own title and style, offline too."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+import hushrec
+from hushrec.pages import recommender
+from hushrec.pages.look import Look
+from support.axe import faults
+
+pytestmark = pytest.mark.page
+READY = "html[data-ready]"
+ASSETS = Path("pages/assets/recommender")
+PINK = b":root { --paper: #fff0f6 } h1 { color: rgb(176, 18, 95) }"
+SAID = """() => {
+    const body = document.body.cloneNode(true);
+    body.querySelectorAll("[lang=en], noscript").forEach((one) => one.remove());
+    const names = ["aria-label", "aria-description", "title", "alt", "placeholder"];
+    const all = [...body.querySelectorAll("*")];
+    const read = all.flatMap((one) => names.map((name) => one.getAttribute(name) ?? ""));
+    return [document.title, body.textContent, ...read];
+}"""
+
+
+def rest(said):
+    """Words that do not come from the texts, which are marked."""
+    before = None
+    while said != before:
+        before, said = said, re.sub(r"⟦[^⟦⟧]*⟧", " ", said)
+    return re.findall(r"[^\W\d_]{2,}", re.sub(r"SHA-256 [0-9a-f]{64}", "", said))
+
+
+def marked(text):
+    if isinstance(text, str):
+        return f"⟦{text}⟧"
+    return {name: marked(one) for name, one in text.items()}
+
+
+@pytest.fixture
+def marks(tmp_path, monkeypatch):
+    """A language in which every text of the page is marked."""
+    copy = tmp_path / "marked"
+    for part in ("pages/assets", "javascript"):
+        shutil.copytree(Path(hushrec.__file__).parent / part, copy / part)
+    texts = copy / ASSETS / "texts"
+    english = json.loads((texts / "en.json").read_text("utf-8"))
+    (texts / "qq.json").write_text(json.dumps(marked(english), ensure_ascii=False), "utf-8")
+    monkeypatch.setattr(recommender, "files", lambda _: copy)
+    return copy
+
+
+def numbered(made, titles):
+    """Titles without letters, so that all letters of the page are its own."""
+    table = titles(made.items)
+    table.titles[:] = [str(1000 + place) for place in range(len(made.items))]
+    table.genres[:] = [""] * len(made.items)
+    return table
+
+
+def everything(page, click):
+    """All that a page of stars or likes can say, at each step."""
+    yield page.evaluate(SAID)
+    for nth in range(3):
+        page.locator("#found > li").nth(nth).locator(click).nth(-1).click()
+    page.click("#map summary")
+    yield page.evaluate(SAID)
+    page.locator("#own-list > li").nth(0).locator(click).nth(0).click()
+    for sought in ("1", "10000000", "nothing"):
+        page.fill("#search", sought)
+        yield page.evaluate(SAID)
+    for text in ("[]", "{}", "no", '["0"]', '{"0": 9}', '{"0": 3}'):
+        page.set_input_files("#import-file", {"name": "a", "mimeType": "text/json", "buffer": text.encode()})
+        page.wait_for_function("document.getElementById('import-file').value === ''")
+        yield page.evaluate(SAID)
+    page.click("#erase")
+    yield page.evaluate(SAID)
+    page.click("#erase-yes")
+    yield page.evaluate(SAID)
+
+
+def says_nothing_else(page, steps):
+    for said in steps:
+        assert not [word for text in said for word in rest(text)]
+        assert said[1].count("⟦") > 10, "the page is in the marked language"
+
+
+def test_all_that_a_page_of_stars_says_is_in_its_texts(page, visit, films, titles, marks):
+    made = films()
+    visit(made, titled=numbered(made, titles), look=Look(lang="qq"))
+    says_nothing_else(page, everything(page, "[role=radio]"))
+
+
+def test_all_that_a_page_of_likes_says_is_in_its_texts(page, visit, likes, titles, marks):
+    made = likes()
+    visit(made, name="clicks", titled=numbered(made, titles), look=Look(lang="qq"))
+    says_nothing_else(page, everything(page, ".like"))
+
+
+def test_a_text_in_a_script_is_noticed(page, visit, films, titles, marks):
+    path = marks / ASSETS / "chooser.js"
+    path.write_text(path.read_text("utf-8").replace('words("begin")', '"Some to begin with"'), "utf-8")
+    made = films()
+    visit(made, titled=numbered(made, titles), look=Look(lang="qq"))
+    with pytest.raises(AssertionError, match="Some"):
+        says_nothing_else(page, everything(page, "[role=radio]"))
+
+
+def test_all_that_a_refusal_says_is_in_its_texts(page, films, titles, signed, host, marks):
+    given = {"titles": numbered(films(), titles), "look": Look(lang="qq")}
+    served = host(signed(version=5, **given))
+    page.goto(served.url)
+    page.wait_for_selector(READY)
+    page.locator("#found [role=radio]").nth(4).click()
+    signed(version=6, signer=1, **given)
+    page.reload()
+    page.locator("#newer", has_text="⟦").wait_for()
+    page.locator("#newer .keep button").nth(0).click()
+    says_nothing_else(page, [page.evaluate(SAID)])
+    page.evaluate("navigator.serviceWorker.getRegistration().then((one) => one.unregister())")
+    page.evaluate("caches.keys().then((names) => Promise.all(names.map((name) => caches.delete(name))))")
+    page.reload()
+    page.locator("#trouble").wait_for()
+    says_nothing_else(page, [page.evaluate(SAID)])
+
+
+@pytest.fixture
+def german(page, visit, films):
+    page.emulate_media(reduced_motion="reduce")  # what fades in has too little contrast meanwhile
+    return visit(films(), look=Look("Filmkiste Süd", PINK, "de"))
+
+
+def test_a_page_in_german_with_a_title_and_a_style_of_its_own(page, german):
+    assert page.evaluate("document.documentElement.lang") == "de"
+    assert page.title() == page.inner_text("h1") == "Filmkiste Süd"
+    assert page.evaluate("getComputedStyle(document.querySelector('h1')).color") == "rgb(176, 18, 95)"
+    page.locator("#found [role=radio]").nth(4).click()
+    assert page.inner_text("#own-title") == "1 Titel bewertet"
+    assert "durch 5 Sterne für" in page.inner_text("#ranked")
+    assert re.fullmatch(r"\d,\d", page.locator(".expected").nth(0).inner_text())
+    assert 'lang="en"' in page.locator("#sentence").evaluate("one => one.outerHTML")
+    assert page.locator("#facts [lang=en]").count() == 2
+    assert faults(page) == []
+
+
+def test_language_title_and_style_stay_without_a_network(page, german):
+    german.stop()
+    page.context.set_offline(True)
+    page.reload()
+    page.wait_for_selector(READY)
+    assert page.title() == "Filmkiste Süd"
+    assert page.inner_text("#list-title") == "Die Liste für alle"
+    assert page.evaluate("getComputedStyle(document.querySelector('h1')).color") == "rgb(176, 18, 95)"
+
+
+def test_a_style_reaches_no_other_host(page, visit, films, heard):
+    """The policy of the page blocks what a style would fetch from elsewhere."""
+    css = b'@import "https://else.where/a.css"; h1 { background: url(https://else.where/b.png) }'
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("requestfailed", lambda request: asked.remove(request.url))
+    visit(films(), look=Look(css=css))
+    page.wait_for_timeout(300)
+    assert heard
+    assert all("Content Security Policy" in line for line in heard)
+    heard.clear()
+    assert not [url for url in asked if "else.where" in url]
