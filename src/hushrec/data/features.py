@@ -13,9 +13,8 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from hushrec.arrays import Floats
 from hushrec.data.domain import Domain
-from hushrec.data.readers.catalogue import GENRES, read_ids
+from hushrec.data.readers.catalogue import headings, read_catalogue
 from hushrec.errors import DomainError
 
 _NOTHING = ("", "(no genres listed)")
@@ -79,16 +78,16 @@ def read(
     Privacy: public.
     """
     path = Path(path)
-    ids = read_ids(path, column)
-    if path.name.startswith("movie_titles.") or path.suffix in (".txt", ".user"):
+    names = headings(path)
+    if names and features is None:
+        ids = column or names[0]
+        features = [name for name in names if name != ids and name.lower() != _TITLE]
+        if not features:
+            raise DomainError(f"{path} has no columns except ids and titles; name some with features=")
+    found = read_catalogue(path, column, features=features)
+    if not found.features:
         raise DomainError(f"{path} does not hold features; give a list of items with genres or other columns")
-    if path.suffix in (".dat", ".item"):
-        if features is not None:
-            raise DomainError(f"{path} has no header, so there are no columns to choose; leave features= out")
-        parts = [_listed(path)]
-    else:
-        parts = _columns(path, column, features)
-    rows = np.array([domain.positions.get(item, -1) for item in ids], dtype=np.int64)
+    rows = np.array([domain.positions.get(item, -1) for item in found.ids], dtype=np.int64)
     known = np.flatnonzero(rows >= 0)
     _, first = np.unique(rows[known], return_index=True)
     known = known[first]
@@ -96,25 +95,25 @@ def read(
         raise DomainError(
             f"{path} lists none of the catalogue's items; give another list, or name the ids with column="
         )
-    place = sparse.csr_array((np.ones(known.size), (rows[known], known)), shape=(domain.n_items, len(ids)))
-    matrices, names = [matrix for matrix, _ in parts], [name for _, own in parts for name in own]
-    return ItemFeatures(sparse.csr_array(place @ sparse.hstack(matrices, format="csr")), tuple(names))
+    shape = domain.n_items, len(found.ids)
+    place = sparse.csr_array((np.ones(known.size), (rows[known], known)), shape=shape)
+    own = of_texts(found.features, named=bool(names))
+    return ItemFeatures(sparse.csr_array(place @ own.matrix), own.names)
 
 
-def of_texts(texts: Mapping[str, Sequence[str]]) -> ItemFeatures:
-    """Features of a release's items, from the texts that it carries, as from the columns of a file.
+def of_texts(texts: Mapping[str, Sequence[str]], *, named: bool = True) -> ItemFeatures:
+    """Features of items from their texts, as a domain or a release has them.
+
+    Numbers are taken as they are; other texts are split at ``|`` into features of 0 and 1.
 
     Args:
         texts: name → one text for each item; there is at least one.
+        named: whether labels begin with the text's name: ``genres=Drama`` in place of ``Drama``.
 
     Raises:
         DomainError: the texts are not one for each item.
-
-    Privacy: public.
     """
-    parts = [
-        _column(Path("the release"), pl.Series(name, own, dtype=pl.String)) for name, own in texts.items()
-    ]
+    parts = [_column(own, f"{name}=" if named else "", name) for name, own in texts.items()]
     matrices, names = [matrix for matrix, _ in parts], [name for _, own in parts for name in own]
     return ItemFeatures(sparse.csr_array(sparse.hstack(matrices, format="csr")), tuple(names))
 
@@ -123,47 +122,13 @@ _Part = tuple[Any, list[str]]
 """A sparse matrix and the names of its columns."""
 
 
-def _listed(path: Path) -> _Part:
-    """Genres of a MovieLens list; only the genres are decoded, since titles are often not UTF-8."""
-    lines = [line for line in path.read_bytes().removeprefix(b"\xef\xbb\xbf").splitlines() if line]
-    try:
-        if path.suffix == ".dat":
-            return _indicators([line.rsplit(b"::", 1)[-1].decode() for line in lines], "")
-        flags = [line.split(b"|")[-len(GENRES) :] for line in lines]
-        matrix = np.array(flags, dtype=np.float64).reshape(len(lines), len(GENRES))
-    except (UnicodeError, ValueError):
-        raise DomainError(f"{path}: lines do not end in genres, as MovieLens' movies.dat or u.item") from None
-    return sparse.csr_array(matrix), list(GENRES)
-
-
-def _columns(path: Path, column: str | None, features: Sequence[str] | None) -> list[_Part]:
-    table = (
-        pl.read_parquet(path)
-        if path.suffix == ".parquet"
-        else pl.read_csv(path, separator="\t" if path.suffix == ".tsv" else ",", infer_schema=False)
-    )
-    own = column or table.columns[0]
-    if features is None:
-        features = [name for name in table.columns if name != own and name.lower() != _TITLE]
-    if missing := sorted({*features} - {*table.columns}):
-        raise DomainError(f"{path} has no column {missing[0]!r}; it has {', '.join(table.columns)}")
-    if not features:
-        raise DomainError(f"{path} has no columns except ids and titles; name some with features=")
-    return [_column(path, table[name]) for name in features]
-
-
-def _column(path: Path, column: pl.Series) -> _Part:
-    if column.dtype == pl.String:
-        numbers = column.cast(pl.Float64, strict=False)
-        if numbers.null_count() > column.is_in(_NOTHING).sum() + column.null_count():
-            return _indicators(column.fill_null("").to_list(), f"{column.name}=")
-        column = numbers
-    if not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
-        raise DomainError(
-            f"{path}: column {column.name!r} is {column.dtype.base_type()}; features must be numbers or text"
-        )
-    values: Floats = column.cast(pl.Float64).fill_null(0.0).to_numpy()
-    return sparse.csr_array(values[:, None]), [column.name]
+def _column(texts: Sequence[str], prefix: str, name: str) -> _Part:
+    """The only feature of a column of numbers, or those of its labels."""
+    column = pl.Series(texts, dtype=pl.String)
+    numbers = column.cast(pl.Float64, strict=False)
+    if numbers.null_count() > column.is_in(_NOTHING).sum():
+        return _indicators(texts, prefix)
+    return sparse.csr_array(numbers.fill_null(0.0).to_numpy()[:, None]), [name]
 
 
 def _indicators(cells: Sequence[str], prefix: str) -> _Part:
