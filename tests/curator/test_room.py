@@ -9,7 +9,7 @@ import pytest
 
 import hushrec as hr
 from hushrec import registry
-from hushrec.curator.room import kept_size, release_size, reserved
+from hushrec.curator.room import data_size, kept_size, release_size, reserved
 from hushrec.errors import ReleaseError
 from hushrec.models.private import PrivateModel
 
@@ -62,25 +62,63 @@ def small_plan():
     return hr.plan(hr.GlobalEffects(), data.domain, budget)
 
 
-def test_a_disk_without_room_is_refused_before_the_charge(tmp_path):
+VERBS = {
+    "fit": "hr.fit(data, hr.GlobalEffects(), budget, ledger=ledger)",
+    "fit_next": "hr.fit_next(data, hr.GlobalEffects(), folder / 'series', ledger=ledger)",
+    "pilot": "hr.pilot(data, ledger)",
+    "release_data": "hr.release_data(data, hr.RandomizedResponse(), rows, ledger=other)",
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_disk_without_room_is_refused_before_the_charge(verb, tmp_path):
     """The largest file that the process may write stands in for the disk: the system refuses as it would."""
     script = f"""
 import resource
+from pathlib import Path
 import hushrec as hr
 data = hr.synthetic.netflix_like(20, 6, 60, 1)
 budget = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
-ledger = hr.Ledger.create({str(tmp_path / "l.db")!r}, budget)
+rows = hr.Budget(epsilon=1.0, delta=0.0, unit="user", adjacency="replace")
+folder = Path({str(tmp_path)!r})
+ledger = hr.Ledger.create(folder / "l.db", budget, 2)
+other = hr.Ledger.create(folder / "r.db", rows)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 19, 1 << 19))
 try:
-    hr.fit(data, hr.GlobalEffects(), budget, ledger=ledger)
+    {VERBS[verb]}
 except hr.errors.ReleaseError as error:
-    print(error, len(ledger.entries()))
+    print(error, len(ledger.entries()) + len(other.entries()))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=Path.cwd())
     assert resource.RLIMIT_FSIZE is not None
     assert "has too little room" in done.stdout, done.stderr
     assert "Nothing was charged; make room" in done.stdout
     assert done.stdout.split()[-1] == "0"
+    assert (" MB there" in done.stdout) is (verb != "release_data"), (
+        "the size of rows follows from the people"
+    )
+
+
+METHODS = {
+    "every cell": (hr.RandomizedResponse(), 1.0),
+    "some cells": (hr.RandomizedResponse(sample=5), 40.0),
+    "slots": (
+        hr.DistanceBased(keep_probability=0.5, group_probability=0.5, threshold=2, groups="ratings"),
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_what_is_held_is_enough_for_every_method(name, monkeypatch):
+    from hushrec.curator import room
+
+    monkeypatch.setattr(room, "_FRAME", 1 << 13)
+    data, (method, epsilon) = hr.synthetic.netflix_like(300, 40, 6000, seed=1), METHODS[name]
+    budget = epsilon and hr.Budget(epsilon=epsilon, delta=0.0, unit="user", adjacency="replace")
+    made = hr.release_data(data, method, budget, entropy=hr.testing.Seeded(1))
+    planned = method.plan(data.domain, budget)
+    assert len(made.for_ledger()) <= data_size(planned, data) <= 2**13 + 8 * 300 * 40 + 2**13
 
 
 def test_a_refusal_names_the_folder_and_no_path(tmp_path, monkeypatch):

@@ -9,6 +9,7 @@ from hushrec.arrays import Ints
 from hushrec.curator.acceptance import admit, pays
 from hushrec.curator.accounts import account_of, spending
 from hushrec.curator.authors import signed
+from hushrec.curator.room import data_size, reserved_beside
 from hushrec.curator.shares import naming_share
 from hushrec.curator.statements import describe_data
 from hushrec.data.domain import Domain
@@ -103,14 +104,17 @@ def release_data(
     randomizer = method.randomizer(
         planned, method.cap_contributions(ratings)
     )  # which may also run out of memory
-    with naming_share(account, release_index, lambda less: method.plan(ratings.domain, less)):
-        grant = account.charge(
-            planned, release_index, entropy, beyond_share=beyond_share, accept_weak=accept_weak
-        )
-    with spending(account, grant, planned):
-        data = reported(ratings, method, planned, grant, randomizer).data
-        account.sampled(grant, data.for_ledger())
-    account.published(grant)
+    with reserved_beside(account, data_size(planned, ratings), private=True) as room:
+        with naming_share(account, release_index, lambda less: method.plan(ratings.domain, less)):
+            grant = account.charge(
+                planned, release_index, entropy, beyond_share=beyond_share, accept_weak=accept_weak
+            )
+        with spending(account, grant, planned):
+            data = reported(ratings, method, planned, grant, randomizer).data
+            if room:
+                room.keep(0)
+            account.sampled(grant, data.for_ledger())
+        account.published(grant)
     return data
 
 

@@ -3,12 +3,15 @@
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from hushrec.data.domain import Domain
+from hushrec.data.ratings import Ratings
 from hushrec.errors import ReleaseError
+from hushrec.local.released import LARGEST_STORED
 from hushrec.models.base import Model
+from hushrec.privacy.accounting.local_events import Responses
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.statistics.footprint import in_bytes
@@ -19,6 +22,8 @@ _BESIDE = 32
 """Entries of a row of factors beside the factors: means, deviations and moments."""
 _FRAME = 1 << 20
 """Bytes for what does not grow with the catalogue: the statement, settings and headers."""
+_CELL = 8
+"""Bytes of a data set's cell in Parquet. Compressed, it takes some two."""
 
 
 class Room:
@@ -27,19 +32,20 @@ class Room:
     Args:
         folder: where the space is.
         size: in bytes.
+        private: whether the size follows from the records, so that no message may show it.
     """
 
-    def __init__(self, folder: Path, size: int) -> None:
+    def __init__(self, folder: Path, size: int, *, private: bool = False) -> None:
         self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
         try:
             if hasattr(os, "posix_fallocate"):  # not on macOS, where nothing is held
                 os.posix_fallocate(self._file.fileno(), 0, size)
         except OSError as error:
             self.close()
+            takes = "" if private else f": this release takes up to {in_bytes(size)} there"
             raise ReleaseError(
-                f"the disk of the folder {folder.resolve().name} has too little room ({error.strerror}): "
-                f"this release takes up to {in_bytes(size)} there. Nothing was charged; make room, and try "
-                "again"
+                f"the disk of the folder {folder.resolve().name} has too little room ({error.strerror})"
+                f"{takes}. Nothing was charged; make room, and try again"
             ) from None
 
     def keep(self, size: int) -> None:
@@ -64,11 +70,18 @@ def reserved(folder: Path | None, size: int) -> Iterator[Room | None]:
     if folder is None or not size:
         yield None
         return
-    room = Room(folder, size)
-    try:
+    with closing(Room(folder, size)) as room:
         yield room
-    finally:
-        room.close()
+
+
+@contextmanager
+def reserved_beside(account: Ledger, size: int, *, private: bool = False) -> Iterator[Room | None]:
+    """Hold room beside a ledger's file for what it will store, which its log holds too."""
+    if account.path is None:
+        yield None
+        return
+    with closing(Room(account.path.parent, 2 * size, private=private)) as room:
+        yield room
 
 
 def release_size(model: Model, planned: Plan, domain: Domain) -> int:
@@ -101,3 +114,15 @@ def stored_size(model: Model, planned: Plan, domain: Domain, account: Ledger) ->
 def kept_size(planned: Plan) -> int:
     """The most bytes that a checkpoint takes: every measured value."""
     return _FRAME + _ENTRY * measured_entries(planned)
+
+
+def data_size(planned: Plan, people: Ratings) -> int:
+    """The most bytes that a data set takes in a ledger, which keeps only the facts of a very large one.
+
+    Privacy: private; it follows from how many people or ratings there are.
+    """
+    (event,) = planned.events
+    rows = people.domain.n_users or people.n_users
+    cells = rows * event.size if isinstance(event, Responses) else people.n_ratings
+    text = len(people.domain.model_dump_json(exclude_none=True).encode())
+    return _FRAME + 2 * text + _CELL * min(cells, LARGEST_STORED)

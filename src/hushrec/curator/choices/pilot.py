@@ -9,6 +9,7 @@ import numpy as np
 from hushrec.arrays import Floats
 from hushrec.curator.acceptance import admit, pays
 from hushrec.curator.accounts import spending
+from hushrec.curator.room import kept_size, reserved_beside
 from hushrec.data.domain import Domain
 from hushrec.data.feedback import Feedback
 from hushrec.data.interactions import Interactions
@@ -108,16 +109,19 @@ def pilot(
         accept_users=accept_users,
     )
     queries = (totals.users, totals.given)
-    grant = account.charge(planned, release_index, entropy, accept_weak=accept_weak)
     population = ratings.capped(domain.cap) if planned.budget.unit == "user" else ratings
-    with spending(account, grant, planned):
-        run = ChargedRun(planned, queries, grant)
-        found = [
-            run.measure(query, values).values for query, values in totals.measure(Population(population))
-        ]
-        told = _told(found, domain)
-        account.sampled(grant, json.dumps(told).encode())
-    account.published(grant)
+    with reserved_beside(account, kept_size(planned)) as room:
+        grant = account.charge(planned, release_index, entropy, accept_weak=accept_weak)
+        with spending(account, grant, planned):
+            run = ChargedRun(planned, queries, grant)
+            found = [
+                run.measure(query, values).values for query, values in totals.measure(Population(population))
+            ]
+            told = _told(found, domain)
+            if room:
+                room.keep(0)
+            account.sampled(grant, json.dumps(told).encode())
+        account.published(grant)
     return _declared(domain, told)
 
 

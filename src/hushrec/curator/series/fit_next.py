@@ -9,6 +9,7 @@ from typing import Any
 from hushrec.curator.acceptance import admit, pays
 from hushrec.curator.accounts import spending
 from hushrec.curator.known_items import committed, known
+from hushrec.curator.room import kept_size, release_size, reserved, reserved_beside
 from hushrec.curator.series.series_folder import SeriesFolder, require_part
 from hushrec.curator.series.series_plan import plan_series, repeated, series_plan
 from hushrec.curator.statements import describe
@@ -192,21 +193,30 @@ def _released(
     arrivals, dated = series.arrivals().joined(ratings.capped(domain.cap), part, made.sums.contribution_cap)
     series.remember(part, arrivals)  # before the charge: a part that is charged is remembered
     planned = replace(planned, part=replace(planned.part, memory=series.mark))
-    grant = account.charge(planned, None, entropy, accept_weak=accept_weak)
-    with stage(MEASURING, len(queries)), spending(account, grant, planned):
-        run = ChargedRun(planned, queries, grant)
-        values = zip(queries, made.sums.measure(dated), strict=True)
-        noisy = {query.name: run.measure(query, value) for query, value in values}
-        series.keep(part, noisy, domain.items)
-        running = {
-            event.name: running_sum(series.measured(event, domain.items), part) for event in planned.events
-        }
-        release = replace(
-            made.made(running, known(config, domain)),
-            titles=domain.titles or (),
-            features=domain.features or {},
-        )
-        release = describe(release, queries, planned, grant, domain)
-        account.sampled(grant, release.to_bytes())
-    account.published(grant)
+    with (
+        reserved(series.path, kept_size(planned)) as of_series,
+        reserved_beside(account, release_size(config, planned, domain)) as of_ledger,
+    ):
+        grant = account.charge(planned, None, entropy, accept_weak=accept_weak)
+        with stage(MEASURING, len(queries)), spending(account, grant, planned):
+            run = ChargedRun(planned, queries, grant)
+            values = zip(queries, made.sums.measure(dated), strict=True)
+            noisy = {query.name: run.measure(query, value) for query, value in values}
+            if of_series:
+                of_series.keep(0)
+            series.keep(part, noisy, domain.items)
+            running = {
+                event.name: running_sum(series.measured(event, domain.items), part)
+                for event in planned.events
+            }
+            release = replace(
+                made.made(running, known(config, domain)),
+                titles=domain.titles or (),
+                features=domain.features or {},
+            )
+            release = describe(release, queries, planned, grant, domain)
+            if of_ledger:
+                of_ledger.keep(0)
+            account.sampled(grant, release.to_bytes())
+        account.published(grant)
     return release

@@ -43,6 +43,10 @@ class SeriesFolder(Holder):
         super().__init__(Folder(Path(path).absolute(), _KNOWN, "series"))
 
     @property
+    def path(self) -> Path:
+        return self._folder.path
+
+    @property
     def name(self) -> str:
         return self._folder.path.name
 
