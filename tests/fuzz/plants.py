@@ -53,9 +53,7 @@ PLANTS = {plant.__name__: plant for plant in (headers, panics, cells, escapes)}
 PLANTS |= {
     "offsets": partial(exchanged, "safetensors.js", "start !== filled || ", ""),
     "ends": partial(exchanged, "safetensors.js", "filled !== data.length", "false"),
-    "digests": partial(exchanged, "artefact.js", "if (!intact)", "if (false)"),
-    "repeats": partial(exchanged, "untrusted_json.js", "if (found.has(name))", "if (false)"),
-    "brackets": partial(exchanged, "untrusted_json.js", "  count(text, strings, others);\n", ""),
+    "digests": partial(exchanged, "artefact.js", "if (stated !==", "if (!stated ==="),
     "infinities": partial(exchanged, "artefact.js", "!Number.isFinite(values[at])", "false"),
-    "grounds": partial(exchanged, "statement.js", "if (!isGrounded(told))", "if (false)"),
+    "formats": partial(exchanged, "artefact.js", "if (facts.format !== FORMAT)", "if (false)"),
 }

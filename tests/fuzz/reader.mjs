@@ -26,7 +26,6 @@ async function used(bytes) {
     () => client.similar(ids[0]),
     () => client.reasons(own, ids[0]),
     () => client.recommend(own, { n: 1, diversity: 0.5 }),
-    () => client.predict(null, null, { user: release.users[0] }),
     () => client.find(release.titles[0] ?? "a"),
     () => [release.taste, client.title(ids[0])],
   ]) {

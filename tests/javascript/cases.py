@@ -1,4 +1,4 @@
-"""Releases of every kind, made from seeded numbers, and what the Python client answers about each.
+"""Releases of every kind that pages show, from seeded numbers, and what the Python client answers.
 
     python tests/javascript/cases.py FOLDER
 
@@ -18,7 +18,7 @@ from hushrec.release.artefact import Release
 from hushrec.release.client import Client
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from support.releases import pairs, ranker, release, statement
+from support.releases import ranker, release, statement
 
 TITLES = (
     "Matrix, The (1999)",
@@ -68,22 +68,6 @@ def noise(shape, seed, least=-1.0, most=1.0):
     return np.random.default_rng(seed).uniform(least, most, shape).astype(np.float32)
 
 
-def rows(distance, seed, people=40, k=3):
-    """Rows of ratings from 1 to 5 by halves, of which some are empty."""
-    rng = np.random.default_rng(seed)
-    given = [np.flatnonzero(rng.random(N) < share) for share in rng.uniform(0, 0.7, people)]
-    items = np.concatenate(given).astype(np.int32)
-    return {
-        "kind": "people's rows",
-        "constants": {"neighbours": float(k), "distance": float(distance)},
-        "tensors": {
-            "row_starts": np.cumsum([0, *map(len, given)]).astype(np.int64),
-            "row_items": items,
-            "row_steps": rng.integers(0, 9, len(items)).astype(np.uint8),
-        },
-    }
-
-
 def linear(seed, n=N, rank=5):
     return {
         "kind": "linear items",
@@ -96,35 +80,16 @@ def linear(seed, n=N, rank=5):
     }
 
 
-def item_neighbours(seed):
-    return {
-        "kind": "item neighbours",
-        "constants": {"neighbours": 3.0},
-        "tensors": {
-            "item_means": noise(N, seed, 2, 4),
-            "item_popularity": noise(N, seed + 1, 1, 20),
-            "similarity": np.where(noise(pairs(N), seed + 2) > -0.3, noise(pairs(N), seed + 3), 0),
-        },
-    }
-
-
 def releases():
     """Every release, by the name of its case."""
     ids = tuple(f"item {i} é" for i in range(N))
     named = {"items": ids, "titles": TITLES, "features": {"genres": tuple(t[:3].strip() for t in TITLES)}}
     found = {}
-    for kind in ("factors", "factors and people", "neighbours", "dense neighbours"):
-        found[kind] = release(kind, n=N, seed=3, rank=4)
-        few = {"user_mean": -0.2, "user_variance": 0.3, "bias_noise": 1.2, "neighbours": 40.0}
-        sloped = {**found[kind].constants, "effect_slope": 0.4, "popularity_slope": 0.2, "slope_odds": 0.25}
-        found[f"{kind}, slopes"] = replace(found[kind], constants=sloped)
-        found[f"{kind}, titles"] = release(kind, n=N, seed=4, rank=3, constants=few, **named)
-    for distance in range(3):
-        found[f"rows {distance}"] = replace(release(n=N), **rows(distance, seed=distance), **named)
-    found["item neighbours"] = replace(release(n=N), **item_neighbours(7), **named)
-    tied = dict(found["dense neighbours"].tensors)
-    tied["similarity"] = np.round(tied["similarity"])
-    found["tied neighbours"] = replace(found["dense neighbours"], tensors=tied)
+    found["factors"] = release(n=N, seed=3, rank=4)
+    few = {"user_mean": -0.2, "user_variance": 0.3}
+    sloped = {**found["factors"].constants, "effect_slope": 0.4, "popularity_slope": 0.2, "slope_odds": 0.25}
+    found["factors, slopes"] = replace(found["factors"], constants=sloped)
+    found["factors, titles"] = release(n=N, seed=4, rank=3, constants=few, **named)
     found["item scores"] = ranker(ids, noise(N, 11), titles=TITLES)
     found["tied scores"] = ranker(ids, np.arange(N) % 3)
     found["clicks"] = ranker(ids, **linear(20), model="PrivateEASE", config={"rank": 5}, titles=TITLES)
@@ -167,8 +132,6 @@ def owns(made):
 
 def given(own):
     """What stands for ``own`` in Python."""
-    if own is None:
-        return None
     return own["ids"] if "ids" in own else dict(own["pairs"])
 
 
@@ -218,14 +181,6 @@ def asked(client):
     for item in (ids[1], ids[6], "unknown"):
         yield {"ask": "similar", "item": item, "n": 6} | answer(lambda item=item: client.similar(item, 6))
         yield {"ask": "title", "item": item} | answer(lambda item=item: client.title(item))
-    for user in client.release.users[:2]:
-        listed = {"user": user}
-        yield {"ask": "predict", "own": None, "options": listed} | answer(
-            lambda user=user: told(client.predict(user=user), pairs_of)
-        )
-        yield {"ask": "recommend", "own": None, "options": listed} | answer(
-            lambda user=user: told(client.recommend(user=user))
-        )
     for text in SEARCHED:
         yield {"ask": "find", "text": text} | answer(lambda text=text: client.find(text))
     for wrong in ({"ids": [ids[0]]}, {"pairs": [[ids[0], 3]]}):
@@ -246,7 +201,6 @@ def facts(client):
         "items": made.items,
         "titles": made.titles,
         "features": made.features,
-        "users": made.users,
         "scale": made.scale,
         "likes": made.likes,
         "counts": made.counts,

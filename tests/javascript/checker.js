@@ -14,7 +14,7 @@ export async function differences(Client, bytes, expected) {
   const { release } = client;
   /** @type {string[]} */
   const found = [];
-  const own = { dimensions: client.dimensions, personal: client.personal, taste: release.taste };
+  const own = { dimensions: client.dimensions, personal: client.personal };
   const texts = { headline: release.statement.headline, sentence: release.statement.sentence };
   /** @type {Record<string, any>} */
   const facts = { ...release, ...own, ...texts };
@@ -50,7 +50,7 @@ function asked(client, question) {
  */
 function answered(client, { ask, own, items, options, item, n, text }) {
   const given = own && (own.ids ?? new Map(own.pairs));
-  if (ask === "predict") return told(client.predict(given, items, options), (rows) => [...rows]);
+  if (ask === "predict") return told(client.predict(given, items), (rows) => [...rows]);
   if (ask === "recommend") {
     return told(client.recommend(given, options), (rows) => rows.map((row) => [row.itemId, row.score, row.rank, row.rating]));
   }

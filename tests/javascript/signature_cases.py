@@ -44,6 +44,15 @@ RFC_8032 = [  # section 7.1: public key, message, signature
 """Vectors that neither of the two made."""
 SIGNS = (*'"{}[],:\\ \t\r\n019Ae/+=-.é\u2028\ufeff\0\x0b\x1c\x85💊', "null", "\\u0041", "\\ud800", "e5")
 
+UNTOLD = {
+    "version twice",
+    "attestation: a version that is a fraction",
+    "rotation: from a fraction",
+    "rotation: that repeats a field",
+}
+"""Only the owner can sign these, and only Python refuses them: JSON.parse tells neither 3 from 3.0 nor that
+a field is repeated."""
+
 
 def given():
     """Name, data, signature file, key file and what was seen, of every case."""
@@ -136,6 +145,8 @@ def write(file):
     """All cases as one file."""
     cases = []
     for name, data, text, key, seen in given():
+        if name in UNTOLD:
+            continue
         known = seen and {"chain": list(seen.chain), "ledger": seen.ledger, "version": seen.version}
         case = {
             "name": name,

@@ -11,6 +11,7 @@ import pytest
 from hushrec.errors import ReleaseError
 from hushrec.pages import recommender, site
 from hushrec.pages.item_table import ItemTable
+from hushrec.pages.look import Look
 from hushrec.release import sentence
 from hushrec.release.client import Client
 from support.signed import key_file, signature
@@ -33,7 +34,8 @@ def contents(folder):
 
 
 def test_every_file_is_named_by_its_digest(saved):
-    files = recommender.page(saved)
+    files = recommender.page(saved, look=Look(css=b"h1 {}"))
+    assert {"own.css", "texts.js"} < files.keys()
     listed = json.loads(files[recommender.CONTENTS])["files"]
     assert files.keys() == {*listed, recommender.CONTENTS, "worker.js"}
     for name, digest in listed.items():

@@ -1,8 +1,9 @@
 // What the owner signs of a release: an in-toto statement (v1) of its digest, number, ledger and promise.
 
-import { fields, isDigest } from "./envelope.js";
+import { isDigest } from "./envelope.js";
 import { ReleaseError } from "./errors.js";
 import { printable } from "./escapes.js";
+import { fields, object, whole } from "./untrusted_json.js";
 
 /** @typedef {import("./envelope.js").Envelope} Envelope */
 /** @typedef {{name: string, sha256: string, version: number, ledger: string | null}} Attestation */
@@ -21,27 +22,21 @@ const LONGEST = 1024;
 export function attested(envelope) {
   try {
     const told = fields(envelope.told(), "_type", "subject", "predicateType", "predicate");
-    if (told.get("_type") !== STATEMENT_TYPE || told.get("predicateType") !== PREDICATE_TYPE) {
+    if (told._type !== STATEMENT_TYPE || told.predicateType !== PREDICATE_TYPE) {
       throw new ReleaseError(
         "this is the signature of something else than a release, or of a later version of hushrec; fetch the " +
           "release's own, or upgrade hushrec",
       );
     }
-    const [subject, ...others] = told.get("subject");
-    if (others.length) throw new SyntaxError("more than one subject");
-    const file = fields(subject, "name", "digest");
-    const sha256 = fields(file.get("digest"), "sha256").get("sha256");
-    const predicate = fields(told.get("predicate"), "version", "ledger", "statement");
-    const [name, ledger, version] = [file.get("name"), predicate.get("ledger"), predicate.get("version")];
-    const valid =
-      isText(name) &&
-      isDigest(sha256) &&
-      typeof version === "bigint" &&
-      isVersion(Number(version)) &&
-      (ledger === null || isText(ledger)) &&
-      predicate.get("statement") instanceof Map;
-    if (!valid) throw new SyntaxError("not what is signed");
-    return { name, sha256, version: Number(version), ledger };
+    const [subject, ...others] = told.subject;
+    const { name, digest } = fields(subject, "name", "digest");
+    const { sha256 } = fields(digest, "sha256");
+    const { version, ledger, statement } = fields(told.predicate, "version", "ledger", "statement");
+    object(statement);
+    if (others.length || !isText(name) || !isDigest(sha256) || !isVersion(whole(version)) || !(ledger === null || isText(ledger))) {
+      throw new SyntaxError("not what is signed");
+    }
+    return { name, sha256, version, ledger };
   } catch (error) {
     if (error instanceof ReleaseError) throw error;
     throw new ReleaseError("what this signature is of is malformed; ask the owner to sign the release again");

@@ -2,11 +2,9 @@
 // `hushrec.release.predictors.choice` says why.
 
 /** Logarithm of how much likelier a choice is if the rating is higher by the scale's width. */
-export const LIKING = 2;
+const LIKING = 2;
 /** How much lower a user would rate an item that they did not choose, in widths of the scale. */
 export const ABSENCE = 0.5;
-/** Popularity of an item that nobody chose or liked. */
-export const LEAST_POPULARITY = 1e-3;
 
 /** @typedef {import("./artefact.js").Release} Release */
 

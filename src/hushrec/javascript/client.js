@@ -2,7 +2,6 @@
 
 import { ReleaseError } from "./errors.js";
 import { predictor } from "./fold_in.js";
-import { ListedPeople } from "./listed_people.js";
 import { diversified, largest, POOL } from "./lists.js";
 import { clamped, given, normal, used, withIgnored } from "./own.js";
 import { Release } from "./artefact.js";
@@ -30,7 +29,6 @@ export { Release, ReleaseError };
 export class Client {
   #positions;
   #predictor;
-  #people;
   #titles;
 
   /** @param {Release} release */
@@ -38,7 +36,6 @@ export class Client {
     this.release = release;
     this.#positions = new Map(release.items.map((item, position) => [item, position]));
     this.#predictor = predictor(release);
-    this.#people = release.users.length ? new ListedPeople(release) : null;
     this.#titles = new Titles(release.items, release.titles);
   }
 
@@ -56,7 +53,7 @@ export class Client {
     return new Client((await Release.from(file)).signed(checked));
   }
 
-  /** Number of dimensions of taste: directions in which the lists of two people can differ. Slow at large ranks. */
+  /** Number of dimensions of taste: directions in which the lists of two people can differ. */
   get dimensions() {
     return this.release.dimensions;
   }
@@ -91,42 +88,36 @@ export class Client {
 
   /**
    * Predict a user's ratings.
-   * @param {Own | null} own item id → rating. Items that are not in the catalogue and ratings that are not finite
-   *   are left out, and named in `ignored`; ratings off the scale are clamped to it. Null with `user`.
+   * @param {Own} own item id → rating. Items that are not in the catalogue and ratings that are not finite are
+   *   left out, and named in `ignored`; ratings off the scale are clamped to it
    * @param {Iterable<string> | null} [items] ids of the items to predict; the whole catalogue by default
-   * @param {{user?: string}} listed id of a user whom the release lists, in place of own ratings
    * @returns {Map<string, number> & Ignored} item id → rating, clamped to the scale
    * @throws {ReleaseError} an item is not in the catalogue, or nothing of one's own is; an id is not a text, a rating
    *   is not a number, or the release is of interactions
    */
-  predict(own, items = null, { user } = {}) {
+  predict(own, items = null) {
     const [lo, hi] = this.release.requireScale();
     const names = items === null ? this.release.items : [...items].map(normal);
     const targets = items === null ? range(names.length) : names.map((name) => this.#required(name));
-    const mine = this.#own(own, user);
-    const found = this.#ratings(mine.own, targets, this.#person(user, own));
+    const mine = given(this.release, this.#positions, own);
+    const found = this.#ratings(mine.own, targets);
     return withIgnored(new Map(names.map((name, at) => [name, clamped(found[at], lo, hi)])), mine.ignored);
   }
 
   /**
    * The `n` items that the user is most likely to choose and like, without their own.
-   * @param {Own | null} own as in `predict`; of a release of interactions ids of items, counts, or of likes
+   * @param {Own} own as in `predict`; of a release of interactions ids of items, counts, or of likes
    *   ratings: items that are rated below the threshold are not used, and not recommended
-   * @param {{n?: number, exclude?: Iterable<string>, allowed?: Iterable<string> | null, diversity?: number,
-   *   user?: string}} choice `exclude` and `allowed` take ids; `diversity` is from 0, the best items, to 1
+   * @param {{n?: number, exclude?: Iterable<string>, allowed?: Iterable<string> | null, diversity?: number}} choice
+   *   `exclude` and `allowed` take ids; `diversity` is from 0, the best items, to 1
    * @returns {Recommendation[] & Ignored} best first; ties in the catalogue's order
    * @throws {ReleaseError} what is given cannot be used, or nothing of it is in the catalogue
    */
-  recommend(own, { n = 10, exclude = [], allowed = null, diversity = 0, user } = {}) {
+  recommend(own, { n = 10, exclude = [], allowed = null, diversity = 0 } = {}) {
     if (!(diversity >= 0 && diversity <= 1)) throw new ReleaseError("diversity must be between 0 and 1");
-    const { own: mine, ignored } = this.#own(own, user);
+    const { own: mine, ignored } = given(this.release, this.#positions, own);
     const targets = this.#listable(mine.keys(), exclude, allowed);
-    const person = this.#person(user, own);
-    const [rated, values] = split(used(this.release, mine));
-    const scores =
-      person === null
-        ? this.#predictor.scores(rated, values, targets)
-        : /** @type {ListedPeople} */ (this.#people).scores(person, targets);
+    const scores = this.#predictor.scores(...split(used(this.release, mine)), targets);
     const length = Math.min(Math.max(Math.trunc(n), 0), targets.length);
     if (diversity) this.#predictor.similarity(0, []); // refused if the release does not tell
     let best = Array.from(largest(scores, diversity ? Math.min(POOL * length, targets.length) : length));
@@ -137,7 +128,7 @@ export class Client {
       best = chosen.map((place) => best[place]);
     }
     const items = best.map((place) => targets[place]);
-    const ratings = this.release.feedback === "ratings" ? this.#ratings(mine, items, person) : null;
+    const ratings = this.release.feedback === "ratings" ? this.#ratings(mine, items) : null;
     const [lo, hi] = this.release.bounds;
     const rows = best.map((place, at) => ({
       itemId: this.release.items[items[at]],
@@ -178,7 +169,7 @@ export class Client {
    * @throws {ReleaseError} as `recommend`; or the prediction is not a sum over own items
    */
   reasons(own, item, n = 3) {
-    const mine = this.#own(own);
+    const mine = given(this.release, this.#positions, own);
     const [rated, values] = split(used(this.release, mine.own));
     const added = this.#predictor.contributions(rated, values, this.#required(item));
     const strongest = [...largest(added.map(Math.abs), Math.min(Math.max(Math.trunc(n), 0), added.length))];
@@ -189,43 +180,13 @@ export class Client {
   }
 
   /**
-   * A person's own by position, and what was left out; nothing where a listed user asks.
-   * @param {Own | null | undefined} own
-   * @param {string} [user]
-   */
-  #own(own, user) {
-    if (user !== undefined) return { own: new Map(), ignored: [] };
-    return given(this.release, this.#positions, own);
-  }
-
-  /**
-   * Ratings of some items that are predicted, from own ratings or for a listed person.
+   * Ratings of some items that are predicted.
    * @param {Map<number, number>} own
    * @param {ArrayLike<number>} targets
-   * @param {number | null} person
    */
-  #ratings(own, targets, person) {
-    if (person !== null) return /** @type {ListedPeople} */ (this.#people).predict(person, targets);
-    const predict = this.#predictor.predict;
-    if (!predict) throw new ReleaseError("this release predicts no ratings");
-    return predict.call(this.#predictor, ...split(own), targets);
-  }
-
-  /**
-   * The place of a listed user; null if own ratings are used.
-   * @param {string | undefined} user
-   * @param {unknown} own
-   */
-  #person(user, own) {
-    if (user === undefined) return null;
-    if (own !== null && own !== undefined) throw new ReleaseError("give either own ratings or user, not both");
-    if (!this.#people) throw new ReleaseError("this release lists no people; give own ratings instead of user");
-    const person = this.#people.positions.get(normal(user));
-    if (person !== undefined) return person;
-    throw new ReleaseError(
-      `'${user}' is not among the ${this.release.users.length.toLocaleString("en")} people whom this release ` +
-        "lists; give own ratings instead of user",
-    );
+  #ratings(own, targets) {
+    if (!this.#predictor.predict) throw new ReleaseError("this release predicts no ratings");
+    return this.#predictor.predict(...split(own), targets);
   }
 
   /**

@@ -1,8 +1,8 @@
 // DSSE envelopes: one payload with its type and one signature (github.com/secure-systems-lab/dsse, v1.0).
 
 import { ReleaseError } from "./errors.js";
-import { parse } from "./untrusted_json.js";
 import { fromBase64 } from "./keys.js";
+import { fields, text as string } from "./untrusted_json.js";
 
 /** @typedef {import("./keys.js").PublicKey} PublicKey */
 
@@ -34,22 +34,17 @@ export class Envelope {
   static fromText(text) {
     try {
       if (text.length > LARGEST) throw new SyntaxError("too large");
-      const told = fields(parse(text, { strings: 64, others: 256 }), "payloadType", "payload", "signatures");
-      const signatures = told.get("signatures");
-      if (!Array.isArray(signatures)) throw new SyntaxError("not a list");
-      if (signatures.length !== 1) {
+      const told = fields(JSON.parse(text), "payloadType", "payload", "signatures");
+      if (!Array.isArray(told.signatures)) throw new SyntaxError("not a list");
+      if (told.signatures.length !== 1) {
         throw new ReleaseError(
-          `this signature file holds ${signatures.length.toLocaleString("en")} signatures, and must hold one; ` +
+          `this signature file holds ${told.signatures.length.toLocaleString("en")} signatures, and must hold one; ` +
             "ask the owner for the file that hushrec keys sign wrote",
         );
       }
-      const signature = fields(signatures[0], "keyid", "sig");
-      const made = new Envelope(
-        string(told.get("payloadType")),
-        fromBase64(string(told.get("payload"))),
-        string(signature.get("keyid")),
-        fromBase64(string(signature.get("sig"))),
-      );
+      const { keyid, sig } = fields(told.signatures[0], "keyid", "sig");
+      const [type, payload] = [string(told.payloadType), fromBase64(string(told.payload))];
+      const made = new Envelope(type, payload, string(keyid), fromBase64(string(sig)));
       if (!isDigest(made.keyId) || made.signature.length !== 64) throw new SyntaxError("no key id or signature");
       return made;
     } catch (error) {
@@ -68,11 +63,10 @@ export class Envelope {
 
   /**
    * What the payload says as JSON.
-   * @param {{strings?: number, others?: number}} [limits]
    * @throws {Error} it is not UTF-8, or not JSON
    */
-  told(limits) {
-    return parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(this.payload), limits);
+  told() {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(this.payload));
   }
 }
 
@@ -97,27 +91,4 @@ export function pae(payloadType, payload) {
  */
 export function isDigest(value) {
   return typeof value === "string" && DIGEST.test(value);
-}
-
-/**
- * An object of JSON with exactly these fields.
- * @param {unknown} value
- * @param {...string} names
- * @returns {Map<string, any>}
- * @throws {SyntaxError} it is something else
- */
-export function fields(value, ...names) {
-  if (!(value instanceof Map) || value.size !== names.length || !names.every((name) => value.has(name))) {
-    throw new SyntaxError("other fields");
-  }
-  return value;
-}
-
-/**
- * @param {unknown} value
- * @returns {string}
- */
-function string(value) {
-  if (typeof value !== "string") throw new SyntaxError("not a string");
-  return value;
 }

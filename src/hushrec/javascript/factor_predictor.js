@@ -14,7 +14,7 @@ import { Slopes } from "./slopes.js";
  * are at `hushrec.release.predictors.factor_predictor`.
  */
 export class FactorPredictor {
-  /** @param {Release} release of kind "factors" or "factors and people" */
+  /** @param {Release} release of kind "factors" */
   constructor(release) {
     this.release = release;
     this.rank = release.rank;

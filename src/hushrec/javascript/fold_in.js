@@ -3,8 +3,6 @@
 import { FactorPredictor } from "./factor_predictor.js";
 import { ItemScores } from "./item_scores.js";
 import { LinearItems } from "./linear_items.js";
-import { NeighbourPredictor } from "./covariance_neighbours.js";
-import { NearestPeople, SimilarItems } from "./plain_neighbours.js";
 
 /** @typedef {import("./artefact.js").Release} Release */
 
@@ -20,26 +18,12 @@ import { NearestPeople, SimilarItems } from "./plain_neighbours.js";
  * @property {(item: number, others: ArrayLike<number>) => Float64Array} similarity
  */
 
-/** @type {Map<string, new (release: Release) => Predictor>} */
-const PREDICTORS = new Map(
-  /** @type {[string, new (release: Release) => Predictor][]} */ ([
-    ["factors", FactorPredictor],
-    ["factors and people", FactorPredictor],
-    ["neighbours", NeighbourPredictor],
-    ["dense neighbours", NeighbourPredictor],
-    ["people's rows", NearestPeople],
-    ["item neighbours", SimilarItems],
-    ["item scores", ItemScores],
-    ["linear items", LinearItems],
-  ]),
-);
-
 /**
  * The predictor for a release's kind, from a user's own ratings.
  * @param {Release} release
  * @returns {Predictor}
  */
 export function predictor(release) {
-  const Found = /** @type {new (release: Release) => Predictor} */ (PREDICTORS.get(release.kind));
-  return new Found(release);
+  if (release.kind === "factors") return new FactorPredictor(release);
+  return release.kind === "linear items" ? new LinearItems(release) : new ItemScores(release);
 }

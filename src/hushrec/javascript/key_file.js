@@ -5,9 +5,10 @@
 
 import { isVersion } from "./attestation.js";
 import { sha256 } from "./digest.js";
-import { Envelope, fields } from "./envelope.js";
+import { Envelope } from "./envelope.js";
 import { ReleaseError } from "./errors.js";
 import { grouped, PublicKey } from "./keys.js";
+import { fields, text as string, whole } from "./untrusted_json.js";
 
 const ROTATION_TYPE = "application/vnd.hushrec.rotation+json";
 const END = "-----END PUBLIC KEY-----";
@@ -100,10 +101,10 @@ export class KeyFile {
     }
     let [pem, start] = ["", -1];
     try {
-      const told = fields(rotation.told({ strings: 64, others: 256 }), "replaces", "public", "from_version");
-      if (typeof told.get("from_version") === "bigint") start = Number(told.get("from_version"));
-      pem = told.get("public");
-      if (told.get("replaces") !== last.id || !isVersion(start) || typeof pem !== "string") throw new SyntaxError();
+      const told = fields(rotation.told(), "replaces", "public", "from_version");
+      start = whole(told.from_version);
+      pem = string(told.public);
+      if (told.replaces !== last.id || !isVersion(start)) throw new SyntaxError();
     } catch {
       throw new ReleaseError(malformed);
     }

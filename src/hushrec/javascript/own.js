@@ -16,7 +16,7 @@ import { ReleaseError } from "./errors.js";
  */
 export function given(release, positions, own) {
   if (own === null || own === undefined) {
-    throw new ReleaseError("give own ratings, {} if there are none, or user, the id of a listed user");
+    throw new ReleaseError("give own ratings, or {} if there are none");
   }
   const [lo, hi] = release.bounds;
   const found = new Map();

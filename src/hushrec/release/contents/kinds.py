@@ -66,6 +66,8 @@ POSITIVE = frozenset({"item_noise", "item_popularity"})
 """Tensors of positive numbers: variances of ratings, and how often each item is chosen and liked."""
 RANKERS = frozenset({"item scores", "linear items"})
 """Kinds of predictor that rank items by interactions; all others predict ratings."""
+SHOWN = frozenset({"factors", "linear items", "item scores"})
+"""Kinds of predictor that pages show, and that the client in JavaScript reads."""
 DTYPES: Mapping[str, DTypeLike] = {"row_starts": np.int64, "row_items": np.int32, "row_steps": np.uint8}
 """Types of the tensors that are not float32. They are a CSR matrix of ratings, in steps above lo."""
 
