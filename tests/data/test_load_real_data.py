@@ -5,7 +5,7 @@ import pytest
 
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
-from hushrec.data.split import given, latest, netflix_probe
+from hushrec.data.split import latest, netflix_probe
 
 STARS, HALF_STARS = (1, 5, 1), (0.5, 5, 0.5)
 
@@ -90,9 +90,7 @@ def test_published_folds_are_a_partition(real):
     whole = load(real("ml-100k/u.data"), hundred).to_polars()
     tests = []
     for fold in range(1, 6):
-        train, test = given(
-            load(real(f"ml-100k/u{fold}.base"), hundred), load(real(f"ml-100k/u{fold}.test"), hundred)
-        )
+        train, test = (load(real(f"ml-100k/u{fold}.{part}"), hundred) for part in ("base", "test"))
         assert (train.n_ratings, test.n_ratings) == (80_000, 20_000)
         assert (
             pl.concat([train.to_polars(), test.to_polars()])

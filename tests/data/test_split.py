@@ -10,7 +10,6 @@ from scipy.stats import binom
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from hushrec.data.split import (
-    given,
     held_out_people,
     holdout,
     kfold,
@@ -118,14 +117,6 @@ def test_listed_passes_over_what_is_not_rated():
     train, test = listed(ratings, pl.concat([pairs, more]))
     assert rows(test) == rows(ratings)[:1]
     assert train.n_ratings == 2
-
-
-def test_published_parts_need_one_domain():
-    ratings = ratings_of(made([3]))
-    assert given(ratings, ratings) == (ratings, ratings)
-    other = load(made([3]), Domain(range(N_ITEMS), scale=(1, 5, 1), max_users=9))
-    with pytest.raises(DataError, match="same domain"):
-        given(ratings, other)
 
 
 def test_wrong_requests_are_explained():

@@ -10,7 +10,7 @@ from hushrec.data.cleaning import Batch, Cleaner, assemble
 from hushrec.data.domain import Domain
 from hushrec.data.interactions import Interactions
 from hushrec.data.ratings import Ratings
-from hushrec.data.readers import formats, netflix
+from hushrec.data.readers import formats
 from hushrec.data.readers.columns import Columns, Roles
 from hushrec.data.readers.databases.database import Database
 from hushrec.data.readers.dataframes import from_table
@@ -21,7 +21,7 @@ from hushrec.uris import scheme_of
 
 MAX_BYTES = 16 << 30
 
-__all__ = ["MAX_BYTES", "found", "load", "load_pairs", "tables"]
+__all__ = ["MAX_BYTES", "found", "load", "tables"]
 
 
 def load(
@@ -180,17 +180,3 @@ def found(source: Any, format: str | None = None, max_bytes: int = MAX_BYTES) ->
             raise DataError(f"{file} is named twice, so its records would count twice; name each file once")
         seen.add(place)
     return listed
-
-
-def load_pairs(path: str | Path, *, max_bytes: int = MAX_BYTES) -> pl.DataFrame:
-    """The pairs of the Netflix Prize's ``probe.txt``: a line ``movie:``, then one user a line, no ratings.
-
-    Returns:
-        a table ``user_id, item_id``, both text, for ``hushrec.data.split.listed``.
-
-    Raises:
-        DataError: the file is damaged.
-
-    Privacy: private.
-    """
-    return netflix.read_pairs(Path(path), max_bytes)

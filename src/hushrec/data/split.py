@@ -20,7 +20,6 @@ from hushrec.data.feedback import Feedback
 from hushrec.errors import DataError
 
 __all__ = [
-    "given",
     "held_out_people",
     "holdout",
     "kfold",
@@ -115,23 +114,12 @@ def held_out_people(
     return feedback.select(~held_out), *_parted(feedback.select(held_out), test)
 
 
-def given(train: _Kind, test: _Kind) -> tuple[_Kind, _Kind]:
-    """Parts that were published as a split, like MovieLens' ``u1.base`` and ``u1.test``.
-
-    Privacy: private.
-    """
-    if train.domain != test.domain:
-        raise DataError("train and test must be loaded with the same domain")
-    return train, test
-
-
 def listed(feedback: _Kind, pairs: pl.DataFrame) -> tuple[_Kind, _Kind]:
     """The listed pairs are the test part, as with the Netflix Prize's ``probe.txt``.
 
     Args:
         feedback: what to split.
-        pairs: a table ``user_id, item_id`` of text, as ``hushrec.data.load.load_pairs`` reads it. Pairs
-            that are not there are skipped.
+        pairs: a table ``user_id, item_id`` of text. Pairs that are not there are skipped.
 
     Privacy: private.
     """

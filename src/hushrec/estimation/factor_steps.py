@@ -13,8 +13,6 @@ from hushrec.privacy.bounded import Noisy
 
 _EPS = float(np.finfo(np.float64).eps)
 
-_INFORMATION = 0.5
-"""Of a rating on its item's factors, in units of 1/s²: E[p²] = 1, minus what few ratings leave unknown."""
 FACTOR_VARIANCE = 0.00375
 """Prior variance of p·q, in squared widths of the scale: (0.24 stars)² on one to five."""
 _TOGETHER = 0.2

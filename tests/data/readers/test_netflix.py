@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from hushrec.data.domain import Domain
-from hushrec.data.load import load, load_pairs
+from hushrec.data.load import load
 from hushrec.errors import DataError
 
 DOMAIN = Domain(["10", "20", "30"], scale=(1, 5, 0.5), max_users=99)
@@ -40,10 +40,7 @@ def test_netflix_movies_reach_over_blocks(tmp_path, monkeypatch):
     assert rows(tmp_path / "combined_data_1.txt") == NETFLIX_ROWS
 
 
-def test_probe_lists_pairs(tmp_path):
-    (tmp_path / "probe.txt").write_bytes(b"1:\n30878\n2647871\n10:\n1952305\n")
-    pairs = load_pairs(tmp_path / "probe.txt")
-    assert pairs.rows() == [("30878", "1"), ("2647871", "1"), ("1952305", "10")]
-    assert pairs.columns == ["user_id", "item_id"]
-    with pytest.raises(DataError, match="load_pairs"):
+def test_a_probe_has_no_ratings(tmp_path):
+    (tmp_path / "probe.txt").write_bytes(b"1:\n30878\n")
+    with pytest.raises(DataError, match="pairs without ratings"):
         rows(tmp_path / "probe.txt")

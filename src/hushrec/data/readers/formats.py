@@ -51,7 +51,7 @@ __all__ = ["BINARY", "FORMATS", "read", "recognise"]
 def recognise(path: File) -> str:
     """The format implied by a file's name; the content is never read."""
     if path.name == "probe.txt":
-        raise DataError(f"{path} holds pairs without ratings; read it with hushrec.data.load.load_pairs")
+        raise DataError(f"{path} holds pairs without ratings; leave it out, and read the files of ratings")
     name = path.name.removesuffix(".gz")
     for pattern, format in _NAMES:
         if re.fullmatch(pattern, name, re.IGNORECASE):

@@ -12,7 +12,7 @@ from hushrec.errors import DataError
 
 _DAY = 86_400
 
-__all__ = ["files", "read", "read_pairs"]
+__all__ = ["files", "read"]
 
 
 def read(path: File, max_bytes: int) -> Iterator[pl.DataFrame]:
@@ -31,26 +31,10 @@ def read(path: File, max_bytes: int) -> Iterator[pl.DataFrame]:
     Privacy: private.
     """
     for file in _named(path):
-        for table in _under_movies(file, max_bytes, ["user_id", "rating", "day"]):
+        for table in _under_movies(file, max_bytes):
             date = pl.col("day").str.to_date("%Y-%m-%d", strict=False)
             seconds = date.cast(pl.Int32).cast(pl.Int64) * _DAY
             yield table.select("user_id", "item_id", "rating", seconds.alias("timestamp"))
-
-
-def read_pairs(path: Path, max_bytes: int) -> pl.DataFrame:
-    """The pairs of ``probe.txt``, which lists users under movies, without ratings.
-
-    Returns:
-        a table ``user_id, item_id``, both text.
-
-    Raises:
-        DataError: the file is damaged.
-
-    Privacy: private.
-    """
-    tables = list(_under_movies(path, max_bytes, ["user_id"]))
-    empty = pl.DataFrame(schema={"user_id": pl.String, "item_id": pl.String})
-    return pl.concat([empty, *(table.select("user_id", "item_id") for table in tables)])
 
 
 def files(folder: Path) -> list[Path]:
@@ -69,14 +53,14 @@ def _named(path: File) -> list[Path] | list[File]:
     raise DataError(f"{path} is a folder without combined_data_*.txt or mv_*.txt; name a file instead")
 
 
-def _under_movies(path: File, max_bytes: int, names: list[str]) -> Iterator[pl.DataFrame]:
-    """Tables of the named cells, with ``item_id`` from the line ``movie:`` above them."""
+def _under_movies(path: File, max_bytes: int) -> Iterator[pl.DataFrame]:
+    """Tables of cells, with ``item_id`` from the line ``movie:`` above them."""
     movie: str | None = None
     for block in blocks(path, max_bytes):
         # Once a line "movie:" has as many separators as the other lines, it parses as a row like them.
-        data = block.data.replace(b":\n", b":" + b"," * (len(names) - 1) + b"\n")
-        table = cells(path, block._replace(data=data), Dialect(","), len(names))
-        table.columns = names
+        data = block.data.replace(b":\n", b":,,\n")
+        table = cells(path, block._replace(data=data), Dialect(","), 3)
+        table.columns = ["user_id", "rating", "day"]
         heads = pl.col("user_id").str.ends_with(":")
         above = pl.when(heads).then(pl.col("user_id").str.strip_suffix(":")).forward_fill()
         table = table.with_columns(above.fill_null(pl.lit(movie, pl.String)).alias("item_id"))
