@@ -1,5 +1,6 @@
 """``hushrec page``: a static site, on which people get lists on their own device."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,13 +14,7 @@ if TYPE_CHECKING:
     from hushrec.pages.item_table import ItemTable
     from hushrec.pages.site import Written
 
-
-TitlesColumn = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMN", help="Column of the titles in --titles; title or name by default, if there is one."
-    ),
-]
+_SHOWN = ("year", "genres", "picture")
 
 
 def page(
@@ -35,7 +30,13 @@ def page(
             dir_okay=False,
         ),
     ] = None,
-    titles_column: TitlesColumn = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=COLUMN",
+            help="The column of id, title, year, genres or picture in --titles, if it has another name.",
+        ),
+    ] = None,
     key: Annotated[
         Path | None,
         typer.Option(
@@ -59,11 +60,12 @@ def page(
     Its page computes on the reader's own device and sends nothing. The site also has the releases by their
     SHA-256, with their statements. Any static host can serve the folder.
     """
+    from hushrec.cli.options import named_columns
     from hushrec.pages import site
     from hushrec.pages.look import Look
     from hushrec.release.artefact import Release
 
-    table = title_table(titles, titles_column)
+    table = title_table(titles, named_columns(column))
     look = Look(title, css.read_bytes() if css else None, lang)
     pinned = key.read_text("utf-8") if key else None
     written = site.write(releases, out, titles=table, key=pinned, look=look)
@@ -91,45 +93,56 @@ def report(written: "Written", *, checked: bool) -> None:
         screen.print(f"Warning: {written.warning}", soft_wrap=True, highlight=False)
 
 
-def title_table(path: Path | None, column: str | None = None) -> "ItemTable | None":
+def title_table(path: Path | None, columns: Mapping[str, str | int] | None = None) -> "ItemTable | None":
     """A public table of titles, with the columns that a page can show; says which those are.
 
     Args:
         path: the table, if there is one.
-        column: the column of its titles; by default recognised.
+        columns: the column of ``id``, ``title``, ``year``, ``genres`` or ``picture``; by default recognised.
 
     Raises:
+        ConfigError: columns are named without a table, or for something else.
         DomainError: the table cannot be read, or has no titles.
     """
     from hushrec.data.readers.catalogue import headings, read_catalogue, titles_column
     from hushrec.pages.item_table import ItemTable
 
+    chosen = {name: str(column) for name, column in (columns or {}).items()}
+    if unknown := chosen.keys() - {"id", "title", *_SHOWN}:
+        raise ConfigError(
+            f"--column {min(unknown)}: a page shows no such column; take id, title, {', '.join(_SHOWN)}"
+        )
     if path is None:
-        if column is not None:
-            raise ConfigError("--titles-column names a column of the table --titles; give --titles as well")
+        if chosen:
+            raise ConfigError("--column names a column of the table --titles; give --titles as well")
         return None
     names = headings(path)
-    shown = {"year", "genres", "picture"}
-    named = {name.lower(): name for name in names if name.lower() in shown}
-    found = read_catalogue(path, titles=column, features=list(named.values()) if named else None)
+    known = {name.lower(): name for name in names} | chosen
+    named = {name: known[name] for name in _SHOWN if name in known}
+    ids, titles = chosen.get("id"), chosen.get("title")
+    found = read_catalogue(path, ids, titles, list(named.values()) or None)
     if found.titles is None:
         raise DomainError(
             f"{path} has no column title or name: its columns are {', '.join(map(escaped, names))}; "
-            "--titles-column COLUMN takes one"
+            "--column title=COLUMN takes one"
             if names
             else f"{path} has no titles; give a table with a header"
         )
     if names:
-        taken = [f"ids of {names[0]}", f"titles of {column or titles_column(names)}", *named.values()]
+        taken = [
+            f"ids of {ids or names[0]}",
+            f"titles of {titles or titles_column(names, ids)}",
+            *named.values(),
+        ]
         console.err().print(
             f"Taken from {path}: {escaped(', '.join(taken))}", soft_wrap=True, highlight=False
         )
-    columns = {name.lower(): texts for name, texts in found.features.items()}
+    texts = {name: found.features.get(named.get(name, name), ()) for name in _SHOWN}
     return ItemTable(
         found.ids,
         found.titles,
-        years=columns.get("year", ()),
-        genres=columns.get("genres", ()),
-        pictures=columns.get("picture", ()),
+        years=texts["year"],
+        genres=texts["genres"],
+        pictures=texts["picture"],
         folder=path.parent,
     )
