@@ -18,7 +18,7 @@ from urllib.request import urlopen
 from platformdirs import user_cache_dir
 
 from hushrec.data.domain import Domain
-from hushrec.errors import DownloadError
+from hushrec.errors import HushrecError
 
 _GROUPLENS = "https://files.grouplens.org/datasets/movielens/"
 _MIRROR = "https://huggingface.co/datasets/Recommenders/MovieLens/resolve/main/"
@@ -27,7 +27,11 @@ _MAX_ARCHIVE = 1 << 30
 _MAX_MEMBER = 4 << 30
 _TIMEOUT = 30  # seconds without a byte
 
-__all__ = ["SETS", "DataSet", "Fetched", "get"]
+__all__ = ["SETS", "DataSet", "DownloadError", "Fetched", "get"]
+
+
+class DownloadError(HushrecError, OSError):
+    """A data set could not be fetched, or its SHA-256 differs from the published one."""
 
 
 @dataclass(frozen=True, slots=True)

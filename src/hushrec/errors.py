@@ -8,7 +8,6 @@
     ├── DataError              a file cannot be read as ratings (file, row, fix; never a cell)
     │   ├── RecordsDropped     too much was dropped or changed to spend a budget on the rest
     │   └── UsersExceeded      more than twice as many users as declared, so δ is not chosen for them
-    ├── DownloadError          a data set could not be fetched, or is not the requested one
     ├── BudgetError
     │   ├── BudgetExceeded     the ledger has less left than the plan costs
     │   ├── WeakBudget         the plan's ε is too weak to promise much
@@ -60,10 +59,6 @@ class UsersExceeded(DataError):
     """There are more than twice as many users as the domain declares; nothing is charged."""
 
 
-class DownloadError(HushrecError, OSError):
-    """A data set could not be fetched, or its SHA-256 differs from the published one."""
-
-
 class BudgetError(HushrecError, ValueError):
     """A budget cannot be used as requested."""
 
@@ -85,10 +80,7 @@ class BudgetExceeded(BudgetError):
         )
         total += "ledger's owner raise the total (hushrec ledger extend)"
         alone = f"this release costs ε = {above(requested)} per {unit}, more than the budget of "
-        alone += (
-            f"ε = {below(remaining)}; choose settings that cost less, or a larger budget (for a published "
-        )
-        alone += "analysis, create a ledger that covers its true cost: hushrec ledger create)"
+        alone += f"ε = {below(remaining)}; choose settings that cost less, or a larger budget"
         super().__init__(total if started else alone)
         self.requested, self.remaining, self.unit = requested, remaining, unit
 

@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import kstest, norm
 
 from hushrec.data.load import load
-from hushrec.data.synthetic import _alias_table, interactions, netflix_like, round_near
+from hushrec.data.synthetic import _alias_table, interactions, netflix_like
 from hushrec.errors import DataError
 
 
@@ -146,9 +146,3 @@ def test_tastes_are_planted():
 def test_interactions_that_do_not_fit_are_refused():
     with pytest.raises(DataError, match="3 users and 4 items have 3 to 12 interactions, not 13"):
         interactions(3, 4, 13, 0)
-
-
-def test_numbers_that_are_about_known_are_the_nearest_of_1_2_5_by_ratio():
-    numbers = (0, 1, 3, 4, 610, 6_040, 100_836, 1_000_209, 1_600_000)
-    near = [round_near(number) for number in numbers]
-    assert near == [1, 1, 2, 5, 500, 5_000, 100_000, 1_000_000, 2_000_000]

@@ -5,6 +5,7 @@ The catalogue is the publisher's range of ids, or the items of the file where id
 Privacy: private: a table of ratings is read.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,10 +15,9 @@ import polars as pl
 
 import hushrec as hr
 from hushrec.data.readers.catalogue import read_catalogue
-from hushrec.data.synthetic import round_near
 from lab.experiments import datasets
 
-__all__ = ["NamedSet"]
+__all__ = ["NamedSet", "round_near"]
 
 
 @dataclass(frozen=True)
@@ -74,3 +74,9 @@ class NamedSet:
             for name, texts in told.items()
         }
         return {"titles": by_id.pop("titles"), "features": by_id}
+
+
+def round_near(number: int) -> int:
+    """The nearest of 1, 2, 5, 10, … by ratio: what one would say of a number that is about known."""
+    steps: list[int] = [n * 10**k for k in range(19) for n in (1, 2, 5)]
+    return min(steps, key=lambda step: abs(math.log(step / max(number, 1))))

@@ -8,9 +8,8 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from hushrec.data.load import load
-from hushrec.errors import DownloadError
 from lab.experiments import download
-from lab.experiments.download import SETS, DataSet, get
+from lab.experiments.download import SETS, DataSet, DownloadError, get
 
 MEMBERS = {
     "toy/ratings.dat": b"1::10::5::978300760\n2::20::3::978300761\n",

@@ -130,15 +130,6 @@ def round_up(users: int) -> int:
     return found
 
 
-def round_near(number: int) -> int:
-    """The nearest of 1, 2, 5, 10, … by ratio: what one would say of a number that is about known.
-
-    Privacy: public, as a number that is declared.
-    """
-    steps: list[int] = [n * 10**k for k in range(19) for n in (1, 2, 5)]
-    return min(steps, key=lambda step: abs(math.log(step / max(number, 1))))
-
-
 def _ids(letter: str, count: int) -> pl.Series:
     width = max(5, len(str(count - 1)))
     numbers = pl.int_range(count, eager=True).cast(pl.String).str.zfill(width)

@@ -1,7 +1,7 @@
 import polars as pl
 import pytest
 
-from lab.reproductions.choice.named_sets import NamedSet
+from lab.reproductions.choice.named_sets import NamedSet, round_near
 
 MOVIES = "1::Toy Story (1995)::Animation|Comedy\n2::Jumanji (1995)::Adventure\n4000::Late (2000)::Drama\n"
 
@@ -39,3 +39,9 @@ def test_described_items_have_the_publishers_titles_and_genres(sets):
     assert domain.titles[:3] == ("Toy Story (1995)", "Jumanji (1995)", "")
     assert domain.features["genres"][:2] == ("Animation|Comedy", "Adventure")
     assert NamedSet("ml-1m", sets).ratings().domain.features is None
+
+
+def test_numbers_that_are_about_known_are_the_nearest_of_1_2_5_by_ratio():
+    numbers = (0, 1, 3, 4, 610, 6_040, 100_836, 1_000_209, 1_600_000)
+    near = [round_near(number) for number in numbers]
+    assert near == [1, 1, 2, 5, 500, 5_000, 100_000, 1_000_000, 2_000_000]
