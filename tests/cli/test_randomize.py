@@ -313,3 +313,21 @@ def test_a_strangers_method_is_named_before_the_charge(here, hushrec, monkeypatc
     assert said in result.err
     assert said in " ".join(result.out.split())
     assert not ReleasedData.open("released.parquet").statement.private
+
+
+def test_room_for_the_file_is_held_before_the_charge(here, hushrec, monkeypatch):
+    """A ledger does not keep a very large data set, so one that cannot be written would be lost."""
+    from hushrec.curator import room
+
+    elsewhere, held = Path("elsewhere"), room.Room
+
+    def full(folder, size, *, private=False):
+        if folder == elsewhere:
+            raise hr.errors.ReleaseError("the disk has too little room")
+        return held(folder, size, private=private)
+
+    elsewhere.mkdir()
+    monkeypatch.setattr(room, "Room", full)
+    refused = hushrec(command(out="elsewhere/released.csv"), 2)
+    assert "too little room" in refused.err
+    assert not hr.Ledger.open("ledger.db").entries()

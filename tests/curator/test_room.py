@@ -110,7 +110,7 @@ METHODS = {
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_what_is_held_is_enough_for_every_method(name, monkeypatch):
+def test_what_is_held_is_enough_for_every_method(name, tmp_path, monkeypatch):
     from hushrec.curator import room
 
     monkeypatch.setattr(room, "_FRAME", 1 << 13)
@@ -119,6 +119,9 @@ def test_what_is_held_is_enough_for_every_method(name, monkeypatch):
     made = hr.release_data(data, method, budget, entropy=hr.testing.Seeded(1))
     planned = method.plan(data.domain, budget)
     assert len(made.for_ledger()) <= data_size(planned, data) <= 2**13 + 8 * 300 * 40 + 2**13
+    for suffix in (".csv", ".parquet"):
+        file = made.save(tmp_path / f"data{suffix}")
+        assert file.stat().st_size <= data_size(planned, data, suffix)
 
 
 def test_a_refusal_names_the_folder_and_no_path(tmp_path, monkeypatch):

@@ -95,6 +95,7 @@ def randomize(
     from hushrec.curator.acceptance import admit
     from hushrec.curator.authors import signed
     from hushrec.curator.release_data import on_device, release_data
+    from hushrec.curator.room import data_size, reserved
     from hushrec.data.domain import Domain
     from hushrec.data.ratings import Ratings
     from hushrec.local.dataset_files import require_lines
@@ -155,8 +156,11 @@ def randomize(
                 accept_weak=weak,
             )
 
-    data = account.confirmed(charge, beyond_share, accept_weak)
-    options.save(data, out, fix=_lost(data, new_ledger))
+    with reserved(out.parent, data_size(planned, private, out.suffix), private=True) as room:
+        data = account.confirmed(charge, beyond_share, accept_weak)
+        if room:
+            room.keep(0)
+        options.save(data, out, fix=_lost(data, new_ledger))
     made = data.statement.ledger["release_index"]
     account.print_charge(charged, planned.budget, made, repeated=data.repeated, auto=False)
     console.print_statement(data.statement)

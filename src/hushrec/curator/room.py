@@ -24,6 +24,8 @@ _FRAME = 1 << 20
 """Bytes for what does not grow with the catalogue: the statement, settings and headers."""
 _CELL = 8
 """Bytes of a data set's cell in Parquet. Compressed, it takes some two."""
+_LINE = 32
+"""Bytes of a data set's cell in CSV beside the item's id: the user's number, the rating, and commas."""
 
 
 class Room:
@@ -57,12 +59,12 @@ class Room:
 
 
 @contextmanager
-def reserved(folder: Path | None, size: int) -> Iterator[Room | None]:
+def reserved(folder: Path | None, size: int, *, private: bool = False) -> Iterator[Room | None]:
     """Hold room on a folder's disk until the block ends, or nothing.
 
     Args:
         folder: where something will be written; None for nowhere.
-        size: in bytes.
+        size, private: as of ``Room``.
 
     Raises:
         ReleaseError: The disk has less.
@@ -70,17 +72,14 @@ def reserved(folder: Path | None, size: int) -> Iterator[Room | None]:
     if folder is None or not size:
         yield None
         return
-    with closing(Room(folder, size)) as room:
+    with closing(Room(folder, size, private=private)) as room:
         yield room
 
 
 @contextmanager
 def reserved_beside(account: Ledger, size: int, *, private: bool = False) -> Iterator[Room | None]:
     """Hold room beside a ledger's file for what it will store, which its log holds too."""
-    if account.path is None:
-        yield None
-        return
-    with closing(Room(account.path.parent, 2 * size, private=private)) as room:
+    with reserved(account.path.parent if account.path else None, 2 * size, private=private) as room:
         yield room
 
 
@@ -116,13 +115,21 @@ def kept_size(planned: Plan) -> int:
     return _FRAME + _ENTRY * measured_entries(planned)
 
 
-def data_size(planned: Plan, people: Ratings) -> int:
-    """The most bytes that a data set takes in a ledger, which keeps only the facts of a very large one.
+def data_size(planned: Plan, people: Ratings, suffix: str = "") -> int:
+    """The most bytes that a data set takes in a file, or in a ledger, which keeps only facts of a large one.
+
+    Args:
+        planned: what is released.
+        people: whose rows.
+        suffix: of the file; empty for a ledger.
 
     Privacy: private; it follows from how many people or ratings there are.
     """
     (event,) = planned.events
     rows = people.domain.n_users or people.n_users
     cells = rows * event.size if isinstance(event, Responses) else people.n_ratings
+    each = _CELL
+    if suffix == ".csv":
+        each = _LINE + max(len(item.encode()) for item in people.domain.items)
     text = len(people.domain.model_dump_json(exclude_none=True).encode())
-    return _FRAME + 2 * text + _CELL * min(cells, LARGEST_STORED)
+    return _FRAME + 2 * text + each * (cells if suffix else min(cells, LARGEST_STORED))
