@@ -31,9 +31,9 @@ def only(**where: object) -> Only:
 
 
 class Frozen(BaseModel):
-    """Base class of nested settings: immutable, without unknown names."""
+    """Base class of nested settings: immutable, without unknown names; each has a docstring below it."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     def idle(self, **facts: object) -> Iterator[tuple[str, str]]:
         """Settings without effect, nested ones included, each with the reason.

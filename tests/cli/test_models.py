@@ -66,7 +66,7 @@ def test_an_unknown_name_is_refused(refused):
 def test_a_model_of_ones_own_is_shown_as_its_own(hushrec, tmp_path, monkeypatch):
     (tmp_path / "ours.py").write_text(
         "from hushrec.models.popularity import Popularity\n\n\nclass Liked(Popularity):\n"
-        '    """Counts of ours.\n\n    Args:\n        extra: more.\n    """\n\n    extra: int = 3\n'
+        '    """Counts of ours."""\n\n    extra: int = 3\n    """more."""\n'
     )
     monkeypatch.syspath_prepend(tmp_path)
     known = json.loads(hushrec("models ours:Liked --json").out)

@@ -19,7 +19,6 @@ _ITEMS, _USERS, _DELTA = 1000, 100_000, 1e-8
 """The public facts under which default splits are shown."""
 _WIDE = 110
 """Columns of a terminal from which on the list has room for papers."""
-_ARGUMENT = re.compile(r"^ {4}(\w+(?:, \w+)*): (.*(?:\n {8}.*)*)", re.MULTILINE)
 
 
 def models(
@@ -114,7 +113,6 @@ def _settings(made: Any, inside: str = "") -> Iterator[dict[str, Any]]:
 
     from hushrec.settings import Frozen, Only
 
-    told = _meanings(made)
     for name, field in made.model_fields.items():
         path, default = f"{inside}{name}", field.get_default(call_default_factory=True)
         if isinstance(default, Frozen):
@@ -126,24 +124,13 @@ def _settings(made: Any, inside: str = "") -> Iterator[dict[str, Any]]:
             "type": _type(field.annotation),
             "required": field.is_required(),
             "default": None if default is PydanticUndefined else _plain(default),
-            "meaning": told.get(name, ""),
+            "meaning": " ".join((field.description or "").replace("``", "").split()),
             "only": " and ".join(
                 f"{other} {' or '.join(map(str, values))}"
                 for mark in marks
                 for other, values in mark.where.items()
             ),
         }
-
-
-def _meanings(made: Any) -> dict[str, str]:
-    """What the docstrings of a class and its bases say of its settings, the class's own first."""
-    found: dict[str, str] = {}
-    for base in made.__mro__:
-        _, _, part = (inspect.cleandoc(vars(base).get("__doc__") or "")).partition("Args:\n")
-        for names, text in _ARGUMENT.findall(part.partition("\n\n")[0]):
-            meaning = " ".join(text.replace("``", "").split())
-            found = {**dict.fromkeys(names.split(", "), meaning), **found}
-    return found
 
 
 def _type(annotation: Any) -> str:

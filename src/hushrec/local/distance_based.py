@@ -46,24 +46,23 @@ class DistanceBased(Method):
 
     and a slot loses ε = max_j ln(max_i P(j | i)/min_i P(j | i)) about which item it holds. The stars stay.
 
-    Args:
-        keep_probability: p*, the probability that an item is kept.
-        group_probability: p, the probability that a replacement comes from the item's group.
-        distance: ``squared``, ``cosine`` (1 − cos), ``pearson`` (1 − correlation) or ``d2p`` (1/cos − 1).
-        threshold: λ; items nearer than this are in each other's groups.
-        groups: the source of the distances: public features of items (``hushrec.data.features.read``); a
-            release of a covariance model, which was charged when it was made; or, as published, everybody's
-            ``"ratings"``, for which nothing is charged, so the statement does not cover the groups.
-
     Privacy: charged (one ``Substitutions`` event), unit ``user``, adjacency ``replace-items``: which items a
     user's ratings are of is protected; their number and their stars are published.
     """
 
     keep_probability: float = Field(gt=0, lt=1)
+    """p*, the probability that an item is kept."""
     group_probability: float = Field(ge=0, lt=1)
+    """p, the probability that a replacement comes from the item's group."""
     threshold: float = Field(gt=0, allow_inf_nan=False)
+    """λ; items nearer than this are in each other's groups."""
     distance: Distance = "squared"
+    """``squared``, ``cosine`` (1 − cos), ``pearson`` (1 − correlation) or ``d2p`` (1/cos − 1)."""
     groups: Literal["ratings"] | ItemFeatures | Release
+    """the source of the distances: public features of items (``hushrec.data.features.read``); a release
+    of a covariance model, which was charged when it was made; or, as published, everybody's
+    ``"ratings"``, for which nothing is charged, so the statement does not cover the groups.
+    """
 
     @field_serializer("groups")
     def _named(self, groups: str | ItemFeatures | Release) -> str:

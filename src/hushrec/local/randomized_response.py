@@ -32,14 +32,12 @@ class RandomizedResponse(Method):
     With ``sample`` = s, each user answers only s cells, drawn without looking, and the others are reported as
     not rated. All s may be among those that differ, so ε_k = ε/min(s, d).
 
-    Args:
-        sample: how many cells of each row are answered; None for all of them.
-
     Privacy: charged (one ``Responses`` event), unit ``user``, adjacency ``replace``: who took part is public,
     and so is the number of rows; what they rated is protected.
     """
 
     sample: int | None = Field(default=None, ge=1)
+    """how many cells of each row are answered; None for all of them."""
 
     def plan(self, domain: Domain, budget: Budget | None = None) -> Plan:
         """The plan, with the probability of a true answer that the budget buys."""

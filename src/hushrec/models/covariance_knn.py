@@ -36,13 +36,6 @@ class CovarianceKNN(PrivateModel):
     C = Q Qᵀ. The device takes the user's k ratings z of the items N with the largest Wgt_ij and predicts
     r̂_ui = μ_i + b_u + C_iN (C_NN + diag σ²)⁻¹ (z − b_u).
 
-    Args:
-        n_neighbours: k, number of a user's ratings that a prediction uses: those with the largest Wgt.
-        rank: rank of the cleaned covariance.
-        noise: ``gaussian`` (needs δ > 0) or ``laplace``.
-        effects: how the item effects are measured.
-        covariance: how the covariance is measured and cleaned.
-
     Privacy: unit ``rating`` under both adjacencies; unit ``user`` under add-remove.
     """
 
@@ -50,10 +43,15 @@ class CovarianceKNN(PrivateModel):
     informed: ClassVar = True
 
     n_neighbours: int = Field(default=40, ge=1, le=1000)
+    """k, number of a user's ratings that a prediction uses: those with the largest Wgt."""
     rank: Annotated[int, only(covariance__cleaning=("weighted", "shrink"))] = Field(default=20, ge=1, le=1024)
+    """rank of the cleaned covariance."""
     noise: Noise = "gaussian"
+    """``gaussian`` (needs δ > 0) or ``laplace``."""
     effects: EffectSettings = EffectSettings()
+    """how the item effects are measured."""
     covariance: CovarianceSettings = CovarianceSettings()
+    """how the covariance is measured and cleaned."""
 
     @property
     def noise_distribution(self) -> Noise:

@@ -29,12 +29,6 @@ class CovarianceSVD(PrivateModel):
     ratings and e_u what they rated. Item factors Q of rank k: the best fit Q Qᵀ ≈ Cov/Wgt under Wgt and the
     noise. Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩, with b_u and p_u regressed on the device.
 
-    Args:
-        rank: k, number of factors.
-        noise: ``gaussian`` (needs δ > 0) or ``laplace``.
-        effects: how the item effects are measured.
-        covariance: how the covariance is measured and cleaned.
-
     Privacy: unit ``rating`` under both adjacencies; unit ``user`` under add-remove.
     """
 
@@ -42,9 +36,13 @@ class CovarianceSVD(PrivateModel):
     informed: ClassVar = True
 
     rank: int = Field(default=20, ge=1, le=1024)
+    """k, number of factors."""
     noise: Noise = "gaussian"
+    """``gaussian`` (needs δ > 0) or ``laplace``."""
     effects: EffectSettings = EffectSettings()
+    """how the item effects are measured."""
     covariance: CovarianceSettings = CovarianceSettings()
+    """how the covariance is measured and cleaned."""
 
     @property
     def noise_distribution(self) -> Noise:

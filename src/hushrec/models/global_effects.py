@@ -32,14 +32,6 @@ class GlobalEffects(PrivateModel):
     Prediction: r̂_ui = μ_i + b_u, where μ_i is the posterior mean of the item's effect given its noisy sum and
     count, and b_u that of the user's bias given their own ratings.
 
-    Args:
-        user_biases: ``client``, or ``released`` for a bias of every user on the roster, which costs a part of
-            the budget (after Friedman, Berkovsky & Kaafar 2016, §4.1, "private global effects").
-        noise: ``gaussian`` (needs δ > 0) or ``laplace``; by default ``laplace`` if user biases are released,
-            because it is smaller for two small sums per rating, else ``gaussian``.
-        effects: how the item effects are measured (``client``).
-        biases: how item effects and user biases are measured (``released``).
-
     Privacy: unit ``rating`` under both adjacencies; unit ``user`` under add-remove, with user biases
     on the device.
     """
@@ -48,9 +40,17 @@ class GlobalEffects(PrivateModel):
     informed: ClassVar = True
 
     user_biases: Literal["client", "released"] = "client"
+    """``client``, or ``released`` for a bias of every user on the roster, which costs a part of the
+    budget (after Friedman, Berkovsky & Kaafar 2016, §4.1, "private global effects").
+    """
     noise: Noise | None = None
+    """``gaussian`` (needs δ > 0) or ``laplace``; by default ``laplace`` if user biases are released,
+    because it is smaller for two small sums per rating, else ``gaussian``.
+    """
     effects: Annotated[EffectSettings, only(user_biases="client")] = EffectSettings()
+    """how the item effects are measured (``client``)."""
     biases: Annotated[BiasSettings, only(user_biases="released")] = BiasSettings()
+    """how item effects and user biases are measured (``released``)."""
 
     @property
     def noise_distribution(self) -> Noise:

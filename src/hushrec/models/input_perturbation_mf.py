@@ -42,16 +42,6 @@ class InputPerturbationMF(PrivateModel):
     add-remove every cell of users × items gets noise, cells with x′ within ±α are dropped, and w_ui is the
     probability that a kept cell holds a rating. Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
 
-    Args:
-        rank: d, number of factors.
-        solver: ``als``, or ``sgd`` (the paper's ISGD).
-        epochs: number of passes of the solver; by default 6 of ``als`` or 20 of ``sgd``, or none where the
-            noise would hide the factors of the domain's crowd, and the averages get the whole budget.
-        clip: B, bound on a residual, as a fraction of the scale's width.
-        threshold: α, as a fraction of the scale's width; smaller noisy cells are dropped (add-remove).
-        biases: how the averages are measured.
-        learning_rate, reg: γ and λ of ``sgd``; ``als`` takes its penalty from the noise.
-
     Privacy: unit ``rating`` under both adjacencies. Publishes a vector for every user on the roster.
     """
 
@@ -60,15 +50,25 @@ class InputPerturbationMF(PrivateModel):
     sums_alone: ClassVar = False
 
     rank: int = Field(default=8, ge=1, le=120)
+    """d, number of factors."""
     solver: Literal["als", "sgd"] = "als"
+    """``als``, or ``sgd`` (the paper's ISGD)."""
     epochs: int | None = Field(default=None, ge=1, le=1000)
+    """number of passes of the solver; by default 6 of ``als`` or 20 of ``sgd``, or none where the noise
+    would hide the factors of the domain's crowd, and the averages get the whole budget.
+    """
     clip: float = Field(default=0.25, gt=0, le=1, allow_inf_nan=False)
+    """B, bound on a residual, as a fraction of the scale's width."""
     threshold: Annotated[float, only(adjacency="add-remove")] = Field(
         default=0.15, gt=0, le=1, allow_inf_nan=False
     )
+    """α, as a fraction of the scale's width; smaller noisy cells are dropped (add-remove)."""
     biases: BiasSettings = BiasSettings()
+    """how the averages are measured."""
     learning_rate: Annotated[float, only(solver="sgd")] = Field(default=0.01, gt=0, le=1, allow_inf_nan=False)
+    """γ and λ of ``sgd``; ``als`` takes its penalty from the noise."""
     reg: Annotated[float, only(solver="sgd")] = Field(default=0.045, ge=0, allow_inf_nan=False)
+    """γ and λ of ``sgd``; ``als`` takes its penalty from the noise."""
 
     @property
     def noise_distribution(self) -> Noise:

@@ -25,16 +25,15 @@ class ItemKNN(Noiseless):
     r̂_ui = mean_i + Σ_j s_ij (r_uj − mean_j) / Σ_j s_ij over the K items j with the largest s_ij > 0 that the
     user rated. An item is the vector of its ratings, 0 where a user did not rate it.
 
-    Args:
-        n_neighbours: K.
-        distance: s_ij is 1/(1 + ‖a − b‖²) for ``squared``, the cosine of the angle for ``cosine``, and for
-            ``pearson`` the cosine after an item's mean is subtracted from its ratings (missing ones stay 0).
-
     Privacy: private. Of a data set that was released before, post-processing.
     """
 
     n_neighbours: int = Field(default=20, ge=1, le=LARGEST_COUNT)
+    """K."""
     distance: Literal["squared", "cosine", "pearson"] = "pearson"
+    """s_ij is 1/(1 + ‖a − b‖²) for ``squared``, the cosine of the angle for ``cosine``, and for
+    ``pearson`` the cosine after an item's mean is subtracted from its ratings (missing ones stay 0).
+    """
 
     def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
         """The mean of every item (the overall mean for unrated items), and all similarities.

@@ -36,35 +36,33 @@ class MatrixFactorization(Noiseless):
 
     ``sgd`` takes blocks one by one; ``als`` reads them into memory.
 
-    Args:
-        rank: number of factors; at most 120 for ``als``.
-        solver: ``als`` or ``sgd``.
-        epochs: number of passes over the ratings.
-        reg: λ.
-        power: γ; a user or item with n ratings is penalised by λ n^γ.
-        effects: whether users and items have effects in addition to their factors.
-        learning_rate: learning rate of the first epoch of ``sgd``.
-        decay: factor by which the learning rate falls from one epoch to the next.
-        reg_decay: the same for λ.
-        schedule: how they fall, ``geometric`` or ``inverse``: see ``hushrec.solvers.descent.scheduled``.
-        threads: number of threads of ``sgd``; with more than one, runs are not reproducible.
-
     Privacy: private. It takes no budget, adds no noise, and its statement says so.
     """
 
     instead: ClassVar = "with a budget, use InputPerturbationMF, PrivateSGD or PrivateALS"
 
     rank: int = Field(default=16, ge=1, le=LARGEST_RANK)
+    """number of factors; at most 120 for ``als``."""
     solver: Literal["als", "sgd"] = "als"
+    """``als`` or ``sgd``."""
     epochs: int = Field(default=20, ge=1, le=1000)
+    """number of passes over the ratings."""
     reg: float = Field(default=1.0, ge=0, allow_inf_nan=False)
+    """λ."""
     power: float = Field(default=0.5, ge=0, le=1, allow_inf_nan=False)
+    """γ; a user or item with n ratings is penalised by λ n^γ."""
     effects: bool = True
+    """whether users and items have effects in addition to their factors."""
     learning_rate: Annotated[float, _SGD] = Field(default=0.02, gt=0, le=1, allow_inf_nan=False)
+    """learning rate of the first epoch of ``sgd``."""
     decay: Annotated[float, _SGD] = Field(default=0.93, gt=0, le=1, allow_inf_nan=False)
+    """factor by which the learning rate falls from one epoch to the next."""
     reg_decay: Annotated[float, _SGD] = Field(default=1.0, gt=0, le=1, allow_inf_nan=False)
+    """the same for λ."""
     schedule: Annotated[Schedule, _SGD] = "geometric"
+    """how they fall, ``geometric`` or ``inverse``: see ``hushrec.solvers.descent.scheduled``."""
     threads: Annotated[int, _SGD] = Field(default=1, ge=1, le=256)
+    """number of threads of ``sgd``; with more than one, runs are not reproducible."""
 
     @model_validator(mode="after")
     def _solvable(self) -> Self:

@@ -30,9 +30,6 @@ class Popularity(PrivateModel):
     items; for unit ``rating``, which is one interaction here, w_u = 1. How often a user gave an item does
     not count.
 
-    Args:
-        contribution_cap: K, number of items up to which a user counts in full (unit ``user``).
-
     Privacy: units ``user`` and ``rating`` under add-remove.
     """
 
@@ -40,6 +37,7 @@ class Popularity(PrivateModel):
     feedback: ClassVar[FeedbackKind] = "interactions"
 
     contribution_cap: Annotated[float, only(unit="user")] = Field(default=30.0, ge=1, lt=LARGEST_CAP)
+    """K, number of items up to which a user counts in full (unit ``user``)."""
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
         return [self._counts(domain, terms).query]

@@ -58,17 +58,6 @@ class PosteriorMF(PrivateModel):
     states. Public factors, where a prior has them, are where rows start and what they shrink to. Prediction:
     r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
 
-    Args:
-        rank: number of factors.
-        rounds: T, number of steps; by default 32, or none where the noise would hide the factors of the
-            domain's crowd, and the release is that of ``GlobalEffects``.
-        sample_rate: probability that a user takes part in a step.
-        clip: bound on a rating's error, as a fraction of the scale's width.
-        clip_norm: C, bound on the norm of a user's whole gradient, in widths of the scale; by default 0.6,
-            and from ε = 20 on it grows with ε.
-        factor_variance: prior variance of p·q, in squared widths of the scale.
-        effects: how the item effects are measured.
-
     Privacy: unit ``user`` under add-remove; every user's vector stays on their device. All users may ask for
     their own ε.
     """
@@ -78,12 +67,23 @@ class PosteriorMF(PrivateModel):
     personal: ClassVar = True
 
     rank: int = Field(default=5, ge=1, le=128)
+    """number of factors."""
     rounds: int | None = Field(default=None, ge=1, le=1000)
+    """T, number of steps; by default 32, or none where the noise would hide the factors of the domain's
+    crowd, and the release is that of ``GlobalEffects``.
+    """
     sample_rate: float = Field(default=1.0, gt=0, le=1, allow_inf_nan=False)
+    """probability that a user takes part in a step."""
     clip: float = Field(default=0.2, gt=0, le=1, allow_inf_nan=False)
+    """bound on a rating's error, as a fraction of the scale's width."""
     clip_norm: float | None = Field(default=None, ge=1e-6, le=1000, allow_inf_nan=False)
+    """C, bound on the norm of a user's whole gradient, in widths of the scale; by default 0.6, and from ε
+    = 20 on it grows with ε.
+    """
     factor_variance: float = Field(default=0.005, ge=1e-6, le=1, allow_inf_nan=False)
+    """prior variance of p·q, in squared widths of the scale."""
     effects: EffectSettings = EffectSettings()
+    """how the item effects are measured."""
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
         """The item effects, then every round's gradients."""

@@ -39,14 +39,6 @@ class PosteriorSampleMF(PrivateModel):
     weights w_u such that no user's loss exceeds B; Δ is B under add-remove and 2 B under replace. Only V and
     the item effects are released.
 
-    Args:
-        rank: number of factors.
-        loss_bound: B, the largest weighted loss of a user, in squared widths of the scale; by default that of
-            a user with ``domain.cap`` ratings.
-        margin: κ, how far predictions may leave the scale, as a fraction of its width; beyond, they are
-            clamped in the loss.
-        chain: the length of the chains, and their priors.
-
     Privacy: unit ``user`` under both adjacencies; every user's vector stays on their device. Under add-remove
     all users may ask for their own ε.
     """
@@ -56,9 +48,17 @@ class PosteriorSampleMF(PrivateModel):
     sums_alone: ClassVar = False
 
     rank: int = Field(default=16, ge=1, le=128)
+    """number of factors."""
     loss_bound: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """B, the largest weighted loss of a user, in squared widths of the scale; by default that of a user
+    with ``domain.cap`` ratings.
+    """
     margin: float = Field(default=0.25, ge=0, le=10, allow_inf_nan=False)
+    """κ, how far predictions may leave the scale, as a fraction of its width; beyond, they are clamped in
+    the loss.
+    """
     chain: ChainSettings = ChainSettings()
+    """the length of the chains, and their priors."""
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
         """The one sample: a user's loss is in [0, B], so the total moves by B, or under replace by 2 B."""

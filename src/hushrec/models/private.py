@@ -23,14 +23,13 @@ Noise = Literal["gaussian", "laplace"]
 class PrivateModel(Model):
     """The settings of a model that adds noise.
 
-    Args:
-        shares: parts of the budget by name of measurement, in place of the model's own; they are scaled to
-            sum to one.
-
     Privacy: public.
     """
 
     shares: Mapping[str, float] = {}
+    """parts of the budget by name of measurement, in place of the model's own; they are scaled to sum to
+    one.
+    """
 
     @abstractmethod
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:

@@ -38,13 +38,6 @@ class PrivateALS(PrivateModel):
     under the prior N(0, S), with A = n_u M for the released count n_u and mean M of q qᵀ; then the same for
     every item, with p_u. Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
 
-    Args:
-        rank: d, number of factors.
-        epochs: k, how often each side is solved; by default 5 times, or never where the noise would
-            hide the factors of the domain's crowd, and the averages get the whole budget.
-        clip: B, bound on a residual x, as a fraction of the scale's width.
-        biases: how the averages are measured.
-
     Privacy: unit ``rating`` under both adjacencies. Publishes a vector for every user on the roster.
     """
 
@@ -52,9 +45,15 @@ class PrivateALS(PrivateModel):
     informed: ClassVar = True
 
     rank: int = Field(default=8, ge=1, le=128)
+    """d, number of factors."""
     epochs: int | None = Field(default=None, ge=1, le=100)
+    """k, how often each side is solved; by default 5 times, or never where the noise would hide the
+    factors of the domain's crowd, and the averages get the whole budget.
+    """
     clip: float = Field(default=0.225, gt=0, le=1, allow_inf_nan=False)
+    """B, bound on a residual x, as a fraction of the scale's width."""
     biases: BiasSettings = BiasSettings()
+    """how the averages are measured."""
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
         """The averages, then both sides of every epoch."""

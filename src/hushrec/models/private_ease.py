@@ -56,13 +56,6 @@ class PrivateEASE(PrivateModel):
 
     So it is, at the same cost, where the measured crowd is too small or has fewer than three items each.
 
-    Args:
-        rank: largest number of factors.
-        pair_items: the most popular items, by noisy count, whose pairs are measured.
-        contribution_cap: number of items up to which a user counts in full among the item counts (unit
-            ``user``).
-        threads: number of threads of the kernel; does not change the result.
-
     Privacy: units ``user`` and ``rating`` under add-remove.
     """
 
@@ -70,9 +63,13 @@ class PrivateEASE(PrivateModel):
     feedback: ClassVar[FeedbackKind] = "interactions"
 
     rank: int = Field(default=128, ge=1, le=1024)
+    """largest number of factors."""
     pair_items: int = Field(default=5000, ge=2, le=LARGEST)
+    """the most popular items, by noisy count, whose pairs are measured."""
     contribution_cap: Annotated[float, only(unit="user")] = Field(default=30.0, ge=1, lt=LARGEST_CAP)
+    """number of items up to which a user counts in full among the item counts (unit ``user``)."""
     threads: int = Field(default=2, ge=1, exclude=True)
+    """number of threads of the kernel; does not change the result."""
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
         """Item counts; and where the crowd is large enough, its size, the popular part and the pairs."""

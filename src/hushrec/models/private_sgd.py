@@ -39,14 +39,6 @@ class PrivateSGD(PrivateModel):
     same for every item, with p_u. A rating affects one user's row and one item's row. Prediction:
     r̂_ui = μ_i + b_u + w⟨p_u, q_i⟩.
 
-    Args:
-        rank: d, number of factors.
-        epochs: k, how often each side takes a step; by default 12 times, or never where the noise would
-            hide the factors of the domain's crowd, and the averages get the whole budget.
-        clip: B, bound on a rating's error, as a fraction of the scale's width.
-        radius: bound on the factors' norms; p·q is in widths of the scale.
-        biases: how the averages are measured.
-
     Privacy: unit ``rating`` under both adjacencies. Publishes a vector for every user on the roster.
     """
 
@@ -54,10 +46,17 @@ class PrivateSGD(PrivateModel):
     informed: ClassVar = True
 
     rank: int = Field(default=8, ge=1, le=128)
+    """d, number of factors."""
     epochs: int | None = Field(default=None, ge=1, le=100)
+    """k, how often each side takes a step; by default 12 times, or never where the noise would hide the
+    factors of the domain's crowd, and the averages get the whole budget.
+    """
     clip: float = Field(default=0.2, gt=0, le=1, allow_inf_nan=False)
+    """B, bound on a rating's error, as a fraction of the scale's width."""
     radius: float = Field(default=0.42, gt=0.001, le=1, allow_inf_nan=False)
+    """bound on the factors' norms; p·q is in widths of the scale."""
     biases: BiasSettings = BiasSettings()
+    """how the averages are measured."""
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
         """The averages, then the gradients of every epoch."""

@@ -20,16 +20,15 @@ class UserKNN(Noiseless):
     their ratings, 0 where they rated nothing; the target item is left out. The release holds the ratings
     themselves, so publish it only if you may publish the ratings.
 
-    Args:
-        n_neighbours: K.
-        distance: ``squared`` for ‖a − b‖², ``cosine`` for the cosine of the angle, ``pearson`` for the cosine
-            after a user's mean is subtracted from their ratings (unrated items stay 0).
-
     Privacy: private. Of a data set that was released before, post-processing.
     """
 
     n_neighbours: int = Field(default=50, ge=1, le=LARGEST_COUNT)
+    """K."""
     distance: Literal["squared", "cosine", "pearson"] = "squared"
+    """``squared`` for ‖a − b‖², ``cosine`` for the cosine of the angle, ``pearson`` for the cosine after
+    a user's mean is subtracted from their ratings (unrated items stay 0).
+    """
 
     def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
         """The ratings, as rows without names.

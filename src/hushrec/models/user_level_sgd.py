@@ -46,15 +46,6 @@ class UserLevelSGD(PrivateModel):
     noise (DP-FedSGD of McMahan et al. 2018, for matrix factorisation). Prediction:
     r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
 
-    Args:
-        rank: d, number of factors.
-        epochs: k, number of rounds; by default 12, or none where the noise would hide the factors of the
-            domain's crowd, and the release is that of ``GlobalEffects``.
-        clip: B, bound on a rating's error, as a fraction of the scale's width.
-        clip_norm: C, bound on the norm of a user's whole gradient (errors times own vector), in widths times
-            quarters of the width of the scale.
-        effects: how the item effects are measured.
-
     Privacy: unit ``user`` under add-remove.
     """
 
@@ -62,10 +53,19 @@ class UserLevelSGD(PrivateModel):
     informed: ClassVar = True
 
     rank: int = Field(default=8, ge=1, le=128)
+    """d, number of factors."""
     epochs: int | None = Field(default=None, ge=1, le=100)
+    """k, number of rounds; by default 12, or none where the noise would hide the factors of the domain's
+    crowd, and the release is that of ``GlobalEffects``.
+    """
     clip: float = Field(default=0.2, gt=0, le=1, allow_inf_nan=False)
+    """B, bound on a rating's error, as a fraction of the scale's width."""
     clip_norm: float = Field(default=0.375, gt=0, le=1000, allow_inf_nan=False)
+    """C, bound on the norm of a user's whole gradient (errors times own vector), in widths times quarters
+    of the width of the scale.
+    """
     effects: EffectSettings = EffectSettings()
+    """how the item effects are measured."""
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
         """The item effects, then the gradients of every round."""

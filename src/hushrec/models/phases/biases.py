@@ -48,13 +48,11 @@ class Biases(NamedTuple):
 class BiasSettings(Frozen):
     """How averages are measured. Widths are fractions of the scale's width: one star of five is 0.25.
 
-    Args:
-        clip: bound on a rating minus its item's mean.
-
     Privacy: public.
     """
 
     clip: float = Field(default=0.5, gt=0, le=1, allow_inf_nan=False)
+    """bound on a rating minus its item's mean."""
 
     def queries(self, domain: Domain, terms: Terms, norm: Norm) -> Iterator[AnyQuery]:
         """Sums and counts by item, then by user.

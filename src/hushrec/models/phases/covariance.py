@@ -55,30 +55,30 @@ class Matrices(NamedTuple):
 class CovarianceSettings(Frozen):
     """How the covariance is measured and cleaned.
 
-    Args:
-        clip: B, bound on a centred rating as a fraction of the scale's width.
-        strength: β_p, fictitious ratings in a user's mean.
-        offset: added to c in the weights 1/√c (unit ``rating``).
-        contribution_cap: K, the number of ratings up to which a user counts in full (unit ``user``); by
-            default about a fifth of what the declared crowd rates on average, at most 30.
-        cleaning: ``weighted``; ``shrink``, as McSherry & Mironov 2009, §4.6; or ``none``.
-        shrinkage: β of the diagonal and of the rest, for ``shrink``.
-        pair_items: number of the most rated items, by noisy count, whose covariance is measured; the others
-            are predicted by their effects alone. By default as many as the budget and the declared crowd make
-            visible, at most 20,000.
-        threads: number of threads of the kernel; does not change the result.
-
     Privacy: public.
     """
 
     clip: float = Field(default=0.1625, gt=0, le=0.25)
+    """B, bound on a centred rating as a fraction of the scale's width."""
     strength: int = Field(default=300, ge=0, le=10**6)
+    """β_p, fictitious ratings in a user's mean."""
     offset: Annotated[float, only(unit="rating")] = Field(default=5, ge=0, allow_inf_nan=False)
+    """added to c in the weights 1/√c (unit ``rating``)."""
     contribution_cap: Annotated[float | None, only(unit="user")] = Field(default=None, ge=1, lt=LARGEST_CAP)
+    """K, the number of ratings up to which a user counts in full (unit ``user``); by default about a
+    fifth of what the declared crowd rates on average, at most 30.
+    """
     cleaning: Cleaning = "weighted"
+    """``weighted``; ``shrink``, as McSherry & Mironov 2009, §4.6; or ``none``."""
     shrinkage: Annotated[tuple[float, float], only(cleaning="shrink")] = (10.0, 100.0)
+    """β of the diagonal and of the rest, for ``shrink``."""
     pair_items: int | None = Field(default=None, ge=2, le=1 << LABEL_BITS)
+    """number of the most rated items, by noisy count, whose covariance is measured; the others are
+    predicted by their effects alone. By default as many as the budget and the declared crowd make
+    visible, at most 20,000.
+    """
     threads: int = Field(default=2, ge=1, exclude=True)
+    """number of threads of the kernel; does not change the result."""
 
     def sums(self, domain: Domain, terms: Terms, norm: Norm) -> CovarianceSums:
         """The sums that are measured under a budget."""

@@ -49,20 +49,20 @@ class ItemEffects(NamedTuple):
 class EffectSettings(Frozen):
     """How item effects are measured. Widths are fractions of the scale's width: one star of five is 0.25.
 
-    Args:
-        clip: bound on a rating minus its user's mean (unit ``user``). By default it is small where ε is: a
-            tight clip takes more from the noise than from the effects, and what it takes from them is undone.
-        strength: fictitious ratings at the middle of the scale in a user's own mean (unit ``user``).
-        contribution_cap: K, number of ratings up to which a user counts in full (unit ``user``); by default
-            it grows with ε and with the number of ratings that a user is expected to have, because less noise
-            leaves room for more of each user's ratings.
-
     Privacy: public.
     """
 
     clip: Annotated[float | None, only(unit="user")] = Field(default=None, gt=0, le=2, allow_inf_nan=False)
+    """bound on a rating minus its user's mean (unit ``user``). By default it is small where ε is: a tight
+    clip takes more from the noise than from the effects, and what it takes from them is undone.
+    """
     strength: Annotated[int, only(unit="user")] = Field(default=5, ge=0, le=10**6)
+    """fictitious ratings at the middle of the scale in a user's own mean (unit ``user``)."""
     contribution_cap: Annotated[float | None, only(unit="user")] = Field(default=None, ge=1, lt=LARGEST_CAP)
+    """K, number of ratings up to which a user counts in full (unit ``user``); by default it grows with ε
+    and with the number of ratings that a user is expected to have, because less noise leaves room for
+    more of each user's ratings.
+    """
 
     def sums(self, domain: Domain, terms: Terms, norm: Norm, *, personal: bool = False) -> EffectSums:
         """The sums that are measured under a budget."""

@@ -27,37 +27,35 @@ __all__ = ["ChainBatch", "ChainData", "ChainSettings", "Posterior", "Weigh"]
 class ChainSettings(Frozen):
     """Lengths, step sizes and priors of the chains. Variances are in squared widths of the scale.
 
-    Args:
-        chains: number of chains, from independent starts; the last state of the first one is the sample.
-        epochs: passes of each chain.
-        burn_in: share of the epochs that the diagnostics leave out.
-        rate: step size of the first epoch, in units of 1/(curvature of the effect of the heaviest person).
-        offset: epochs after which the step size begins to fall.
-        decay: γ of the step sizes rate · (1 + t/offset)^−γ, t = 0, 1, ….
-        noise_intervals: intervals of a pass; in each, an item that is rated gets its noise.
-        temperature: T, which divides energy and prior.
-        shape: shape of the Gamma hyper-prior of each factor's precision; ratings move a larger one less.
-        factor_variance: variance of ⟨p, q⟩ at the hyper-prior's mean.
-        level_variance: prior variance of b_0, around the middle of the scale.
-        user_variance: prior variance of b_u.
-        item_variance: prior variance of b_i.
-
     Privacy: public.
     """
 
     chains: int = Field(default=4, ge=1, le=64)
+    """number of chains, from independent starts; the last state of the first one is the sample."""
     epochs: int = Field(default=1000, ge=1, le=10**7)
+    """passes of each chain."""
     burn_in: float = Field(default=0.5, ge=0, lt=1)
+    """share of the epochs that the diagnostics leave out."""
     rate: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    """step size of the first epoch, in units of 1/(curvature of the effect of the heaviest person)."""
     offset: float = Field(default=100.0, gt=0, allow_inf_nan=False)
+    """epochs after which the step size begins to fall."""
     decay: float = Field(default=1 / 3, ge=0, le=1, allow_inf_nan=False)
+    """γ of the step sizes rate · (1 + t/offset)^−γ, t = 0, 1, …."""
     noise_intervals: int = Field(default=32, ge=1, le=2**16)
+    """intervals of a pass; in each, an item that is rated gets its noise."""
     temperature: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    """T, which divides energy and prior."""
     shape: float = Field(default=1000.0, gt=0, allow_inf_nan=False)
+    """shape of the Gamma hyper-prior of each factor's precision; ratings move a larger one less."""
     factor_variance: float = Field(default=0.00375, gt=0, allow_inf_nan=False)
+    """variance of ⟨p, q⟩ at the hyper-prior's mean."""
     level_variance: float = Field(default=0.1, gt=0, allow_inf_nan=False)
+    """prior variance of b_0, around the middle of the scale."""
     user_variance: float = Field(default=0.01, gt=0, allow_inf_nan=False)
+    """prior variance of b_u."""
     item_variance: float = Field(default=0.03, gt=0, allow_inf_nan=False)
+    """prior variance of b_i."""
 
     def footprint(self, items: int, rank: int) -> Footprint:
         """Every chain's state, twice if it is stored or released; two chains at once traverse the ratings."""
