@@ -68,7 +68,7 @@ def test_every_title_says_which_stars_moved_it(page, visit, films, titles, star,
     shown = page.locator("#ranked > li").evaluate_all(
         "rows => rows.map(row => [...row.querySelectorAll('.because li')].map(one => one.textContent))"
     )
-    bars = page.locator("#ranked .bar rect").evaluate_all("all => all.map(bar => bar.getAttribute('class'))")
+    bars = page.locator("#ranked .bar > *").evaluate_all("all => all.map(bar => bar.getAttribute('class'))")
     signs = []
     for item, lines in zip(listed(), shown, strict=True):
         reasons = client.reasons(ratings, item)

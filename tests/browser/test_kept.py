@@ -147,7 +147,7 @@ FAULTS = {
     ),
     "the seen number is not given to the check": (
         "trust.js",
-        "return { signature, key, seen: this.#seen };",
+        "return { signature, key, seen: this.seen };",
         "return { signature, key };",
     ),
 }

@@ -12,10 +12,7 @@ export class Chart {
   #places;
   #marked = [];
 
-  /**
-   * @param {import("./page.js").Page} page
-   * @param {{x: number[], y: number[]}} places of the items, from 0 to 1,000.
-   */
+  /** @param {{x: number[], y: number[]}} places of the items, from 0 to 1,000. */
   constructor(page, { x, y }) {
     this.#page = page;
     this.#places = new Map(page.client.release.items.map((item, nth) => [item, [x[nth], y[nth]]]));
@@ -87,12 +84,11 @@ export class Chart {
     this.#marked = kinds.map(([item, kind]) => {
       const [left, top] = this.#at(item, width, height);
       const said = words(`map_${kind}`, { title: titles.title(item) });
-      const button = element("button", { type: "button", class: kind, "aria-label": said, tabindex: -1 });
-      button.style.left = `${left}px`;
-      button.style.top = `${top}px`;
-      button.addEventListener("focus", () => this.#name(item));
-      button.addEventListener("blur", () => this.#name());
-      button.addEventListener("click", () => chooser.seek(item));
+      const button = element("button", {
+        type: "button", class: kind, "aria-label": said, tabindex: -1,
+        focus: () => this.#name(item), blur: () => this.#name(), click: () => chooser.seek(item),
+      });
+      Object.assign(button.style, { left: `${left}px`, top: `${top}px` });
       return { item, left, top, button };
     });
     byId("marks").replaceChildren(...this.#marked.map(({ item, button }) => element("li", { "data-item": item }, button)));

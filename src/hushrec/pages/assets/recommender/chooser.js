@@ -1,7 +1,6 @@
 import { byId, element } from "./element.js";
 import { starGroup } from "./star_group.js";
 import { saveStars } from "./stars.js";
-import { titleRow } from "./title_row.js";
 import { PageError, words } from "./words.js";
 
 const SHOWN = 8;
@@ -76,7 +75,7 @@ export class Chooser {
     const held = list.children[place]?.dataset.item;
     const rows = items.map((item) => {
       const control = starGroup(titles.title(item), scale, stars.get(item), (value) => stars.set(item, value));
-      return element("li", { "data-item": item }, titleRow(titles, item, pictured), control);
+      return element("li", { "data-item": item }, titles.row(item, pictured), control);
     });
     list.replaceChildren(...rows);
     if (place < 0) return;

@@ -1,7 +1,6 @@
 import { byId, element, titled } from "./element.js";
 import { because } from "./reasons.js";
 import { starGroup } from "./star_group.js";
-import { titleRow } from "./title_row.js";
 import { number, parts, words } from "./words.js";
 
 const STEP = 10;
@@ -45,16 +44,11 @@ export class Ranking {
   #row({ itemId, rating }) {
     const { stars, titles, scale, pictured } = this.#page;
     const title = titles.title(itemId);
-    return element(
-      "li",
-      { "data-item": itemId },
-      titleRow(titles, itemId, pictured),
-      typeof rating === "number"
-        ? element("span", { class: "expected", title: words("expected") }, number(rating, TENTHS))
-        : element("span"),
-      ...because(this.#page.reasons(itemId), titles, stars),
-      element("div", { class: "act" }, starGroup(title, scale, undefined, (value) => stars.set(itemId, value))),
-    );
+    const rated = typeof rating === "number";
+    const expected = rated ? element("span", { class: "expected", title: words("expected") }, number(rating, TENTHS)) : element("span");
+    const act = element("div", { class: "act" }, starGroup(title, scale, undefined, (value) => stars.set(itemId, value)));
+    const reasons = because(this.#page.reasons(itemId), titles, stars);
+    return element("li", { "data-item": itemId }, titles.row(itemId, pictured), expected, ...reasons, act);
   }
 
   /** Let rows that stay glide to their new places, unless the reader prefers no motion. */

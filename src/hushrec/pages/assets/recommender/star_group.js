@@ -4,7 +4,7 @@ import { number, words } from "./words.js";
 const LARGEST_GROUP = 10;
 
 /**
- * The control by which one item is starred or liked.
+ * The control by which one item is starred or, without a scale, liked.
  *
  * Stars are a group of radio buttons with one tab stop: arrows move, Space or Enter chooses, digits choose at
  * once, Delete takes the stars away. Arrows choose nothing by themselves, since a starred title leaves the list.
@@ -12,11 +12,8 @@ const LARGEST_GROUP = 10;
  * A scale in steps of half a star, up to a whole number, shows that many stars, of which each half is a button, and
  * the rating as a figure beside them.
  *
- * @param {string} name of the item.
- * @param {?{lo: number, hi: number, step: number}} scale null where items are liked.
- * @param {number|boolean|undefined} value
+ * @param {?{lo: number, hi: number, step: number}} scale
  * @param {function((number|boolean|undefined)): void} choose
- * @returns {HTMLElement}
  */
 export function starGroup(name, scale, value, choose) {
   if (scale === null) return like(name, value, choose);
@@ -36,42 +33,30 @@ function steps({ lo, hi, step }) {
   return Array.from({ length: count }, (_, nth) => Number((lo + nth * step).toPrecision(12)));
 }
 
-function like(name, value, choose) {
-  const button = element(
-    "button",
-    { class: "like", type: "button", "aria-pressed": String(Boolean(value)), "aria-label": words("like", { title: name }) },
-    words(value ? "like_on" : "like_off"),
-  );
-  button.addEventListener("click", () => choose(value ? undefined : true));
-  return button;
+function like(title, value, choose) {
+  const said = { "aria-pressed": String(Boolean(value)), "aria-label": words("like", { title }) };
+  const click = () => choose(value ? undefined : true);
+  return element("button", { class: "like", type: "button", ...said, click }, words(value ? "like_on" : "like_off"));
 }
 
-function field(name, { lo, hi, step }, value, choose) {
-  const input = element("input", {
-    type: "number", min: lo, max: hi, step, value: value ?? "", "aria-label": words("rate", { title: name, lo, hi }),
-  });
-  input.addEventListener("change", () => {
-    if (input.value === "") choose(undefined);
-    else if (input.valueAsNumber >= lo && input.valueAsNumber <= hi) choose(input.valueAsNumber);
-  });
-  return input;
+function field(title, { lo, hi, step }, value, choose) {
+  const change = ({ target }) => {
+    if (target.value === "") choose(undefined);
+    else if (target.valueAsNumber >= lo && target.valueAsNumber <= hi) choose(target.valueAsNumber);
+  };
+  const label = words("rate", { title, lo, hi });
+  return element("input", { type: "number", min: lo, max: hi, step, value: value ?? "", "aria-label": label, change });
 }
 
 /** Radio buttons for each of `values`: a star each; or, of `whole` stars, a half each. */
 function group(name, values, whole, value, choose) {
   const reached = values.findLastIndex((one) => value !== undefined && one <= value);
   const buttons = values.map((one, nth) => {
-    const checked = nth === reached;
-    const button = element(
-      "button",
-      {
-        type: "button", role: "radio", "aria-checked": String(checked), "aria-label": whole ? words("stars_of", { n: one, all: whole }) : words("stars", { n: one }),
-        tabindex: nth === Math.max(reached, 0) ? 0 : -1,
-      },
-    );
-    button.addEventListener("click", () => choose(one));
-    button.addEventListener("pointerenter", () => show(nth));
-    return button;
+    const label = whole ? words("stars_of", { n: one, all: whole }) : words("stars", { n: one });
+    return element("button", {
+      type: "button", role: "radio", "aria-checked": String(nth === reached), "aria-label": label,
+      tabindex: nth === Math.max(reached, 0) ? 0 : -1, click: () => choose(one), pointerenter: () => show(nth),
+    });
   });
   const missing = whole ? Array.from({ length: 2 * values[0] - 1 }, () => element("span", { "aria-hidden": "true" })) : [];
   const figure = element("span", { class: "figure", "aria-hidden": "true" });
@@ -84,23 +69,11 @@ function group(name, values, whole, value, choose) {
     figure.textContent = to < 0 ? "" : number(to === reached ? value : values[to], { minimumFractionDigits: 1 });
   };
   show(reached);
-  const clear = element(
-    "button",
-    { class: "clear", type: "button", tabindex: -1, "aria-hidden": "true", "aria-disabled": String(reached < 0), title: words("unstar") },
-    "×",
-  );
-  clear.addEventListener("click", () => reached >= 0 && choose(undefined));
-  const radios = element(
-    "span",
-    {
-      class: whole ? "stars halves" : values.length > 5 ? "stars many" : "stars", role: "radiogroup", "aria-label": words("stars_for", { title: name }),
-      "aria-description": words("stars_help"),
-    },
-    ...missing,
-    ...buttons,
-  );
-  radios.addEventListener("pointerleave", () => show(reached));
-  radios.addEventListener("keydown", (event) => {
+  const clear = element("button", {
+    class: "clear", type: "button", tabindex: -1, "aria-hidden": "true", "aria-disabled": String(reached < 0),
+    title: words("unstar"), click: () => reached >= 0 && choose(undefined),
+  }, "×");
+  const keydown = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const at = buttons.indexOf(document.activeElement);
     const last = buttons.length - 1;
@@ -110,7 +83,12 @@ function group(name, values, whole, value, choose) {
     else if (values.includes(Number(event.key)) && event.key.trim()) choose(Number(event.key));
     else return;
     event.preventDefault();
-  });
+  };
+  const radios = element("span", {
+    class: whole ? "stars halves" : values.length > 5 ? "stars many" : "stars", role: "radiogroup",
+    "aria-label": words("stars_for", { title: name }), "aria-description": words("stars_help"),
+    pointerleave: () => show(reached), keydown,
+  }, ...missing, ...buttons);
   return element("span", { class: "rated" }, radios, ...(whole ? [figure] : []), clear);
 }
 

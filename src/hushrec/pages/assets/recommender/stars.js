@@ -1,11 +1,7 @@
 import { element } from "./element.js";
 import { PageError } from "./words.js";
 
-/**
- * The file of the stars that this browser keeps, without a release to show them by; undefined if it keeps none.
- *
- * @param {string} name as of `Stars`.
- */
+/** The file of the stars that this browser keeps, without a release to show them by; undefined if it keeps none. */
 export function keptStars(name) {
   try {
     const kept = JSON.parse(localStorage.getItem(`hushrec.stars.${name}`) ?? "[]");
@@ -45,8 +41,7 @@ export class Stars extends EventTarget {
   #stored = true;
 
   /**
-   * @param {string} name under which they are kept: of the population or the catalogue, so that they outlive
-   *   a release.
+   * @param {string} name of the population or the catalogue, so that they outlive a release.
    * @param {?{lo: number, hi: number}} range of ratings; null where items are liked.
    * @param {function(string): boolean} has whether an item is in the catalogue.
    */
@@ -111,7 +106,6 @@ export class Stars extends EventTarget {
   /**
    * Add the stars of a file, but for titles that are not in the catalogue; those of the same items are replaced.
    *
-   * @param {string} text
    * @returns {{all: number, loaded: number}} how many the file held, and how many of them are in the catalogue.
    * @throws {PageError} it holds something else.
    */
@@ -133,15 +127,14 @@ export class Stars extends EventTarget {
     try {
       kept = JSON.parse(text);
     } catch {
-      throw new PageError("file_foreign");
+      // then it is no object either
     }
     if (typeof kept !== "object" || kept === null) throw new PageError("file_foreign");
     const likes = Array.isArray(kept);
     const pairs = likes ? kept.map((item) => [item, true]) : Object.entries(kept);
     const right = likes ? ([item]) => typeof item === "string" : ([, value]) => typeof value === "number";
     if (!pairs.every(right)) throw new PageError("file_foreign");
-    if (likes && this.#range) throw new PageError("file_likes");
-    if (!likes && !this.#range) throw new PageError("file_ratings");
+    if (likes !== !this.#range) throw new PageError(likes ? "file_likes" : "file_ratings");
     if (!pairs.every((pair) => this.#valid(pair))) throw new PageError("file_range", this.#range);
     return [...new Map(pairs)];
   }

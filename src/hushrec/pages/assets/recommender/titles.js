@@ -1,4 +1,5 @@
 import { folded as fold } from "./client/titles.js";
+import { element, titled } from "./element.js";
 
 const SIGNS = /[^\p{L}\p{N}]+/gu;
 const MARKS = /\p{M}/gu;
@@ -43,8 +44,13 @@ export class Titles {
     return [...named, ...(genres ? [genres] : [])].join(" · ");
   }
 
-  picture(item) {
-    return this.#cell("pictures", item);
+  /** How an item is named wherever it is listed: picture, if none is asked of the host, title, year and genres. */
+  row(item, pictured) {
+    const [about, picture] = [this.about(item), pictured && this.#cell("pictures", item)];
+    const named = element("span", {}, element("b", {}, titled(this.title(item))));
+    if (about) named.append(element("small", { dir: "auto" }, about));
+    const images = picture ? [element("img", { src: picture, alt: "", width: 40, height: 60, decoding: "async" })] : [];
+    return element("span", { class: "title" }, ...images, named);
   }
 
   /**

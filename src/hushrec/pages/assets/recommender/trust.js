@@ -7,33 +7,24 @@ import { PageError } from "./words.js";
  */
 export class Trust {
   #name = `hushrec.seen.${new URL(".", location.href).pathname}`;
-  #seen;
+  seen; // undefined if nothing was
 
   constructor() {
     try {
-      this.#seen = JSON.parse(localStorage.getItem(this.#name) ?? "null") ?? undefined;
+      this.seen = JSON.parse(localStorage.getItem(this.#name) ?? "null") ?? undefined;
     } catch {
-      this.#seen = undefined; // storage is switched off: every visit is the first
+      // storage is switched off: every visit is the first
     }
   }
 
   /**
-   * What the client checks a release by: the page's signature and key, and what was seen before.
+   * What the client checks a release by: the texts of the page's signature and key, and what was seen before.
    *
-   * @param {string|undefined} signature the text of the signature file.
-   * @param {string|undefined} key the text of the key file.
-   * @throws {Error} the page was signed before, and is not any more.
+   * @throws {PageError} the page was signed before, and is not any more.
    */
   given(signature, key) {
-    if (this.#seen && (signature === undefined || key === undefined)) {
-      throw new PageError("not_signed");
-    }
-    return { signature, key, seen: this.#seen };
-  }
-
-  /** What was seen before; undefined if nothing was. */
-  get seen() {
-    return this.#seen;
+    if (this.seen && (signature === undefined || key === undefined)) throw new PageError("not_signed");
+    return { signature, key, seen: this.seen };
   }
 
   /** Begin again with the page that the host has now, and with its key: nothing that was kept stays. */
@@ -49,9 +40,9 @@ export class Trust {
   /** Remember a signature that was found to be right. */
   remember({ state, chain, ledger, version }) {
     if (state !== "verified") return;
-    this.#seen = { chain, ledger, version };
+    this.seen = { chain, ledger, version };
     try {
-      localStorage.setItem(this.#name, JSON.stringify(this.#seen));
+      localStorage.setItem(this.#name, JSON.stringify(this.seen));
     } catch {
       // storage is switched off: every visit is the first
     }
