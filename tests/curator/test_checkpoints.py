@@ -96,6 +96,7 @@ def test_what_is_stopped_after_its_charge_keeps_others_from_being_charged(call, 
         ) as told:
             call(**change)
         assert "repeat it with the same data, settings" in str(told.value)
+        assert "with a release index only if it had one" in str(told.value)
         assert "hushrec ledger forfeit ledger.db 0" in str(told.value)
     assert charges(ledger) == {1: "charged"}
     call()

@@ -163,9 +163,9 @@ def refusal(account: Ledger, charge: Charge) -> ChargeUnpublished:
     """Why nothing new is charged while a charge waits whose fit was stopped."""
     return ChargeUnpublished(
         f"{_named(charge)} was charged, and its fit was stopped before the release was made. Nothing was "
-        "charged. To resume it at no cost, repeat it with the same data, settings and version of hushrec; to "
-        f"give it up, so that its ε stays spent, run hushrec ledger forfeit {account.place} "
-        f"{charge.release_index}"
+        "charged. To resume it at no cost, repeat it with the same data, settings and version of hushrec, "
+        "and with a release index only if it had one; to give it up, so that its ε stays spent, run hushrec "
+        f"ledger forfeit {account.place} {charge.release_index}"
     )
 
 

@@ -46,8 +46,8 @@ def test_libpq_is_repeated_without_the_password() -> None:
     error = psycopg.OperationalError('connection to "db" failed: no tulip7 here\nand more')
     told = str(connection.explained(error, ADDRESS))
     assert told == (
-        "nothing was written or granted: postgresql://db.example.org/films cannot be reached (connection to "
-        '"db" failed: no … here)'
+        "the ledger did not record this step: postgresql://db.example.org/films cannot be reached "
+        '(connection to "db" failed: no … here)'
     )
 
 

@@ -323,7 +323,9 @@ def test_what_a_lost_answer_hides_is_looked_up(postgres, url: str, make_plan: Ma
         ledger = Ledger.open(url.replace(str(postgres.port), str(line.port)))
         line.breaks = breaks
         if breaks == "before":
-            with pytest.raises(LedgerError, match="nothing was written or granted: the connection broke"):
+            with pytest.raises(
+                LedgerError, match="the ledger did not record this step: the connection broke"
+            ):
                 ledger.charge(make_plan(0.1))
             assert Ledger.open(url).entries() == ()
         else:

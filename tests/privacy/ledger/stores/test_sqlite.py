@@ -237,3 +237,19 @@ def test_a_pipe_for_a_ledger_is_refused(path: Path) -> None:
             Ledger.open(path)
     finally:
         signal.alarm(0)
+
+
+@pytest.mark.parametrize(
+    ("code", "says"), [(sqlite3.SQLITE_FULL, "make room"), (sqlite3.SQLITE_IOERR, "or is full")]
+)
+def test_a_full_disk_undoes_its_step_alone(code: int, says: str) -> None:
+    """A charge that was recorded before stays spent: no error may say that nothing was."""
+    error = sqlite3.OperationalError("secret")
+    error.sqlite_errorcode = code
+    with (
+        pytest.raises(LedgerError, match=r"^the ledger did not record this step: ") as told,
+        sqlite._translated(),
+    ):
+        raise error
+    assert says in str(told.value)
+    assert "secret" not in str(told.value)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hushrec.errors import LedgerDamaged, LedgerError, LedgerMissing
 from hushrec.privacy.ledger.stores.addresses import Address
+from hushrec.privacy.ledger.stores.store import UNRECORDED
 
 if TYPE_CHECKING:
     import psycopg
@@ -113,7 +114,7 @@ def begin(database: "Database", mode: str) -> None:
     assert row is not None
     standby, *settled = row
     if standby:
-        raise LedgerError(f"nothing was written or granted: {_CLASSES['25006']}")
+        raise LedgerError(f"{UNRECORDED}: {_CLASSES['25006']}")
     *kept, encoding = settled
     for name, value in zip(asked, kept, strict=False):
         if value != "on":
@@ -160,22 +161,22 @@ def explained(error: "psycopg.Error", address: Address) -> LedgerError:
     state = error.sqlstate or ""
     if state.startswith("HR"):
         kind = LedgerMissing if state == "HR000" else LedgerError
-        return kind(f"nothing was written or granted: {error.diag.message_primary}")
+        return kind(f"{UNRECORDED}: {error.diag.message_primary}")
     for length in (5, 2):
         if cause := _CLASSES.get(state[:length]):
-            return LedgerError(f"nothing was written or granted: {cause}")
+            return LedgerError(f"{UNRECORDED}: {cause}")
     if not state:
         told = str(error).strip().splitlines()
         line = told[0] if told else "the connection broke"
         for words, state in _REFUSALS:
             if words.search(line):
-                return LedgerError(f"nothing was written or granted: {address.place}: {_CLASSES[state]}")
+                return LedgerError(f"{UNRECORDED}: {address.place}: {_CLASSES[state]}")
         line, fatal, _ = line.partition("FATAL:")  # what the server says after it may name the user
         line += "the server refuses the connection; see its log" if fatal else ""
         for name in ("password", "sslpassword"):
             if secret := address.parameters.get(name):
                 line = line.replace(str(secret), "…")
-        return LedgerError(f"nothing was written or granted: {address.place} cannot be reached ({line})")
+        return LedgerError(f"{UNRECORDED}: {address.place} cannot be reached ({line})")
     if state in ("3F000", "42P01", "42883", "42703"):
         return LedgerDamaged("the ledger's tables were altered; restore them and release nothing until then")
-    return LedgerError(f"nothing was written or granted: the database refused it (SQLSTATE {state})")
+    return LedgerError(f"{UNRECORDED}: the database refused it (SQLSTATE {state})")

@@ -19,7 +19,7 @@ from hushrec.privacy.ledger.history import History
 from hushrec.privacy.ledger.stores.addresses import Address, address_of
 from hushrec.privacy.ledger.stores.connection import begin, connected, installed, require_intact, script
 from hushrec.privacy.ledger.stores.sqlite import TAKEN
-from hushrec.privacy.ledger.stores.store import Record, Session
+from hushrec.privacy.ledger.stores.store import UNRECORDED, Record, Session
 
 if TYPE_CHECKING:
     from hushrec.privacy.ledger.stores.connection import Database
@@ -208,7 +208,7 @@ class PostgresStore:
                 raise  # the server answered: it undid the transaction
             ended = "COMMIT" if self._recorded(session.proof) else ""
         if ended != "COMMIT":
-            raise LedgerError("nothing was written or granted: the connection broke before; try again")
+            raise LedgerError(f"{UNRECORDED}: the connection broke before; try again")
 
     def _recorded(self, proof: tuple[str, tuple[object, ...]] | None) -> bool:
         """Whether a transaction whose answer was lost was committed. Its lock is waited for, so it is over;

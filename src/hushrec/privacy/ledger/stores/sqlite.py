@@ -20,7 +20,7 @@ from hushrec.errors import LedgerDamaged, LedgerError, LedgerMissing
 from hushrec.privacy.failpoints import failpoint
 from hushrec.privacy.ledger.history import History
 from hushrec.privacy.ledger.stores.ledger_files import APPLICATION, others
-from hushrec.privacy.ledger.stores.store import Record, Session, totals
+from hushrec.privacy.ledger.stores.store import UNRECORDED, Record, Session, totals
 
 TAKEN = "there is a ledger already; open it (without --new-ledger)"
 _VERSION = 3
@@ -54,7 +54,7 @@ CREATE TRIGGER account_shrink BEFORE UPDATE ON account
 _PASSING = {
     sqlite3.SQLITE_BUSY: "another process holds the ledger; try again",
     sqlite3.SQLITE_FULL: "the disk is full; make room",
-    sqlite3.SQLITE_IOERR: "the disk failed",
+    sqlite3.SQLITE_IOERR: "the disk failed, or is full; make room, or have it checked",
     sqlite3.SQLITE_READONLY: "the ledger is read-only; let this process write to it and its folder",
     sqlite3.SQLITE_CANTOPEN: "the ledger cannot be opened; give this process the right to read and write it",
     sqlite3.SQLITE_CONSTRAINT: "it would exceed the total, or undo a record",
@@ -293,7 +293,7 @@ def _translated() -> Iterator[None]:
     ) as error:  # the latter if SQLite quotes damaged bytes in its message
         cause = _PASSING.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
         if cause:
-            raise LedgerError(f"nothing was written or granted: {cause}") from error
+            raise LedgerError(f"{UNRECORDED}: {cause}") from error
         raise LedgerDamaged(
             "the ledger's file is corrupt; restore it and release nothing until then"
         ) from error

@@ -13,6 +13,9 @@ from hushrec.privacy.ledger.history import Charge, History
 Record = tuple[int, bytes, bytes]
 """Number, text and hash of a record."""
 
+UNRECORDED = "the ledger did not record this step"
+"""How every error begins that a store explains. What was recorded before stays, a charge above all."""
+
 
 class Session(ABC):
     """One transaction on a verified ledger.
