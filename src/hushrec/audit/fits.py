@@ -37,15 +37,10 @@ def audit(
 
     Args:
         config: the model with its settings.
-        budget: what may be spent.
         domain: its scale, cap and first items are those of the made-up ratings; by default made up too.
         runs: number of releases that the canary hears of either world.
         seed: of the made-up ratings and of the noise.
         progress: called with the number of steps done and their total.
-
-    Raises:
-        BudgetUnsupported: The model does not support the budget.
-        ConfigError: The settings do not suit a domain of a few items.
 
     Privacy: public; no private rating is read.
     """

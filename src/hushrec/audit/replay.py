@@ -47,7 +47,6 @@ class Seen:
         output: what was written to standard output and standard error.
         logged: messages of all loggers.
         lines: the lines of public code, in the order in which they ran.
-        measured: the measurements.
 
     Privacy: private.
     """
@@ -64,9 +63,6 @@ def record(
 ) -> Recorder:
     """Fit once, and return what was measured; with a tape, on the values of another fit.
 
-    Raises:
-        Leak: The fit makes other measurements than those on the tape.
-
     Privacy: private.
     """
     recorder = Recorder(tape)
@@ -80,9 +76,6 @@ def watch(
     """Fit once, and return all that can be seen of it; with a tape, on the values of another fit.
 
     Standard output and error of the whole process are captured meanwhile.
-
-    Raises:
-        Leak: The fit makes other measurements than those on the tape.
 
     Privacy: private.
     """
@@ -101,7 +94,6 @@ def compare(
 
     Args:
         config: a model whose plan has no posterior sample.
-        budget: what may be spent.
         one: made-up ratings.
         other: neighbouring ones.
 

@@ -82,7 +82,6 @@ def require(ledger: str, planned: "Plan", new: bool, out: Path, weak: bool) -> b
 
     Args:
         ledger: path or URL.
-        planned: what will be charged.
         new: whether it is to be created.
         out: the release to write: the releases in its folder are witnesses of a ledger that has no folder.
         weak: whether ε may be too weak to promise much.

@@ -99,10 +99,6 @@ def title_table(path: Path | None, columns: Mapping[str, str | int] | None = Non
     Args:
         path: the table, if there is one.
         columns: the column of ``id``, ``title``, ``year``, ``genres`` or ``picture``; by default recognised.
-
-    Raises:
-        ConfigError: columns are named without a table, or for something else.
-        DomainError: the table cannot be read, or has no titles.
     """
     from hushrec.data.readers.catalogue import headings, read_catalogue, titles_column
     from hushrec.pages.item_table import ItemTable

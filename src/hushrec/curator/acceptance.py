@@ -57,11 +57,6 @@ def admit(
             device's is; otherwise only memory is asked for.
         accept_dropped, accept_users: as for ``fit``.
 
-    Raises:
-        RecordsDropped: too much was dropped or changed, or nobody is left.
-        UsersExceeded: there are more than twice as many users as declared.
-        MemoryExceeded: there is too little memory.
-
     Privacy: private: the refusal depends on the records. The curator sees it, readers of releases do not
     (``docs/check.md`` says what it can tell).
     """
@@ -84,10 +79,6 @@ def require_accepted(
         accept_dropped: whether the curator accepts what was dropped or changed, or that there are no records.
             If there are records and nobody is left, there is nothing to accept.
         accept_users: whether the curator accepts so many users.
-
-    Raises:
-        RecordsDropped: too much was dropped or changed, or nobody is left.
-        UsersExceeded: there are more than twice as many users as declared.
 
     Privacy: private: the refusal depends on the records.
     """

@@ -20,7 +20,6 @@ def signed(plan: Plan, config: Settings, domain: Domain) -> Plan:
     Args:
         plan: what ``config`` would measure.
         config: settings of a model, or of a method that releases data.
-        domain: the public domain.
 
     Returns:
         The plan, unchanged if it depends on hushrec only.

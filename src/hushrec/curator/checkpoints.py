@@ -49,10 +49,6 @@ def stopped(account: Ledger) -> list[Stopped]:
 
     Checkpoints that nothing can resume from are removed: those of fits that were stopped before their charge,
     or that were given up. Those of fits that run are passed over.
-
-    Raises:
-        LedgerStale: The ledger does not know the charge of a checkpoint that holds measured values.
-        CheckpointError: A checkpoint is damaged.
     """
     found = []
     for folder in sorted(folder_of(account).glob(f"{_prefix(account)}*")):
@@ -77,12 +73,7 @@ def chosen(account: Ledger, ratings: Callable[[], str]) -> Path:
     """The checkpoint of a fit: that of the stopped fit of these ratings, or a new one.
 
     Args:
-        account: the ledger that pays.
         ratings: gives the digest of the ratings; called only if a fit was stopped.
-
-    Raises:
-        ChargeUnpublished: Fits of other ratings were stopped after their charge, and none of these.
-        LedgerStale, CheckpointError: As ``stopped``.
     """
     waiting = stopped(account)
     for one in waiting:
@@ -97,12 +88,7 @@ def require_none_waits(account: Ledger, own: str) -> None:
     """Refuse a fit without a checkpoint here while a charge waits here for its fit to be repeated.
 
     Args:
-        account: the ledger that pays.
         own: commitment of the checkpoint that the fit has elsewhere; empty for none.
-
-    Raises:
-        ChargeUnpublished: A fit was stopped after its charge, and its checkpoint is here.
-        LedgerStale, CheckpointError: As ``stopped``.
     """
     _require_stored(account, stopped(account), own)
 
@@ -111,7 +97,6 @@ def resumed_mark(account: Ledger, checkpoint: str | Path | bool, domain: str) ->
     """The commitment of the stopped fit that comes first; empty if there is none.
 
     Args:
-        account: the ledger.
         checkpoint: as for ``fit``.
         domain: digest of the domain.
     """
@@ -135,11 +120,6 @@ def going_on(
         folder: the checkpoint's.
         ratings: digest of the ratings.
         settings: what else must be the same, as text.
-        account: the ledger that pays.
-
-    Raises:
-        ChargeUnpublished: The checkpoint is one of the ledger's own, of a fit with other settings.
-        CheckpointError: The checkpoint is in use, damaged, or of another fit.
 
     Privacy: public.
     """

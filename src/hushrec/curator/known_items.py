@@ -19,8 +19,6 @@ def known(config: Model, domain: Domain, release: Release | None = None) -> Item
     """Features of the domain's items, and a release of other people's public ratings, for a model.
 
     Args:
-        config: the model's settings.
-        domain: the public domain.
         release: public in itself, or None.
 
     Returns:

@@ -19,7 +19,6 @@ def require_memory(model: str, footprint: Footprint, ratings: Feedback | Blocks 
     """Refuse a fit that needs more memory than this machine has, before it costs anything.
 
     Args:
-        model: name of the model.
         footprint: what the fit needs.
         ratings: private; of ratings in block files one block is held, unless the fit gathers all of them, and
             of ratings in Spark none.

@@ -85,9 +85,6 @@ class Listing:
     Attributes:
         n_users: how many users at most a block should have.
 
-    Raises:
-        ConfigError, DataError, ReleaseError: as in ``recommend_all``.
-
     Privacy: post-processing of a release.
     """
 

@@ -32,7 +32,6 @@ class Room:
     """Space of a disk that a file without a name holds: nothing of it is left, however the process ends.
 
     Args:
-        folder: where the space is.
         size: in bytes.
         private: whether the size follows from the records, so that no message may show it.
     """
@@ -65,9 +64,6 @@ def reserved(folder: Path | None, size: int, *, private: bool = False) -> Iterat
     Args:
         folder: where something will be written; None for nowhere.
         size, private: as of ``Room``.
-
-    Raises:
-        ReleaseError: The disk has less.
     """
     if folder is None or not size:
         yield None
@@ -90,8 +86,6 @@ def release_size(model: Model, planned: Plan, domain: Domain) -> int:
     stores at most as many entries as it measured.
 
     Args:
-        model: its settings.
-        planned: what it measures.
         domain: the public domain, whose ids, titles and features it carries.
     """
     text = len(domain.model_dump_json(exclude_none=True).encode())
@@ -119,7 +113,6 @@ def data_size(planned: Plan, people: Ratings, suffix: str = "") -> int:
     """The most bytes that a data set takes in a file, or in a ledger, which keeps only facts of a large one.
 
     Args:
-        planned: what is released.
         people: whose rows.
         suffix: of the file; empty for a ledger.
 

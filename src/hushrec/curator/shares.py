@@ -48,15 +48,8 @@ def next_share(
 
     Args:
         ledger: the population's ledger, or its path.
-        config: a model's settings.
-        domain: the public domain.
         release_index: as for ``fit``.
         mark: commitment of the checkpoint that resumes; empty for none.
-
-    Raises:
-        LedgerError: There is no ledger, or it cannot be trusted.
-        BudgetError: The ledger has no release left, or too little for this model.
-        BudgetUnsupported: The model does not support the ledger's unit, adjacency or δ.
     """
     return opened(ledger).share(lambda budget: config.plan(domain, budget), release_index, mark)
 
@@ -75,12 +68,8 @@ def naming_share(
     """Context of a charge. If it is refused because it exceeds its share, the error names the share.
 
     Args:
-        account: the ledger.
         release_index: the release index of the charge.
         plan: the plan of the release under a budget.
-
-    Raises:
-        ShareExceeded: The charge exceeds its share.
     """
     try:
         yield

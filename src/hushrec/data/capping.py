@@ -19,7 +19,6 @@ def chosen(users: pl.Series, indptr: Ints, items: Ints32, cap: int) -> Bools | N
     """Mark at most ``cap`` ratings of each user as kept, by a hash keyed with the user's own id.
 
     Args:
-        users: user ids.
         indptr: where each user's ratings start.
         items: item of each rating; each item occurs once per user.
         cap: the most ratings that a user keeps.

@@ -53,9 +53,6 @@ class Batch(NamedTuple):
 class Cleaner:
     """Cleans tables of records: of ratings if the domain has a scale, else of interactions.
 
-    Args:
-        domain: the public domain.
-
     Attributes:
         roles: the columns that are read, whether or not a table must have them.
         dropped: how many records were read so far, and what was dropped or changed.
@@ -166,7 +163,6 @@ def assemble(
 
     Args:
         batches: the records; removed from the list to free their memory while rows are sorted.
-        domain: the public domain.
         dropped: what was dropped from their sources.
         asks: whether users request their own ε; must not depend on whether there are any users.
         timed: whether there are timestamps; likewise.

@@ -109,9 +109,6 @@ def of_texts(texts: Mapping[str, Sequence[str]], *, named: bool = True) -> ItemF
     Args:
         texts: name → one text for each item; there is at least one.
         named: whether labels begin with the text's name: ``genres=Drama`` in place of ``Drama``.
-
-    Raises:
-        DomainError: the texts are not one for each item.
     """
     parts = [_column(own, f"{name}=" if named else "", name) for name, own in texts.items()]
     matrices, names = [matrix for matrix, _ in parts], [name for _, own in parts for name in own]

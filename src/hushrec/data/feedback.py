@@ -32,7 +32,6 @@ class Feedback(ABC):
     """What the users of a population gave: the rows that ``Ratings`` and ``Interactions`` share.
 
     Attributes:
-        domain: the public domain.
         users: user ids, unique, in ascending order of their UTF-8 bytes, shape (n_users,).
         indptr: int64, shape (n_users + 1,).
         items: int32 index into ``domain.items``, ascending inside a user, shape (n_entries,).
@@ -112,9 +111,6 @@ class Feedback(ABC):
     def of(cls, given: "Feedback", *, by: str) -> Self:
         """``given``, known to be of this kind; ``by`` is who needs it, for the error.
 
-        Raises:
-            DataError: it is of the other kind.
-
         Privacy: private.
         """
         given.domain.require(cls.KIND, by=by)
@@ -159,9 +155,6 @@ class Feedback(ABC):
 
         Returns:
             int64, shape (domain.n_users + 1,): person u's items are ``items[indptr[u]:indptr[u + 1]]``.
-
-        Raises:
-            DomainError: the domain has no roster.
 
         Privacy: private.
         """
@@ -226,9 +219,6 @@ class Feedback(ABC):
 
         Args:
             asked: shape (n_users,), in the order of ``users``; or user id to ε for every user.
-
-        Raises:
-            DataError: some user's ε is missing, negative or not finite.
 
         Privacy: private.
         """

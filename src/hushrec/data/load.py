@@ -105,9 +105,6 @@ def tables(
 ) -> Iterator[tuple[pl.DataFrame, str]]:
     """The tables of a source, with columns of these roles, each with its name; arguments as for ``load``.
 
-    Raises:
-        DataError: the structure cannot be read.
-
     Privacy: private.
     """
     listed = found(source, format, max_bytes)

@@ -37,9 +37,7 @@ def holdout(feedback: _Kind, fraction: float, seed: int) -> tuple[_Kind, _Kind]:
     """Hold out a random fraction of all ratings, or interactions, as the test part.
 
     Args:
-        feedback: what to split.
         fraction: size of the test part, between 0 and 1, rounded to a whole number of them.
-        seed: seed of the choice.
 
     Privacy: private.
     """
@@ -54,9 +52,7 @@ def kfold(feedback: _Kind, k: int, seed: int) -> Iterator[tuple[_Kind, _Kind]]:
     """k pairs whose test parts are disjoint, differ in size by at most one, and together hold everything.
 
     Args:
-        feedback: what to split.
         k: number of folds, 2 to 255.
-        seed: seed of the choice.
 
     Yields:
         ``(train, test)``.
@@ -79,7 +75,6 @@ def held_out_people(
     found from the rest, which they fold in. For validation users, hold people out of ``train`` once more.
 
     Args:
-        feedback: what to split.
         people: number of users who are held out, chosen among those with at least ``least`` items. Users with
             fewer are in the training part like everybody else: a fit never leaves anybody out.
         seed: seed of the choice of users, and of their items.
@@ -118,7 +113,6 @@ def listed(feedback: _Kind, pairs: pl.DataFrame) -> tuple[_Kind, _Kind]:
     """The listed pairs are the test part, as with the Netflix Prize's ``probe.txt``.
 
     Args:
-        feedback: what to split.
         pairs: a table ``user_id, item_id`` of text. Pairs that are not there are skipped.
 
     Privacy: private.
@@ -137,9 +131,6 @@ def listed(feedback: _Kind, pairs: pl.DataFrame) -> tuple[_Kind, _Kind]:
 
 def latest(feedback: _Kind, n: int) -> tuple[_Kind, _Kind]:
     """Each user's n latest entries are the test part; of equal timestamps, the later item in the catalogue.
-
-    Raises:
-        DataError: there are no timestamps.
 
     Privacy: private.
     """
@@ -174,10 +165,6 @@ def netflix_probe(feedback: _Kind, seed: int) -> tuple[_Kind, _Kind]:
 
     Args:
         feedback: what to split, with timestamps.
-        seed: seed of the choice.
-
-    Raises:
-        DataError: there are no timestamps.
 
     Privacy: private.
     """

@@ -40,16 +40,12 @@ def netflix_like(users: int, items: int, ratings: int, seed: int, rank: int = 20
 
     Args:
         users: number of users; each rates at least one item.
-        items: size of the catalogue.
         ratings: number of ratings, from ``users`` to ``users · items``.
         seed: seed of everything random.
         rank: rank of the planted interaction.
 
     Returns:
         ratings on the scale 1 to 5 with their domain; its bound on users is the next of 1, 2, 5, 10, …
-
-    Raises:
-        DataError: the number of ratings is out of range.
 
     Privacy: public: these are no one's ratings.
     """
@@ -85,16 +81,12 @@ def interactions(users: int, items: int, interactions: int, seed: int, rank: int
 
     Args:
         users: number of users; each gives at least one item.
-        items: size of the catalogue.
         interactions: number of interactions, from ``users`` to ``users · items``.
         seed: seed of everything random.
         rank: number of factors of a user's taste.
 
     Returns:
         interactions with their domain; its bound on users is the next of 1, 2, 5, 10, …
-
-    Raises:
-        DataError: the number of interactions is out of range.
 
     Privacy: public: these are no one's interactions.
     """

@@ -28,7 +28,6 @@ def clamped_slope(slopes: Noisy, people: Noisy, clip: float) -> float:
 
     Args:
         slopes: sum of the people's slopes, each from 0 to 1.
-        people: number of people.
         clip: B in widths of the scale.
     """
     n = max(float(people.values[0]), 1.0)

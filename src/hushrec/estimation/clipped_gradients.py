@@ -51,7 +51,6 @@ def reach(
 
     Args:
         people, ratings: the declared crowd; numbers of ratings by person are log-normal.
-        items: size of the catalogue.
         rank: d, number of factors.
         ratio: τ²/s², prior variance of an item's coordinate over that of a rating.
         clip_norm: C/s.

@@ -21,7 +21,6 @@ class Head:
     """Some items of a catalogue, in its order; the others are its tail.
 
     Args:
-        n_items: size of the catalogue.
         items: positions of the head's items in the catalogue, ascending, shape (n_head,).
 
     Privacy: public.

@@ -23,7 +23,6 @@ def of_release(release: Release, items: tuple[str, ...], scale: tuple[float, flo
 
     Args:
         release: any that predicts ratings from effects of items.
-        items: the catalogue.
         scale: of the ratings to come, as in the domain.
     """
     if "item_effects" not in release.tensors or release.scale is None:

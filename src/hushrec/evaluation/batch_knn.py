@@ -14,7 +14,6 @@ def predict_many(release: Release, train: Ratings, test: Ratings, rows: Ints) ->
     """Predictions of all test ratings from a release of neighbours.
 
     Args:
-        release: any release.
         train: what each user folds in.
         test: the ratings to predict; no rating may be in both.
         rows: row in ``train`` of every user of ``test``, −1 if absent.

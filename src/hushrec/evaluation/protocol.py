@@ -185,17 +185,12 @@ def predictions(release: Release, *, train: Ratings, test: Ratings, fold_in: boo
     ratings, as on their own devices.
 
     Args:
-        release: any release.
         train: what each user folds in.
         test: the ratings to predict.
         fold_in: listed users fold in their own ratings too.
 
     Returns:
         Predicted ratings, clamped to the scale, in the order of ``test``; shape (test.n_ratings,).
-
-    Raises:
-        DataError: As ``evaluate``.
-        ReleaseError: The release is of interactions and predicts no ratings.
 
     Privacy: private.
     """

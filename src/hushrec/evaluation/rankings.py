@@ -106,11 +106,6 @@ def rank(
         fold_in: listed users fold in their own ratings too.
         fitted: what the release was fitted to, which tells how popular items are; ``train`` by default.
 
-    Raises:
-        ConfigError: ``likes`` is missing, or is given for interactions, or is not on the scale.
-        DataError: The parts or the release have different catalogues, or the parts share a pair, or there is
-            nothing to be found.
-
     Privacy: private.
     """
     fitted = train if fitted is None else fitted

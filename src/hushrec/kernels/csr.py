@@ -46,7 +46,6 @@ def check_rows(indptr: Ints, columns: Ints32, n_columns: int) -> None:
     Args:
         indptr: where each row's ratings start, then where the last ones end, shape (n_rows + 1,).
         columns: column of each rating, shape (n_ratings,).
-        n_columns: number of columns.
     """
     if not cuts(indptr, len(columns)):
         raise ValueError("indptr must run from 0 to the number of ratings and not descend")

@@ -20,7 +20,6 @@ def transpose(indptr: Ints, columns: Ints32, n_columns: int, *, threads: int = 2
     Args:
         indptr: where each row's ratings start, then where the last ones end, shape (n_rows + 1,).
         columns: column of each rating, shape (n_ratings,).
-        n_columns: number of columns.
         threads: number of threads; the result does not depend on it.
 
     Returns:

@@ -76,9 +76,6 @@ class Groups:
             release: holds item factors F, for C = F Fᵀ, or a covariance of the items to be grouped.
             distance, threshold: as in ``of_features``.
 
-        Raises:
-            ConfigError: The threshold is not positive.
-
         Privacy: post-processing of the release.
         """
         return cls._of(release, distance, threshold)
@@ -88,11 +85,7 @@ class Groups:
         """Groups of items whose columns of raw ratings (0 where unrated) are near, as published.
 
         Args:
-            ratings: the ratings of all users.
             distance, threshold: as in ``of_features``.
-
-        Raises:
-            ConfigError: The threshold is not positive.
 
         Privacy: private, and nothing is charged: for reproductions, whose statement says so.
         """

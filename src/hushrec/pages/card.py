@@ -41,11 +41,7 @@ def card(subject: Subject, given: Given = Given()) -> Document:
     """The card of a release or a released data set.
 
     Args:
-        subject: the file.
         given: what stands beside it.
-
-    Raises:
-        ReleaseError: A given file is malformed, or of another release.
     """
     said = subject.statement
     audit, accuracy = _audit(subject, given), _accuracy(subject, given)

@@ -53,7 +53,6 @@ class ItemTable:
         """The table of a catalogue: its items in their order, with "" for all that is not known.
 
         Args:
-            items: the ids.
             held: texts that are known of the items in any case, by name of the attribute, such as those that
                 their release holds; each counts where the table has none.
         """

@@ -30,9 +30,6 @@ class Look:
         title: the heading of the page; by default that of its language.
         css: a style that is loaded after the page's own.
         lang: the language of the page's texts.
-
-    Raises:
-        ConfigError: The title is empty, or the style too large.
     """
 
     title: str | None = None
@@ -49,11 +46,7 @@ class Look:
             )
 
     def files(self, assets: Traversable) -> dict[str, bytes]:
-        """The files of a page that depend on its look, by name.
-
-        Raises:
-            ConfigError: There are no texts in the language.
-        """
+        """The files of a page that depend on its look, by name."""
         told = texts(assets, self.lang)
         title = self.title or told["title"]
         own = f'\n<link rel="stylesheet" href="{_OWN_CSS}">' if self.css is not None else ""
@@ -77,11 +70,7 @@ class Look:
 
 
 def texts(assets: Traversable, lang: str) -> dict[str, Any]:
-    """The texts of a page in a language, by name.
-
-    Raises:
-        ConfigError: There are none.
-    """
+    """The texts of a page in a language, by name."""
     found = {entry.name.removesuffix(".json"): entry for entry in (assets / "texts").iterdir()}
     if lang not in found:
         raise ConfigError(f"the page has no texts in {lang!r}; choose one of {', '.join(sorted(found))}")

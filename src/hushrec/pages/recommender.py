@@ -57,11 +57,6 @@ def page(
         key: the public key by which the page checks the signature, as a key file holds it.
         look: title, style and language of the page.
 
-    Raises:
-        ReleaseError: The release cannot be read, or is too large or too slow for a browser, or the titles do
-            not fit.
-        ConfigError: The page has no texts in the language.
-
     Privacy: post-processing.
     """
     opened = Release.open(release)

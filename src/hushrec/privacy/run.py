@@ -73,9 +73,7 @@ class ChargedRun:
     """A run under a charge: the grant adds exactly the noise of the charged plan.
 
     Args:
-        plan: what was charged.
         queries: the queries that the plan was made from, which alone may be measured.
-        grant: the grant of the charge.
         prior: what is publicly known about the items.
 
     Privacy: public itself; ``measure`` is charged.

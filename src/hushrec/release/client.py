@@ -24,7 +24,6 @@ class Recommendation(NamedTuple):
     """One recommended item.
 
     Attributes:
-        item_id: the item.
         score: by which the list is ordered, a number without a unit. From a release of ratings, the logarithm
             of how likely the user chooses and likes the item, up to a constant
             (``hushrec.release.predictors.choice``).

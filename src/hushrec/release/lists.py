@@ -17,7 +17,6 @@ class Similar(NamedTuple):
     """One item that is like another.
 
     Attributes:
-        item_id: the item.
         score: its similarity to the other, as the release measures it.
         rank: 1 for the most similar.
 
@@ -33,7 +32,6 @@ class Reason(NamedTuple):
     """What one of the user's own items adds to the prediction of another item.
 
     Attributes:
-        item_id: the user's item.
         contribution: what it adds to the predicted rating, in stars; of interactions, to the score.
 
     Privacy: post-processing of a release and what the user who asks gave.
@@ -94,7 +92,6 @@ def diversified(scores: Floats, similarity: Floats, n: int, diversity: float) ->
     Args:
         scores: scores of the candidates, descending, shape (n_candidates,).
         similarity: how alike they are, shape (n_candidates, n_candidates).
-        n: number to choose.
         diversity: d, from 0 to 1.
 
     Returns:

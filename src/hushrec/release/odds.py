@@ -45,8 +45,6 @@ class Odds:
 
         Args:
             epsilon: true ε at ``delta``; may be infinite.
-            delta: δ.
-            measured: everything that was measured.
         """
         mu = _mu(measured)
         return cls(epsilon, mu, best_attack(epsilon, delta, mu))
@@ -75,7 +73,6 @@ def best_attack(
 
     Args:
         epsilon: true ε at ``delta``; may be infinite.
-        delta: δ.
         mu: of Gaussian differential privacy; None where none is known.
         false_positives: α, above 0 and below 1.
     """

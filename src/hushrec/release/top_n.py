@@ -40,16 +40,11 @@ class Ranking:
     """Ranks the whole catalogue for many users; several threads may use it at once.
 
     Args:
-        release: any release.
         n: length of each list, 1 or more.
         allowed: which items may be listed, shape (n_items,); all by default.
 
     Attributes:
         n_users: for how many users at most to ask at once.
-
-    Raises:
-        ConfigError: ``n`` is below 1.
-        ReleaseError: The release lacks what its kind needs.
 
     Privacy: post-processing of a release.
     """
@@ -83,7 +78,6 @@ def top_n(
     threads, a user's vector, and so a score, may differ in the last bits.
 
     Args:
-        release: any release.
         rows: what each user gave.
         n: length of each list, 1 or more.
         allowed: which items may be listed, shape (n_items,); all by default.
@@ -91,10 +85,6 @@ def top_n(
 
     Yields:
         blocks of users, in the order of the rows.
-
-    Raises:
-        ConfigError: ``n`` is below 1.
-        ReleaseError: The release's numbers are unusable.
 
     Privacy: private, as the rows.
     """

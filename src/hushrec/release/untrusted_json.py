@@ -23,7 +23,6 @@ def parse(text: str, *, strings: int = _STRINGS, others: int = _OTHERS) -> Any:
     """The value of a JSON text, in memory bounded by a small multiple of the text's size.
 
     Args:
-        text: the text in the file.
         strings: how many strings it may hold, in addition to one for every eight characters.
         others: how many characters may stand outside quotes, in addition to two for every string.
     """
@@ -46,20 +45,12 @@ def typed(value: Any, *types: type) -> Any:
 
 
 def entries(value: Any) -> tuple[Any, ...]:
-    """What a list holds.
-
-    Raises:
-        TypeError: The value is not a list.
-    """
+    """What a list holds."""
     return tuple(typed(value, list, tuple))
 
 
 def number(value: Any) -> float:
-    """The value as a float, if it is a number.
-
-    Raises:
-        TypeError: It is not.
-    """
+    """The value as a float, if it is a number."""
     return float(typed(value, int, float))
 
 

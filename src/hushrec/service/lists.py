@@ -97,12 +97,7 @@ class Lister:
         self._catalogue = frozenset(client.release.items)
 
     def answer(self, own: Own) -> Answer:
-        """The list of one user.
-
-        Raises:
-            ReleaseError: Nothing of what was given is in the catalogue, a count is below one, or the release
-                takes ratings where items were given, or the reverse.
-        """
+        """The list of one user."""
         given = self._given(own)
         rows = self._client.recommend(given, own.n, exclude=own.exclude)
         if any(name in self._catalogue for name in rows.ignored):

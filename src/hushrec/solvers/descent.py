@@ -100,7 +100,6 @@ def survey(ratings: Ratings | Blocks, star: float) -> tuple[float, DescentData]:
     """The mean of all ratings, and the rest in units of ``star``; people are the roster, if there is one.
 
     Args:
-        ratings: exact ratings.
         star: unit of the learned values, in rating units.
 
     Privacy: private.
@@ -157,8 +156,6 @@ def gradient_descent(
     """Stochastic gradient descent (Koren, Bell & Volinsky 2009, eq. 4), person by person.
 
     Args:
-        source: the ratings to fit.
-        rank: number of factors.
         rates: γ, the learning rate of each pass.
         regs: λ, the penalty weight in every update, for each pass.
         power: scales the penalty to λ n^power/mean of n^power over the ratings.

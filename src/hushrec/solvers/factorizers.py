@@ -25,7 +25,6 @@ class Sparse:
         indptr: where each row starts, shape (n_rows + 1,).
         columns: column of each rating.
         values: value of each rating, in rating units.
-        n_columns: number of columns.
         weights: weight of each rating; None for equal weights.
 
     Privacy: private, or post-processing if the ratings are already noisy; not shown in repr.
@@ -125,7 +124,6 @@ def least_squares(
     effect is the coefficient of one further factor whose value is the constant s.
 
     Args:
-        ratings: the ratings to fit.
         rank: number of factors in addition to the effects.
         epochs: number of times that each side is solved.
         reg: λ.
@@ -170,8 +168,6 @@ def gradient_descent(
     """Stochastic gradient descent (Koren, Bell & Volinsky 2009, eq. 4), row by row.
 
     Args:
-        ratings: the ratings to fit.
-        rank: number of factors.
         epochs: passes over the ratings.
         rate: γ, the learning rate of the first pass.
         reg: λ, the penalty weight in every update.

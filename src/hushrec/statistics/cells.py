@@ -24,7 +24,6 @@ class Cells:
 
     Args:
         domain: the public domain, with a roster.
-        adjacency: adjacency of the guarantee.
         clip: B, bound on a residual, in rating units.
         threshold: α, smallest absolute value of a noisy cell that is kept, in rating units.
         limit: bound to which noisy cells are clamped, in rating units.

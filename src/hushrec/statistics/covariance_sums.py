@@ -67,7 +67,6 @@ def of_head(block: Ratings, places: Ints32) -> HeadRatings:
     unit: people who differ in one rating then differ in one at most.
 
     Args:
-        block: private ratings.
         places: place of each item of the catalogue in the head, −1 in the tail, shape (n_items,).
 
     Privacy: private.
@@ -91,9 +90,7 @@ class CovarianceSums:
     Item effects are clamped to the scale, so with its whole width as ``limit`` no residual is clamped.
 
     Args:
-        domain: the public domain.
         unit, adjacency: unit and adjacency of the guarantee.
-        norm: norm of the noise.
         limit: bound on a residual before it is centred, in rating units.
         clip: B, in rating units.
         strength: β_p, fictitious ratings in a user's mean.
@@ -169,7 +166,6 @@ class CovarianceSums:
         """Each user's centred and clamped ratings ẑ, in grid steps, shape (n_ratings,).
 
         Args:
-            ratings: ratings of all users.
             item_effects: released mean rating of each item that they are of, shape (n_items,).
             global_mean: released mean residual G′.
 

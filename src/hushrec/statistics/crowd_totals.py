@@ -24,7 +24,6 @@ class CrowdTotals:
     K = items, and one rating, which may be its user's only one, moves each by 1.
 
     Args:
-        domain: the public domain.
         unit: unit of the guarantee, under add-remove.
         norm: norm in which the noise requires sensitivities.
 

@@ -28,8 +28,6 @@ class FactorSums:
 
     Args:
         domain: the public domain, with a roster.
-        adjacency: adjacency of the guarantee.
-        rank: number of factors.
         rounds: number of measurements of each side.
         clip: bound on an error e, in rating units.
         radius: bound on the norm of each row of p and of q.
@@ -86,9 +84,6 @@ class FactorSums:
             rows: residuals x, the result of ``residuals.rows``; for block files they are computed again here.
             people: released p, shape (n_users, rank).
             items: released q, shape (n_items, rank).
-
-        Raises:
-            ValueError: a row of p or q is longer than the radius.
 
         Privacy: bounded, by the query's sensitivity.
         """

@@ -39,9 +39,7 @@ class EffectSums:
     1 − 1/(c + strength), and not at all where it is clamped. A user adds the mean of that over their ratings.
 
     Args:
-        domain: the public domain.
         unit, adjacency: unit and adjacency of the guarantee.
-        norm: norm of the noise.
         clip: bound on a centred rating (unit ``user``).
         contribution_cap: K (unit ``user``); the paper's is 1.
         strength: fictitious ratings at the origin in a user's mean (unit ``user``); None if ratings are
@@ -128,9 +126,6 @@ class EffectSums:
         Args:
             people: people with private ratings. If ``personal``, each has a weight w, and contributes at most
                 w times each query's sensitivity.
-
-        Raises:
-            ValueError: people have weights, but not ``personal`` ones here.
 
         Privacy: bounded, each by its query's sensitivity; unit ``user`` needs ratings capped to the
         domain's cap.

@@ -22,7 +22,6 @@ def user_residuals(ratings: Ratings, item_effects: Floats) -> Floats:
     """Each rating minus its item's effect and its person's bias, computed from their own ratings.
 
     Args:
-        ratings: private ratings.
         item_effects: released, shape (n_items,).
 
     Privacy: private; a map of each person's own ratings.
@@ -65,8 +64,6 @@ class RidgeGradients(_Gradients):
     clipped to norm ``clip_norm`` and truncated to a grid, toward zero.
 
     Args:
-        domain: the public domain.
-        rank: number of factors.
         rounds: number of measurements of the gradients.
         clip: bound on a rating's error, in rating units.
         clip_norm: bound on the L2 norm of a person's whole contribution, in squared rating units.
@@ -90,9 +87,6 @@ class RidgeGradients(_Gradients):
             items: released factors, shape (n_items, rank).
             ridge: weight of the prior in each person's own fit.
 
-        Raises:
-            ValueError: these people have weights.
-
         Privacy: bounded, by the query's sensitivity.
         """
 
@@ -112,8 +106,6 @@ class MarginalGradients(_Gradients):
     clipped to norm ``clip_norm`` times their weight and truncated to a grid, toward zero.
 
     Args:
-        domain: the public domain.
-        rank: number of factors.
         rounds: number of measurements of the gradients.
         rate: probability that a person takes part in a round.
         noise: variance of a rating around effects and factors, in squared rating units.

@@ -24,8 +24,6 @@ class PeopleSums:
 
     Args:
         domain: the public domain, with a roster.
-        adjacency: adjacency of the guarantee.
-        norm: norm of the noise.
         clip: bound on a residual, in rating units.
         overall: whether to measure the sum over all residuals too.
 
@@ -57,9 +55,6 @@ class PeopleSums:
         Args:
             people: people on the roster, without weights.
             item_effects: released, shape (n_items,).
-
-        Raises:
-            ValueError: these people have weights.
 
         Privacy: bounded, each by its query's sensitivity.
         """

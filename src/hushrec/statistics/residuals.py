@@ -42,7 +42,6 @@ class Residuals:
 
     Args:
         domain: the public domain, with a roster if user effects are subtracted.
-        adjacency: adjacency of the guarantee.
         clip: bound on |x|, in rating units.
 
     Privacy: public.
@@ -82,10 +81,6 @@ class Residuals:
             people: people on the roster, without weights.
             item_effects: released, shape (n_items,).
             user_effects: released, over the roster, shape (domain.n_users,).
-
-        Raises:
-            DomainError: the domain has no roster.
-            ValueError: these people have weights.
 
         Privacy: private; each entry is bounded by ``bound``.
         """

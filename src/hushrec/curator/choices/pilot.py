@@ -126,12 +126,7 @@ def pilot(
 
 
 def pilot_plan(domain: Domain, total: Budget) -> tuple[CrowdTotals, Plan]:
-    """What a pilot measures, with how much noise, at what cost.
-
-    Args:
-        domain: the public domain.
-        total: the ledger's total.
-    """
+    """What a pilot measures, with how much noise, at what cost."""
     if total.adjacency != "add-remove":
         raise BudgetUnsupported(
             f"{total.adjacency} leaves the number of users and ratings unprotected, so a pilot has nothing "

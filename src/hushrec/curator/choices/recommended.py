@@ -43,7 +43,6 @@ class Choice(NamedTuple):
     """A model with its settings, and why it is chosen.
 
     Attributes:
-        model: the settings.
         reason: what follows *because*.
     """
 
@@ -97,7 +96,6 @@ def choice_of_share(
 
     Args:
         share: the budget of one release of a model.
-        domain: the public domain.
         total: the budget of all releases.
         personal: whether people ask for their own ε.
     """

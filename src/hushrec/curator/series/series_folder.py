@@ -33,9 +33,6 @@ class SeriesFolder(Holder):
     Args:
         path: a folder of its own on a local disk, new or of the series.
 
-    Raises:
-        CheckpointError: Another process holds it, it contains other files, or it cannot be created.
-
     Privacy: private.
     """
 

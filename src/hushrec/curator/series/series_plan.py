@@ -61,15 +61,9 @@ def series_plan(
 
     Args:
         config: a model's settings, written out.
-        domain: the public domain.
         budget: what the series may cost.
         releases: how many releases it has.
         shares: parts of the budget by name of measurement.
-
-    Raises:
-        BudgetUnsupported: A series protects users under add-remove, with δ above 0.
-        BudgetError: The budget is too small, or δ too large for the domain.
-        ConfigError: The model has no series.
     """
     made = repeated(config, domain, budget, releases)
     queries = [*made.sums.queries()]
@@ -82,12 +76,7 @@ def series_plan(
 
 
 def repeated(config: Model, domain: Domain, budget: Budget, releases: int) -> Repeated:
-    """What a model measures in a series.
-
-    Raises:
-        BudgetUnsupported: A series protects users under add-remove, with δ above 0.
-        ConfigError: The model has no series.
-    """
+    """What a model measures in a series."""
     _require(config, domain, budget)
     assert isinstance(config, PrivateModel)
     return config.repeated(domain, seen(budget, releases), releases)

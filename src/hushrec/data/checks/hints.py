@@ -44,7 +44,6 @@ def hints(seen: Witness, domain: Domain, dropped: Dropped, n_users: int) -> Iter
 
     Args:
         seen: what the cells look like.
-        domain: the public domain.
         dropped: what cleaning made of the records.
         n_users: number of users with an item left.
 

@@ -38,8 +38,6 @@ class Scale(NamedTuple):
     """The rating scale {lo, lo + step, …, hi}.
 
     Attributes:
-        lo: the lowest rating.
-        hi: the highest rating.
         step: the distance between neighbouring ratings.
 
     Privacy: public.
@@ -141,7 +139,6 @@ def roster_of(given: Any, most: int | None) -> tuple[str, ...]:
     """Ids of people in ascending order of their UTF-8 bytes.
 
     Args:
-        given: the ids.
         most: the declared bound on their number; None if it is wrong, which is told already.
     """
     ids = ids_of(given)
@@ -159,7 +156,6 @@ def texts_of(given: Any, items: tuple[str, ...], what: str) -> tuple[str, ...] |
 
     Args:
         given: texts by id, of which those of other items are left out; or in the order of ``items``.
-        items: the catalogue.
         what: what they are, for errors.
     """
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):

@@ -21,7 +21,6 @@ class Loss:
 
     Attributes:
         reason: name of the field of ``Dropped``.
-        count: number of records.
         text: what was wrong and what became of them, in words.
 
     Privacy: private.

@@ -47,8 +47,6 @@ class StoredBlock(NamedTuple):
     """What a manifest says of one block.
 
     Attributes:
-        users: number of users.
-        ratings: number of entries.
         sha256: SHA-256 of each array's file.
 
     Privacy: private.

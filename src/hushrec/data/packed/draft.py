@@ -23,9 +23,6 @@ class Temporary:
     It is deleted when it is closed or forgotten, or when the program ends; if the program is killed, the next
     that makes one deletes it.
 
-    Attributes:
-        folder: the folder.
-
     Privacy: private.
     """
 
@@ -53,9 +50,6 @@ def draft(folder: Path) -> Iterator[Path]:
 
     The folder is locked while its process lives. So leftovers of a killed process can be told apart from a
     folder that another process is writing; they are removed first, with a warning that names them.
-
-    Raises:
-        OSError: the disk is full, or the parent folder does not exist.
 
     Privacy: private.
     """

@@ -125,9 +125,6 @@ def too_large(source: Any, format: str | None, memory: int) -> bool:
         source, format: as for ``load``.
         memory: bytes.
 
-    Raises:
-        DataError: as for ``load``, if a file does not exist.
-
     Privacy: private; only where rows are kept depends on it, not what is measured.
     """
     listed = found(source, format)

@@ -46,7 +46,6 @@ def named(
     """What to do about a table in which a column is not found.
 
     Args:
-        names: its columns.
         required: the roles that a table must have.
         missing: those of them that no column has by its name.
         words: usual names of columns, in lower case and without underscores.

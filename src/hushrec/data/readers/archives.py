@@ -22,7 +22,6 @@ class Member:
     """A file in a zip archive.
 
     Attributes:
-        archive: the archive's path.
         whole: the archive, open while any of its members is in use.
         info: what the archive states of the file.
 

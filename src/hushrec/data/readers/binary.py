@@ -29,9 +29,6 @@ def read_parquet(
 ) -> Iterator[pl.DataFrame]:
     """The columns of a Parquet file with these roles, such as ``user_id, item_id, rating[, timestamp]``.
 
-    Raises:
-        DataError: the file is damaged, a column is missing, or it unpacks to too much.
-
     Privacy: private.
     """
     scan = partial(pl.scan_parquet, path, glob=False, hive_partitioning=False)
@@ -46,9 +43,6 @@ def read_ipc(
     constants: Mapping[str, str | None] | None = None,
 ) -> Iterator[pl.DataFrame]:
     """The same columns of an Arrow IPC file, which is Feather version 2.
-
-    Raises:
-        DataError: the file is damaged, a column is missing, or it unpacks to too much.
 
     Privacy: private.
     """

@@ -108,7 +108,6 @@ def titles_column(names: Sequence[str], ids: str | None = None) -> str | None:
     """The column of the titles if none is named: ``title`` or ``name``, in any case; None if there is none.
 
     Args:
-        names: the columns of a table.
         ids: the one of the ids; the first by default.
 
     Privacy: public.

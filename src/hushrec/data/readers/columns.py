@@ -102,7 +102,6 @@ def by_position(
         columns: role to position from 0, or None.
         width: number of fields in a line.
         source: the file, for errors.
-        roles: the roles that are read.
         line: the line, if it is one field: the error names the separator that it holds instead.
         constants: columns that the file's folders state, none of which may have a role: it would be ignored.
     """

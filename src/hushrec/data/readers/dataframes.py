@@ -44,7 +44,6 @@ def from_table(source: Any, columns: Columns | None, roles: Roles = RATED) -> It
     Args:
         source: a table that is in memory, lazy, or a stream of Arrow batches, which is used up.
         columns: role to column name; roles left out are recognised.
-        roles: the roles that are read.
 
     Yields:
         tables, at least one.

@@ -63,18 +63,13 @@ def read(
     """Tables of text cells with a column for each role, such as ``user_id, item_id, rating[, timestamp]``.
 
     Args:
-        path: the file.
         dialect: how its lines are divided into fields.
         columns: role to column name, or to position from 0, which means that there is no header.
         max_bytes: the most bytes that the file may unpack to.
-        roles: the roles that are read.
         constants: further columns, each with the cell of all its rows.
 
     Yields:
         tables, in the order of the file; none for an empty file.
-
-    Raises:
-        DataError: the file is not such text. Names file and row, never a cell.
 
     Privacy: private.
     """

@@ -76,7 +76,6 @@ def read(
         path: a file; of a text format, also one in an archive; of the Netflix Prize, also a folder.
         format: one of ``FORMATS``.
         columns, separator, decimal, max_bytes: as for ``hushrec.load``.
-        roles: the roles that are read.
         constants: further columns, which the names of the file's folders state, each with its only cell.
 
     Privacy: private.

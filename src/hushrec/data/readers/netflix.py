@@ -25,9 +25,6 @@ def read(path: File, max_bytes: int) -> Iterator[pl.DataFrame]:
     Yields:
         tables of text cells; the timestamp is midnight UTC in Unix seconds, int64.
 
-    Raises:
-        DataError: a file is damaged, or the folder does not hold such files.
-
     Privacy: private.
     """
     for file in _named(path):

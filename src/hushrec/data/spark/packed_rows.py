@@ -110,7 +110,6 @@ def from_row(row: Mapping[str, Any], domain: Domain) -> Any:  # the domain says 
 
     Args:
         row: the arrays of the row by name, each as bytes, or as anything with the buffer protocol.
-        domain: the public domain.
 
     Privacy: private.
     """
@@ -134,10 +133,6 @@ def feedback_in(batch: Any, domain: Domain) -> Iterator[tuple[int, Any]]:
 
     Args:
         batch: a ``pyarrow.RecordBatch`` of the columns of ``SparkFeedback.frame``.
-        domain: the public domain.
-
-    Raises:
-        DataError: a row is damaged.
 
     Privacy: private.
     """

@@ -63,12 +63,7 @@ def of_roles(records: Records, columns: Columns | None, roles: Roles) -> Any:
     """The columns with a role, under the names of the roles, as a DataFrame.
 
     Args:
-        records: the source.
         columns: role to column name; roles left out are recognised, as by ``hushrec.load``.
-        roles: the roles that are read.
-
-    Raises:
-        DataError: a column is missing or ambiguous.
 
     Privacy: private.
     """

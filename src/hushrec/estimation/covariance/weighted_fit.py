@@ -113,7 +113,6 @@ def _updated(precision: Floats, n: int, squares: Floats, spreads: Floats) -> Flo
 
     Args:
         precision: λ, shape (rank,).
-        n: number of items.
         squares, spreads: Σ (E f − m)² and Σ Var f, shape (rank,).
     """
     slow = n / (squares + spreads)

@@ -110,7 +110,6 @@ def respond(
         columns, marks: the cells that hold a mark; ``indptr`` counts from their start.
         gaps: for each cell not answered truly, the number of cells before it since the last such cell, over
             all rows in turn; the gaps must reach past the last cell.
-        width: number of columns.
         others: number of marks, which equals the number of symbols other than a cell's own.
         key: ChaCha20's key, shape (8,).
         run: the stream of the key to use.

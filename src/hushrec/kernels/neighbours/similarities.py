@@ -37,7 +37,6 @@ def similarities(
         indptr: where each row's ratings start, then where the last ones end, shape (n_rows + 1,).
         items: item of each rating, ascending within a row.
         values: value of each rating, shape of ``items``.
-        n_items: size of the catalogue.
         distance: ``SQUARED``, ``COSINE`` or ``PEARSON``.
         threads: number of threads; the result does not depend on it.
 

@@ -27,7 +27,6 @@ def merge(
         gaps: for each empty cell that reaches the threshold, the number of empty cells before it since the
             last such cell, over all rows in turn; the gaps must reach past the last empty cell.
         excesses: how far each of those exceeds the threshold; ~n for n with a negative sign.
-        n_columns: number of columns.
         threshold: smallest absolute value that is listed.
         limit: cells are clamped to ±limit.
         reached: receives the columns of the listed cells; long enough.

@@ -18,7 +18,6 @@ class LangevinPass:
         key: 32 bytes from which all noise is derived; private. Use a key and a number for only one pass.
         number: number of the pass, at least 0.
         visits: number of users that all calls of the pass visit together.
-        n_items: number of items.
         noise_intervals: number of intervals of the pass.
         visited: number of users visited so far.
         paid: time up to which each item is updated, in half intervals, shape (n_items,); private. Stored with

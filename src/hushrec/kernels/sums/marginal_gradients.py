@@ -48,7 +48,6 @@ def marginal_gradients(
         clips: bound on the L2 norm of each user's whole contribution, shape (n_people,); 0 leaves them out.
         scales: factor of each item's part, shape (n_items,).
         step: width of a grid step.
-        threads: number of threads.
 
     Returns:
         Shape (n_items, rank), in grid steps.

@@ -55,11 +55,7 @@ class BiasSettings(Frozen):
     """bound on a rating minus its item's mean."""
 
     def queries(self, domain: Domain, terms: Terms, norm: Norm) -> Iterator[AnyQuery]:
-        """Sums and counts by item, then by user.
-
-        Raises:
-            DomainError: The domain has no roster.
-        """
+        """Sums and counts by item, then by user."""
         domain.require_roster()
         items, users = self._sums(domain, terms, norm)
         yield from items.queries()

@@ -235,11 +235,8 @@ def shrunk_factors(
     """Factors of the average product shrunk to the mean (McSherry & Mironov 2009, §4.6); zero in the tail.
 
     Args:
-        matrices: what was released.
-        domain: the public domain.
         shrinkage: β of the diagonal and of the rest.
         counts: estimated number of ratings of each item, by which the average is scaled; shape (n_items,).
-        rank: number of factors.
 
     Privacy: post-processing.
     """

@@ -87,9 +87,7 @@ class EffectSettings(Frozen):
         """Release the sums, then take the posterior mean of every item's effect.
 
         Args:
-            sums: what is measured.
             people: the people whose ratings are summed.
-            run: what was charged.
 
         Privacy: charged (the events of ``sums``).
         """
@@ -101,7 +99,6 @@ def effects_of(sums: EffectSums, noisy: Mapping[str, Noisy], prior: ItemPrior) -
     """The posterior mean of every item's effect, and the level of users.
 
     Args:
-        sums: what was measured.
         noisy: what was released, by name.
         prior: what is publicly known of the items.
 

@@ -40,7 +40,6 @@ def visibility(domain: Domain, terms: Terms, norm: Norm, contribution_cap: float
     Args:
         domain: the public domain, whose ``crowd`` says about how much there is to see.
         terms: unit, adjacency and ε.
-        norm: norm of the noise.
         contribution_cap: K, the number of ratings up to which a user counts in full (unit ``user``).
     """
     if math.isinf(terms.epsilon):
@@ -65,7 +64,6 @@ def effects_share(domain: Domain, visible: float) -> float:
     threshold that of the signal of ``hushrec.recommended``.
 
     Args:
-        domain: the public domain.
         visible: as ``visibility`` says.
     """
     shown = visible * (_seen(domain.crowd, domain.n_items) / _TYPICAL_ITEMS) ** 0.75
@@ -77,7 +75,6 @@ def head_size(domain: Domain, visible: float, most: int) -> int:
     """How many of the most rated items are worth their noise: more of them as more shows.
 
     Args:
-        domain: the public domain.
         visible: as ``visibility`` says.
         most: the largest number that is wanted.
     """

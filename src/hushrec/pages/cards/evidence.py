@@ -50,10 +50,6 @@ def audit(text: str, named: str, subject: Subject) -> tuple[Block, ...]:
     Args:
         text: what ``hushrec audit --json`` printed.
         named: name of that file.
-        subject: the release.
-
-    Raises:
-        ReleaseError: The file is not an audit, or of another model, other settings or another budget.
     """
     facts = _facts(text, named, "hushrec audit", ("model", "settings", "epsilon", "findings"))
     try:
@@ -84,7 +80,6 @@ def no_audit(subject: Subject, options: Options = ()) -> tuple[Block, ...]:
     """That there is no audit, and how to make one.
 
     Args:
-        subject: the release.
         options: settings of its model that are not the defaults; None if some are unknown.
     """
     if subject.sort != "release":
@@ -106,7 +101,6 @@ def audit_command(subject: Subject, options: Options = ()) -> str:
     A reader copies it into a shell, and the file may be crafted: every word is quoted.
 
     Args:
-        subject: the release.
         options: settings of its model that are not the defaults; None if some are unknown.
     """
     said, model = subject.statement, _model(subject)

@@ -39,7 +39,6 @@ def ledger(subject: Subject, history: str) -> tuple[Block, ...]:
     """What the ledger says of this release.
 
     Args:
-        subject: the release.
         history: what the check of an exported history found; empty if none was given.
     """
     said = subject.statement

@@ -23,7 +23,6 @@ class Subject:
         n_items: number of items of the declared catalogue.
         given: what people give, as the domain declares it.
         holds: what else a file of this sort holds, such as people who are listed; empty if nothing.
-        statement: the statement of privacy.
         taste: what is left of people's tastes, as a sentence; empty for a data set.
         named: name of the file, if there is one.
         sha256: of the file's bytes, hex, if there is one.
@@ -47,7 +46,6 @@ class Subject:
         """What a release is.
 
         Args:
-            release: the release.
             named: name of its file.
             sha256: of the file's bytes.
         """

@@ -75,11 +75,6 @@ def verdict(finding: Mapping[str, Any], epsilon: float) -> tuple[str, ...]:
     Args:
         finding: one of ``hushrec audit --json``.
         epsilon: of the release.
-
-    Raises:
-        ValueError: ``hushrec audit`` writes no such finding.
-        KeyError: It lacks a field.
-        TypeError: A field is of another type.
     """
     told = {field.name: finding[field.name] for field in fields(Finding)}
     said = finding["holds"]

@@ -31,9 +31,6 @@ def split_gaussian(budget: Budget, shares: Mapping[str, float]) -> dict[str, int
 
     Returns:
         ρ of each in units of 1e-12, for ``gaussian``; together at most the whole.
-
-    Raises:
-        BudgetError: δ is 0, or the shares exceed the whole.
     """
     total = largest_rho(budget)
     return {name: math.floor(part * total) for name, part in whole("the split", shares).items()}
@@ -50,9 +47,6 @@ def split_laplace(budget: Budget, shares: Mapping[str, float]) -> dict[str, int]
 
     Returns:
         ε of each in units of 1e-12, for ``laplace``.
-
-    Raises:
-        BudgetError: The shares exceed the whole.
     """
     parts = whole("the split", shares)
     kept_back = Fraction(1 - sum(parts.values()))
@@ -83,10 +77,8 @@ class Part:
     """A Gaussian measurement whose noise is not yet calibrated.
 
     Args:
-        name: the measurement's name.
         sensitivity: Δ₂ in the quantity's units; for a sample, the largest L2 norm that one person adds.
         step: width of the grid, in the same units.
-        size: number of entries.
         part: its part of the budget.
         rate: probability that each person takes part; rounded down to one that can be drawn exactly.
     """
@@ -113,10 +105,6 @@ def gaussians(budget: Budget, targets: Iterable[Part]) -> list[Gaussian]:
 
     Args:
         budget: with δ > 0.
-        targets: what will be measured.
-
-    Raises:
-        BudgetError: δ is 0, the parts exceed the whole, or ε is below what the divergences can prove.
     """
     wanted = list(targets)
     parts = whole("the split", {target.name: target.part for target in wanted})
@@ -171,7 +159,6 @@ def responses(name: str, budget: Budget, *, symbols: int, cells: int, size: int)
     At δ = 0 that is ε/cells. At δ > 0 it may be more for many cells, by their zCDP bound.
 
     Args:
-        name: the measurement's name.
         budget: any.
         symbols, cells, size: of ``Responses``.
     """

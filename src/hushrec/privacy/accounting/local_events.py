@@ -87,7 +87,6 @@ class Responses(LocalRandomizer):
     probability e^−exponent/(symbols − 1), and the true one otherwise.
 
     Args:
-        name: the measurement's name, unique in its plan.
         symbols: number of symbols, from 2 to 257.
         exponent: −ln of the probability of an untrue answer.
         cells: largest number of answered cells in which two permitted rows differ.
@@ -139,11 +138,9 @@ class Substitutions(LocalRandomizer):
     """Every item of a profile is kept or replaced, independently of the others (Guerraoui et al. 2015).
 
     Args:
-        name: the measurement's name, unique in its plan.
         per_slot: bound on ln(P(out = j | in = i)/P(out = j | in = i′)) over all items.
         noise: probability that an item is not simply kept.
         cells: largest number of slots of a profile.
-        size: number of items.
     """
 
     mechanism: ClassVar[str] = "item substitution"
@@ -200,9 +197,6 @@ def cell_rho(symbols: int, exponent: float) -> Fraction:
     and does not decrease with α. So D_α/α is at most D_b/a for α in [a, b]. The maximum is taken over a grid
     that starts at 1, with ε/α beyond it. For small ε and few symbols it is about ε²/symbols; the textbook
     bound is ε²/2.
-
-    Raises:
-        BudgetError: As ``cell_loss``.
     """
     loss = cell_loss(symbols, exponent)
     epsilon = math.nextafter(float(loss), math.inf)  # a larger ε is never cheaper

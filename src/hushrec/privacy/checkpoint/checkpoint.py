@@ -85,9 +85,6 @@ class Checkpoint(Confined, Holder):
     def commitment(self) -> str:
         """What the ledger records of it, in hex: an HMAC, which reveals nothing without the key.
 
-        Raises:
-            CheckpointError: The checkpoint is not bound yet.
-
         Privacy: public.
         """
         return self._bound().hex()
@@ -135,9 +132,6 @@ class Checkpoint(Confined, Holder):
         Args:
             facts: everything that determines the measured sums, under the name that an error shows.
             ledger: id of the ledger that is charged. Without one, every ledger refuses the checkpoint.
-
-        Raises:
-            CheckpointError: The checkpoint was bound to something else.
 
         Privacy: public; only HMACs are kept.
         """
@@ -196,9 +190,6 @@ class Checkpoint(Confined, Holder):
             arrays: arrays of numbers or booleans.
             facts: finite numbers and texts.
 
-        Raises:
-            CheckpointError: The state could not be written; the previous one is still there.
-
         Privacy: private.
         """
         whole = {key: np.ascontiguousarray(array) for key, array in arrays.items()}
@@ -214,9 +205,6 @@ class Checkpoint(Confined, Holder):
 
     def load_state(self, name: str) -> State | None:
         """The state stored under a name; None if there is none.
-
-        Raises:
-            CheckpointError: The state was altered or truncated.
 
         Privacy: private.
         """

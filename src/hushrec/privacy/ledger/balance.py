@@ -105,9 +105,6 @@ class Balance(Confined):
             plan: the plan of the release under a budget.
             release_index: the release index; None for the next free one, or the checkpoint's.
             checkpoint: commitment of a checkpoint; empty for none.
-
-        Raises:
-            BudgetError: As ``Remainder.share``.
         """
         with self._reading() as session:
             history = session.history
@@ -151,12 +148,8 @@ class Balance(Confined):
         """The stored artefact of this plan under this release index, byte for byte; None if there is none.
 
         Args:
-            plan: what was measured.
             release_index: the release index; None for that of the checkpoint's charge.
             entropy: the checkpoint, if the noise came from one.
-
-        Raises:
-            LedgerDamaged: The bytes differ from those that were stored.
         """
         with self._reading() as session:
             charge = finished(session.history, plan, release_index, commitment(entropy, self.id))

@@ -40,7 +40,6 @@ class Remainder:
         """What a ledger with this history has left, if this release index is charged next.
 
         Args:
-            history: history of the ledger.
             release_index: the release index, whose unfinished charge is then forfeited; None for a free one.
         """
         releases = history.max_releases - len(history.taken - {release_index})
@@ -76,11 +75,6 @@ class Remainder:
 
         Args:
             plan: the plan of one release under a budget.
-
-        Raises:
-            BudgetError: No release is left, nothing is left for them, or what is left is too little for the
-                plan.
-            BudgetUnsupported: The model does not support the total's unit, adjacency or δ.
         """
         if self.releases < 1:
             raise BudgetError(

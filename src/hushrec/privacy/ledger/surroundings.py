@@ -49,10 +49,6 @@ def require_startable(store: Store, total: Budget, domain: str | None, releases:
         total: its total.
         domain: digest of its domain; None if unknown.
         releases: the releases in its folder, or wherever the caller keeps them.
-
-    Raises:
-        LedgerError: The ledger exists already, it has the name of a release, or see ``require_alone``.
-        LedgerMissing: A release names a ledger of this name, which was lost.
     """
     if store.exists():
         raise LedgerError(f"{shown(store.name)}: {TAKEN}")

@@ -38,9 +38,6 @@ class ResponseRandomizer:
         exponent: −ln of the probability of an untrue answer.
         asked: number of cells of a row that are answered, chosen at random; None for all of them.
 
-    Raises:
-        BudgetError: As ``cell_loss``.
-
     Privacy: public.
     """
 
@@ -92,9 +89,6 @@ class ResponseRandomizer:
 
         Returns:
             indptr, columns and marks of the answers that are not empty.
-
-        Raises:
-            SamplerError: The exponent cannot be drawn.
 
         Privacy: charged by the caller.
         """

@@ -14,8 +14,6 @@ class Rows:
     """Private rows, one per user: which of ``width`` columns hold which mark. All other cells are empty.
 
     Args:
-        name: the measurement's name in its plan.
-        width: number of columns.
         indptr: CSR row offsets, int64, shape (rows + 1,).
         columns: int32, ascending in each row.
         marks: uint8.
@@ -53,8 +51,6 @@ class RandomizedRows:
     """Reported rows: whatever is computed from them alone is post-processing.
 
     Args:
-        name: the measurement's name in its plan.
-        width: number of columns.
         indptr, columns, marks: as in ``Rows``.
         event: what was charged for each user's row.
 

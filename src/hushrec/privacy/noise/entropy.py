@@ -22,7 +22,6 @@ class Observer(Protocol):
         """What the grant returns.
 
         Args:
-            event: what was booked.
             private: what the noise hides: the bounded sum; None for a sample of people or of a posterior.
             value: the noisy value; the sample of people; or the key of a posterior sample.
             public: what else the code that measures chose, which neighbouring data must agree on.

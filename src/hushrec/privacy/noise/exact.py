@@ -50,7 +50,6 @@ def draw(distribution: Distribution, scale: float, cell_bits: int, first: Unifor
     s(m) > U₂ ≥ s(m + 1), where s(m) is the probability, given the cell, of at least place m.
 
     Args:
-        distribution: distribution of Z.
         scale: in integers.
         cell_bits: log2 of the number of integers in a cell; with 0, ``second`` is not read.
         first, second: unread fractions.
@@ -88,7 +87,6 @@ def count(distribution: Count, uniform: Uniform) -> tuple[bool, int]:
     """A sign bit, and the k with P(G ≥ k) > U ≥ P(G ≥ k + 1) for the U that follows the bit.
 
     Args:
-        distribution: distribution of k.
         uniform: an unread fraction.
 
     Returns:

@@ -66,9 +66,6 @@ def gaps(scale: float, threshold: int, cap: int) -> Count:
         threshold: T, at least 1.
         cap: values above it are clamped to it.
 
-    Raises:
-        SamplerError: The threshold is out of reach of the noise, or the machine's arithmetic is inaccurate.
-
     Privacy: public.
     """
     return geometric_gaps(_far(scale, threshold), cap)
@@ -126,9 +123,6 @@ def threshold_passes(
 
 def require_threshold(scale: float, threshold: int) -> None:
     """Refuse a threshold that the noise practically never reaches.
-
-    Raises:
-        SamplerError: It is more than 300 noise scales away.
 
     Privacy: public.
     """

@@ -63,9 +63,6 @@ class Sample:
 def nonces(users: pl.Series) -> Words32:
     """96 bits of each user's id, the same for all samples, shape (n_users, 3).
 
-    Args:
-        users: user ids.
-
     Privacy: private.
     """
     found = np.empty((len(users), 3), np.uint32)

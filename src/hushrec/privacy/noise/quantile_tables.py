@@ -37,9 +37,6 @@ def quantiles(distribution: Distribution) -> Floats:
         Shape (rows, 8): coefficients of degree 0 … 6, and a bound on |computed − true z| that covers Taylor's
         remainder, floating-point error, and dropped or unread bits of the word.
 
-    Raises:
-        SamplerError: The machine's arithmetic is inaccurate.
-
     Privacy: public.
     """
     pieces = 1 << PIECES_LOG2

@@ -38,7 +38,6 @@ def reaching(
     """Add rounded Laplace noise to all cells of a matrix; return those that reach a threshold, clamped.
 
     Args:
-        shape: rows and columns.
         indptr, columns: the stored cells, as CSR rows.
         values: values of the stored cells with their noise; the noise of all other cells, which are 0, is
             drawn here.
@@ -46,13 +45,9 @@ def reaching(
         limit: cells are clamped to ±limit; at least ``threshold``.
         scale: b in integers, from 0.1 to 2⁵⁰.
         draw: draws from a key that was never used before.
-        threads: number of threads.
 
     Returns:
         indptr, columns and values of the listed cells.
-
-    Raises:
-        SamplerError: The threshold is out of reach of the noise.
 
     Privacy: charged by the caller.
     """

@@ -62,7 +62,6 @@ def sentence(
 
     Args:
         found: number of dimensions.
-        model: the model's name.
         config: its settings, which say whether it learns tastes and what it cleans.
         epsilon: ε of the noise; None without noise.
         known: how many of them are from public features of items, the constant ``known_factors``.
@@ -88,12 +87,7 @@ def sentence(
 
 
 def remedy(feedback: str, config: Mapping[str, Any]) -> str:
-    """What to change where lists are the same for everybody, from public facts alone.
-
-    Args:
-        feedback: what people give.
-        config: the model's settings.
-    """
+    """What to change where lists are the same for everybody, from public facts alone."""
     if "rank" not in config and "n_neighbours" not in config:
         other = "PrivateEASE" if feedback == "interactions" else "CovarianceSVD"
         said = f"For lists that differ between people, choose a model that learns tastes, such as {other}"

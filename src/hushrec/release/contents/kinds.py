@@ -91,8 +91,6 @@ def are_rows(tensors: Mapping[str, NDArray[Any]], n_items: int, most: float) -> 
     """Whether this is a CSR matrix whose items ascend in every row, with ratings on the scale.
 
     Args:
-        tensors: the release's tensors.
-        n_items: size of the catalogue.
         most: steps from the lowest rating to the highest.
     """
     starts, items, steps = (tensors[name] for name in ("row_starts", "row_items", "row_steps"))

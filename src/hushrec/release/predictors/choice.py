@@ -39,10 +39,6 @@ def choice(popularity: Floats, taste: Floats, span: float) -> Floats:
 
 
 def popularity_and_span(release: Release) -> tuple[Floats, float]:
-    """Popularity of every item, shape (n_items,), and the width of the scale.
-
-    Raises:
-        ReleaseError: The release has no scale.
-    """
+    """Popularity of every item, shape (n_items,), and the width of the scale."""
     lo, hi, _ = release.require_scale()
     return release.tensors["item_popularity"].astype(np.float64), hi - lo

@@ -69,10 +69,6 @@ class KeyFile:
             new: the key that replaces it.
             from_version: number of the first release that the new key signs; the old key's signatures of this
                 and of later releases are refused.
-
-        Raises:
-            ReleaseError: ``old`` is not the last key of this file, ``new`` is one of it, or the number is
-                below that of the last rotation.
         """
         told = {"replaces": old.public.id, "public": new.pem, "from_version": from_version}
         payload = json.dumps(told, separators=(",", ":")).encode()

@@ -75,7 +75,6 @@ def verified(data: bytes, text: str, key: str, seen: Seen | None = None, name: s
 
     Args:
         data: the release's bytes; read the release from these, and not from the file again.
-        text: the signature file.
         key: the key file that the user pins.
         seen: the last release that was verified; None accepts any number.
         name: the release's present name, for the message of a refusal.
@@ -98,12 +97,7 @@ def claimed(data: bytes, text: str, name: str = "") -> Signature:
     """What a signature file says, without a key to check it by: anybody can write this.
 
     Args:
-        data: the release's bytes.
-        text: the signature file.
         name: the release's present name, for the message of a refusal.
-
-    Raises:
-        ReleaseError: The signature is malformed, or of other bytes.
     """
     envelope = _of_release(text)
     said = Attestation.from_bytes(envelope.payload)
@@ -122,8 +116,6 @@ def of_file(
     """The signature of a release's file, checked if there is a key, and what was seen brought up to date.
 
     Args:
-        data: the file's bytes.
-        path: the file.
         key: the owner's key file, as the user pins it.
         signature: the signature file; by default beside the release.
         seen: the file of what was seen; by default older releases are accepted.

@@ -92,7 +92,6 @@ class Posterior:
     Args:
         scale: s.
         bound: B, in squared rating units.
-        rank: number of factors.
         margin: κ.
         clamped: whether r̂_ui is clamped to [lo − κ, hi + κ] in the loss. If not, the first chain continues
             until the predictions of all items for all people lie there, as printed.

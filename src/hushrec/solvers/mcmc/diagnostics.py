@@ -24,8 +24,6 @@ class Diagnostics:
         rhat: the largest rank-normalised split R̂ of all functionals; infinite if one has none.
         ess: the smallest bulk effective sample size, over all chains together.
         apart: share of the functionals with R̂ > 1.01.
-        functionals: number of functionals.
-        chains: number of chains.
         draws: number of draws per chain.
 
     Privacy: private; functions of the ratings that no guarantee covers.

@@ -60,14 +60,8 @@ def sample(
 
     Args:
         ratings: ratings of the population, capped if a cap is promised.
-        target: the density.
-        settings: settings of the chains.
         key: 32 bytes that determine all draws; private.
         weigh: each person's own weight in [0, 1], shape (n_users,) of a block; all 1 by default.
-        threads: number of threads.
-
-    Raises:
-        ConfigError: a chain diverged, or, without clamping, the first one did not end.
 
     Privacy: private.
     """

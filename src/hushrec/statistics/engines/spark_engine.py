@@ -56,9 +56,6 @@ class SparkRows:
     def blocks(self) -> Iterator[Any]:
         """Refuses: rows of a cluster stay there.
 
-        Raises:
-            DataError: always.
-
         Privacy: private.
         """
         yield from self._source.gathered()
@@ -69,10 +66,6 @@ class SparkRows:
 
     def total(self, add: Callable[..., None], *shapes: Shape) -> list[Ints]:
         """As in ``Engine``.
-
-        Raises:
-            DataError: Spark or a function fails, or a block was not added exactly once.
-            PicklingError: a function holds a grant, a key, a ledger or a checkpoint, or what cannot be sent.
 
         Privacy: private; whoever measures knows the bound.
         """
@@ -92,9 +85,6 @@ class SparkRows:
 
 def require_ready(source: SparkFeedback) -> None:
     """Read every block once where it is, so that executors that cannot do so are noticed before a charge.
-
-    Raises:
-        DataError: hushrec is missing on an executor or has another version there, or a block is damaged.
 
     Privacy: private.
     """

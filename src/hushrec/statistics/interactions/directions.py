@@ -126,7 +126,6 @@ def largest_pull(n_items: int, unit: str) -> float:
 
     Args:
         n_items: number n of weighted items.
-        unit: unit of the guarantee.
 
     Privacy: public.
     """

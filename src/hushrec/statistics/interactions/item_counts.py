@@ -26,7 +26,6 @@ class ItemCounts:
     contribution is at most √K. Unit ``rating``: w_u = 1, so one rating or interaction moves one count by 1.
 
     Args:
-        domain: the public domain.
         unit: unit of the guarantee, under add-remove.
         contribution_cap: K (unit ``user``).
 

@@ -31,7 +31,6 @@ class DatedCounts:
     """How many people gave each item: Σ w c_age over the records of each.
 
     Args:
-        domain: the public domain.
         releases: T.
         contribution_cap: K, the largest Σ w² of a person over the whole series.
 

@@ -21,7 +21,6 @@ class DuckDBSource:
     """A file of DuckDB.
 
     Args:
-        path: the file.
         place: the file, for errors.
 
     Privacy: private.

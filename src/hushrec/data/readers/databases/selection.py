@@ -24,7 +24,6 @@ class Column(NamedTuple):
     """A column of a query's result.
 
     Attributes:
-        name: its name.
         floating: whether its type is a floating-point number, which merges large ids.
         temporal: whether its type is a date or timestamp.
     """
@@ -112,9 +111,6 @@ def contained(read: Callable[[], Result], told: Callable[[BaseException], str]) 
 
 def streamed(reader: Any, place: str, told: Callable[[BaseException], str]) -> Iterator[pl.DataFrame]:
     """The batches of an Arrow stream of text; an empty text is a missing cell, as in a CSV file.
-
-    Raises:
-        DataError: a text is not UTF-8, or the stream ends before its end.
 
     Privacy: private.
     """

@@ -22,7 +22,6 @@ class SQLiteSource:
     """A file of SQLite.
 
     Args:
-        path: the file.
         place: the file, for errors.
 
     Privacy: private.

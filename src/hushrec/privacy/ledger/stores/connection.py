@@ -77,10 +77,6 @@ def connected(address: Address, *passing: type[Exception]) -> Iterator["Database
     Args:
         address: of the database.
         passing: errors that the caller explains.
-
-    Raises:
-        LedgerError: The database cannot be reached, or an error of it, without any part of it that could hold
-            a secret.
     """
     import psycopg
 
@@ -102,7 +98,6 @@ def begin(database: "Database", mode: str) -> None:
     """Start a transaction on a server that keeps what it commits.
 
     Args:
-        database: the connection.
         mode: isolation level and access, as in SQL.
     """
     database.execute(f"BEGIN ISOLATION LEVEL {mode}".encode())

@@ -127,11 +127,7 @@ class PostgresStore:
 
     @classmethod
     def at(cls, url: str) -> "PostgresStore":
-        """The ledger that a URL names.
-
-        Raises:
-            LedgerError: The URL is malformed, or psycopg is not installed.
-        """
+        """The ledger that a URL names."""
         return cls(address_of(url))
 
     def exists(self) -> bool:
@@ -166,12 +162,7 @@ class PostgresStore:
             ) from None
 
     def inspect(self) -> None:
-        """Check tables, functions and rights, and that the server keeps what it commits.
-
-        Raises:
-            LedgerDamaged: Something was altered.
-            LedgerError: The server may forget, is a standby or read-only, or cannot be reached.
-        """
+        """Check tables, functions and rights, and that the server keeps what it commits."""
         with connected(self._address) as database:
             begin(database, _WRITE)
             require_intact(database)
