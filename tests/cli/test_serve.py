@@ -84,6 +84,15 @@ def test_nothing_of_a_request_is_logged(served, release):
     assert err == ""
 
 
+@pytest.fixture
+def stopped(monkeypatch):
+    """Within this process, a server stops as soon as it runs."""
+    import uvicorn
+
+    monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: sockets[0].close())
+
+
+@pytest.mark.usefixtures("stopped")
 def test_a_site_is_served_as_it_is_and_with_a_key_only_what_it_verifies(served, release, hushrec, refused):
     hushrec("keys new -o owner.key")
     hushrec(f"page {release} -o site")
@@ -106,14 +115,12 @@ def test_a_folder_without_releases_is_refused(hushrec, here):
     assert "holds no release that can be published" in hushrec("serve empty", code=2).err
     assert "cannot be read" in hushrec("serve nowhere", code=2).err
     (here / "empty" / "releases.json").write_text("{}")
-    assert "is no whole site; write it again with hushrec page" in hushrec("serve empty", code=2).err
+    assert "lacks its list of releases; write it again with hushrec page" in hushrec("serve empty", code=2).err
 
 
+@pytest.mark.usefixtures("stopped")
 def test_what_no_page_can_be_made_of_is_served_without(hushrec, release, monkeypatch):
-    import uvicorn
-
     monkeypatch.setattr(recommender, "LARGEST_RELEASE", 10)
-    monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: sockets[0].close())
     assert "There is no page: the release has" in hushrec(f"serve {release} --port 0").err
 
 

@@ -72,7 +72,7 @@ def _site(source: Path, key: Path | None) -> Iterator[Path]:
 
     if (source / LIST).exists():
         if not listed(source):
-            raise ReleaseError(f"{source} is no whole site; write it again with hushrec page")
+            raise ReleaseError(f"{source} lacks its list of releases; write it again with hushrec page")
         site.require_ours(source)
         yield source
         return
@@ -82,7 +82,7 @@ def _site(source: Path, key: Path | None) -> Iterator[Path]:
         try:
             written = site.write(source, made, key=text)
         except ReleaseError as error:
-            # Refuses again what is no fault of the page.
+            # Raises again if the page is not at fault.
             written = site.write(source, made, key=text, page=False)
             print(f"There is no page: {error}", file=sys.stderr)
         report(written, checked=bool(key))

@@ -188,7 +188,7 @@ def _content(path: Path, largest: int) -> bytes:
     """The bytes of a file.
 
     Raises:
-        ReleaseError: It is no file, too large, or cannot be read.
+        ReleaseError: It is not a file, too large, or unreadable.
     """
     try:
         if path.exists() and not path.is_file():  # a pipe would never end

@@ -116,7 +116,7 @@ def require_ours(folder: Path) -> None:
     """Refuse a folder that holds anything that is not of a site.
 
     Raises:
-        ReleaseError: It does, or it is no folder.
+        ReleaseError: It does, or it is not a folder.
     """
     if folder.exists() and not folder.is_dir():
         raise ReleaseError(f"{folder} is not a folder; choose another folder with -o")
