@@ -196,10 +196,7 @@ function checkTensor(name, { shape, values }, dimensions, sizes) {
   }
 }
 
-/**
- * @param {Release} release
- * @param {number} n
- */
+/** @param {Release} release @param {number} n */
 function checkTexts(release, n) {
   const { items, titles, features } = release;
   if (!printable(release.taste)) throw new ReleaseError("what the release says of people's tastes is malformed");

@@ -1,11 +1,15 @@
 // Prediction by a user's own vector, from released item factors.
 
-import { ABSENCE, Choice } from "./choice.js";
 import { ReleaseError } from "./errors.js";
 import { NoisyCosines } from "./lists.js";
 import { solve } from "./matrices.js";
 import { unlike } from "./item_scores.js";
 import { Slopes } from "./slopes.js";
+
+/** Logarithm of how much likelier a choice is if the rating is higher by the scale's width. */
+const LIKING = 2;
+/** How much lower a user would rate an item that they did not choose, in widths of the scale. */
+const ABSENCE = 0.5;
 
 /** @typedef {import("./artefact.js").Release} Release */
 
@@ -20,7 +24,9 @@ export class FactorPredictor {
     this.rank = release.rank;
     this.factors = release.tensors.item_factors;
     this.noise = release.tensors.item_noise;
-    this.choice = new Choice(release, release.tensors.item_popularity);
+    const [lo, hi] = release.requireScale();
+    this.span = hi - lo;
+    this.logs = Float64Array.from(release.tensors.item_popularity, Math.log);
     this.deviation = Math.sqrt(release.constants.user_variance);
     const mean = release.constants.user_mean;
     this.effects = Float64Array.from(release.tensors.item_effects, (own) => own + mean);
@@ -46,16 +52,17 @@ export class FactorPredictor {
   }
 
   /**
-   * How likely the user chooses and likes `targets`.
+   * How likely the user chooses and likes `targets`, by `hushrec.release.predictors.choice`: log n_i + 2 z_i/span.
    * @param {number[]} rated
    * @param {number[]} ratings
    * @param {ArrayLike<number>} targets
    * @returns {Float64Array}
    */
   scores(rated, ratings, targets) {
-    const raised = ABSENCE * this.choice.span;
+    const raised = ABSENCE * this.span;
     const residuals = rated.map((item, at) => ratings[at] - this.effects[item] + raised);
-    return this.choice.of(targets, this.tastes(this.regression(rated, residuals, false), targets));
+    const tastes = this.tastes(this.regression(rated, residuals, false), targets);
+    return tastes.map((taste, at) => this.logs[targets[at]] + (LIKING / this.span) * taste);
   }
 
   /**
@@ -197,10 +204,7 @@ export function products(rows, width, vector, targets) {
   return found;
 }
 
-/**
- * @param {ArrayLike<number>} a
- * @param {ArrayLike<number>} b
- */
+/** @param {ArrayLike<number>} a @param {ArrayLike<number>} b */
 export function dot(a, b) {
   let sum = 0;
   for (let k = 0; k < a.length; k += 1) sum += a[k] * b[k];

@@ -1,44 +1,36 @@
 // The kinds of predictor that JavaScript reads: which tensors and constants each holds, and in which ranges.
 
+const I = ["items"];
 const FACTORS = { user_mean: [-1e30, 1e30], user_variance: [1e-30, 1e30] };
 /** @type {Record<string, number[]>} */
 const SLOPES = { effect_slope: [1e-30, 1e30], popularity_slope: [1e-30, 1e30], slope_odds: [1e-30, 1e30] };
 
 /** @typedef {{constants: Record<string, number[]>, tensors: Record<string, string[]>}} Kind */
 
+/** @type {[string, Kind][]} */
+const ALL = [
+  [
+    "factors",
+    {
+      constants: FACTORS,
+      tensors: { item_effects: I, item_noise: I, item_popularity: I, item_factors: [...I, "rank"] },
+    },
+  ],
+  [
+    "linear items",
+    {
+      constants: {},
+      tensors: { item_factors: [...I, "rank"], input_weights: I, output_weights: I, item_scores: I },
+    },
+  ],
+  ["item scores", { constants: {}, tensors: { item_scores: I } }],
+];
+
 /**
  * Kind of predictor → the constants that it needs, each with its smallest and largest value, and its tensors
  * with their dimensions.
  */
-export const KINDS = new Map(
-  /** @type {[string, Kind][]} */ ([
-    [
-      "factors",
-      {
-        constants: FACTORS,
-        tensors: {
-          item_effects: ["items"],
-          item_noise: ["items"],
-          item_popularity: ["items"],
-          item_factors: ["items", "rank"],
-        },
-      },
-    ],
-    [
-      "linear items",
-      {
-        constants: {},
-        tensors: {
-          item_factors: ["items", "rank"],
-          input_weights: ["items"],
-          output_weights: ["items"],
-          item_scores: ["items"],
-        },
-      },
-    ],
-    ["item scores", { constants: {}, tensors: { item_scores: ["items"] } }],
-  ]),
-);
+export const KINDS = new Map(ALL);
 
 /**
  * Constants that a release needs, each with its smallest and largest value: those of its kind, and the prior of

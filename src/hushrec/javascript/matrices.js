@@ -38,12 +38,7 @@ export function solve(a, b, n, width = 1) {
   return b;
 }
 
-/**
- * @param {Float64Array} values
- * @param {number} left
- * @param {number} right
- * @param {number} length
- */
+/** @param {Float64Array} values @param {number} left @param {number} right @param {number} length */
 function exchange(values, left, right, length) {
   for (let i = 0; i < length; i += 1) {
     [values[left + i], values[right + i]] = [values[right + i], values[left + i]];

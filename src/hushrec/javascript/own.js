@@ -79,11 +79,7 @@ export function normal(name) {
   );
 }
 
-/**
- * @param {number} value
- * @param {number} lo
- * @param {number} hi
- */
+/** @param {number} value @param {number} lo @param {number} hi */
 export function clamped(value, lo, hi) {
   return Math.min(Math.max(value, lo), hi);
 }

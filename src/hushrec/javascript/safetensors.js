@@ -24,10 +24,7 @@ export function contents(bytes) {
   return { metadata, tensors: () => placed(header, bytes.subarray(8 + size)) };
 }
 
-/**
- * @param {Record<string, any>} header
- * @param {Uint8Array} data
- */
+/** @param {Record<string, any>} header @param {Uint8Array} data */
 function placed(header, data) {
   const found = Object.entries(header).map(([name, told]) => {
     if (object(told).dtype !== "F32") throw new TypeError("a tensor has an unknown type");

@@ -62,10 +62,7 @@ function ofRelease(text) {
   );
 }
 
-/**
- * @param {Uint8Array} bytes
- * @param {Attestation} said
- */
+/** @param {Uint8Array} bytes @param {Attestation} said */
 async function requireSame(bytes, said) {
   if ((await sha256(bytes)) === said.sha256) return;
   throw new ReleaseError(
