@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hushrec.errors import ReleaseError
+from hushrec.release import artefact
 from hushrec.release.artefact import Release
 from hushrec.release.contents import kinds
 from javascript import cases
@@ -178,6 +179,19 @@ def test_other_kinds_are_refused_in_one_sentence(tmp_path, kind):
         f"ReleaseError a release of kind '{kind}' is for Python: JavaScript reads factors, linear items and "
         "item scores; make one of these, as CovarianceSVD and PrivateEASE do"
     ]
+
+
+@pytest.mark.parametrize("depth", [5_000, 1_000_000])
+@pytest.mark.parametrize("ends", [True, False])
+def test_brackets_in_brackets_are_refused_and_not_followed(tmp_path, depth, ends):
+    facts, tensors = opened(release(config={"deep": "HERE"}).to_bytes())
+    del facts["sha256"]
+    text = json.dumps(facts).replace('"HERE"', "[" * depth + "]" * depth * ends)
+    path = tmp_path / "films.safetensors"
+    path.write_bytes(artefact._sealed(text, tensors))
+    with pytest.raises(ReleaseError) as refused:
+        Release.open(path)
+    assert read([path]) == [f"ReleaseError {refused.value}"]
 
 
 def test_other_formats_are_refused_as_in_python(tmp_path):
