@@ -1,13 +1,14 @@
 // Recommendations on a user's own device, from a release and own ratings or items, which never leave it.
 
 import { ReleaseError } from "./errors.js";
+import { above } from "./figures.js";
 import { predictor } from "./fold_in.js";
 import { diversified, largest, POOL } from "./lists.js";
 import { clamped, given, normal, used, withIgnored } from "./own.js";
 import { Release } from "./artefact.js";
 import { Titles } from "./titles.js";
 
-export { Release, ReleaseError };
+export { above, Release, ReleaseError };
 
 /** @typedef {import("./own.js").Own} Own */
 /** @typedef {import("./own.js").Ignored} Ignored */
