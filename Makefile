@@ -72,7 +72,7 @@ npm:                        ## the client in JavaScript as a package of npm with
 	@tests/packages.sh npm=npm tsc=node-typescript
 	@rm -rf $(DIST)/npm && mkdir -p $(DIST)/npm
 	@cp LICENSE src/hushrec/javascript/*.js src/hushrec/javascript/package.json $(DIST)/npm
-	@tsc $(DTS) $(DIST)/npm/client.js
+	@tsc $(DTS) $(DIST)/npm/*.js
 	@npm pack --silent --pack-destination $(DIST) $(abspath $(DIST)/npm)
 
 oracles: .venv-oracles/.oracles  ## our accountant against dp-accounting and autodp, our series against jax-privacy, our metrics against ranx

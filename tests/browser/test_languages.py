@@ -74,7 +74,7 @@ def everything(page, click):
         yield page.evaluate(SAID)
     for text in ("[]", "{}", "no", '["0"]', '{"0": 9}', '{"0": 3}'):
         page.set_input_files("#import-file", {"name": "a", "mimeType": "text/json", "buffer": text.encode()})
-        page.wait_for_function("document.getElementById('import-file').value === ''")
+        page.wait_for_function("() => document.getElementById('import-file').value === ''")
         yield page.evaluate(SAID)
     page.click("#erase")
     yield page.evaluate(SAID)

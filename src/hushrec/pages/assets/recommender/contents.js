@@ -13,22 +13,13 @@ export class Contents {
     this.#get = get;
   }
 
-  /**
-   * @param {function(string, string): Promise<Response|undefined>} [get] asks the network by default.
-   * @returns {Promise<Contents>}
-   */
   static async open(get = asked) {
     const answer = await get("contents.json", "no-cache");
     if (!answer?.ok) throw new PageError("missing_contents");
     return new Contents(await answer.json(), get);
   }
 
-  /**
-   * The bytes of the file with this role, such as "release"; undefined where the page has none.
-   *
-   * @param {string} role
-   * @returns {Promise<ArrayBuffer|undefined>}
-   */
+  /** The bytes of the file with this role, such as "release"; undefined where the page has none. */
   async bytes(role) {
     const name = this.facts[role];
     if (name === undefined) return undefined;

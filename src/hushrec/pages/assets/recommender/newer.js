@@ -20,10 +20,7 @@ export class Newer {
   #trust;
   #shown;
 
-  /**
-   * @param {import("./trust.js").Trust} trust
-   * @param {Promise<Object|undefined>} shown the release that this page shows; undefined if it shows none.
-   */
+  /** @param {Promise<Object|undefined>} shown the release that this page shows; undefined if it shows none. */
   constructor(trust, shown) {
     this.#trust = trust;
     this.#shown = shown;

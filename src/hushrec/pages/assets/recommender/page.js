@@ -1,4 +1,4 @@
-import { Client, ReleaseError } from "./client/client.js";
+import { Client } from "./client/client.js";
 import { Chart } from "./chart.js";
 import { Chooser } from "./chooser.js";
 import { Contents } from "./contents.js";
@@ -17,11 +17,7 @@ const REASONS = 3;
 
 /** The page: a client, the reader's own stars, and the parts that show them. */
 export class Page {
-  /**
-   * @param {Client} client
-   * @param {Object} facts of `contents.json`.
-   * @param {Object<string, string[]>} columns of the titles.
-   */
+  /** Of a client, the facts of `contents.json`, and the columns of the titles. */
   constructor(client, facts, columns) {
     const { release } = client;
     const [lo, hi, step] = release.scale ?? [];
@@ -50,15 +46,9 @@ export class Page {
     performance.measure("re-ranked", "starred");
   }
 
-  /** Which of the reader's own titles moved an item most; none where the release cannot tell. */
+  /** Which of the reader's own titles moved an item most. */
   reasons(item) {
-    if (!this.stars.size || !this.client.personal) return [];
-    try {
-      return this.client.reasons(this.stars.given, item, REASONS);
-    } catch (error) {
-      if (error instanceof ReleaseError) return []; // its predictions are not sums over own titles
-      throw error;
-    }
+    return this.stars.size && this.client.personal ? this.client.reasons(this.stars.given, item, REASONS) : [];
   }
 
   /** Items as everybody gets them, which is by how well they are known and liked. */

@@ -6,8 +6,7 @@ import { PageError, words } from "./words.js";
 /**
  * Say in place of the page why it is not shown, and what a reader can do.
  *
- * @param {Error} error
- * @param {{facts?: Object, trust?: import("./trust.js").Trust, checked?: Object}} found what was read before: facts of
+ * @param {{facts?: Object, trust?: import("./trust.js").Trust, checked?: Object}} found before the error: facts of
  *   the page, what was seen before, and the release with its signature and key.
  */
 export async function showRefusal(error, { facts, trust, checked }) {
@@ -24,13 +23,7 @@ export async function showRefusal(error, { facts, trust, checked }) {
   byId("trouble").hidden = false;
 }
 
-/**
- * Say beside the list that is shown that the host has another one, which does not replace it.
- *
- * @param {Error} error
- * @param {import("./trust.js").Trust} trust
- * @param {Object} checked the other release with its signature and key.
- */
+/** Say next to the list that is shown that the host has another one, `checked`, which does not replace it. */
 export async function showDoubt(error, trust, checked) {
   const acts = await trusting(trust, checked);
   const more = acts.length ? [element("p", { class: "keep" }, ...acts)] : [];
