@@ -161,7 +161,7 @@ class Node:
         self.process.stdin.flush()
         told = json.loads(self.process.stdout.readline() or '{"fault": "Node died"}')
         size = path.stat().st_size
-        if told.get("peak", 0) > 64 * size + (160 << 20):
+        if told.get("peak", 0) > 16 * size + (160 << 20):
             told["fault"] = f"takes {told['peak'] >> 20} MiB for {size >> 10} KiB"
         return told
 

@@ -31,6 +31,7 @@ def test_both_clients_open_or_refuse_the_same_files():
         ("offsets", "JavaScript reads what Python refuses"),
         ("ends", "JavaScript reads what Python refuses"),
         ("digests", "JavaScript reads what Python refuses"),
+        ("brackets", "in JavaScript: "),
         ("infinities", "JavaScript reads what Python refuses"),
         ("formats", "JavaScript reads what Python refuses"),
     ],

@@ -6,7 +6,7 @@ import { oneLine, printable } from "./escapes.js";
 import { KINDS, POSITIVE, RANKERS, ranges } from "./kinds.js";
 import { contents } from "./safetensors.js";
 import { statement } from "./statement.js";
-import { each, frozen, list, number, object, text, whole } from "./untrusted_json.js";
+import { each, frozen, list, number, object, parse, text, whole } from "./untrusted_json.js";
 
 /** @typedef {import("./safetensors.js").Tensor} Tensor */
 /** @typedef {import("./statement.js").Statement} Statement */
@@ -116,7 +116,7 @@ export class Release {
     const sum = await sha256(bytes);
     try {
       const { metadata, tensors } = contents(bytes);
-      const facts = object(JSON.parse(metadata.hushrec));
+      const facts = object(parse(text(metadata.hushrec)));
       if (facts.format !== FORMAT) {
         throw new ReleaseError(
           `this release has format ${String(facts.format)}, this hushrec reads ${FORMAT}; use the version that wrote ` +

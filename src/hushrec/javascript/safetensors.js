@@ -1,6 +1,6 @@
 // The container of a release: a JSON header that says which tensor lies where, then their bytes.
 
-import { list, object, text, whole } from "./untrusted_json.js";
+import { list, object, parse, text, whole } from "./untrusted_json.js";
 
 /** Largest header in bytes: the limit of safetensors, about 5 million ids. */
 const LARGEST = 100_000_000;
@@ -19,7 +19,7 @@ export function contents(bytes) {
   const size = Number(new DataView(bytes.buffer, bytes.byteOffset, 8).getBigUint64(0, true));
   if (size > LARGEST || size > bytes.length - 8) throw new RangeError("the header is longer than it may be");
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  const { __metadata__: metadata, ...header } = object(JSON.parse(decoder.decode(bytes.subarray(8, 8 + size))));
+  const { __metadata__: metadata, ...header } = object(parse(decoder.decode(bytes.subarray(8, 8 + size))));
   Object.values(object(metadata)).forEach(text);
   return { metadata, tensors: () => placed(header, bytes.subarray(8 + size)) };
 }

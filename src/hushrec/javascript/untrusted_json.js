@@ -1,4 +1,19 @@
-// JSON from files that others made: the size is checked before it is parsed, and each value before it is used.
+// JSON from files that others made: it is measured before it is parsed, and each value is checked before it is used.
+
+/**
+ * The value of a JSON text. Brackets take a hundred times their size in memory, and facts hold few.
+ * @param {string} text
+ * @returns {any}
+ */
+export function parse(text) {
+  let brackets = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const sign = text.charCodeAt(at);
+    if (sign === 0x5b || sign === 0x7b) brackets += 1;
+  }
+  if (brackets > 2 ** 16 + text.length / 16) throw new SyntaxError("more than facts hold");
+  return JSON.parse(text);
+}
 
 /**
  * The value, if it is an object.
