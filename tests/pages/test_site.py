@@ -3,15 +3,17 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import socket
+from pathlib import Path
 
 import pytest
 
 from hushrec.errors import ReleaseError
 from hushrec.pages import recommender, site
 from hushrec.pages.public_releases import LIST, listed
-from hushrec.pages.site import cached
+from hushrec.pages.site import HEADERS, cached
 from hushrec.release.artefact import Release
 from support.signed import key_file, signature
 
@@ -89,6 +91,15 @@ def test_only_what_a_digest_names_is_kept_for_ever(public, out):
     releases = {name for name in files if name.endswith(".safetensors")}
     assert forever == releases | {name for name in files if name.startswith("statements/") and "json" in name}
     assert {cached(name) for name in files if name not in forever} == {"no-cache"}
+
+
+@pytest.mark.parametrize("name", ["nginx.conf", "Caddyfile"])
+def test_hosts_send_the_headers_of_a_site(name):
+    """The tests of hosts see that they arrive (``tests/browser/test_hosts.py``)."""
+    text = (Path(__file__).resolve().parents[2] / "deploy" / name).read_text("utf-8")
+    for header, value in HEADERS.items():
+        assert re.search(rf'{header} "?{re.escape(value)}"?( always;)?$', text, re.MULTILINE), header
+    assert "/srv/hushrec/site" in text
 
 
 @pytest.mark.parametrize(
