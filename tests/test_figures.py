@@ -81,7 +81,7 @@ LOW = 1.2345678
 
 def test_a_statement_rounds_up_what_may_be_lost_and_down_what_protects():
     line = Measured("sums", "subsampled gaussian", 2.00004, 7.99999, 4, 1.0, 0.0300004, 0.0625004)
-    made = Statement("", "user", "add-remove", HIGH, 1.0000004e-6, "corrected", measurements=(line,))
+    made = Statement("", "user", "add-remove", HIGH, 1.0000004e-6, measurements=(line,))
     assert str(made).startswith("ε = 1.00001 at δ = 1.00001e-06, ")
     assert "plus 1 in 999,000" in str(made)
     cells = line.cells()

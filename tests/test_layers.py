@@ -154,7 +154,6 @@ DRAWING = {
     "audit/worlds.py",
     "data/split.py",
     "data/synthetic.py",
-    "privacy/authors_noise.py",
     "solvers/initial.py",
     "solvers/mcmc/sgld.py",
 }

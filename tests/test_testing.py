@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 import hushrec as hr
-from hushrec import registry, testing
+from hushrec import testing
 from hushrec.privacy.bounded import Bounded
 from hushrec.privacy.ledger.ledger import Ledger
 
@@ -30,7 +30,7 @@ def test_a_seed_repeats_its_noise_which_is_called_not_private():
     assert one == same != other
     assert said.startswith("not private: seeded")
     assert hr.testing is testing
-    assert testing.__all__ == ["OwnNoise", "Seeded", "search_neighbours"]
+    assert testing.__all__ == ["Seeded", "search_neighbours"]
 
 
 def example():
@@ -66,26 +66,3 @@ def test_what_its_author_alone_vouches_for_is_named_in_plan_and_statement(monkey
     assert str(said).startswith("AUTHOR'S CLAIM: mine.MyPopularity is not part of hushrec")
     assert said.sentence.startswith("What is promised holds only on a condition. AUTHOR'S CLAIM")
     assert said.assumes[0].startswith("each Δ is what mine.MyPopularity declares")
-
-
-def test_the_example_of_noise_of_ones_own_runs_and_says_whose_it_is(tmp_path, monkeypatch):
-    page = (Path(__file__).resolve().parents[1] / "docs" / "experiments.md").read_text("utf-8")
-    code = page.partition("<!-- example: noise of one's own -->\n```python\n")[2].partition("```")[0]
-    (tmp_path / "uniform.py").write_text(code, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    made = registry.class_of("uniform:UniformCounts")
-    clicks = hr.synthetic.interactions(60, 12, 400, 7)
-    budget = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
-    release = hr.fit(clicks, made(half=2.0), budget, entropy=testing.Seeded(0))
-    assert release.statement.caveat.startswith(
-        "NOT PRIVATE: the noise of counts is that of uniform.UniformCounts"
-    )
-    exact = hr.fit(clicks, made(half=2.0))
-    apart = [abs(a - b) for (_, a), (_, b) in zip(scores(release), scores(exact), strict=True)]
-    assert 0 < max(apart) <= 2
-
-
-def scores(release):
-    """Every item with its score."""
-    return sorted((item, score) for item, score, *_ in hr.Client(release).recommend([], n=12))

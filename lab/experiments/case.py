@@ -11,7 +11,7 @@ from typing import Any
 import hushrec
 from hushrec.models.base import Model
 from hushrec.privacy.accounting.budget import Budget
-from lab.published import name_of
+from lab.published import analysis, name_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Case:
             "model": name_of(type(config)) if config else self.name,
             "unit": budget.unit if budget else None,
             "adjacency": budget.adjacency if budget else None,
-            "analysis": config.analysis if config else None,
+            "analysis": analysis(config) if config else None,
             "epsilon": budget.epsilon if budget else math.inf,
             "delta": budget.delta if budget else None,
             "split": self.split,

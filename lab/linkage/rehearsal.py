@@ -3,18 +3,20 @@
 import numpy as np
 
 from hushrec.arrays import Floats
-from hushrec.curator.release_data import reported
+from hushrec.curator.release_data import Reported, reported
 from hushrec.data.ratings import Ratings
+from hushrec.errors import BudgetUnsupported
 from hushrec.local.distance_based import DistanceBased
 from hushrec.local.method import Method
+from hushrec.local.released import ReleasedData
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import Seeded
 from lab.linkage.attackers import response_channel, substitution_channel
 from lab.linkage.linkage import Linkage, linkage
+from lab.published import PublishedMethod, release_data
 
-__all__ = ["simulate_attack"]
+__all__ = ["seeded", "simulate_attack"]
 
 
 def simulate_attack(
@@ -53,23 +55,35 @@ def simulate_attack(
     if method is None:
         everybody = np.arange(ratings.n_users)
         return linkage(ratings, ratings, everybody, channel=substitution_channel(ratings, _NEARLY), **attack)
-    planned = method.plan(ratings.domain, budget)
-    total = planned.budget.model_copy(update={"epsilon": max(planned.epsilon, planned.budget.epsilon)})
-    made = reported(ratings, method, planned, Ledger.ephemeral(total).charge(planned, entropy=Seeded(seed)))
+    made = seeded(ratings, method, budget, Seeded(seed))
     rows, whose = made.data.ratings, made.rows
     if ratings.domain.users:  # the truth holds only users who rated
         listed = ratings.domain.user_positions
         whose = whose[[listed[user] for user in ratings.users.to_list()]]
-    return linkage(rows, ratings, whose, channel=_channel(method, planned, rows), **attack)
+    return linkage(rows, ratings, whose, channel=_channel(method, made.data), **attack)
 
 
 _NEARLY = 0.999
 """Assumed probability that a known fact is in a raw row; at 1, one wrong fact would rule out the row."""
 
 
-def _channel(method: Method, planned: Plan, rows: Ratings) -> Floats:
+def seeded(ratings: Ratings, method: Method, budget: Budget | None, keys: Seeded) -> Reported:
+    """A data set by a method of hushrec or of a paper, with seeded randomness, and whose its rows are.
+
+    Raises:
+        BudgetUnsupported: The method does not support the budget.
+    """
+    if isinstance(method, PublishedMethod):
+        if budget is None:
+            raise BudgetUnsupported(f"{type(method).__name__} needs a budget: give the ε that is claimed")
+        return release_data(ratings, method, budget, keys)
+    planned = method.plan(ratings.domain, budget)
+    return reported(ratings, method, planned, Ledger.ephemeral(planned.budget).charge(planned, entropy=keys))
+
+
+def _channel(method: Method, data: ReleasedData) -> Floats:
+    rows, law = data.ratings, data.settings
     if isinstance(method, DistanceBased):
         return substitution_channel(rows, method.keep_probability)
-    law, domain = method.facts(planned, rows.domain), rows.domain
-    asked = planned.events[0].size / domain.n_items
-    return response_channel(domain.scale.n_values, law["exponent"], asked=asked)
+    asked = (law["asked"] or rows.domain.n_items) / rows.domain.n_items
+    return response_channel(rows.domain.scale.n_values, law["exponent"], asked=asked)

@@ -1,13 +1,13 @@
 """What the papers print, exact to the paper: to reproduce their tables, not to protect people."""
 
 from hushrec import registry
-from hushrec.local.method import Method
 from lab.published.du_leighton_patel import DuRepresentatives, DuResponse
 from lab.published.friedman_berkovsky_kaafar import FriedmanALS, FriedmanEffects, FriedmanInputMF
 from lab.published.friedman_sgd import FriedmanBoundedSGD, FriedmanUnboundedSGD
 from lab.published.liu_wang_smola import LiuPosterior
 from lab.published.mcsherry_mironov import McSherryEffects, McSherryKNN, McSherrySVD
-from lab.published.paper import PublishedModel
+from lab.published.paper import Cost, PublishedMethod, PublishedModel, analysis, cost
+from lab.published.verbs import fit, release_data
 
 MODELS: tuple[type[PublishedModel], ...] = (
     McSherryEffects,
@@ -21,13 +21,14 @@ MODELS: tuple[type[PublishedModel], ...] = (
     LiuPosterior,
 )
 """The models, in the order of the tables."""
-METHODS: tuple[type[Method], ...] = (DuResponse, DuRepresentatives)
+METHODS: tuple[type[PublishedMethod], ...] = (DuResponse, DuRepresentatives)
 """The methods that release data."""
 _FORMS: dict[str, type] = {kind.__name__: kind for kind in (*MODELS, *METHODS)}
 
 __all__ = [
     "METHODS",
     "MODELS",
+    "Cost",
     "DuRepresentatives",
     "DuResponse",
     "FriedmanALS",
@@ -39,8 +40,14 @@ __all__ = [
     "McSherryEffects",
     "McSherryKNN",
     "McSherrySVD",
+    "PublishedMethod",
+    "PublishedModel",
+    "analysis",
     "class_of",
+    "cost",
+    "fit",
     "name_of",
+    "release_data",
 ]
 
 

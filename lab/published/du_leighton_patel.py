@@ -6,48 +6,61 @@ The representatives of §III.C are drawn once for all users, and have no finite 
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from hushrec.arrays import Bytes, Ints, Ints32
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
-from hushrec.errors import GrantError
 from hushrec.local.distance_based import DistanceBased
 from hushrec.local.method import CELLS, SLOTS
 from hushrec.local.randomized_response import RandomizedResponse
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.events import Event, drawn_rate
+from hushrec.privacy.accounting.events import drawn_rate
 from hushrec.privacy.accounting.local_events import LARGEST, Responses
-from hushrec.privacy.accounting.own_noise import Unpriced
-from hushrec.privacy.accounting.plan import Plan
+from hushrec.privacy.local.response import ResponseRandomizer
 from hushrec.privacy.local.rows import Rows
 from hushrec.privacy.local.substitution import SubstitutionRandomizer
+from lab.published.paper import Noise, PaperNoise, PublishedMethod
 
 
-class DuResponse(RandomizedResponse):
+class DuResponse(PublishedMethod, RandomizedResponse):
     """Randomized response on every cell, untrue with probability 1/(1 + e^ε_k), ε_k = ε/m (§III.B).
 
-    The rest is spread over the k − 1 other symbols, which loses ε_k + ln(k − 1). The statement gives both,
-    and the ledger is charged the true cost.
+    The rest is spread over the k − 1 other symbols, which loses ε_k + ln(k − 1).
 
     Args:
         sample: how many cells of each row are answered; None for all of them.
-
-    Privacy: charged its true cost, which is above the paper's ε; unit ``user``, adjacency ``replace``.
     """
 
-    def _planned(self, domain: Domain, budget: Budget, sort: Mapping[str, int]) -> Plan:
+    def event(self, domain: Domain, budget: Budget) -> Responses:
+        """The answers, with their true loss."""
+        answered = self.answered(domain, budget)
         # −ln(1/(1 + e^ε_k)), for the paper's two symbols.
-        exponent = math.log1p(math.exp(min(budget.epsilon / sort["size"], 2 * LARGEST)))
-        return self.planned(
-            domain, budget, Responses(CELLS, exponent=exponent, **sort), claimed=budget.epsilon
-        )
+        exponent = math.log1p(math.exp(min(budget.epsilon / answered["size"], 2 * LARGEST)))
+        return Responses(CELLS, exponent=exponent, **answered)
+
+    def claim(self, budget: Budget) -> float:
+        """The paper's ε."""
+        return budget.epsilon
+
+    def printed(self, domain: Domain, budget: Budget) -> dict[str, Noise]:
+        """The answers."""
+        return {CELLS: self.event(domain, budget)}
+
+    def law(self, ratings: Ratings, budget: Budget) -> ResponseRandomizer:
+        """The law of the answers."""
+        event = self.event(ratings.domain, budget)
+        return ResponseRandomizer(event.symbols, event.exponent, self.sample)
+
+    def known(self, domain: Domain, budget: Budget) -> Mapping[str, Any]:
+        """As of ``RandomizedResponse``: what unbiased estimates need."""
+        return self.told(self.event(domain, budget), domain)
 
 
-class DuRepresentatives(DistanceBased):
+class DuRepresentatives(PublishedMethod, DistanceBased):
     """Items are replaced, each by the same one for all users (§III.C).
 
     A representative σ(i) of every item i is drawn once: with ``group_probability`` (p) from its group G_i,
@@ -62,77 +75,35 @@ class DuRepresentatives(DistanceBased):
         keep_probability: p*, the probability that an item is kept.
         group_probability: p, the probability that a representative comes from the item's group.
         distance, threshold, groups: as for ``DistanceBased``; the paper's are ``squared`` and ``"ratings"``.
-
-    Privacy: never private: its slots have no finite ε, so no ledger accepts it.
     """
 
-    supports: ClassVar = frozenset[tuple[str, str]]()
+    def claim(self, budget: Budget) -> None:
+        """None is stated."""
 
-    def plan(self, domain: Domain, budget: Budget | None = None) -> Plan:
-        """What is drawn; its ε is infinite. A budget's ε buys nothing: it only names a point of a grid."""
-        budget = budget or Budget(epsilon=1.0, delta=0.0, unit="user", adjacency="replace-items")
+    def printed(self, domain: Domain, budget: Budget) -> dict[str, Noise]:
+        """Slots without a finite ε; ``noise`` is the probability that an item is not simply kept."""
         self.require_items(budget)
-        chance = 1 - drawn_rate(self.keep_probability)
-        event = SharedSubstitutions(SLOTS, math.inf, chance, 1.0, domain.n_items)
-        return self.planned(domain, budget, event, uncovered=self._uncovered())
+        return {SLOTS: PaperNoise(SLOTS, math.inf, 1 - drawn_rate(self.keep_probability))}
 
-    def randomizer(self, plan: Plan, ratings: Ratings) -> "SharedRandomizer":
+    def law(self, ratings: Ratings, budget: Budget) -> "SharedRandomizer":
         """The law of the groups, with one draw of representatives for all rows."""
-        law = super().randomizer(plan, ratings)
-        return SharedRandomizer(law.keep_probability, law.group_probability, law.indptr, law.members)
+        each = self.replacements(ratings)
+        return SharedRandomizer(each.keep_probability, each.group_probability, each.indptr, each.members)
 
-    def local(self, plan: Plan, domain: Domain) -> None:
-        """None: a slot has no finite ε."""
-
-    def assumes(self, plan: Plan) -> tuple[str, ...]:
-        """That rows are not independent, and what the groups depend on."""
-        return ("all rows share one representative of each item", *super().assumes(plan)[1:])
-
-
-@dataclass(frozen=True, slots=True)
-class SharedSubstitutions(Unpriced):
-    """Substitution of items by representatives that all rows share: no finite ε, see ``Unpriced``.
-
-    ``noise`` is the probability that an item is not simply kept.
-
-    Privacy: public.
-    """
-
-    mechanism: ClassVar[str] = "item substitution"
-    symbol: ClassVar[str] = "swap"
-    doors: ClassVar[tuple[str, ...]] = ("randomize",)
-    only_seeded: ClassVar[str] = (
-        "representatives that all rows share have no finite ε; use DistanceBased, which draws them anew for "
-        "each rating"
-    )
+    def known(self, domain: Domain, budget: Budget) -> Mapping[str, Any]:
+        """The settings."""
+        return self.settings()
 
 
 class SharedRandomizer(SubstitutionRandomizer):
-    """Selector and profiler with one representative of each item, for all rows.
-
-    Privacy: public or private, as the groups.
-    """
+    """Selector and profiler with one representative of each item, for all rows."""
 
     __slots__ = ()
-
-    def require_booked(self, rows: Rows, event: Event) -> None:
-        """Refuse any booking but the one that has no ε.
-
-        Raises:
-            GrantError: Another randomizer was booked, or for another catalogue.
-
-        Privacy: public.
-        """
-        if not isinstance(event, SharedSubstitutions) or not event.size == rows.width == self.n_items:
-            raise GrantError(f"{rows.name}: booked was {event.mechanism} of another kind or catalogue")
 
     def draw(
         self, rows: Rows, key: Callable[[str], bytes], count_draws: object
     ) -> tuple[Ints, Ints32, Bytes]:
-        """As ``SubstitutionRandomizer.draw``, after the representatives were drawn.
-
-        Privacy: never private.
-        """
+        """As ``SubstitutionRandomizer.draw``, after the representatives were drawn."""
         m, every = self.n_items, np.arange(2 * self.n_items + 1)
         # One row for every item, never kept.
         each = Rows(rows.name, m, every[: m + 1], every[:m].astype(np.int32), np.zeros(m, np.uint8))

@@ -21,11 +21,10 @@ from hushrec.data.ratings import Ratings
 from hushrec.estimation.shrinkage import damped, popularity
 from hushrec.models.phases.biases import Biases, require_rank
 from hushrec.models.phases.item_effects import ratio
-from hushrec.models.phases.noisy_cells import cells_footprint, factorised, require_reachable
+from hushrec.models.phases.noisy_cells import factorised, require_reachable
 from hushrec.models.phases.outputs import people_release
-from hushrec.models.private import Noise
+from hushrec.models.private import Noise as Law
 from hushrec.privacy.accounting.budget import Budget, Terms
-from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.query import AnyQuery
 from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
@@ -34,20 +33,16 @@ from hushrec.solvers.factorizers import Sparse
 from hushrec.solvers.initial import normal_factors
 from hushrec.statistics.cells import Cells
 from hushrec.statistics.factor_sums import in_ball
-from hushrec.statistics.footprint import DRAWS, LISTED, Footprint
 from hushrec.statistics.item_sums import EffectSums
 from hushrec.statistics.person_sums import PeopleSums
 from hushrec.statistics.population import Population
 from hushrec.statistics.residuals import Residuals
-from lab.published.paper import PublishedModel
+from lab.published.paper import Noise, PublishedModel
 from lab.published.spherical import SphericalRows
 
 
 class Friedman(PublishedModel):
-    """The averages of §4.1, with which every algorithm of the paper begins (Algorithms 1 and 2).
-
-    Privacy: charged its true cost, which may be above the paper's ε.
-    """
+    """The averages of §4.1, with which every algorithm of the paper begins (Algorithms 1 and 2)."""
 
     supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace")})
 
@@ -55,7 +50,7 @@ class Friedman(PublishedModel):
     user_strength: float = Field(default=100.0, ge=0, allow_inf_nan=False)
 
     @property
-    def noise_distribution(self) -> Noise:
+    def noise_distribution(self) -> Law:
         """Laplace noise, as the paper has it."""
         return "laplace"
 
@@ -72,12 +67,6 @@ class Friedman(PublishedModel):
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """0.02 for the two global means, 0.14 for items and for users; sums and counts get halves."""
         return self._split(budget, items=0.14, users=0.14)
-
-    def footprint(self, domain: Domain, budget: Budget) -> Footprint:
-        """That of the averages."""
-        rows = domain.n_users + domain.n_items
-        memory = 1e7 + LISTED * domain.n_users + 100 * domain.n_items
-        return Footprint(memory, 40, 32, 2 * rows / DRAWS, 0.3)
 
     def _split(self, budget: Budget, *, items: float, users: float) -> dict[str, float]:
         counted = 0.0 if budget.adjacency == "replace" else 0.5  # counts are public under replace
@@ -132,8 +121,6 @@ class FriedmanEffects(Friedman):
     Args:
         item_strength: β_m, fictitious ratings at the global mean.
         user_strength: β_u, fictitious residuals at their global mean.
-
-    Privacy: charged its true cost, which may be above the paper's ε; unit ``rating`` under both adjacencies.
     """
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
@@ -141,10 +128,7 @@ class FriedmanEffects(Friedman):
         return self._split(budget, items=0.54, users=0.44)
 
     def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
-        """Algorithms 1 and 2.
-
-        Privacy: charged (the events of ``queries``).
-        """
+        """Algorithms 1 and 2."""
         domain, biases = feedback.domain, self._biases(Population(feedback), run)
         none = np.zeros((domain.n_users, 0)), np.zeros((domain.n_items, 0))
         return people_release(self, domain, biases, *none)
@@ -165,8 +149,6 @@ class FriedmanInputMF(Friedman):
         clip: B, bound on a residual, as a fraction of the scale's width.
         threshold: α, as a fraction of the scale's width (add-remove).
         learning_rate, reg: γ and λ of ``sgd``.
-
-    Privacy: charged its true cost, which may be above the paper's ε; unit ``rating`` under both adjacencies.
     """
 
     sums_alone: ClassVar = False
@@ -186,31 +168,22 @@ class FriedmanInputMF(Friedman):
         require_rank(self.rank, domain)
         return [*super().queries(domain, terms), self._cells(domain, terms).query]
 
-    def plan(self, domain: Domain, budget: Budget) -> Plan:
-        """As ``Model.plan``; also refuses a threshold that the noise cannot reach.
+    def printed(self, domain: Domain, budget: Budget) -> dict[str, Noise]:
+        """As ``PublishedModel.printed``; also refuses a threshold that the noise cannot reach.
 
         Raises:
             ConfigError: ε or the threshold is so large that no empty cell would ever be kept.
         """
-        planned = super().plan(domain, budget)
-        require_reachable(self._cells(domain, budget), planned)
-        return planned
+        printed, cells = super().printed(domain, budget), self._cells(domain, budget)
+        require_reachable(cells, printed[cells.query.name].noise)
+        return printed
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """The averages get 0.3."""
         return {**super().default_split(domain, budget), "ratings": 0.7, "cells": 0.7}
 
-    def footprint(self, domain: Domain, budget: Budget) -> Footprint:
-        """The averages, then all cells that are kept; empty cells are kept by noise alone."""
-        share = self.split(domain, budget)[self._cells(domain, budget).query.name]
-        averages, cells = super().footprint(domain, budget), self._cells(domain, budget)
-        return cells_footprint(averages, cells, budget.epsilon * share, (self.epochs or 10) * self.rank / 200)
-
     def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
-        """Averages, noise on every residual, clamp, factorise.
-
-        Privacy: charged (the events of ``queries``).
-        """
+        """Averages, noise on every residual, clamp, factorise."""
         domain, people = feedback.domain, Population(feedback)
         biases, cells = self._biases(people, run), self._cells(domain, run.terms)
         residuals = cells.residuals.entries(people, biases.item_effects, biases.user_effects)
@@ -252,8 +225,7 @@ class FriedmanALS(Friedman):
         exchanged_bounds: use p_max and q_max as in lines 4 and 8 of Algorithm 6, which contradict Theorem 6
             (``replace``).
 
-    Privacy: never private: its noise is drawn in floating point. Its true loss is known under ``replace``
-    only.
+    Its true loss is known under ``replace`` only.
     """
 
     sums_alone: ClassVar = False
@@ -276,16 +248,8 @@ class FriedmanALS(Friedman):
         rounds = [f"{side}, round {t + 1}" for side in ("users", "items") for t in range(self.epochs)]
         return {**super().default_split(domain, budget), **dict.fromkeys(rounds, 0.7 / (2 * self.epochs))}
 
-    def footprint(self, domain: Domain, budget: Budget) -> Footprint:
-        """The averages, then both sides."""
-        rounds = solved_footprint(domain, self.rank, self.epochs)
-        return super().footprint(domain, budget).then(rounds)
-
     def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
-        """Averages, then: solve, add noise to each vector, bound its norm (Algorithm 6).
-
-        Privacy: charged (the events of ``queries``).
-        """
+        """Averages, then: solve, add noise to each vector, bound its norm (Algorithm 6)."""
         domain, people, star = feedback.domain, Population(feedback), feedback.domain.scale.star
         biases = self._biases(people, run)
         residuals = Residuals(domain, run.terms.adjacency, self.clip * domain.scale.span)
@@ -326,14 +290,3 @@ class FriedmanALS(Friedman):
                 ("items", domain.n_items, 1 / ratio_of_norms if replace else math.inf),
             ):
                 yield SphericalRows(f"{side}, round {epoch}", loss, rows * self.rank)
-
-
-def solved_footprint(domain: Domain, rank: int, epochs: int) -> Footprint:
-    """Footprint of factors whose every row is solved or stepped; all rows of a side are held at once.
-
-    Privacy: public.
-    """
-    rows, side = domain.n_users + domain.n_items, max(domain.n_users, domain.n_items)
-    memory = 1e7 + LISTED * domain.n_users + 32 * rows * rank + 48 * side * rank + 27.2 * side * rank**2
-    seconds = epochs * rows * rank / DRAWS
-    return Footprint(memory, 40, 32, seconds, epochs * rank / 50, gathered=True)

@@ -27,10 +27,9 @@ from hushrec.release.artefact import Release
 from hushrec.solvers.factorizers import Sparse
 from hushrec.solvers.initial import uniform_factors
 from hushrec.statistics.factor_sums import in_ball
-from hushrec.statistics.footprint import Footprint
 from hushrec.statistics.population import Population
 from hushrec.statistics.residuals import Residuals
-from lab.published.friedman_berkovsky_kaafar import Friedman, solved_footprint
+from lab.published.friedman_berkovsky_kaafar import Friedman
 from lab.published.spherical import SphericalRows
 
 
@@ -62,11 +61,6 @@ class _Descent(Friedman):
             **dict.fromkeys(sides, 0.7 / self.epochs * 0.5),
         }
 
-    def footprint(self, domain: Domain, budget: Budget) -> Footprint:
-        """The averages, then both sides."""
-        rounds = solved_footprint(domain, self.rank, self.epochs)
-        return super().footprint(domain, budget).then(rounds)
-
     @abstractmethod
     def _rounds(self, domain: Domain, terms: Terms) -> Iterator[AnyQuery]:
         """What is measured in every epoch, in order."""
@@ -95,8 +89,6 @@ class FriedmanBoundedSGD(_Descent):
         learning_rate, reg: γ and λ.
         user_norm, item_norm: p_max and q_max, where p·q is in quarters of the scale's width.
         error_bound: e_max, as a fraction of the scale's width.
-
-    Privacy: charged its true cost, which may be above the paper's ε; unit ``rating`` under ``replace``.
     """
 
     supports: ClassVar = frozenset({("rating", "replace")})
@@ -104,10 +96,7 @@ class FriedmanBoundedSGD(_Descent):
     error_bound: float = Field(default=0.5, gt=0, le=1, allow_inf_nan=False)
 
     def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
-        """Averages, then Algorithm 4.
-
-        Privacy: charged (the events of ``queries``).
-        """
+        """Averages, then Algorithm 4."""
         domain, people, star = feedback.domain, Population(feedback), feedback.domain.scale.star
         biases, residuals = self._biases(people, run), self._residuals(domain, run.terms)
         entries = residuals.entries(people, biases.item_effects, biases.user_effects)
@@ -143,16 +132,13 @@ class FriedmanUnboundedSGD(_Descent):
         learning_rate, reg: γ and λ.
         user_norm, item_norm: p_max and q_max, where p·q is in quarters of the scale's width.
 
-    Privacy: never private: no bound on its privacy loss is known, and its noise is drawn in floating point.
+    No bound on its privacy loss is known.
     """
 
     supports: ClassVar = frozenset({("rating", "add-remove")})
 
     def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
-        """Averages, then Algorithm 5.
-
-        Privacy: charged (the events of ``queries``).
-        """
+        """Averages, then Algorithm 5."""
         domain, people, star = feedback.domain, Population(feedback), feedback.domain.scale.star
         biases, residuals = self._biases(people, run), self._residuals(domain, run.terms)
         entries = residuals.entries(people, biases.item_effects, biases.user_effects)

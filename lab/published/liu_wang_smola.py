@@ -6,19 +6,18 @@ and none is known for ``reject`` (docs/models/errata.md).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 from hushrec.data.domain import Domain
 from hushrec.errors import BudgetUnsupported
 from hushrec.models.posterior_sample_mf import SAMPLE, PosteriorSampleMF
-from hushrec.privacy.accounting.budget import Budget, Terms
-from hushrec.privacy.accounting.plan import Plan
+from hushrec.privacy.accounting.budget import Terms
 from hushrec.privacy.query import AnyQuery
 from hushrec.solvers.mcmc.density import Posterior
 from lab.published.paper import PublishedModel
 
 
-class LiuPosterior(PosteriorSampleMF, PublishedModel):
+class LiuPosterior(PublishedModel, PosteriorSampleMF):
     """Algorithm 1: one posterior sample at the scale ε/4B.
 
     U, V ∝ exp(−(ε/4B) Σ_u w_u Σ_i (r_ui − r̂_ui)²) · prior, with r̂_ui = b_0 + b_u + b_i + ⟨p_u, q_i⟩.
@@ -33,9 +32,9 @@ class LiuPosterior(PosteriorSampleMF, PublishedModel):
         chain: the length of the chains, and their priors.
         out_of_range: predictions beyond that are clamped in the loss (``clamp``), or the chain runs on
             until all predictions are within (``reject``); lines 5 and 6 draw anew instead.
-
-    Privacy: charged its true cost, unit ``user`` under both adjacencies, if the chain had converged.
     """
+
+    personal: ClassVar = False
 
     out_of_range: Literal["clamp", "reject"] = "clamp"
 
@@ -51,17 +50,6 @@ class LiuPosterior(PosteriorSampleMF, PublishedModel):
                 'the item factors, which no ε covers; set out_of_range="clamp"'
             )
         return super().queries(domain, terms)
-
-    def plan(self, domain: Domain, budget: Budget) -> Plan:
-        """As ``Model.plan``; with rejection for seeded experiments only."""
-        planned = super().plan(domain, budget)
-        if self.out_of_range == "clamp":
-            return planned
-        return replace(
-            planned,
-            only_seeded="rejection as printed may end without a release, which no ε covers; set "
-            'out_of_range="clamp"',
-        )
 
     def claims(self, domain: Domain, terms: Terms) -> Mapping[str, float]:
         """4 B; the chain's temperature divides the loss, as the paper's scale does."""

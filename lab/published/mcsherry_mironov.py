@@ -22,7 +22,6 @@ from hushrec.data.ratings import Ratings
 from hushrec.estimation.shrinkage import damped, popularity
 from hushrec.models.phases.covariance import (
     Matrices,
-    covariance_footprint,
     dense,
     measured,
     require_dense,
@@ -38,7 +37,6 @@ from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
 from hushrec.settings import Frozen, only
 from hushrec.statistics.covariance_sums import CovarianceSums
-from hushrec.statistics.footprint import DRAWS, Footprint
 from hushrec.statistics.item_sums import EffectSums
 from hushrec.statistics.population import Population
 from lab.published.paper import PublishedModel
@@ -69,16 +67,8 @@ class _McSherry(PublishedModel):
         """0.02 for the global mean, the rest for the items, each in halves."""
         return {"global sum": 0.01, "global count": 0.01, "item sums": 0.49, "item counts": 0.49}
 
-    def footprint(self, domain: Domain, budget: Budget) -> Footprint:
-        """That of the item effects."""
-        each = 40 if budget.unit == "user" else 20
-        return Footprint(1e7 + 100 * domain.n_items, each, 32, 2 * domain.n_items / DRAWS, 0.1)
-
     def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
-        """Measure, damp, publish.
-
-        Privacy: charged (the events of ``queries``).
-        """
+        """Measure, damp, publish."""
         people = Population(feedback)
         return self._finished(feedback.domain, self._baseline(people, run), people, run)
 
@@ -126,9 +116,6 @@ class McSherryEffects(_McSherry):
     Args:
         noise: ``gaussian`` (needs δ > 0) or ``laplace``.
         item_strength: β_m, fictitious ratings at the global mean.
-
-    Privacy: charged its true cost, which may be above the paper's ε; unit ``rating`` under both adjacencies,
-    unit ``user`` under add-remove.
     """
 
     def _finished(self, domain: Domain, baseline: ItemEffects, people: Population, run: Run) -> Release:
@@ -146,8 +133,6 @@ class PublishedCovariance(Frozen):
             Cov/Wgt.
         shrinkage: β of the diagonal and of the rest, for ``shrink``. Not printed.
         threads: number of threads of the kernel; does not change the result.
-
-    Privacy: public.
     """
 
     clip: float = Field(default=0.25, gt=0, le=0.25)
@@ -189,13 +174,6 @@ class _McSherryCovariance(_McSherry):
             "co-rating weights": 0.395,
         }
 
-    def footprint(self, domain: Domain, budget: Budget) -> Footprint:
-        """The item effects, then the covariance."""
-        rank = 0 if self.covariance.cleaning == "none" else 20
-        return (
-            super().footprint(domain, budget).then(covariance_footprint(domain.n_items, rank, weighted=False))
-        )
-
     def _matrices(self, baseline: ItemEffects, people: Population, run: Run) -> Matrices:
         return measured(self._covariance(people.domain, run.terms), baseline, people, run)
 
@@ -230,9 +208,6 @@ class McSherrySVD(_McSherryCovariance):
         item_strength: β_m, fictitious ratings at the global mean.
         covariance: how the covariance is measured and cleaned.
         rank: k, number of factors.
-
-    Privacy: charged its true cost, which may be above the paper's ε; unit ``rating`` under both adjacencies,
-    unit ``user`` under add-remove.
     """
 
     rank: int = Field(default=20, ge=1, le=1024)
@@ -264,9 +239,6 @@ class McSherryKNN(_McSherryCovariance):
         covariance: how the covariance is measured and cleaned.
         n_neighbours: k, number of a user's ratings that a prediction uses.
         rank: rank of the cleaned covariance.
-
-    Privacy: charged its true cost, which may be above the paper's ε; unit ``rating`` under both adjacencies,
-    unit ``user`` under add-remove.
     """
 
     n_neighbours: int = Field(default=40, ge=1, le=1000)

@@ -1,6 +1,6 @@
 """How much released cells and slots tell, by simulation: likelihood ratios beside what is claimed.
 
-Made-up rows go through ``hushrec.release_data``. The chance of every answer to every truth is bounded by
+Made-up rows are randomized as the methods say. The chance of every answer to every truth is bounded by
 Clopper-Pearson limits that it passes once in 1e9; what is found is the largest logarithm of a ratio of lower
 to upper limits. It is therefore a lower bound on ε, and above the truth once in millions of runs.
 
@@ -20,7 +20,8 @@ from hushrec.arrays import Ints
 from hushrec.data.features import ItemFeatures
 from hushrec.privacy.noise.entropy import Seeded
 from lab.experiments.tables import markdown
-from lab.reproductions.du_releases import RANDOMIZED
+from lab.linkage.rehearsal import seeded
+from lab.reproductions.du_releases import RANDOMIZED, worth
 from lab.reproductions.trials import Trial, Trials
 
 MISTAKEN = 1e-9
@@ -81,7 +82,7 @@ def found(counts: Ints) -> float:
     return max(float(np.log(np.nan_to_num(least[a]) / most[b] + 1e-300).max()) for a, b in pairs)
 
 
-def responses(claimed: float, analysis: str) -> tuple[float | None, float]:
+def responses(claimed: float, analysis: str) -> tuple[float, float]:
     """True ε of a cell, and what is found of it, where ``claimed`` is claimed."""
     items = 6 * EACH
     domain = hr.Domain(range(items), scale=(1, 5, 1), max_users=PEOPLE, cap=items)
@@ -94,11 +95,12 @@ def responses(claimed: float, analysis: str) -> tuple[float | None, float]:
         np.tile(np.repeat(np.arange(5, dtype=np.uint8), EACH), PEOPLE),
     )
     budget = hr.Budget(epsilon=max(claimed, 1e-9) * items, delta=0.0, unit="user", adjacency="replace")
-    data = hr.release_data(ratings, RANDOMIZED[analysis](), budget, entropy=Seeded(1))
+    method = RANDOMIZED[analysis]()
+    data = seeded(ratings, method, budget, Seeded(1)).data
     pairs = data.ratings.items // EACH * 6 + data.ratings.steps
     counts = np.bincount(pairs, minlength=36).reshape(6, 6)
     counts[:, 5] = PEOPLE * EACH - counts.sum(axis=1)
-    return data.statement.epsilon_per_cell, found(counts)
+    return worth(data, method, ratings, budget)["cell_epsilon"], found(counts)
 
 
 def slots(keep: float, group: float, items: int = 8) -> tuple[float | None, float]:

@@ -21,6 +21,7 @@ from hushrec.privacy.local.substitution import worst_per_slot
 from lab.experiments import datasets
 from lab.experiments.tables import markdown
 from lab.linkage.rehearsal import simulate_attack
+from lab.published import PublishedMethod, cost
 from lab.reproductions.du_releases import RANDOMIZED
 from lab.reproductions.trials import Trial, Trials
 
@@ -78,7 +79,14 @@ class Attack:
             return None, None, "∞"
         method = RANDOMIZED[analysis]()
         budget = hr.Budget(epsilon=float(claimed), delta=0.0, unit="user", adjacency="replace")
-        return method, budget, f"{method.plan(self.ratings.domain, budget).epsilon:,.0f}"
+        return method, budget, f"{_worth(method, self.ratings.domain, budget):,.0f}"
+
+
+def _worth(method: Method, domain: hr.Domain, budget: hr.Budget) -> float:
+    """True ε of a person."""
+    if isinstance(method, PublishedMethod):
+        return cost(method, domain, budget).true
+    return method.plan(domain, budget).epsilon
 
 
 def work(folder: Path | None) -> Trials:

@@ -22,17 +22,18 @@ from numpy.random import default_rng
 
 import hushrec as hr
 from hushrec.arrays import Floats, Floats32, Ints, Ints32
-from hushrec.curator.release_data import reported
 from hushrec.data.synthetic import netflix_like
 from hushrec.evaluation.protocol import predictions
 from hushrec.kernels.neighbours.knn import item_knn, user_knn
 from hushrec.local.estimates import METHOD, estimates
 from hushrec.local.groups import quantile_threshold
+from hushrec.local.method import Method
 from hushrec.local.released import ReleasedData
-from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.accounting.fixed_point import written_above
 from hushrec.privacy.noise.entropy import Seeded
 from lab.experiments import datasets
-from lab.published import DuResponse
+from lab.linkage.rehearsal import seeded
+from lab.published import DuResponse, cost
 from lab.reproductions.trials import Trial, Trials
 
 SIDE = 1000
@@ -198,7 +199,7 @@ def released(
     """The rows that a recommender sees, whose they are, and the ε of a cell or slot and of a user."""
     if run["release"] == "raw":
         return train, np.arange(train.n_users), {}, None
-    method: hr.RandomizedResponse | hr.DistanceBased
+    method: Method
     if run["release"] == "randomized response":
         budget = hr.Budget(epsilon=float(run["epsilon"]), **REPLACE)
         method = RANDOMIZED[run["analysis"]]()
@@ -207,16 +208,26 @@ def released(
     else:
         chances = {"keep_probability": run["keep"], "group_probability": run["group"]}
         budget, method = None, hr.DistanceBased(**chances, **grouped(train, run))
-    planned = method.plan(train.domain, budget)
-    total = planned.budget.model_copy(update={"epsilon": max(planned.epsilon, planned.budget.epsilon)})
-    made = reported(train, method, planned, Ledger.ephemeral(total).charge(planned, entropy=entropy))
-    said = made.data.statement
+    made = seeded(train, method, budget, entropy)
+    return made.data.ratings, made.rows, worth(made.data, method, train, budget), made.data
+
+
+def worth(
+    data: ReleasedData, method: Method, train: hr.Ratings, budget: hr.Budget | None
+) -> dict[str, float]:
+    """True ε of a cell or slot, and of a user.
+
+    Of a user of the median number of ratings, where a slot is what is counted.
+    """
+    if isinstance(method, DuResponse) and budget:
+        each = written_above(method.event(train.domain, budget).loss)
+        return {"cell_epsilon": each, "user_epsilon": cost(method, train.domain, budget).true}
+    said = data.statement
     if said.local is None:
         raise TypeError("the statement of released data says nothing of cells")
-    # A user of the median number of ratings, where a slot is what is counted.
     slots = float(np.median(train.counts)) * said.local.epsilon
-    mine = slots if run["release"] == "distance-based" else said.epsilon
-    return made.data.ratings, made.rows, {"cell_epsilon": said.local.epsilon, "user_epsilon": mine}, made.data
+    mine = slots if said.local.what == "slot" else said.epsilon
+    return {"cell_epsilon": said.local.epsilon, "user_epsilon": mine}
 
 
 def grouped(train: hr.Ratings, run: dict[str, Any]) -> dict[str, Any]:

@@ -22,9 +22,8 @@ import hushrec as hr
 from hushrec.data.split import holdout
 from hushrec.evaluation.metrics import METRICS
 from hushrec.evaluation.protocol import predictions
-from hushrec.privacy.noise.entropy import Seeded
+from lab import published
 from lab.experiments.source import Data, Split
-from lab.published import class_of
 from lab.reproductions.mcsherry_time import budget, claimed
 from lab.reproductions.trials import Trial, Trials
 
@@ -128,8 +127,10 @@ class Refit:
                 how["shrinkage"] = tuple(
                     start * BETAS[0] ** power for start, power in zip(SHRINKAGE, betas, strict=True)
                 )
-            entropy = Seeded(self.split.entropy(number, 0)) if spent else None
-            made: hr.Release = hr.fit(ratings, class_of(model)(covariance=how), spent, entropy=entropy)
+            form = published.class_of(model)(covariance=how)
+            if spent:
+                return published.fit(ratings, form, spent, self.split.entropy(number, 0))
+            made: hr.Release = hr.fit(ratings, form)
             return made
 
         known = cache(lambda betas: released(rest, betas))
@@ -149,8 +150,16 @@ class Refit:
             "looks": error.cache_info().currsize,
             "held_rmse": error(place),
             "rmse": METRICS["rmse"](test.values(), predictions(made, train=train, test=test)),
-            "true_epsilon": made.statement.epsilon,
+            "true_epsilon": _worth(model, cleaning, train, spent),
         }
+
+
+def _worth(model: str, cleaning: str, train: hr.Ratings, spent: hr.Budget | None) -> float:
+    """True ε of a curve; infinite without noise."""
+    if spent is None:
+        return math.inf
+    form = published.class_of(model)(covariance={"cleaning": cleaning})
+    return published.cost(form, train.domain, spent).true
 
 
 def as_curves(rows: pl.DataFrame) -> pl.DataFrame:

@@ -26,7 +26,7 @@ from hushrec.privacy.noise.entropy import Seeded
 from lab.experiments.plots import COLOURS, GREY, REFERENCE, canvas, caption, errorbars, svg
 from lab.experiments.source import Data, Place
 from lab.experiments.tables import markdown
-from lab.published import McSherryKNN
+from lab.published import McSherryKNN, cost, fit
 from lab.reproductions.trials import Trial, Trials, mean
 
 DAYS, THETAS, SEEDS = (30, 90, 150, 210), (0.15, 1.0, 5.0), 4
@@ -96,9 +96,11 @@ class Growth:
             release, true = hr.fit(train, config), math.inf
         else:
             spent = budget(claimed(theta))
-            true = hr.plan(McSherryKNN(), train.domain, spent).epsilon
-            spent = spent if model == "published" else budget(true)
-            release = hr.fit(train, config, spent, entropy=Seeded(1000 * day + seed))
+            true, number = cost(McSherryKNN(), train.domain, spent).true, 1000 * day + seed
+            if model == "published":
+                release = fit(train, config, spent, number)
+            else:
+                release = hr.fit(train, config, budget(true), entropy=Seeded(number))
         error = METRICS["rmse"](test.values(), predictions(release, train=train, test=test))
         return {"rmse": error, "ratings": arrived.n_ratings, "users": arrived.n_users, "true_epsilon": true}
 

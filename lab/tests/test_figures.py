@@ -13,6 +13,7 @@ from lab.published import (
     FriedmanBoundedSGD,
     FriedmanInputMF,
     FriedmanUnboundedSGD,
+    cost,
 )
 from lab.reproductions.du import BASELINE
 from lab.reproductions.du import PAPER as LOSSES
@@ -47,11 +48,10 @@ def test_errata_of_private_matrix_factorisation():
     errata = " ".join(text("docs/models/errata.md").split())
     published = FriedmanALS()
     paid = Budget(epsilon=1.0, delta=0.0, unit="rating", adjacency="replace")
-    planned = published.plan(LISTED, paid)
-    people = next(m for m in planned.measurements if m.event.name == "users, round 1")
-    worth = people.event.sensitivity / people.event.noise / people.share
+    people = published.printed(LISTED, paid)["users, round 1"]
+    worth = people.loss / people.noise / published.split(LISTED, paid)["users, round 1"]
     assert f"**{worth:.2f} times** its charge" in errata
-    assert f"worth {planned.epsilon:.4f} times the claim" in errata
+    assert f"worth {cost(published, LISTED, paid).true:.4f} times the claim" in errata
     assert f"**{7 * math.log(2):.2f}**" in errata
     assert f"B/(2√λ) = **{1 / (2 * math.sqrt(published.reg)):.2f}**" in errata
     assert "**4.3 times** what is charged" in errata
@@ -113,7 +113,7 @@ def test_published_defaults_are_what_the_page_says_that_the_paper_has():
 def test_what_published_answers_cost():
     published = DuResponse()
     paid = Budget(epsilon=1e-9, delta=0.0, unit="user", adjacency="replace")
-    loss = published.plan(domain(1_000), paid).epsilon
+    loss = cost(published, domain(1_000), paid).true
     start = "true ε of a person, m = 1,000 cells, five stars, ε = 0 claimed"
     assert f"**{loss:,.0f}**" in row("docs/models/randomized_response.md", start)
     assert f"**{loss / 1000:.3f}**, also at ε_k = 0" in text("docs/models/errata.md")

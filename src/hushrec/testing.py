@@ -6,7 +6,6 @@ Releases made with ``Seeded`` state that they are not private.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from hushrec.privacy.authors_noise import OwnNoise
 from hushrec.privacy.noise.entropy import Seeded
 
 if TYPE_CHECKING:
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from hushrec.models.base import Model
     from hushrec.privacy.accounting.budget import Budget
 
-__all__ = ["OwnNoise", "Seeded", "search_neighbours"]
+__all__ = ["Seeded", "search_neighbours"]
 
 
 def search_neighbours(

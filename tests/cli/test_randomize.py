@@ -132,7 +132,7 @@ def test_groups_of_a_release_and_groups_of_the_ratings(here, hushrec, release):
     [
         (
             f"--method randomized-response {BUDGET}",
-            ["one cell 1 ", "RandomizedResponse, corrected analysis"],
+            ["one cell 1 ", "RandomizedResponse: ε"],
         ),
         (f"--method distance-based {NEAR} --features features.csv", ["one slot", "item substitution"]),
         (f"--method distance-based {NEAR} --set groups=ratings", ["one slot", "GROUPS NOT COVERED"]),

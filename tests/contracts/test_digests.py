@@ -131,7 +131,8 @@ def booked(plan):
         for m in plan.measurements
     ]
     promised = [(level.asked, level.promised, level.weight) for level in plan.promises]
-    return digest(*rows, plan.epsilon, plan.claimed_epsilon, promised, plan.budget.epsilon, plan.budget.delta)
+    # The None stands where a paper's claim was, so that the digests stay.
+    return digest(*rows, plan.epsilon, None, promised, plan.budget.epsilon, plan.budget.delta)
 
 
 def published(arrays, numbers):
@@ -156,13 +157,24 @@ def of_model(name, noise, protected, epsilon, ratings):
         else:
             delta = 0.0 if noise == "laplace" else 1e-6
             budget = hr.Budget(epsilon=epsilon, delta=delta, unit=unit, adjacency=adjacency)
-            plan = booked(hr.plan(config, ratings.domain, budget))
-            release = hr.fit(ratings, config, budget, entropy=hr.testing.Seeded(3))
+            plan, release = fitted(config, ratings, budget)
     except HushrecError as error:
         return type(error).__name__
     factors = release.tensors.get("item_factors", np.zeros((0, 0)))
     size = float(f"{np.abs(factors).max():.3g}") if factors.size else None
     return [plan, *published(release.tensors.values(), release.constants.values()), size]
+
+
+def fitted(config, ratings, budget):
+    """Digest of the plan, and the release; of published forms the laboratory's tests put their own here."""
+    plan = booked(hr.plan(config, ratings.domain, budget))
+    return plan, hr.fit(ratings, config, budget, entropy=hr.testing.Seeded(3))
+
+
+def randomized(method, ratings, budget):
+    """Digest of the plan, and the data set."""
+    data = hr.release_data(ratings, method, budget, entropy=hr.testing.Seeded(3))
+    return booked(method.plan(ratings.domain, budget)), data
 
 
 def of_method(name, ratings, made, unit, epsilon):
@@ -171,14 +183,14 @@ def of_method(name, ratings, made, unit, epsilon):
         method = METHODS[name](made)
         adjacency = "replace" if "response" in name else "replace-items"
         budget = hr.Budget(epsilon=epsilon, delta=1e-6 if unit else 0.0, unit="user", adjacency=adjacency)
-        data = hr.release_data(ratings, method, budget, entropy=hr.testing.Seeded(3))
+        plan, data = randomized(method, ratings, budget)
     except HushrecError as error:
         return type(error).__name__
     learned = [hr.fit(data, model) for model in (hr.ItemKNN(), hr.UserKNN(), hr.MatrixFactorization(rank=2))]
     given = data.ratings
     rows = [np.asarray(given.values()), np.asarray(given.items), np.asarray(given.indptr)]
     arrays = [*rows, *(tensor for release in learned for tensor in release.tensors.values())]
-    return [booked(method.plan(ratings.domain, budget)), *published(arrays, [])]
+    return [plan, *published(arrays, [])]
 
 
 def has_noise(name):

@@ -22,7 +22,7 @@ ALARM = 1e-6
 FAR = 5.5
 """Standard errors that a nearly normal mean, or a deviation (1/√(2n) of it), is off with chance 4e-8; six
 items make 2.3e-7."""
-UNSTATED = Statement("NOT PRIVATE: made up", "user", "replace", math.inf, 0.0, "corrected")
+UNSTATED = Statement("NOT PRIVATE: made up", "user", "replace", math.inf, 0.0)
 
 
 def settings(asked=None, **changes):

@@ -35,12 +35,6 @@ def test_a_plan_is_of_one_event_and_names_the_method_and_its_needs(event):
     assert "needs about 3 MB of memory" in planned.needs
 
 
-def test_only_who_claims_something_is_published(event):
-    claims = [Toy().planned(DOMAIN, BUDGET, event, claimed=claim) for claim in (None, 0.0, 2.0)]
-    assert [planned.analysis for planned in claims] == ["corrected", "published", "published"]
-    assert [planned.claimed_epsilon for planned in claims] == [None, 0.0, 2.0]
-
-
 def test_what_an_event_does_not_cover_stands_in_the_plan(event):
     assert Toy().planned(DOMAIN, BUDGET, event, uncovered="groups").uncovered == "groups"
     assert Toy().planned(DOMAIN, BUDGET, event).uncovered == ""

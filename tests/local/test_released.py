@@ -300,7 +300,6 @@ def test_reports_that_do_not_belong_together_are_refused():
         data(3, ratings=replace(one.ratings, domain=frame)),
         data(3, ratings=replace(one.ratings, domain=finer)),
         data(3, statement=statement(delta=1e-6)),
-        data(3, statement=statement(analysis="published", claimed_epsilon=1.0)),
     ):
         with pytest.raises(ReleaseError, match="reports differ"):
             ReleasedData.collect([one, other])

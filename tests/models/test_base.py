@@ -15,7 +15,7 @@ KINDS = [registry.class_of(name) for name in registry.MODELS]
 def test_a_model_is_a_plan_and_a_release_and_says_what_it_protects(kind):
     assert issubclass(kind, Model)
     assert kind.supports <= {(unit, how) for unit in ("rating", "user") for how in ("add-remove", "replace")}
-    assert kind.analysis == "corrected"
+    assert kind.slopes
     assert not kind.personal or ("user", "add-remove") in kind.supports
 
 

@@ -1,4 +1,4 @@
-"""Sparse matrices and rows through the one door: what is booked, what is refused, what comes out."""
+"""Sparse matrices through the one door: what is booked, what is refused, what comes out."""
 
 import hashlib
 import math
@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hushrec.errors import BudgetError, GrantError, SamplerError
+from hushrec.errors import GrantError, SamplerError
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.events import EVERY_RATING, Event, Gaussian, Laplace, Spherical
+from hushrec.privacy.accounting.events import EVERY_RATING, Event, Gaussian, Laplace
 from hushrec.privacy.accounting.plan import Measurement, Plan
-from hushrec.privacy.bounded import Bounded, NoisyMatrix
+from hushrec.privacy.bounded import NoisyMatrix
 from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import Entropy, OperatingSystem, Seeded
@@ -20,13 +20,12 @@ from support.matrices import SHAPE, STEP, matrix
 
 SCALE = 8.0
 CELLS = Laplace("cells", 1.0, SCALE * STEP, STEP, SHAPE[0] * SHAPE[1])
-ROWS = Spherical("rows", math.inf, 1.0, 2**-20, 60)
 BUDGET = Budget(epsilon=2.0, delta=1e-6, unit="rating", adjacency="add-remove")
 
 
-def plan_of(*events: Event, claim: float | None = None, budget: Budget = BUDGET) -> Plan:
+def plan_of(*events: Event, budget: Budget = BUDGET) -> Plan:
     measurements = tuple(Measurement(event, 1 / len(events)) for event in events)
-    return Plan("toy", {}, "d" * 64, 1000, budget, measurements, claim)
+    return Plan("toy", {}, "d" * 64, 1000, budget, measurements)
 
 
 def grant_for(*events: Event, entropy: Entropy | None = None, **facts: object) -> Grant:
@@ -129,13 +128,9 @@ def test_what_was_not_booked_is_refused_and_spends_nothing(change: dict[str, obj
 
 def test_every_release_adds_its_own_kind_of_noise() -> None:
     size = SHAPE[0] * SHAPE[1]
-    grant = grant_for(Gaussian("cells", 1.0, 40.0, STEP, size), replace(ROWS, sensitivity=0.1))
+    grant = grant_for(Gaussian("cells", 1.0, 40.0, STEP, size))
     with pytest.raises(GrantError, match="booked was gaussian"):
         grant.release_matrix(matrix(norm="l2"), threshold=20, limit=32)
-    with pytest.raises(GrantError, match="booked was gaussian"):
-        grant.release_rows("cells", np.zeros(SHAPE), np.ones(SHAPE[0]))
-    with pytest.raises(GrantError, match="booked was spherical"):
-        grant.release(Bounded("rows", np.zeros(60, np.int64), 0.05, "l2", 2**-20))
 
 
 @pytest.mark.parametrize(("threshold", "limit"), [(0, 5), (-3, 5), (6, 5), (1, 2**31)])
@@ -149,55 +144,6 @@ def test_a_threshold_out_of_reach_is_refused_before_anything_is_used() -> None:
     with pytest.raises(SamplerError, match=r"at most 2.4e\+03 steps"):
         grant.release_matrix(matrix(), threshold=2402, limit=3000)
     grant.release_matrix(matrix(), threshold=2400, limit=3000)
-
-
-# -- rows -------------------------------------------------------------------------------------------------
-
-
-def published(entropy: Entropy | None = None, event: Spherical = ROWS) -> Grant:
-    return grant_for(event, claim=1.0, entropy=entropy)
-
-
-def test_rows_get_noise_of_their_own_scale() -> None:
-    values, scales = np.full((12, 5), 7.0), np.linspace(1, 4, 12)
-    noisy = published().release_rows("rows", values, scales)
-    same = published().release_rows("rows", values, np.ones(12))
-    np.testing.assert_allclose(noisy.values - 7, (same.values - 7) * scales[:, None], rtol=1e-12)
-    assert noisy.event == ROWS
-    assert noisy.sigma == pytest.approx(math.sqrt(6 * np.mean(scales**2)))
-    assert np.all(values == 7)
-    other = published(Seeded(2)).release_rows("rows", values, scales)
-    assert np.all(other.values != noisy.values)
-
-
-def test_rows_are_released_once_and_as_booked() -> None:
-    grant = published()
-    for name, values, scales, complaint in (
-        ("others", np.zeros((12, 5)), np.ones(12), "not booked"),
-        ("rows", np.zeros((12, 4)), np.ones(12), "size is 48, booked was 60"),
-        ("rows", np.zeros(60), np.ones(60), "shape"),
-        ("rows", np.zeros((12, 5)), np.ones(11), "shape"),
-        ("rows", np.zeros((12, 5)), np.zeros(12), "positive"),
-        ("rows", np.zeros((12, 5)), np.full(12, math.inf), "positive"),
-        ("rows", np.zeros((12, 5), np.float32), np.ones(12), "float64"),
-    ):
-        with pytest.raises(GrantError, match=complaint):
-            grant.release_rows(name, values, scales)
-    grant.release_rows("rows", np.zeros((12, 5)), np.ones(12))
-    with pytest.raises(GrantError, match="already made"):
-        grant.release_rows("rows", np.zeros((12, 5)), np.ones(12))
-
-
-def test_a_grant_that_could_be_private_adds_no_such_noise(tmp_path) -> None:  # type: ignore[no-untyped-def]
-    event = replace(ROWS, sensitivity=0.5)
-    ledger = Ledger.create(tmp_path / "ledger.db", BUDGET)
-    with pytest.raises(BudgetError, match="seeded experiment without a ledger"):
-        ledger.charge(plan_of(event))
-    assert ledger.entries() == ()
-    grant = ledger.charge(plan_of(event), entropy=Seeded(1))
-    grant.caveat = ""
-    with pytest.raises(GrantError, match="published reproductions are seeded experiments"):
-        grant.release_rows("rows", np.zeros((12, 5)), np.ones(12))
 
 
 def test_a_size_of_every_rating_is_checked_in_all_but_its_number(

@@ -47,7 +47,6 @@ def test_mu_adds_up_in_squares_over_all_kinds_of_noise():
         [],
         [EXACT],
         [Measured("round", "subsampled gaussian", 1.0, 4.0, 12, 1.0, 0.03, 0.0625)],
-        [Measured("rows", "spherical", math.inf, 2.0, 60, 1.0, math.inf)],
     ],
 )
 def test_where_no_mu_is_known_none_is_named(measured):

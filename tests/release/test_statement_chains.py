@@ -114,7 +114,7 @@ LINE = {
 @pytest.mark.parametrize(
     "changes",
     [
-        *({name: BEYOND} for name in ("epsilon", "delta", "claimed_epsilon", "unit", "caveat", "personal")),
+        *({name: BEYOND} for name in ("epsilon", "delta", "unit", "caveat", "personal")),
         *({"measurements": [LINE | {name: BEYOND}]} for name in (*LINE, "rate")),
         *({"promises": [LEVEL | {name: BEYOND}]} for name in LEVEL),
         *({"ledger": {name: BEYOND}} for name in ("seq", "release_index", "max_releases")),
@@ -134,7 +134,6 @@ def test_numbers_beyond_every_float_are_refused(statement, changes):
     [
         {"caveat": UNPROTECTED},
         {"measurements": (POSTERIOR,), "caveat": CONDITIONAL},
-        {"analysis": "published", "claimed_epsilon": 1.0},
     ],
 )
 def test_nobody_is_promised_an_epsilon_of_his_own_where_none_is_promised(statement, changes):
@@ -163,17 +162,6 @@ def test_a_condition_that_looks_false_is_called_so_at_the_head(statement, caveat
     ]
     for diagnostics in ({}, {"verdict": "converged as far as can be seen"}):
         assert "looks false" not in str(replace(made, diagnostics=diagnostics))
-
-
-def test_a_published_claim_on_a_posterior_sample_rests_on_convergence(statement):
-    facts = {"measurements": (POSTERIOR,), "caveat": CONDITIONAL, "analysis": "published"}
-    kept = str(statement(**facts, claimed_epsilon=5.0)).splitlines()[1]
-    assert "claims ε = 5, which assumes that the chain had converged" in kept
-    assert "The ε below is the true cost if the chain had converged." in kept
-    assert "which holds for the noise here" not in kept
-    assert "proof does not hold" in str(statement(**facts, claimed_epsilon=1.0))
-    noise = statement(analysis="published", claimed_epsilon=5.0)
-    assert "which holds for the noise here" in first(noise)
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,6 @@ CHANGES = {
         "measurements": (Measured("responses", "randomized response", 40.0, 0.8, 60, 1.0, 2.0),),
         "local": Local("cell", 0.05, 0.00125, None, 40, 0.8, drawn=0.5),
     },
-    "a paper's": {"analysis": "published", "claimed_epsilon": 1.0},
 }
 
 

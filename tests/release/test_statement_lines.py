@@ -47,8 +47,7 @@ def test_a_line_rounds_up_what_may_be_lost_and_down_what_protects():
 def test_measurements_that_cannot_be_are_seen(changes):
     assert SAMPLED.is_valid
     assert EXACT.is_valid
-    assert Measured("rows", "spherical", math.inf, 2.0, 60, 1.0, math.inf).is_valid
-    assert Measured("slots", "item substitution", math.inf, 0.2, 60, 1.0, math.inf).is_valid
+    assert not Measured("slots", "item substitution", math.inf, 0.2, 60, 1.0, math.inf).is_valid
     assert not replace(SAMPLED, **changes).is_valid
 
 

@@ -10,7 +10,7 @@ from hushrec.errors import ReleaseError
 from hushrec.release.statement import Local, Measured, Statement
 
 CELLS = 40
-CELL = Local("cell", 0.05, 0.00125, 0.02, CELLS, 0.8)
+CELL = Local("cell", 0.05, 0.00125, None, CELLS, 0.8)
 SLOT = Local("slot", 11.5, 9.25, None, 3, 0.1)
 RESPONSES = Measured("responses", "randomized response", 40.0, 0.8, 60, 1.0, 2.0)
 SWAPS = Measured("profiles", "item substitution", 3.0, 0.1, 60, 1.0, 34.5)
@@ -61,11 +61,11 @@ def test_figures_of_one_answer_and_of_a_person(statement, cells, slots):
 
 
 def test_a_small_table_shows_them(cells, slots):
-    shown = lines(cells(analysis="published", claimed_epsilon=0.8))
-    at = shown.index("exact ε expected loss the paper claims")
+    shown = lines(cells())
+    at = shown.index("exact ε expected loss")
     assert shown[at + 1 : at + 4] == [
-        "one cell 0.05 0.00125 0.02",
-        "one user, 40 cells 2 0.05 0.8",
+        "one cell 0.05 0.00125",
+        "one user, 40 cells 2 0.05",
         "An answered cell differs from the truth with probability 0.8.",
     ]
     shown = lines(slots())
@@ -75,6 +75,9 @@ def test_a_small_table_shows_them(cells, slots):
         "one user, 3 slots 34.5 27.75",
         "A slot's item is drawn at random with probability 0.1; the draw may return the same item.",
     ]
+    counted = lines(slots(local=replace(SLOT, claimed=10.5)))
+    at = counted.index("exact ε expected loss, at most as D2P counts, (ε, λ)")
+    assert counted[at + 1 : at + 3] == ["one slot 11.5 9.25 10.5", "one user, 3 slots 34.5 27.75"]
     assert "profiles item substitution 3 swap = 0.1 60 1.000 ε = 34.5" in shown
     assert "responses randomized response 40 flip = 0.8 60 1.000 ε = 2" in lines(cells())
 

@@ -21,7 +21,7 @@ def statement(epsilon=2.0, **changes):
     local = Local("cell", epsilon / 40, epsilon / 4000, None, 40, 0.8)
     line = Measured("cells", "randomized response", 40.0, 0.8, 60, 1.0, epsilon)
     facts = {"local": local, "measurements": (line,), "assumes": ("rows are randomized at home",)}
-    made = Statement("", "user", "replace", epsilon, 0.0, "corrected", **(facts | {}))
+    made = Statement("", "user", "replace", epsilon, 0.0, **(facts | {}))
     return replace(made, **changes)
 
 

@@ -24,7 +24,6 @@ def statement(**changes):
         "adjacency": "add-remove",
         "epsilon": 1.25,
         "delta": 1e-6,
-        "analysis": "corrected",
         "measurements": (
             Measured("item sums", "gaussian", 2.0, 8.0, 4, 0.75, 0.03125),
             Measured("co-rating weights", "laplace", 3.0, 6.0, 10, 0.25, 0.5),

@@ -28,10 +28,9 @@ KINDS = {
         "measurements": (POSTERIOR,),
         "diagnostics": {"R̂": 1.25, "verdict": "NOT CONVERGED"},
     },
-    "as published": {"analysis": "published", "claimed_epsilon": 0.5},
     "personal": {"personal": True, "promises": LEVELS, "measurements": (SAMPLED,)},
     "released rows": {
-        "local": Local("cell", 1.0, 0.5, 0.75, 2, 0.25),
+        "local": Local("cell", 1.0, 0.5, None, 2, 0.25),
         "epsilon": 2.0,
         "measurements": (CELLS,),
     },

@@ -35,11 +35,31 @@ METHODS = {
 }
 
 
+def printed(form, domain, budget):
+    """Digest of the noise that the paper prints, of what is claimed for it, and of what it costs."""
+    noises = [
+        (name, type(noise).__name__, noise.loss if hasattr(noise, "loss") else noise.sensitivity, noise.noise)
+        for name, noise in form.printed(domain, budget).items()
+    ]
+    worth = lab.cost(form, domain, budget)
+    return harness.digest(*noises, worth.claimed, worth.true)
+
+
+def fitted(form, ratings, budget):
+    return printed(form, ratings.domain, budget), lab.fit(ratings, form, budget, 3)
+
+
+def randomized(method, ratings, budget):
+    return printed(method, ratings.domain, budget), lab.release_data(ratings, method, budget, 3).data
+
+
+OURS = {"MODELS": MODELS, "METHODS": METHODS, "ASKED": (), "fitted": fitted, "randomized": randomized}
+
+
 @pytest.fixture
 def forms(monkeypatch):
-    monkeypatch.setattr(harness, "MODELS", MODELS)
-    monkeypatch.setattr(harness, "METHODS", METHODS)
-    monkeypatch.setattr(harness, "ASKED", ())
+    for name, value in OURS.items():
+        monkeypatch.setattr(harness, name, value)
 
 
 def test_one_release_of_each_kind_is_what_it_was(forms):
@@ -59,5 +79,6 @@ def test_another_setting_is_another_digest(forms, monkeypatch):
 
 
 if __name__ == "__main__":
-    harness.MODELS, harness.METHODS, harness.ASKED, harness.STORED = MODELS, METHODS, (), STORED
+    for name, value in {**OURS, "STORED": STORED}.items():
+        setattr(harness, name, value)
     harness.store()

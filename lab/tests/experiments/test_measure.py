@@ -16,6 +16,7 @@ from hushrec.evaluation.rankings import rank
 from hushrec.models.global_effects import GlobalEffects
 from hushrec.models.popularity import Popularity
 from hushrec.privacy.accounting.budget import Budget
+from lab import published
 from lab.experiments.case import Case
 from lab.experiments.measure import Bench
 from lab.experiments.source import Data, Parts, Split
@@ -75,8 +76,11 @@ def test_a_model_gives_one_row_with_all_metrics_and_its_epsilons(bench, watched)
     times = {"fit_seconds", "predict_seconds"}
     assert set(row) == {*METRICS, "true_epsilon", "claimed_epsilon", *times}
     assert row["claimed_epsilon"] == 1
-    planned = MODEL.config.plan(watched.load().domain, BUDGET)
-    assert row["true_epsilon"] == planned.epsilon != 1  # the published form spends other than it claims
+    worth = published.cost(MODEL.config, watched.load().domain, BUDGET)
+    assert row["true_epsilon"] == worth.true != 1  # the published form spends other than it claims
+    (ours,) = bench.measure(dataclasses.replace(MODEL, config=GlobalEffects()))
+    assert ours["claimed_epsilon"] is None
+    assert ours["true_epsilon"] == pytest.approx(1)
     (plain,) = bench.measure(Case("effects", 0, MODEL.config))
     assert plain["true_epsilon"] == math.inf
     assert plain["rmse"] < row["rmse"]

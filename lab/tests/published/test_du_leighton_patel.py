@@ -8,15 +8,12 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.curator.accounts import start
-from hushrec.curator.release_data import reported
 from hushrec.data.features import ItemFeatures
-from hushrec.errors import BudgetError, BudgetExceeded, BudgetUnsupported, GrantError, LedgerError
-from hushrec.privacy.accounting.local_events import Substitutions
-from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.errors import BudgetError, BudgetUnsupported, ConfigError
 from hushrec.privacy.local.rows import Rows
 from hushrec.testing import Seeded
-from lab.published import DuRepresentatives, DuResponse
+from lab.linkage.rehearsal import seeded
+from lab.published import Cost, DuRepresentatives, DuResponse, cost, release_data
 from lab.published.du_leighton_patel import SharedRandomizer
 
 
@@ -31,7 +28,7 @@ def of(items=1000, scale=(1, 5, 1), cap=200):
 @pytest.mark.parametrize("epsilon", [1e-9, 1.0, 40.0, 4000.0])
 def test_a_cell_loses_a_logarithm_more_than_is_printed(epsilon):
     """Untrue with probability 1/(1 + e^ε_k), ε_k = ε/m; the loss is ε_k + ln(k − 1), of k = 6 symbols."""
-    (event,) = DuResponse().plan(of(), budget(epsilon)).events
+    event = DuResponse().event(of(), budget(epsilon))
     assert (event.symbols, event.cells, event.size) == (6, 400, 1000)
     assert event.noise == pytest.approx(1 / (1 + math.exp(epsilon / 1000)), rel=1e-14)
     assert abs(float(event.loss) - (epsilon / 1000 + math.log(5))) < 1e-9
@@ -39,9 +36,7 @@ def test_a_cell_loses_a_logarithm_more_than_is_printed(epsilon):
 
 def test_the_printed_chance_is_that_of_two_symbols():
     """−ln(1/(1 + e^ε_k)) whatever the number of symbols, where 1/(e^ε_k + k − 1) would keep the claim."""
-    two, six = (
-        DuResponse().plan(of(scale=scale), budget(40.0)).events[0] for scale in ((0, 1, 1), (1, 5, 1))
-    )
+    two, six = (DuResponse().event(of(scale=scale), budget(40.0)) for scale in ((0, 1, 1), (1, 5, 1)))
     assert two.exponent == six.exponent == pytest.approx(math.log1p(math.exp(0.04)))
     assert float(two.loss) == pytest.approx(0.04 + math.log(2))  # not rated, 0 and 1
     corrected = hr.RandomizedResponse().plan(of(cap=1000), budget(40.0)).events[0]
@@ -50,29 +45,21 @@ def test_the_printed_chance_is_that_of_two_symbols():
 
 def test_an_epsilon_that_turns_no_answer_is_refused():
     with pytest.raises(BudgetError, match="choose another ε"):
-        DuResponse().plan(of(), budget(3e6))
+        DuResponse().printed(of(), budget(3e6))
 
 
-def test_it_is_charged_what_it_costs(ratings, tmp_path):
-    published = DuResponse()
-    plan = published.plan(ratings.domain, budget(1.0))
-    assert (plan.model, plan.analysis, plan.claimed_epsilon) == ("DuResponse", "published", 1)
-    assert plan.epsilon == pytest.approx(1 + 20 * math.log(5))
-    with pytest.raises(BudgetExceeded):
-        start(tmp_path / "ledger.db", plan)
-    assert not (tmp_path / "ledger.db").exists()
-    ledger = Ledger.create(tmp_path / "ledger.db", budget(1.0))
-    with pytest.raises(BudgetExceeded):
-        hr.release_data(ratings, published, budget(1.0), ledger=ledger)
-    ledger.extend(budget(40.0))
-    said = hr.release_data(ratings, published, budget(1.0), ledger=ledger, accept_weak=True).statement
-    assert said.local.claimed == pytest.approx(1 / 20)
-    assert said.epsilon_per_cell == pytest.approx(1 / 20 + math.log(5))
-    assert "Not a valid guarantee" in str(said)
+def test_what_it_costs_stands_beside_its_claim(ratings):
+    domain = ratings.domain
+    assert cost(DuResponse(), domain, budget(1.0)) == Cost(1.0, pytest.approx(1 + 20 * math.log(5)))
+    assert float(DuResponse().event(domain, budget(1.0)).loss) == pytest.approx(1 / 20 + math.log(5))
+    data = release_data(ratings, DuResponse(), budget(1.0), 1).data
+    assert (data.method, data.settings["symbols"]) == ("DuResponse", 6)
+    turned = data.ratings.n_ratings / (data.n_people * domain.n_items)
+    assert turned > 0.4, "half of all cells are answered untruly, most of them by a rating"
 
 
 def test_a_sample_is_claimed_by_the_cells_that_are_asked_for(ratings):
-    (event,) = DuResponse(sample=4).plan(ratings.domain, budget(2.0)).events
+    event = DuResponse(sample=4).event(ratings.domain, budget(2.0))
     assert (event.cells, event.size) == (4, 4)
     assert float(event.loss) == pytest.approx(0.5 + math.log(5))
 
@@ -80,7 +67,9 @@ def test_a_sample_is_claimed_by_the_cells_that_are_asked_for(ratings):
 def test_it_protects_whole_people_who_are_known_to_take_part(ratings):
     for wrong in ({"unit": "rating"}, {"adjacency": "add-remove"}):
         with pytest.raises(BudgetUnsupported, match="change the budget's unit or adjacency"):
-            DuResponse().plan(ratings.domain, budget(**wrong))
+            DuResponse().printed(ratings.domain, budget(**wrong))
+    with pytest.raises(ConfigError, match="lower it"):
+        DuResponse(sample=10**6).printed(ratings.domain, budget())
 
 
 # -- §III.C: one representative of each item, for all rows ------------------------------------------------
@@ -88,6 +77,7 @@ def test_it_protects_whole_people_who_are_known_to_take_part(ratings):
 ITEMS, PEOPLE, KEEP, GROUP = 12, 400, 0.6, 0.75
 TASTES = ItemFeatures(np.eye(3)[np.arange(ITEMS) % 3], ("red", "green", "blue"))
 """Groups of four, each item with the three others of its kind."""
+AWAY = budget(1.0, adjacency="replace-items")
 SHARED = DuRepresentatives(keep_probability=KEEP, group_probability=GROUP, threshold=1.0, groups=TASTES)
 
 
@@ -102,9 +92,7 @@ def one_each(item=None):
 def landed(seed, ratings=None, method=SHARED):
     """Item of each slot before and after."""
     ratings = one_each() if ratings is None else ratings
-    plan = method.plan(ratings.domain)
-    ledger = Ledger.ephemeral(plan.budget.model_copy(update={"epsilon": 1000.0}))
-    made = reported(ratings, method, plan, ledger.charge(plan, entropy=Seeded(seed)))
+    made = seeded(ratings, method, AWAY if method is SHARED else None, Seeded(seed))
     return ratings.items, made.data.ratings.items[made.rows]
 
 
@@ -133,7 +121,7 @@ def test_a_single_rating_comes_out_as_if_it_were_drawn_by_itself():
 
 
 def test_ratings_keep_their_stars_and_land_in_their_own_rows():
-    law = SHARED.randomizer(SHARED.plan(one_each().domain), one_each())
+    law = SHARED.law(one_each(), AWAY)
     every = Rows(
         "slots",
         ITEMS,
@@ -167,43 +155,11 @@ def test_what_was_kept_is_listed_before_a_representative():
     assert found == {((0, 7), (1, 9)), ((0, 7), (2, 9)), ((1, 9),), ((1, 7), (2, 9))}
 
 
-def test_no_slot_has_a_finite_epsilon_and_nothing_says_private(tmp_path):
-    ratings = one_each()
-    plan = SHARED.plan(ratings.domain)
-    assert plan.epsilon == math.inf
-    assert plan.is_own_noise
-    for shown in ("no finite ε", "NOT PRIVATE"):
-        assert shown in str(plan)
-    assert SHARED.local(plan, ratings.domain) is None
-    data = hr.release_data(ratings, SHARED, entropy=Seeded(1))
-    assert not data.statement.private
-    assert str(data.statement).startswith("NOT PRIVATE")
-    assert "corrected analysis" not in str(data.statement)
-    assert data.statement.epsilon == math.inf
-    assert data.statement.epsilon_per_slot is None
-    assert hr.ReleasedData.open(data.save(tmp_path / "d.parquet")).statement == data.statement
-
-
-def test_no_ledger_accepts_it(tmp_path):
-    ratings = one_each()
-    much = budget(1e6, adjacency="replace-items")
-    ledger = Ledger.create(tmp_path / "ledger.db", much)
-    for entropy in (None, Seeded(1)):
-        with pytest.raises(BudgetError, match="make a seeded experiment without a ledger"):
-            hr.release_data(ratings, SHARED, much, ledger=ledger, entropy=entropy)
-    assert not ledger.entries()
-    with pytest.raises(BudgetError, match="use DistanceBased, which draws them anew"):
-        start(tmp_path / "other.db", SHARED.plan(ratings.domain))
-    assert not (tmp_path / "other.db").exists()
-    with pytest.raises(LedgerError):
-        hr.release_data(ratings, SHARED)
-
-
-def test_another_booking_or_budget_is_refused():
-    ratings = one_each()
-    law = SHARED.randomizer(SHARED.plan(ratings.domain), ratings)
-    rows = Rows("slots", ITEMS, np.array([0, 1]), np.zeros(1, np.int32), np.zeros(1, np.uint8))
-    with pytest.raises(GrantError, match="of another kind or catalogue"):
-        law.require_booked(rows, Substitutions("slots", 50.0, 0.4, 1, ITEMS))
+def test_no_slot_has_a_finite_epsilon_and_the_paper_claims_none():
+    domain = one_each().domain
+    assert cost(SHARED, domain, AWAY) == Cost(None, math.inf)
+    assert cost(SHARED, domain, budget(1e6, adjacency="replace-items")).true == math.inf
     with pytest.raises(BudgetUnsupported, match="DuRepresentatives replaces the items"):
-        SHARED.plan(ratings.domain, budget())
+        SHARED.printed(domain, budget())
+    with pytest.raises(BudgetUnsupported, match="give the ε that is claimed"):
+        seeded(one_each(), SHARED, None, Seeded(1))

@@ -7,7 +7,8 @@ import pytest
 
 import hushrec as hr
 from hushrec.errors import BudgetUnsupported, ConfigError
-from lab.published import McSherryEffects, McSherryKNN, McSherrySVD
+from hushrec.privacy.accounting.accountant import spent_of
+from lab.published import McSherryEffects, McSherryKNN, McSherrySVD, cost, fit
 
 UNITS = [("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")]
 KINDS = [McSherryEffects, McSherryKNN, McSherrySVD]
@@ -36,7 +37,7 @@ def test_without_noise_an_item_leans_on_the_global_mean(world, item_strength):
 
 
 def test_under_noise_item_effects_are_clamped(world, budget):
-    release = hr.fit(world[0], McSherryEffects(), budget(0.01), entropy=hr.testing.Seeded(1))
+    release = fit(world[0], McSherryEffects(), budget(0.01), 1)
     effects = release.tensors["item_effects"]
     assert (effects.min(), effects.max()) == (1, 5)
 
@@ -56,19 +57,18 @@ def test_every_way_of_cleaning_runs(rmse, budget, kind, way):
 
 @pytest.mark.parametrize(("unit", "adjacency"), UNITS)
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
-def test_the_plan_is_what_the_ledger_books(world, budget, tmp_path, unit, adjacency, noise):
-    train, _ = world
+def test_what_it_costs_is_what_all_noise_costs_with_true_sensitivities(world, budget, unit, adjacency, noise):
+    """Each query has the sensitivity that hushrec derives, and what is drawn is priced by it."""
+    domain = world[0].domain
     config, allowed = McSherrySVD(rank=4, noise=noise), budget(2.0, unit, adjacency)
-    plan = hr.plan(config, train.domain, allowed)
-    total = allowed.model_copy(update={"epsilon": max(2.0, plan.epsilon * (1 + 1e-9))})
-    ledger = hr.Ledger.create(tmp_path / "ledger.db", total)
-    release = hr.fit(train, config, allowed, ledger=ledger)
-    booked = [(e.measurement, e.mechanism, e.sensitivity, e.sigma, e.size) for e in ledger.entries()]
-    assert booked == [(e.name, e.mechanism, e.sensitivity, e.deviation, e.size) for e in plan.events]
-    assert ledger.spent == plan.spent
-    assert release.statement.epsilon == plan.epsilon
-    assert plan.claimed_epsilon == 2.0
-    assert "Not a valid guarantee" in str(release.statement)
+    noises = config.printed(domain, allowed)
+    queries = {query.name: query for query in config.queries(domain, allowed) if not query.is_exact}
+    assert {name: event.sensitivity for name, event in noises.items()} == {
+        name: query.sensitivity for name, query in queries.items()
+    }
+    worth = cost(config, domain, allowed)
+    assert worth.claimed == 2.0
+    assert worth.true == spent_of(noises.values()).epsilon(allowed.delta)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -81,10 +81,6 @@ def test_the_global_mean_gets_a_fiftieth_and_the_covariance_most(world, budget, 
         assert shares["covariance"] == shares["co-rating weights"] == pytest.approx(0.395)
 
 
-def events(config, domain, budget):
-    return {event.name: event for event in hr.plan(config, domain, budget).events}
-
-
 def test_noise_is_drawn_for_the_printed_bounds(budget):
     """Theorems 5 and 6: (1 + 2√2) B² and √2 in L2, 2Bα + 3B² and 3 in L1, with α = 4 stars and B = 1."""
     domain = hr.Domain(range(1000), scale=(1, 5, 1), max_users=10_000)
@@ -94,7 +90,7 @@ def test_noise_is_drawn_for_the_printed_bounds(budget):
     }
     for noise, bounds in printed.items():
         allowed = budget(2.0, delta=1e-6 if noise == "gaussian" else 0.0)
-        found = events(McSherrySVD(noise=noise), domain, allowed)
+        found = McSherrySVD(noise=noise).printed(domain, allowed)
         epsilon = 0.395 * 2.0
         width = (
             math.sqrt(2 * math.log(2 * len(found) / 1e-6)) / epsilon if noise == "gaussian" else 1 / epsilon
@@ -107,14 +103,14 @@ def test_noise_is_drawn_for_the_printed_bounds(budget):
 
 
 def test_for_a_user_the_covariance_is_printed_as_b_squared(world, budget):
-    found = events(McSherrySVD(), world[0].domain, budget(2.0, "user"))
+    found = McSherrySVD().printed(world[0].domain, budget(2.0, "user"))
     width = math.sqrt(2 * math.log(2 * 6 / 1e-6)) / (0.395 * 2.0)
     assert found["covariance"].noise == pytest.approx(width, rel=1e-3)
     assert found["co-rating weights"].noise == pytest.approx(width, rel=1e-3)
 
 
 def test_under_replace_nothing_but_values_is_noisy(world, budget):
-    names = [*events(McSherrySVD(), world[0].domain, budget(adjacency="replace"))]
+    names = [*McSherrySVD().printed(world[0].domain, budget(adjacency="replace"))]
     assert names == ["global sum", "item sums", "covariance"]
 
 
@@ -128,7 +124,7 @@ def test_less_noise_is_more_accurate_and_much_budget_approaches_none(rmse, budge
 
 def test_what_is_not_in_the_paper_is_refused(world, budget):
     with pytest.raises(BudgetUnsupported, match="McSherrySVD protects rating under add-remove, rating under"):
-        hr.plan(McSherrySVD(), world[0].domain, budget(unit="user", adjacency="replace"))
+        McSherrySVD().printed(world[0].domain, budget(unit="user", adjacency="replace"))
     for wrong in ({"cleaning": "weighted"}, {"offset": 5}, {"contribution_cap": 30}, {"clip": 0.3}):
         with pytest.raises(ConfigError, match="McSherrySVD"):
             McSherrySVD(covariance=wrong)
@@ -136,12 +132,12 @@ def test_what_is_not_in_the_paper_is_refused(world, budget):
         McSherryKNN(covariance={"cleaning": "none", "shrinkage": (1.0, 2.0)})
     large = hr.Domain(range(10_001), scale=(1, 5, 1), max_users=10)
     with pytest.raises(ConfigError, match="set a cleaning"):
-        hr.plan(McSherryKNN(covariance={"cleaning": "none"}), large, budget())
-    assert hr.plan(McSherryKNN(), large, budget()).events
+        McSherryKNN(covariance={"cleaning": "none"}).printed(large, budget())
+    assert McSherryKNN().printed(large, budget())
 
 
 def test_without_delta_laplace_noise_is_advised(world, budget):
     with pytest.raises(BudgetUnsupported, match='set delta, or set noise="laplace"'):
-        hr.plan(McSherryKNN(), world[0].domain, budget(delta=0.0))
-    pure = hr.plan(McSherryKNN(noise="laplace"), world[0].domain, budget(delta=0.0))
-    assert {event.mechanism for event in pure.events} == {"laplace"}
+        McSherryKNN().printed(world[0].domain, budget(delta=0.0))
+    pure = McSherryKNN(noise="laplace").printed(world[0].domain, budget(delta=0.0))
+    assert {event.mechanism for event in pure.values()} == {"laplace"}

@@ -1,4 +1,4 @@
-"""Published noise: ε and δ add up, b = Δ′/ε, σ = Δ′√(2 ln(2/δ))/ε; and the events carry the true Δ."""
+"""Published noise: ε and δ add up, b = Δ′/ε, σ = Δ′√(2 ln(2/δ))/ε; and its cost is by the true Δ."""
 
 import math
 from typing import ClassVar
@@ -6,11 +6,12 @@ from typing import ClassVar
 import pytest
 
 import hushrec as hr
-from hushrec.errors import BudgetError, ConfigError
-from hushrec.privacy.accounting.events import Gaussian, Laplace, PosteriorSample, Spherical
+from hushrec.errors import BudgetUnsupported, ConfigError
+from hushrec.privacy.accounting.events import Gaussian, Laplace, PosteriorSample
 from hushrec.privacy.query import Draw, Sum
 from lab import published
-from lab.published.paper import PublishedModel
+from lab.published import Cost, cost
+from lab.published.paper import PaperNoise, PublishedModel
 from lab.published.spherical import SphericalRows
 
 DOMAIN = hr.Domain(range(9), scale=(1, 5, 1), max_users=100, users=range(20))
@@ -41,27 +42,31 @@ class Toy(PublishedModel):
         raise NotImplementedError
 
 
-def planned(kind, budget, epsilon=2.0, delta=1e-6):
-    return hr.plan(Toy(kind=kind), DOMAIN, budget(epsilon, "user", delta=delta))
+def noises(kind, budget, epsilon=2.0, delta=1e-6):
+    return Toy(kind=kind).printed(DOMAIN, budget(epsilon, "user", delta=delta)).values()
+
+
+def worth(kind, budget, epsilon=2.0, delta=1e-6):
+    return cost(Toy(kind=kind), DOMAIN, budget(epsilon, "user", delta=delta))
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 2.0, 30.0])
 def test_laplace_noise_has_the_papers_scale_and_the_true_sensitivity(budget, epsilon):
-    first, second = planned("l1", budget, epsilon, 0.0).events
+    first, second = noises("l1", budget, epsilon, 0.0)
     assert isinstance(first, Laplace)
     assert (first.sensitivity, second.sensitivity) == (3.0, 5.0)
     assert [first.noise, second.noise] == pytest.approx([3.0 / (0.25 * epsilon), 4.0 / (0.75 * epsilon)])
 
 
 def test_where_the_paper_is_right_its_noise_costs_exactly_its_claim(budget):
-    first, _ = planned("l1", budget, 2.0, 0.0).events
+    first, _ = noises("l1", budget, 2.0, 0.0)
     assert first.spent().epsilon_sum == 500_000_000_000
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 2.0, 30.0])
 def test_gaussian_noise_is_that_of_dwork_et_al_with_delta_in_equal_parts(budget, epsilon):
     """σ = Δ′ √(2 ln(2/δ_k))/ε_k, δ_k = δ/2 (McSherry & Mironov 2009, Theorem 3)."""
-    first, second = planned("l2", budget, epsilon).events
+    first, second = noises("l2", budget, epsilon)
     assert isinstance(first, Gaussian)
     root = math.sqrt(2 * math.log(2 / (1e-6 / 2)))
     assert [first.noise, second.noise] == pytest.approx(
@@ -70,63 +75,60 @@ def test_gaussian_noise_is_that_of_dwork_et_al_with_delta_in_equal_parts(budget,
     assert (first.sensitivity, second.sensitivity) == (3.0, 5.0)
 
 
-def test_a_draw_is_claimed_at_the_papers_bound_and_charged_at_the_true_one(budget):
-    plan = planned("draw", budget)
-    (event,) = plan.events
+def test_a_draw_is_claimed_at_the_papers_bound_and_priced_at_the_true_one(budget):
+    (event,) = noises("draw", budget)
     assert isinstance(event, PosteriorSample)
     assert (event.sensitivity, event.noise) == (6.0, pytest.approx(24.0 / 2.0))
-    assert (plan.claimed_epsilon, plan.epsilon) == (2.0, pytest.approx(0.5))
+    assert worth("draw", budget) == Cost(2.0, pytest.approx(0.5))
 
 
 def test_rows_are_counted_in_units_of_their_claim(budget):
-    plan = planned("rows", budget)
-    first, second = plan.events
-    assert isinstance(first, Spherical)
+    first, second = noises("rows", budget)
+    assert isinstance(first, PaperNoise)
     assert [first.noise, second.noise] == pytest.approx([1 / 0.5, 1 / 1.5])
-    assert (first.sensitivity, second.sensitivity) == (1.5, math.inf)
-    assert plan.cost(first) == pytest.approx(1.5 * 0.5)
-    assert plan.epsilon == math.inf
+    assert (first.loss, second.loss) == (1.5, math.inf)
+    spent = first.spent()
+    assert spent.epsilon(0.0) == pytest.approx(1.5 * 0.5)
+    # Its zCDP loss is what any pure loss allows.
+    assert spent.pure_rho / 1e12 == pytest.approx((1.5 * 0.5) ** 2 / 2)
+    assert worth("rows", budget) == Cost(2.0, math.inf)
 
 
-def test_the_plan_says_what_is_claimed_beside_what_is_true(budget):
-    plan = planned("l1", budget, 2.0, 0.0)
-    assert (plan.analysis, plan.claimed_epsilon) == ("published", 2.0)
-    assert plan.epsilon == pytest.approx(0.5 + 1.5 * 5 / 4)  # and not the 2 that are claimed
-    assert "Toy, published analysis" in str(plan)
-    assert "the paper claims ε = 2" in str(plan)
+def test_the_claim_stands_beside_the_truth(budget):
+    assert worth("l1", budget, 2.0, 0.0) == Cost(2.0, pytest.approx(0.5 + 1.5 * 5 / 4))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_published_model_plans_what_it_claims_for_every_unit_and_adjacency(kind, budget):
+def test_every_published_model_claims_its_budget_for_every_unit_and_adjacency(kind, budget):
     for unit, adjacency in sorted(kind.supports):
         config = kind(rank=2) if "rank" in kind.model_fields else kind()
         allowed = budget(2.0, unit, adjacency)
-        plan = hr.plan(config, DOMAIN, allowed)
-        assert (plan.model, plan.analysis, plan.claimed_epsilon) == (kind.__name__, "published", 2.0)
-        assert math.fsum(m.share for m in plan.measurements) == pytest.approx(1)
-        names = {query.name for query in config.queries(DOMAIN, allowed)}
-        assert set(config.claims(DOMAIN, allowed)) <= names | {"global sum", "global count"}, (
+        names = [query.name for query in config.queries(DOMAIN, allowed)]
+        assert set(config.printed(DOMAIN, allowed)) <= set(names)
+        assert cost(config, DOMAIN, allowed).claimed == 2.0
+        assert math.fsum(config.split(DOMAIN, allowed).values()) == pytest.approx(1)
+        assert set(config.claims(DOMAIN, allowed)) <= {*names, "global sum", "global count"}, (
             "claims of nothing"
         )
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_how_it_is_analysed_is_no_setting(kind):
+    assert (published.analysis(kind()), published.analysis(hr.GlobalEffects())) == ("published", "corrected")
     with pytest.raises(ConfigError, match="analysis: Extra inputs are not permitted"):
         kind(analysis="corrected")
 
 
 def test_a_claim_of_a_larger_bound_than_the_true_one_wastes_noise_and_nothing_else(budget):
-    """The true price is then below the claim, and a ledger takes it."""
-
     class Wasteful(Toy):
         def claims(self, domain, terms):
             return {"first": 6.0, "second": 10.0}
 
-    plan = hr.plan(Wasteful(), DOMAIN, budget(2.0, "user", delta=0.0))
-    assert plan.epsilon == pytest.approx(1.0)
+    assert cost(Wasteful(), DOMAIN, budget(2.0, "user", delta=0.0)).true == pytest.approx(1.0)
 
 
-def test_delta_is_still_refused_where_it_is_too_large(budget):
-    with pytest.raises(BudgetError, match="too large for up to"):
-        planned("l2", budget, delta=9e-3)
+def test_gaussian_noise_without_delta_and_another_unit_are_refused(budget):
+    with pytest.raises(BudgetUnsupported, match="set delta"):
+        noises("l2", budget, delta=0.0)
+    with pytest.raises(BudgetUnsupported, match="Toy protects user under add-remove"):
+        Toy().printed(DOMAIN, budget())

@@ -13,8 +13,7 @@ from scipy import stats
 
 import hushrec as hr
 from hushrec.kernels.csr import CSR
-from hushrec.privacy.accounting.events import Gaussian, Laplace, Spherical
-from hushrec.privacy.grant import SEAL, Grant
+from hushrec.privacy.accounting.events import Gaussian, Laplace
 from hushrec.solvers.factorizers import Sparse
 from hushrec.statistics.engines.engine import Memory
 from hushrec.statistics.factor_sums import FactorSums, in_ball
@@ -25,7 +24,12 @@ from lab.published import (
     FriedmanEffects,
     FriedmanInputMF,
     FriedmanUnboundedSGD,
+    cost,
+    fit,
 )
+from lab.published.paper import PaperNoise
+from lab.published.paper_run import PaperRun, unit_rows
+from lab.published.spherical import SphericalRows
 
 RATE, REG, P_MAX, Q_MAX, CLIP = 0.01, 0.045, 0.4, 0.5, 1.0
 E_MAX = CLIP + P_MAX * Q_MAX  # as Algorithm 5 has it
@@ -50,22 +54,23 @@ def budget(adjacency, epsilon=1.0):
 
 @pytest.fixture
 def rows_released(monkeypatch):
-    """What models hand to ``release_rows`` in a seeded fit: name → (values, scales)."""
+    """What noise on rows is drawn for in a reproduction: name → (values, scales)."""
     made = {}
-    release = Grant.release_rows
+    measure = PaperRun.measure
 
-    def heard(grant, name, values, scales):
-        made[name] = values.copy(), scales.copy()
-        return release(grant, name, values, scales)
+    def heard(run, query, values):
+        if isinstance(query, SphericalRows):
+            made[query.name] = values[0].copy(), values[1].copy()
+        return measure(run, query, values)
 
-    monkeypatch.setattr(Grant, "release_rows", heard)
+    monkeypatch.setattr(PaperRun, "measure", heard)
 
-    def fit(data, config, allowed):
+    def released(data, config, allowed):
         made.clear()
-        hr.fit(data, config, allowed, entropy=hr.testing.Seeded(1))
+        fit(data, config, allowed, 1)
         return dict(made)
 
-    return fit
+    return released
 
 
 def some_ratings(domain, share=0.5):
@@ -158,19 +163,20 @@ def test_the_reproduction_draws_the_noise_of_algorithm_5(rows_released):
         assert split[name] == pytest.approx(share)
         np.testing.assert_allclose(scales, max_residual / share)
         assert values.shape == (20 if name.startswith("users") else 6, 2)
-    planned = hr.plan(config, domain, budget("add-remove"))
-    assert planned.epsilon == math.inf
-    assert {e.sensitivity for e in planned.events if isinstance(e, Spherical)} == {math.inf}
+    assert cost(config, domain, budget("add-remove")).true == math.inf
+    noises = config.printed(domain, budget("add-remove")).values()
+    assert {noise.loss for noise in noises if isinstance(noise, PaperNoise)} == {math.inf}
 
 
 def test_algorithm_4_is_right():
     """Bounded SGD: the claim is the truth, and no more noise was needed."""
     for epsilon in (0.5, 2.0, 8.0):
         config = FriedmanBoundedSGD(epochs=10)
-        planned = hr.plan(config, domain_of(9, 20), budget("replace", epsilon))
-        rounds = [e for e in planned.events if e.name.startswith("ratings")]
-        assert planned.epsilon == pytest.approx(epsilon, rel=1e-9)
-        assert all(isinstance(e, Laplace) for e in planned.events)
+        domain, allowed = domain_of(9, 20), budget("replace", epsilon)
+        noises = config.printed(domain, allowed).values()
+        rounds = [e for e in noises if e.name.startswith("ratings")]
+        assert cost(config, domain, allowed).true == pytest.approx(epsilon, rel=1e-9)
+        assert all(isinstance(e, Laplace) for e in noises)
         assert sum(e.sensitivity / e.noise for e in rounds) == pytest.approx(0.7 * epsilon)
 
 
@@ -214,17 +220,18 @@ def test_algorithm_6_gives_users_too_little_noise(rows_released, exchanged, hold
     assert farthest(n // 2, Q_MAX) / scales[1] == pytest.approx(loss, rel=0.02), "whatever n_u is"
 
 
-def test_the_plan_books_what_algorithm_6_is_worth():
+def test_the_cost_is_what_algorithm_6_is_worth():
     domain, allowed = domain_of(9, 20), budget("replace")
     for exchanged, users, items in ((True, 1.25, 0.8), (False, 1, 1)):
         config = FriedmanALS(exchanged_bounds=exchanged)
-        planned, split = hr.plan(config, domain, allowed), config.split(domain, allowed)
-        for event in planned.events:
-            if isinstance(event, Spherical):
-                factor = users if event.name.startswith("users") else items
-                assert event.sensitivity / event.noise == pytest.approx(factor * split[event.name])
-        assert planned.epsilon == pytest.approx(0.3 + 0.7 * (users + items) / 2)
-        assert planned.claimed_epsilon == 1
+        split = config.split(domain, allowed)
+        for noise in config.printed(domain, allowed).values():
+            if isinstance(noise, PaperNoise):
+                factor = users if noise.name.startswith("users") else items
+                assert noise.loss / noise.noise == pytest.approx(factor * split[noise.name])
+        worth = cost(config, domain, allowed)
+        assert worth.true == pytest.approx(0.3 + 0.7 * (users + items) / 2)
+        assert worth.claimed == 1
 
 
 # -- unbounded: the noise tells how much somebody rated ---------------------------------------------------
@@ -268,9 +275,8 @@ def test_who_sees_one_vector_tells_the_counts_apart(rows_released):
     size, mistaken = 20_000, 1e-7
     norms = []
     for number, scale in enumerate((one[0], two[0])):
-        event = Spherical("rows", math.inf, 1.0, 2.0**-20, size * D)
-        grant = Grant([event], hr.testing.Seeded(number), caveat="not private: seeded", seal=SEAL)
-        noise = grant.release_rows("rows", np.zeros((size, D)), np.full(size, scale)).values
+        keys = hr.testing.Seeded(number)
+        noise = scale * unit_rows((size, D), keys.key(), keys.key())
         norms.append(np.linalg.norm(noise, axis=1))
     # The ratio of the densities falls with the norm: short noise says that there were two ratings.
     short = 3.0 * two[0]
@@ -306,11 +312,9 @@ def test_our_noise_is_as_wide_for_everybody():
         assert planned.epsilon <= 1
 
 
-def test_the_plan_of_unbounded_als_knows_no_bound():
-    planned = hr.plan(FriedmanALS(), domain_of(8, 3), budget("add-remove"))
-    assert planned.epsilon == math.inf
-    assert planned.claimed_epsilon == 1
-    assert "no finite ε is known" in str(planned)
+def test_no_bound_is_known_for_unbounded_als():
+    worth = cost(FriedmanALS(), domain_of(8, 3), budget("add-remove"))
+    assert (worth.claimed, worth.true) == (1, math.inf)
 
 
 # -- sums of ratings --------------------------------------------------------------------------------------
@@ -328,16 +332,15 @@ def test_one_more_rating_moves_a_sum_by_five_not_by_four(config, ours):
     """Algorithms 1 and 2 with noisy counts: Laplace(Δr/ε) on Σ r is 5/4 short where a rating may be new."""
     allowed, domain = budget("add-remove"), domain_of(8, 3)
     split = config.split(domain, allowed)
-    worth = {e.name: e.sensitivity / e.noise / split[e.name] for e in hr.plan(config, domain, allowed).events}
+    noises = config.printed(domain, allowed)
+    worth = {name: e.sensitivity / e.noise / split[name] for name, e in noises.items()}
     raw = {"global sum", "item sums"}
     assert {name for name, factor in worth.items() if factor > 1.2} == raw
     assert [worth[name] for name in sorted(raw)] == pytest.approx([1.25, 1.25])
     sums = {e.name: e.sensitivity for e in hr.plan(ours, domain, allowed).events}
     assert sums["item sums"] == 2, "shifted to the middle of the scale"
-    assert hr.plan(ours, domain, allowed).epsilon <= 1 < hr.plan(config, domain, allowed).epsilon
+    assert hr.plan(ours, domain, allowed).epsilon <= 1 < cost(config, domain, allowed).true
 
 
 def test_under_replace_the_claimed_sensitivities_of_the_averages_are_right():
-    config = FriedmanEffects()
-    planned = hr.plan(config, domain_of(4, 3), budget("replace"))
-    assert planned.epsilon == pytest.approx(1, rel=1e-9)
+    assert cost(FriedmanEffects(), domain_of(4, 3), budget("replace")).true == pytest.approx(1, rel=1e-9)

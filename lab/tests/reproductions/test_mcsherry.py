@@ -58,9 +58,9 @@ def test_noise_is_what_the_paper_says_at_theta(label):
     config, domain, budget = case.config, grid.data.domain_of(), case.budget
     queries, shares = config.queries(domain, budget), config.default_split(domain, budget)
     claims = config.claims(domain, budget)
-    for event in config.events(queries, shares, domain, budget):
-        printed = claims.get(event.name, next(q.sensitivity for q in queries if q.name == event.name))
-        assert event.noise == pytest.approx(printed / (shares[event.name] * theta))
+    for name, event in config.printed(domain, budget).items():
+        printed = claims.get(name, next(q.sensitivity for q in queries if q.name == name))
+        assert event.noise == pytest.approx(printed / (shares[name] * theta))
     assert sum(shares.values()) == pytest.approx(1)
 
 
@@ -118,12 +118,7 @@ def test_lines_say_what_is_not_netflix(tables):
 
 def test_claimed_epsilon_is_that_of_theorem_3():
     budget = hr.Budget(epsilon=mcsherry_time.claimed(1), delta=1e-6, unit="rating", adjacency="add-remove")
-    (first, *_) = McSherrySVD().events(
-        McSherrySVD().queries(domain := hr.Domain(range(9), scale=(1, 5, 1), max_users=9), budget),
-        McSherrySVD().default_split(domain, budget),
-        domain,
-        budget,
-    )
+    (first, *_) = McSherrySVD().printed(hr.Domain(range(9), scale=(1, 5, 1), max_users=9), budget).values()
     assert first.noise == pytest.approx(4 / 0.01)  # the global sum: α over its hundredth of θ
 
 

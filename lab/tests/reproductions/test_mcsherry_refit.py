@@ -8,7 +8,7 @@ import pytest
 import hushrec as hr
 from hushrec.data.synthetic import netflix_like
 from lab.experiments.source import Split
-from lab.published import McSherryKNN
+from lab.published import McSherryKNN, cost, fit
 from lab.reproductions import mcsherry_refit
 
 SPLIT = Split(kind="holdout", fraction=0.2, splits=1)
@@ -41,8 +41,8 @@ def row(name, theta, data=None):
 
 def as_it_is(theta):
     train, _, test = SPLIT.parts(Made().load(), 0)
-    spent, seed = mcsherry_refit.budget(mcsherry_refit.claimed(theta)), hr.testing.Seeded(0)
-    release = hr.fit(train, McSherryKNN(covariance={"cleaning": "none"}), spent, entropy=seed)
+    spent = mcsherry_refit.budget(mcsherry_refit.claimed(theta))
+    release = fit(train, McSherryKNN(covariance={"cleaning": "none"}), spent, 0)
     return hr.evaluate(release, train=train, test=test)["rmse"]
 
 
@@ -67,6 +67,10 @@ def test_much_noise_asks_for_a_larger_ridge_and_forgives_a_raw_covariance():
     assert noisy["rmse"] < as_it_is(10.0) - 0.2
     assert noisy["looks"] > math.log2(noisy["ridge"])
     assert (noisy["diagonal"], noisy["rest"]) == (None, None)
+    spent = mcsherry_refit.budget(mcsherry_refit.claimed(10.0))
+    domain = Made().load().domain
+    assert noisy["true_epsilon"] == cost(McSherryKNN(covariance={"cleaning": "none"}), domain, spent).true
+    assert exact["true_epsilon"] == math.inf
 
 
 def test_both_beta_of_the_cleaning_are_chosen_too():

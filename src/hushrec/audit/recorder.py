@@ -30,8 +30,7 @@ class Measured:
 
     Attributes:
         event: what was booked.
-        sums: int64, the bounded sum in grid steps, all cells of a matrix; under spherical noise the rows and
-            their scales.
+        sums: int64, the bounded sum in grid steps, or all cells of a matrix.
         public: what else the code that measured it chose.
         value: what was released.
 
@@ -95,8 +94,6 @@ class Recorder:
 def ratio(one: Measured, other: Measured) -> float:
     """Distance of two sums over the booked sensitivity, in exact arithmetic, rounded up where above one.
 
-    Rows under spherical noise are booked by Σ ‖Δ_row‖/s_row; where a scale differs, its logarithm counts too.
-
     Privacy: private.
     """
     name, event = one.name, one.event
@@ -104,8 +101,6 @@ def ratio(one: Measured, other: Measured) -> float:
         raise Leak(f"{name}: the neighbour is charged another price")
     if one.public != other.public:
         raise Leak(f"{name}: the neighbour has other public settings")
-    if event.mechanism == "spherical":
-        return _spherical(event, one.sums, other.sums)
     distance = moved(event.norm, one.sums, other.sums)
     step, bound = Fraction(event.step), Fraction(event.sensitivity)
     power = 1 if event.norm == "l1" else 2
@@ -125,18 +120,7 @@ def moved(norm: str, one: Ints, other: Ints) -> int:
     return sum(change) if norm == "l1" else sum(d * d for d in change)
 
 
-def _spherical(event: Any, one: Any, other: Any) -> float:
-    (rows, scales), (others, theirs) = one, other
-    if event.sensitivity == math.inf:
-        return 0.0
-    far = (np.linalg.norm(rows - others, axis=1) / np.minimum(scales, theirs)).sum()
-    leaked = rows.shape[1] * np.abs(np.log(scales / theirs)).sum()
-    return float((far + leaked) / (event.sensitivity / event.noise) / (1 + 1e-5))
-
-
 def _sums(private: Any) -> Any:
-    if isinstance(private, tuple):
-        return tuple(part.copy() for part in private)
     if not isinstance(private, BoundedMatrix):
         return private.values.copy()
     cells = np.zeros(private.shape, dtype=np.int64)

@@ -30,8 +30,7 @@ class Gap:
 
     Attributes:
         measured: the measurement of the first.
-        change: the second's sum minus the first's, in grid steps, the entries that differ; empty under
-            spherical noise.
+        change: the second's sum minus the first's, in grid steps, the entries that differ.
         ratio: distance over the booked sensitivity.
 
     Privacy: private.
@@ -150,7 +149,5 @@ def _audible(gaps: list[Gap]) -> tuple[float, int]:
 
 
 def _change(one: Measured, other: Measured) -> Ints:
-    if one.event.mechanism == "spherical":
-        return np.zeros(0, np.int64)
     change = (other.sums - one.sums).ravel()
     return np.asarray(change[change != 0])

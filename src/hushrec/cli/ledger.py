@@ -225,7 +225,7 @@ def _facts(ledger: "Ledger") -> dict[str, Any]:
                 "state": booked[0].state,
                 "caveat": booked[0].caveat,
                 "measurements": len(booked),
-                "epsilon": None if cost.unbounded else cost.epsilon(delta),
+                "epsilon": cost.epsilon(delta),
             }
         )
     head = ledger.head

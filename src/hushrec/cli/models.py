@@ -60,7 +60,6 @@ def facts(name: str) -> dict[str, Any]:
         "privacy": " ".join(text.partition("Privacy: ")[2].replace("``", "").split()),
         "feedback": getattr(made, "feedback", "ratings"),
         "supports": _supports(made),
-        "own_noise": _has_own_noise(made),
         "needs_roster": _needs_roster(made),
         "predicts_by": glance.get("predicts by", ""),
         "releases": glance.get("releases", ""),
@@ -180,19 +179,6 @@ def _needs_roster(made: Any) -> bool:
     return False
 
 
-def _has_own_noise(made: Any) -> bool:
-    """Whether the model, at its defaults, draws noise for which no ε is known."""
-    from hushrec.privacy.authors_noise import OwnNoise
-
-    if not getattr(made, "supports", ()):
-        return False
-    domain = _domain(made.feedback, roster=_needs_roster(made))
-    try:
-        return any(isinstance(query, OwnNoise) for query in made().queries(domain, next(_budgets(made))))
-    except HushrecError:  # says nothing of its noise
-        return False
-
-
 def _splits(made: Any) -> Iterator[dict[str, Any]]:
     """The default shares of the budget at ε = 1, for each unit and adjacency that a model supports."""
     if not getattr(made, "supports", ()):
@@ -248,11 +234,9 @@ def _print_one(known: Mapping[str, Any]) -> None:
         screen.print(form)
         screen.print()
     pairs = "; ".join(f"unit {unit} under {adjacency}" for unit, adjacency in known["supports"])
-    own = known["own_noise"]
     about = {
         "learns from": known["feedback"],
-        "NOT PRIVATE": f"no finite ε is known for its noise; experiments name {pairs}" if own else "",
-        "protects": "" if own else pairs,
+        "protects": pairs,
         "privacy": known["privacy"],
         "roster": "needed: the list of users must be public" if known["needs_roster"] else "not needed",
         "predicts by": known["predicts_by"],

@@ -1,6 +1,5 @@
 """``hushrec plan``: what a fit will measure and cost, before any rating is read."""
 
-import math
 from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -96,10 +95,7 @@ def plan(
         screen.print(f"AUTHOR'S CLAIM: {planned.claim}", soft_wrap=True)
     if releases:
         _print_shares(planned, whole, releases)
-    head = f"{planned.model}, {planned.analysis} analysis, within {budget}"
-    if planned.is_own_noise:
-        head = f"{planned.model}, no finite ε: NOT PRIVATE; ε = {above(budget.epsilon)} only names its points"
-    screen.print(head, soft_wrap=True)
+    screen.print(f"{planned.model}, within {budget}", soft_wrap=True)
     screen.print()
     screen.print(console.measurements(lines, fold=True))
     screen.print()
@@ -111,8 +107,6 @@ def plan(
     for known in planned.beforehand:
         screen.print(f"Known beforehand: {known}", soft_wrap=True)
     screen.print(f"A fit {planned.needs}.", soft_wrap=True)
-    if planned.only_seeded:
-        screen.print(f"For seeded experiments only: {planned.only_seeded}.", soft_wrap=True)
     if conditions := planned.event_conditions:
         screen.print("\n".join(conditions), soft_wrap=True)
     if planned.promises:
@@ -124,12 +118,6 @@ def plan(
         screen.print(
             "This is promised if the ratings have a column epsilon with each user's ε.", soft_wrap=True
         )
-    if planned.claimed_epsilon is not None:
-        charged = "The ledger is charged the true cost."
-        if math.isinf(planned.epsilon):
-            charged = "No finite ε is known for its noise, so no ledger accepts it: seeded experiments only."
-        claim = f"The published analysis claims ε = {above(planned.claimed_epsilon)}: not a valid guarantee."
-        screen.print(f"{claim} {charged}", soft_wrap=True)
     console.print_symbols()
 
 
@@ -139,15 +127,12 @@ def facts(planned: "Plan", lines: "tuple[Measured, ...]", reading: "Odds") -> di
         "model": planned.model,
         "settings": dict(planned.config),
         **planned.budget.model_dump(exclude={"epsilon"}),
-        "epsilon": None if math.isinf(planned.epsilon) else planned.epsilon,
+        "epsilon": planned.epsilon,
         "budget_epsilon": planned.budget.epsilon,
-        "analysis": planned.analysis,
-        "claimed_epsilon": planned.claimed_epsilon,
         "foreign": list(planned.foreign),
         "condition": planned.condition,
         "needs": planned.needs,
         "beforehand": list(planned.beforehand),
-        "only_seeded": planned.only_seeded,
         "measurements": [line.to_json() for line in lines],
         "reading": reading.to_json(),
         "promises": [

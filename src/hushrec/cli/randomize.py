@@ -217,7 +217,7 @@ def _print_plan(config: "Method", planned: "Plan", domain: "Domain") -> None:
     screen.print(str(planned), soft_wrap=True)
     screen.print()
     if local := config.local(planned, domain):
-        for line in statement_text.local(local, planned.epsilon, planned.claimed_epsilon):
+        for line in statement_text.local(local, planned.epsilon):
             screen.print(line, soft_wrap=True)
     if planned.uncovered:
         screen.print(f"GROUPS NOT COVERED: {planned.uncovered}", soft_wrap=True)

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hushrec.errors import BudgetExceeded, LedgerError, MemoryExceeded
+from hushrec.errors import LedgerError, MemoryExceeded
 from hushrec.figures import above
-from hushrec.privacy.accounting.plan import Plan, require_releasable, require_strong
+from hushrec.privacy.accounting.plan import Plan, require_strong
 from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger import surroundings, witnesses
 from hushrec.privacy.ledger.balance import folders
@@ -34,10 +34,7 @@ def account_of(ledger: Ledger | str | Path | None, planned: Plan, entropy: Entro
             'a private release is charged to a ledger: pass ledger="ledger.db"; to create it, once, call '
             "hushrec.Ledger.create(path, total)"
         )
-    # A seeded experiment claims nothing, so a published plan may cost more than its budget here, or have no
-    # known cost: then the total covers what is known.
-    epsilon = max(planned.budget.epsilon, planned.spent.bounded.epsilon(planned.budget.delta))
-    return Ledger.ephemeral(planned.budget.model_copy(update={"epsilon": epsilon}))
+    return Ledger.ephemeral(planned.budget)
 
 
 def start(
@@ -53,7 +50,7 @@ def start(
 
     Raises:
         LedgerError: The ledger exists, or the folder holds another ledger of the same users.
-        BudgetError: The ledger could not pay for the plan, or the plan is for seeded experiments only.
+        WeakBudget: The plan's ε is too weak to promise much.
     """
     require_startable(ledger, planned, releases, accept_weak=accept_weak)
     return Ledger.create(ledger, planned.budget, domain=planned.domain_digest, releases=releases)
@@ -72,13 +69,8 @@ def require_startable(
 
     Raises:
         LedgerError: The ledger exists, or the folder holds another ledger of the same users.
-        BudgetExceeded: The ledger could not pay for the plan.
         WeakBudget: The plan's ε is too weak to promise much.
-        BudgetError: The plan's noise is for seeded experiments only.
     """
-    require_releasable(planned, "")
-    if planned.spent.epsilon_units(planned.budget.delta) > planned.budget.epsilon_units:
-        raise BudgetExceeded(planned.epsilon, planned.budget.epsilon, planned.budget.unit, started=False)
     store = store_of(path)
     found = witnesses.among(*folders(store, releases))
     surroundings.require_startable(store, planned.budget, planned.domain_digest, found)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hushrec.arrays import Ints
+from hushrec.arrays import Bytes, Ints, Ints32
 from hushrec.curator.acceptance import admit, pays
 from hushrec.curator.accounts import account_of, spending
 from hushrec.curator.authors import signed
@@ -24,7 +24,7 @@ from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.local.response import ResponseRandomizer
-from hushrec.privacy.local.rows import RandomizedRows, Rows
+from hushrec.privacy.local.rows import Rows
 from hushrec.privacy.local.substitution import SubstitutionRandomizer
 from hushrec.privacy.noise.entropy import Entropy
 
@@ -159,23 +159,22 @@ def reported(
     """
     kept = method.cap_contributions(ratings)
     order = grant.order(kept.domain.n_users or kept.n_users)
-    private = _rows(planned.events[0].name, kept, order)
+    private = rows_in(order, planned.events[0].name, kept)
     shuffled = grant.randomize(private, randomizer or method.randomizer(planned, kept))
-    listed = np.diff(shuffled.indptr) > 0
-    rows = np.full(order.size, -1)
-    rows[order[listed]] = np.arange(np.count_nonzero(listed))
+    answers = shuffled.indptr, shuffled.columns, shuffled.marks
+    given, rows = numbered(answers, order, ratings.domain)
     data = ReleasedData(
         method=type(method).__name__,
         settings=dict(method.facts(planned, ratings.domain)),
-        ratings=_numbered(shuffled, listed, ratings.domain),
+        ratings=given,
         n_people=order.size,
         statement=describe_data(method, planned, grant, ratings.domain),
     )
     return Reported(data, rows)
 
 
-def _rows(name: str, ratings: Ratings, order: Ints) -> Rows:
-    """All rows, in a given order."""
+def rows_in(order: Ints, name: str, ratings: Ratings) -> Rows:
+    """All rows in a given order, under the name of their measurement. Privacy: private."""
     indptr = ratings.roster_indptr() if ratings.domain.users else ratings.indptr
     counts = np.diff(indptr)[order]
     starts = np.concatenate([[0], np.cumsum(counts)])
@@ -183,10 +182,23 @@ def _rows(name: str, ratings: Ratings, order: Ints) -> Rows:
     return Rows(name, ratings.domain.n_items, starts, ratings.items[places], ratings.steps[places])
 
 
-def _numbered(rows: RandomizedRows, listed: np.ndarray, domain: Domain) -> Ratings:
-    """The reported rows as ratings of numbered users, without empty rows."""
-    n = listed.size
+def numbered(answers: tuple[Ints, Ints32, Bytes], order: Ints, domain: Domain) -> tuple[Ratings, Ints]:
+    """The reported rows as ratings of numbered users, without empty rows; and whose they are.
+
+    Args:
+        answers: indptr, columns and marks of the reported rows.
+        order: in which the users' rows were reported.
+        domain: the public domain.
+
+    Returns:
+        The ratings, and ``Reported.rows``.
+
+    Privacy: post-processing, but for whose the rows are, which is private.
+    """
+    indptr, columns, marks = answers
+    listed, n = np.diff(indptr) > 0, order.size
+    rows = np.full(n, -1)
+    rows[order[listed]] = np.arange(np.count_nonzero(listed))
     frame = public_domain(domain.items, tuple(domain.scale), n)
     users = anonymous_ids(n, np.flatnonzero(listed) + 1)
-    indptr = np.concatenate([rows.indptr[:1], rows.indptr[1:][listed]])
-    return Ratings(frame, users, indptr, rows.columns, rows.marks)
+    return Ratings(frame, users, np.concatenate([indptr[:1], indptr[1:][listed]]), columns, marks), rows

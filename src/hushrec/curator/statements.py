@@ -9,6 +9,7 @@ from typing import Any
 from hushrec.data.domain import Domain
 from hushrec.local.method import Method
 from hushrec.models.base import Model
+from hushrec.privacy.accounting.budget import Terms
 from hushrec.privacy.accounting.events import Event
 from hushrec.privacy.accounting.plan import Measurement, Plan, version
 from hushrec.privacy.grant import Grant
@@ -16,6 +17,7 @@ from hushrec.privacy.ledger.caveats import CLAIMED
 from hushrec.privacy.query import AnyQuery
 from hushrec.release.artefact import Release
 from hushrec.release.statement import Measured, Promised, Statement
+from hushrec.settings import Settings
 
 
 def describe(
@@ -77,16 +79,32 @@ def describe_data(method: Method, plan: Plan, grant: Grant, domain: Domain) -> S
 
 def not_private(release: Release, config: Model) -> Release:
     """The non-private baseline, with a statement that says so."""
+    statement = unprotected("NOT PRIVATE: no noise was added", config, config.baseline)
+    return dataclasses.replace(release, statement=statement)
+
+
+def unprotected(
+    caveat: str, config: Settings, terms: Terms, diagnostics: Mapping[str, float | str] | None = None
+) -> Statement:
+    """The statement of what was made without any promise.
+
+    Args:
+        caveat: why nothing is promised, beginning with ``NOT PRIVATE:``.
+        config: the model or method.
+        terms: whose unit and adjacency its sums have.
+        diagnostics: of the chains.
+
+    Privacy: public.
+    """
     statement = Statement(
-        caveat="NOT PRIVATE: no noise was added",
-        unit=config.baseline.unit,
-        adjacency=config.baseline.adjacency,
+        caveat=caveat,
+        unit=terms.unit,
+        adjacency=terms.adjacency,
         epsilon=float("inf"),
         delta=0.0,
-        analysis="corrected",
+        diagnostics=diagnostics or {},
     )
-    made = _made(statement, type(config).__name__, config.settings())
-    return dataclasses.replace(release, statement=made)
+    return _made(statement, type(config).__name__, config.settings())
 
 
 def from_data(release: Release, statement: Statement) -> Release:
@@ -114,8 +132,6 @@ def _charged(plan: Plan, grant: Grant) -> Statement:
         adjacency=plan.budget.adjacency,
         epsilon=plan.epsilon,
         delta=plan.budget.delta,
-        analysis=plan.analysis,
-        claimed_epsilon=plan.claimed_epsilon,
         ledger=grant.ledger if grant.ledger.get("file") else {},  # nobody can look up a ledger in memory
     )
     return _made(statement, plan.model, plan.config)

@@ -116,6 +116,10 @@ class DistanceBased(Method):
 
     def randomizer(self, plan: Plan, ratings: Ratings) -> SubstitutionRandomizer:
         """The law of the groups, which are made from the ratings if the settings say so."""
+        return self.replacements(ratings)
+
+    def replacements(self, ratings: Ratings) -> SubstitutionRandomizer:
+        """The same, which no plan changes. Privacy: public, except for groups made from ratings."""
         if self.groups == "ratings":
             return self._randomizer(Groups.of_ratings(ratings, self.distance, self.threshold))
         return self._randomizer(self._groups(ratings.domain))

@@ -9,7 +9,6 @@ from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.local_events import LocalRandomizer
-from hushrec.privacy.accounting.own_noise import Unpriced
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.local.response import ResponseRandomizer
 from hushrec.privacy.local.substitution import SubstitutionRandomizer
@@ -40,9 +39,8 @@ class Method(Settings):
         self,
         domain: Domain,
         budget: Budget,
-        event: LocalRandomizer | Unpriced,
+        event: LocalRandomizer,
         *,
-        claimed: float | None = None,
         uncovered: str = "",
     ) -> Plan:
         """A plan of one event.
@@ -51,7 +49,6 @@ class Method(Settings):
             domain: the public domain.
             budget: what may be spent.
             event: how each user's row is randomized.
-            claimed: the paper's ε, for a published analysis.
             uncovered: what the event does not cover.
         """
         plan = Plan(
@@ -61,7 +58,6 @@ class Method(Settings):
             max_users=domain.max_users,
             budget=budget,
             measurements=(Measurement(event, 1.0),),
-            claimed_epsilon=claimed,
             uncovered=uncovered,
         )
         return replace(plan, needs=str(self.footprint(plan, domain)))

@@ -46,6 +46,17 @@ class RandomizedResponse(Method):
                 'RandomizedResponse needs a budget: Budget(epsilon=…, delta=0, unit="user", '
                 'adjacency="replace")'
             )
+        return self.planned(domain, budget, responses(CELLS, budget, **self.answered(domain, budget)))
+
+    def answered(self, domain: Domain, budget: Budget) -> dict[str, int]:
+        """The symbols of a cell, the cells of a row that are answered, and how many of them may differ.
+
+        Raises:
+            BudgetUnsupported: The budget has another unit or adjacency.
+            ConfigError: More cells are to be answered than there are items.
+
+        Privacy: public.
+        """
         if (budget.unit, budget.adjacency) != ("user", "replace"):
             raise BudgetUnsupported(
                 "RandomizedResponse protects user under replace: every user sends a row, so who takes part "
@@ -54,8 +65,7 @@ class RandomizedResponse(Method):
         asked = self.sample or domain.n_items
         if asked > domain.n_items:
             raise ConfigError(f"sample = {asked:,} cells is more than the {domain.n_items:,} items; lower it")
-        sort = {"symbols": domain.scale.n_values + 1, "cells": min(asked, 2 * domain.cap), "size": asked}
-        return self._planned(domain, budget, sort)
+        return {"symbols": domain.scale.n_values + 1, "cells": min(asked, 2 * domain.cap), "size": asked}
 
     def footprint(self, plan: Plan, domain: Domain) -> Footprint:
         """The cells that are reported as rated, of all users on the roster or in the ratings."""
@@ -81,7 +91,7 @@ class RandomizedResponse(Method):
             what="cell",
             epsilon=fixed_point.written_above(event.loss),
             expected=event.expected,
-            claimed=plan.claimed_epsilon / event.size if plan.claimed_epsilon else None,
+            claimed=None,
             count=event.cells,
             changed=event.noise,
             drawn=event.size * differing / (domain.n_items * event.cells),
@@ -89,7 +99,10 @@ class RandomizedResponse(Method):
 
     def facts(self, plan: Plan, domain: Domain) -> Mapping[str, Any]:
         """Symbols, exponent, answered cells and row width: all that unbiased estimates need."""
-        event = _event(plan)
+        return self.told(_event(plan), domain)
+
+    def told(self, event: Responses, domain: Domain) -> dict[str, Any]:
+        """The same of an event. Privacy: public."""
         return {
             **self.settings(),
             "symbols": event.symbols,
@@ -97,9 +110,6 @@ class RandomizedResponse(Method):
             "asked": self.sample,
             "cells": domain.n_items,
         }
-
-    def _planned(self, domain: Domain, budget: Budget, sort: Mapping[str, int]) -> Plan:
-        return self.planned(domain, budget, responses(CELLS, budget, **sort))
 
 
 def _event(plan: Plan) -> Responses:

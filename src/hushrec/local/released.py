@@ -293,7 +293,7 @@ def _numbers(users: pl.Series, n_people: int) -> bool:
 def _sort(report: ReleasedData) -> tuple[Any, ...]:
     """What all collected reports must have in common."""
     domain, said = report.ratings.domain, report.statement
-    promise = said.unit, said.adjacency, said.delta, said.analysis
+    promise = said.unit, said.adjacency, said.delta
     return report.method, report.settings, domain.items, domain.scale, promise
 
 

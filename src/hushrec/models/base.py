@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from hushrec.data.domain import Domain, FeedbackKind
 from hushrec.privacy.accounting.budget import Budget, Terms, Unprotected
-from hushrec.privacy.accounting.plan import Analysis, Plan
+from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
 from hushrec.settings import Settings
@@ -27,8 +27,8 @@ class Model(Settings):
     """The pairs of unit and adjacency that the model protects."""
     feedback: ClassVar[FeedbackKind] = "ratings"
     """The kind of feedback that the model learns from."""
-    analysis: ClassVar[Analysis] = "corrected"
-    """``published`` if the noise is a paper's, whose claim may not hold."""
+    slopes: ClassVar[bool] = True
+    """Whether predictions know that users follow item effects and popularity by different amounts."""
     personal: ClassVar[bool] = False
     """Whether the model weights users so that each loses at most the ε that they ask for."""
     informed: ClassVar[bool] = False

@@ -89,7 +89,9 @@ class InputPerturbationMF(PrivateModel):
         """
         planned = super().plan(domain, budget)
         if self._learns(domain, budget):
-            require_reachable(self._cells(domain, budget), planned)
+            cells = self._cells(domain, budget)
+            scale = next(event.noise for event in planned.events if event.name == cells.query.name)
+            require_reachable(cells, scale)
         return planned
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:

@@ -78,19 +78,29 @@ class PrivateModel(Model):
 
         Privacy: public.
         """
+        queries, shares = self.noisy_queries(domain, budget), self.split(domain, budget)
+        return self.plan_of(calibrated(queries, shares, budget), shares, domain, budget)
+
+    def noisy_queries(self, domain: Domain, budget: Budget) -> list[AnyQuery]:
+        """The queries that need noise, in order.
+
+        Raises:
+            DataError: The model learns from another kind of feedback than the domain declares.
+            BudgetUnsupported: The model does not support this unit, adjacency or noise.
+            ConfigError: A setting has no effect under this budget.
+        """
         self.require_feedback(domain)
         self._require(budget)
         queries = [query for query in self.queries(domain, budget) if not query.is_exact]
         if budget.delta == 0 and any(query.norm == "l2" for query in queries):
             other = ', or set noise="laplace"' if "noise" in type(self).model_fields else ""
             raise BudgetUnsupported(f"Gaussian noise needs delta > 0; set delta{other}")
-        shares = self.split(domain, budget)
-        return self.plan_of(self.events(queries, shares, domain, budget), shares, domain, budget)
+        return queries
 
     def plan_of(
         self, events: Sequence[Event], shares: Mapping[str, float], domain: Domain, budget: Budget
     ) -> Plan:
-        """The plan that measures this, with what the model claims and needs.
+        """The plan that measures this, with what the model needs.
 
         Args:
             events: the measurements with their noise, which costs the budget.
@@ -105,20 +115,9 @@ class PrivateModel(Model):
             max_users=domain.max_users,
             budget=budget,
             measurements=tuple(Measurement(event, shares[event.name]) for event in events),
-            claimed_epsilon=self.claim(budget),
             asked=(domain.privacy_classes or {}) if self.personal else {},
             needs=str(self.footprint(domain, budget)),
         )
-
-    def events(
-        self, queries: Sequence[AnyQuery], shares: Mapping[str, float], domain: Domain, budget: Budget
-    ) -> list[Event]:
-        """The queries with noise that costs exactly the budget."""
-        return calibrated(queries, shares, budget)
-
-    def claim(self, budget: Budget) -> float | None:
-        """The ε that a paper claims, if it may differ from the true one; else None."""
-        return None
 
     def split(self, domain: Domain, budget: Budget) -> dict[str, float]:
         """The share of the budget of each measurement that costs anything; shares sum to one."""

@@ -17,8 +17,6 @@ from hushrec.privacy.accounting.calibration import (
     split_laplace,
 )
 from hushrec.privacy.accounting.events import Event
-from hushrec.privacy.accounting.own_noise import Unpriced
-from hushrec.privacy.authors_noise import OwnNoise
 from hushrec.privacy.query import AnyQuery
 
 
@@ -27,8 +25,6 @@ def calibrated(queries: Sequence[AnyQuery], shares: Mapping[str, float], budget:
 
     A draw costs its share of ε itself. All sums have one norm, and share what is left by the exact
     composition of their noise.
-
-    Noise of a researcher's own has no known cost, and what else is measured costs at most the budget.
 
     Args:
         queries: what is measured, without exact queries.
@@ -39,20 +35,15 @@ def calibrated(queries: Sequence[AnyQuery], shares: Mapping[str, float], budget:
         BudgetError: A share is too small, or Gaussian noise is asked for at δ = 0.
     """
     draws = {q.name: _draw(q, shares[q.name], budget) for q in queries if q.norm == "loss"}
-    own: dict[str, Event] = {
-        q.name: Unpriced(q.name, q.sensitivity, q.deviation, q.step, q.size)
-        for q in queries
-        if isinstance(q, OwnNoise)
-    }
-    sums = [q for q in queries if q.name not in draws and q.name not in own]
-    if (draws or own) and sums:
+    sums = [q for q in queries if q.name not in draws]
+    if draws and sums:
         left = budget.epsilon_units - spent_of(draws.values()).epsilon_sum
         epsilon = fixed_point.float_below(Fraction(left, fixed_point.PER_ONE))
         budget = budget.model_copy(update={"epsilon": epsilon})
         rest = math.fsum(shares[q.name] for q in sums)
         shares = {q.name: shares[q.name] / rest for q in sums}
     noisy = {event.name: event for event in (_sums(sums, shares, budget) if sums else [])}
-    return [own.get(q.name) or draws.get(q.name) or noisy[q.name] for q in queries]
+    return [draws.get(q.name) or noisy[q.name] for q in queries]
 
 
 def _draw(query: AnyQuery, share: float, budget: Budget) -> Event:

@@ -181,25 +181,6 @@ def require_range(name: str, threshold: int, limit: int) -> None:
         raise GrantError(f"{name}: threshold and limit must be grid steps with 1 ≤ threshold ≤ limit < 2^31")
 
 
-def require_rows(event: Event, values: Floats, scales: Floats) -> None:
-    """Refuse rows of another size than booked, or without a positive scale for each.
-
-    Privacy: public.
-    """
-    if event.size not in (values.size, EVERY_RATING):
-        raise GrantError(
-            f"{event.name}: size is {values.size}, booked was {event.size}; plan and statistic must agree"
-        )
-    if not (
-        values.ndim == 2
-        and values.size
-        and values.dtype == scales.dtype == np.float64
-        and scales.shape == values.shape[:1]
-        and np.all((scales > 0) & (scales < math.inf))
-    ):
-        raise GrantError(f"{event.name}: rows must be float64 of shape (n, d), with n positive scales")
-
-
 def in_own_units(steps: Ints, step: float) -> Floats:
     """Convert grid integers to floats in place; exact below 2⁵³ for a step of 2^k.
 

@@ -1,7 +1,6 @@
 """The only path from private sums to public values: a grant adds exactly the booked noise."""
 
 import functools
-import math
 import os
 from collections.abc import Iterable
 from fractions import Fraction
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from hushrec.arrays import Floats, Ints
+from hushrec.arrays import Ints
 from hushrec.errors import GrantError
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.events import Event, Gaussian, Laplace
@@ -22,7 +21,6 @@ from hushrec.privacy.bounded import (
     in_own_units,
     require_booked,
     require_range,
-    require_rows,
 )
 from hushrec.privacy.checkpoint import released_values
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
@@ -163,37 +161,6 @@ class Grant(Confined):
         )
         noisy = NoisyMatrix(event.name, bounded.shape, *rows, event.deviation, event.step, event)
         return self._saved(noisy, bounded, threshold, limit)
-
-    def release_rows(self, name: str, values: Floats, scales: Floats) -> Noisy:
-        """Add noise of density ∝ exp(−‖b‖₂/s) to every row of a matrix, once. Never private.
-
-        In floating point (see ``sampler.unit_rows``), so only for reproductions.
-
-        Args:
-            name: of a spherical measurement of the charged plan.
-            values: float64, shape (n, d).
-            scales: s of each row, shape (n,). The booked price holds if no row's Δ/s exceeds the booked one.
-
-        Returns:
-            The noisy rows; ``sigma`` is the root mean square of the standard deviations √(d + 1) · s.
-
-        Privacy: charged (the event booked under ``name``), and not private, as its grant says.
-        """
-        event = self._booked(name, "release_rows")
-        require_rows(event, values, scales)
-        if self.private:
-            raise GrantError(
-                f"{name}: spherical noise is drawn in floating point; published reproductions are seeded "
-                "experiments, so fit with entropy=Seeded(…)"
-            )
-        if (before := self.already_released(name)) is not None:
-            return before
-        self._use(event)
-        keys = self._entropy.key(name), self._entropy.key(name, "directions")
-        noise = scales[:, None] * sampler().unit_rows(values.shape, *keys)
-        deviation = math.sqrt((values.shape[1] + 1) * float(np.mean(scales**2)))
-        noisy = Noisy(event.name, values + noise, deviation, event.step, event)
-        return self._saved(noisy, (values, scales))
 
     def randomize(
         self, rows: Rows, randomizer: ResponseRandomizer | SubstitutionRandomizer

@@ -54,11 +54,9 @@ class Statement:
             holds.
         unit: ``user`` or ``rating``.
         adjacency: ``add-remove``, ``replace`` or ``replace-items``.
-        epsilon: true ε at ``delta`` of this release by itself, or of its whole series; infinite if no finite
-            ε is known.
+        epsilon: true ε at ``delta`` of this release by itself, or of its whole series; infinite without
+            noise.
         delta: δ.
-        analysis: ``corrected`` or ``published``.
-        claimed_epsilon: what the paper claims for the same noise; None for the corrected analysis.
         measurements: everything that was measured.
         assumes: what the promise rests on.
         ledger: of the ledger that was charged: id, file, entry number, head, number of this release and of
@@ -84,8 +82,6 @@ class Statement:
     adjacency: str
     epsilon: float
     delta: float
-    analysis: str
-    claimed_epsilon: float | None = None
     measurements: tuple[Measured, ...] = ()
     assumes: tuple[str, ...] = ()
     ledger: Mapping[str, Any] = field(default_factory=dict)
@@ -191,8 +187,6 @@ class Statement:
                 not self.caveat or self.caveat.startswith((_UNPROTECTED, _CONDITIONAL, _UNCOVERED, _CLAIMED))
             )
             and (self.unit, self.adjacency) in sentence.ADJACENCIES
-            and self.analysis in ("corrected", "published")
-            and (self.claimed_epsilon is None or (finite(self.claimed_epsilon) and self.claimed_epsilon > 0))
             and finite(self.delta)
             and self.delta < 1
             and self.epsilon >= 0
@@ -201,7 +195,6 @@ class Statement:
                 (self.unit, self.adjacency) == ("rating", "replace")
                 or all(m.entries for m in self.measurements)
             )
-            and not (math.isfinite(self.epsilon) and any(m.cost == math.inf for m in self.measurements))
             and is_ledger(self.ledger)
             and isinstance(self.diagnostics, Mapping)
             and all(isinstance(v, str) or math.isfinite(v) for v in self.diagnostics.values())
@@ -265,10 +258,9 @@ class Statement:
         told = self.caveat.partition(":")[0]
         if not self.measurements or (told and self.caveat.startswith(_UNPROTECTED)):
             return told or "nothing was measured"
-        loss = "no finite ε" if math.isinf(self.epsilon) else f"ε = {above(self.epsilon)}"
-        if doubt := told or ("not a valid guarantee" if self.analysis == "published" else ""):
-            return f"{doubt}: {loss} per {self.unit}"
-        return f"{loss} at δ = {above(self.delta)} per {self.unit}, {self.adjacency}"
+        if told:
+            return f"{told}: ε = {above(self.epsilon)} per {self.unit}"
+        return f"ε = {above(self.epsilon)} at δ = {above(self.delta)} per {self.unit}, {self.adjacency}"
 
     def __repr__(self) -> str:
         return f"Statement({self.headline})"
@@ -291,25 +283,20 @@ class Statement:
             ]
         if self.caveat.startswith(_UNCOVERED):
             lines += [statement_text.uncovered(self.local)]
-        if self.analysis == "published":
-            lines += [statement_text.claim(self.claimed_epsilon, self.epsilon, sampled=self._sampled())]
         if not self.measurements:
             return "\n".join([*lines, "The exact statistics were used: do not publish this file."])
-        loss = "no finite ε" if math.isinf(self.epsilon) else f"ε = {above(self.epsilon)}"
-        whose = "its author's" if _CLAIMED in self.caveat and self.analysis == "corrected" else self.analysis
         kind = f"unit {self.unit}, adjacency {self.adjacency}"
-        if self.analysis == "published" or math.isfinite(self.epsilon):  # else there is none
-            kind += f", {whose} analysis"
-        lines += [f"{loss} at δ = {above(self.delta)}, {kind}", ""]
+        if _CLAIMED in self.caveat:
+            kind += ", as its author counts"
+        lines += [f"ε = {above(self.epsilon)} at δ = {above(self.delta)}, {kind}", ""]
         if self.beside:
             lines += [statement_text.beyond(self.beside), ""]
         if self.private:
             lines += [self.sentence, str(self.reading), ""]
         if self.local:
-            lines += statement_text.local(self.local, self.epsilon, self.claimed_epsilon)
+            lines += statement_text.local(self.local, self.epsilon)
         if self.personal:
-            sure = self.private and self.analysis == "corrected"
-            lines += statement_text.personal(self.promises, sure=sure)
+            lines += statement_text.personal(self.promises, sure=self.private)
         lines += statement_text.measurements(self.measurements)
         if self.diagnostics:
             lines += ["", "The chain:", *(f"  · {name}: {_shown(v)}" for name, v in self.diagnostics.items())]
@@ -338,6 +325,5 @@ def placeholder_statement(diagnostics: Mapping[str, float | str] | None = None) 
         adjacency="add-remove",
         epsilon=float("inf"),
         delta=0.0,
-        analysis="corrected",
         diagnostics=diagnostics or {},
     )

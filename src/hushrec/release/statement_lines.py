@@ -16,9 +16,7 @@ SYMBOLS = {
     "gaussian": ("σ", "ρ"),
     "subsampled gaussian": ("σ", "ρ"),
     "laplace": ("b", "ε"),
-    "spherical": ("s", "ε"),
     "posterior sample": ("T", "ε"),
-    "own noise": ("σ", "ε"),
     "randomized response": ("flip", "ε"),
     "item substitution": ("swap", "ε"),
 }
@@ -27,8 +25,6 @@ RANDOMIZERS = {"cell": "randomized response", "slot": "item substitution"}
 """What one answer covers → the mechanism that gives the answer."""
 _NUMBERS = "seq", "release_index", "max_releases", "part", "parts"
 """Whole numbers of a statement's ledger."""
-_ENDLESS = "sensitivity", "cost"
-"""Fields that may be infinite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +33,16 @@ class Measured:
 
     Attributes:
         name: what was measured.
-        mechanism: ``gaussian``, ``subsampled gaussian``, ``laplace``, ``spherical``, ``posterior sample``,
-            ``own noise`` of the model's author, ``randomized response``, ``item substitution``, or ``exact``
-            where neighbouring data agree on it.
+        mechanism: ``gaussian``, ``subsampled gaussian``, ``laplace``, ``posterior sample``, ``randomized
+            response``, ``item substitution``, or ``exact`` where neighbouring data agree on it.
         sensitivity: Δ in the quantity's own units: L1 for Laplace noise, L2 for other noise, of the loss for
-            a posterior sample, in cells or slots for local randomizers; infinite where no bound is known
-            (spherical noise, own noise and item substitution only).
-        noise: σ (Gaussian), b (Laplace), s (spherical), the temperature T (posterior sample), or the
-            probability that a cell or a slot is not simply kept.
+            a posterior sample, in cells or slots for local randomizers.
+        noise: σ (Gaussian), b (Laplace), the temperature T (posterior sample), or the probability that a
+            cell or a slot is not simply kept.
         entries: number of values; 0 means one for every rating.
         share: its share of the budget.
         cost: ρ (Gaussian; for a sample of users, D_α/α at the order that decides the release's ε) or ε
-            (others); infinite where the sensitivity is infinite.
+            (others).
         rate: probability that each person takes part.
     """
 
@@ -71,24 +65,19 @@ class Measured:
         return self.name, self.mechanism, sensitivity, noise, entries, share, cost
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values; infinite numbers become null."""
-        values = asdict(self) | {name: finite_or_none(getattr(self, name)) for name in _ENDLESS}
+        """As JSON values."""
+        values = asdict(self)
         return values if self.rate < 1 else {name: values[name] for name in values if name != "rate"}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
         """The measurement that ``to_json`` described."""
-        return cls(**{**values, **{name: or_infinite(values[name]) for name in _ENDLESS}})
+        return cls(**values)
 
     @property
     def is_valid(self) -> bool:
         """Whether such a measurement is possible."""
-        numbers = [self.noise, self.entries, self.share, self.sensitivity, self.cost]
-        if (
-            self.mechanism in ("spherical", "own noise", "item substitution")
-            and self.sensitivity == self.cost == math.inf
-        ):
-            numbers = numbers[:3]
+        numbers = self.noise, self.entries, self.share, self.sensitivity, self.cost
         return (
             isinstance(self.name, str)
             and self.name.isprintable()
@@ -145,7 +134,7 @@ class Local:
         epsilon: exact ε of one answer.
         expected: mean privacy loss of one answer: the Kullback–Leibler divergence between the answers to two
             truths.
-        claimed: what the paper claims for one answer; None if it claims nothing.
+        claimed: what D2P counts for one slot, (ε, λ); None for a cell, and where it is not known.
         count: in how many answers two users may differ.
         changed: probability that an answer is not the true one.
         drawn: the share of ``count`` that is answered on average, if the answered cells are drawn at random;

@@ -1,6 +1,5 @@
 """The tables and notes in which a statement of privacy explains its figures."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -32,21 +31,18 @@ _CHANGED = {
     "cell": "An answered cell differs from the truth with probability {chance}.",
     "slot": "A slot's item is drawn at random with probability {chance}; the draw may return the same item.",
 }
-_CLAIMS = {"cell": "the paper claims", "slot": "as D2P counts, (ε, λ)"}
 
 
-def local(answer: Local, epsilon: float, claimed: float | None) -> list[str]:
+def local(answer: Local, epsilon: float) -> list[str]:
     """What one answer reveals, and what all answers of one user reveal.
 
     Args:
         answer: figures of one cell or slot.
         epsilon: ε of one user.
-        claimed: what the paper claims for one user.
     """
-    claims = answer.claimed, claimed
     mean = {"cell": "expected loss", "slot": "expected loss, at most"}[answer.what]
     rows = [
-        ["", "exact ε", mean, _CLAIMS[answer.what]],
+        ["", "exact ε", mean],
         [f"one {answer.what}", above(answer.epsilon), above(answer.expected)],
         [
             f"one user, {answer.count:,} {answer.what}{'s' if answer.count > 1 else ''}",
@@ -54,10 +50,9 @@ def local(answer: Local, epsilon: float, claimed: float | None) -> list[str]:
             above(answer.expected_together),
         ],
     ]
-    for row, claim in zip(rows[1:], claims, strict=True):
-        row.append("" if claim is None else above(claim))
-    if claims == (None, None):
-        rows = [row[:-1] for row in rows]
+    if answer.claimed is not None:
+        for row, cell in zip(rows, ("as D2P counts, (ε, λ)", above(answer.claimed), ""), strict=True):
+            row.append(cell)
     return [*aligned(rows), _CHANGED[answer.what].format(chance=below(answer.changed)), ""]
 
 
@@ -75,32 +70,6 @@ def personal(promises: Sequence[Promised], *, sure: bool) -> list[str]:
         "above, from this release; several releases add up. People who asked for 0 left no trace.",
         "",
     ]
-
-
-def claim(claimed: float | None, epsilon: float, *, sampled: bool) -> str:
-    """What a published analysis claims, and what is wrong with it.
-
-    Args:
-        claimed: the paper's ε.
-        epsilon: the true one.
-        sampled: whether a posterior sample was measured.
-    """
-    claimed = claimed or math.inf
-    text = f"Not a valid guarantee: the published analysis claims ε = {above(claimed)}, "
-    kept = epsilon <= claimed * (1 + 1e-9)
-    if kept and sampled:
-        text += (
-            "which assumes that the chain had converged, and even then fails under some settings as printed "
-        )
-    elif kept:
-        text += "which holds for the noise here, but as printed does not hold under every setting "
-    else:
-        text += "but its proof does not hold as printed "
-    text += "(see the model's page in the documentation). "
-    if math.isinf(epsilon):
-        return f"{text}No finite ε is known for this noise."
-    true = "true cost if the chain had converged" if sampled else "true cost of the noise"
-    return f"{text}The ε below is the {true}."
 
 
 def measurements(listed: Sequence[Measured]) -> list[str]:

@@ -27,7 +27,7 @@ from hushrec.privacy.accounting.accountant import (
     zcdp_epsilon,
 )
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.events import Gaussian, Laplace, Spherical
+from hushrec.privacy.accounting.events import Gaussian, Laplace
 
 MUS = (1e-5, 1e-3, 0.02, 0.24, 1.0, 3.3, 12.0, 50.0)
 DELTAS = (1e-15, 1e-9, 1e-6, 1e-5, 1e-3)
@@ -269,39 +269,3 @@ def test_the_largest_pure_loss_is_the_budget_or_more() -> None:
     hundred = [Fraction(1, 100)] * 100
     assert largest_pure(budget(1.0, 0.0), hundred) == fixed_point.PER_ONE
     assert largest_pure(budget(1.0), hundred) > 2 * fixed_point.PER_ONE
-
-
-def test_spherical_noise_costs_its_ratio() -> None:
-    cost = price(Spherical("a", 1.0, 8.0, 1.0, 1))
-    assert (cost.epsilon_sum, cost.pure_rho) == (fixed_point.PER_ONE // 8, fixed_point.PER_ONE // 128)
-    assert cost.epsilon(0.0) == 0.125
-    # Its zCDP loss is what pure loss always allows: more than that of Laplace noise, whose law is known.
-    assert cost.pure_rho > price(Laplace("a", 1.0, 8.0, 1.0, 1)).pure_rho
-
-
-@pytest.mark.parametrize("d", [1, 2, 5])
-def test_the_ratio_bounds_the_loss_of_spherical_noise_and_is_reached(d: int) -> None:
-    generator = np.random.default_rng(d)
-    noise, shift = generator.normal(size=(1000, d)) * 5, generator.normal(size=d)
-    shift /= np.linalg.norm(shift)
-    loss = np.abs(np.linalg.norm(noise + shift, axis=1) - np.linalg.norm(noise, axis=1))
-    assert loss.max() <= 1 + 1e-12
-    along = np.linalg.norm(3 * shift + shift) - np.linalg.norm(3 * shift)
-    assert along == pytest.approx(1)  # Δ/s for Δ = s = 1: none less would do
-
-
-def test_a_loss_without_a_known_bound_stays_infinite() -> None:
-    unbounded = price(Spherical("a", math.inf, 8.0, 1.0, 1))
-    assert unbounded == Spent(unbounded=1)
-    finite = price(Laplace("a", 1.0, 8.0, 1.0, 1)) + price(Gaussian("a", 1.0, 8.0, 1.0, 1))
-    for spent in (unbounded, unbounded + finite, finite + unbounded * 3, Spent() + unbounded):
-        for delta in (0.0, 1e-6, 0.009):
-            assert spent.epsilon(delta) == math.inf
-            with pytest.raises(BudgetError, match=r"choose another model, or make a seeded experiment"):
-                spent.epsilon_units(delta)
-    assert (finite + unbounded * 3).unbounded == 3
-    assert (
-        (unbounded * 0 + finite).epsilon(1e-6)
-        == finite.epsilon(1e-6)
-        == (finite + unbounded).bounded.epsilon(1e-6)
-    )

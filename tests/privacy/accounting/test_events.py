@@ -10,10 +10,9 @@ from hushrec.privacy.accounting.events import (
     Event,
     Gaussian,
     Laplace,
-    Spherical,
 )
 
-KINDS = pytest.mark.parametrize("kind", [Gaussian, Laplace, Spherical])
+KINDS = pytest.mark.parametrize("kind", [Gaussian, Laplace])
 
 
 @KINDS
@@ -26,12 +25,11 @@ def test_events_are_frozen_descriptions(kind: type[Event]) -> None:
 
 
 def test_each_kind_names_its_norm_and_deviation() -> None:
-    assert (Gaussian.norm, Laplace.norm, Spherical.norm) == ("l2", "l1", "l2")
+    assert (Gaussian.norm, Laplace.norm) == ("l2", "l1")
     assert Gaussian("a", 1.0, 3.0, 1.0, 1).deviation == 3.0
     sampled = Gaussian("a", 1.0, 3.0, 1.0, 1, 0.25)
     assert (sampled.norm, sampled.noise, sampled.deviation, sampled.rate) == ("l2", 3.0, 3.0, 0.25)
-    for kind in (Laplace, Spherical):
-        assert kind("a", 1.0, 3.0, 1.0, 1).deviation == pytest.approx(math.sqrt(18))
+    assert Laplace("a", 1.0, 3.0, 1.0, 1).deviation == pytest.approx(math.sqrt(18))
 
 
 @pytest.mark.parametrize("kind", [Gaussian, functools.partial(Gaussian, rate=0.5), Laplace])
@@ -66,13 +64,3 @@ def test_the_refusal_of_a_grid_names_one_that_would_do() -> None:
 @KINDS
 def test_a_size_may_be_left_to_the_number_of_ratings(kind: type[Event]) -> None:
     assert kind("sums", 2.0, 10.0, 0.5, EVERY_RATING).size == 0
-
-
-def test_a_bound_may_be_unknown_for_published_noise_alone() -> None:
-    assert Spherical("rows", math.inf, 10.0, 0.5, 4).sensitivity == math.inf
-    for sensitivity in (0.0, -math.inf, math.nan):
-        with pytest.raises(BudgetError, match="sensitivity"):
-            Spherical("rows", sensitivity, 10.0, 0.5, 4)
-    for noise in (0.0, math.inf, math.nan):
-        with pytest.raises(BudgetError, match="noise"):
-            Spherical("rows", math.inf, noise, 0.5, 4)

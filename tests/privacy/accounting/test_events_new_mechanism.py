@@ -19,10 +19,8 @@ from hushrec.privacy.accounting.events import (
     Gaussian,
     Laplace,
     PosteriorSample,
-    Spherical,
 )
 from hushrec.privacy.accounting.local_events import Responses, Substitutions
-from hushrec.privacy.accounting.own_noise import Unpriced
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.accounting.weights import weight
 from hushrec.privacy.bounded import Bounded, BoundedMatrix
@@ -87,9 +85,7 @@ EVENTS: dict[str, Event] = {
     "gaussian": Gaussian("sums", 1.0, 4.0, 2**-8, 4),
     "subsampled gaussian": Gaussian("sums", 1.0, 9.0, 2**-8, 4, 0.5),
     "laplace": Laplace("sums", 1.0, 4.0, 2**-8, 4),
-    "spherical": Spherical("sums", 1.0, 4.0, 2**-8, 4),
     "posterior sample": PosteriorSample("sums", 1.0, 4.0, 2**-8, 4),
-    "own noise": Unpriced("sums", 1.0, 4.0, 2**-8, 4),
     "randomized response": Responses("sums", 3, 1.0, 1, 4),
     "item substitution": Substitutions("sums", 0.5, 0.5, 1, 4),
 }
@@ -131,7 +127,6 @@ def test_it_is_released_through_its_own_door_alone(event: Event) -> None:
     calls: dict[str, Callable[[], object]] = {
         "release": lambda: charged.release(sums()),
         "release_matrix": lambda: charged.release_matrix(matrix, threshold=1, limit=9),
-        "release_rows": lambda: charged.release_rows("sums", np.zeros((2, 2)), np.ones(2)),
         "randomize": lambda: charged.randomize(rows, ResponseRandomizer(3, 1.0)),
         "sample": lambda: charged.sample("sums"),
         "sample_key": lambda: charged.sample_key("sums"),

@@ -17,7 +17,6 @@ from hushrec.privacy.accounting.events import (
     Gaussian,
     Laplace,
     PosteriorSample,
-    Spherical,
 )
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.bounded import Bounded
@@ -44,7 +43,7 @@ def test_it_costs_the_largest_change_by_the_temperature() -> None:
     assert cost.epsilon(0.0) == 0.5
 
 
-@pytest.mark.parametrize("make", [Spherical, PosteriorSample, Laplace])
+@pytest.mark.parametrize("make", [PosteriorSample, Laplace])
 def test_its_zcdp_loss_is_never_above_epsilon(make: type[Laplace]) -> None:
     """A divergence of any order is at most ε, and so at most αε: far below αε²/2 where ε is large."""
     for epsilon in (1e-6, 0.1, 1.0, 1.9, 2.0, 2.1, 10.0, 1e3, 4e6, 2.0**40):
@@ -59,7 +58,6 @@ LARGEST = Budget(epsilon=4.6e6, delta=1e-6, unit="user", adjacency="add-remove")
 HUGE = 4.59e6
 LARGE: dict[str, Event] = {
     "posterior sample": PosteriorSample("v", HUGE, 1.0, 1.0, 12),
-    "spherical": Spherical("v", HUGE, 1.0, 1.0, 12),
     "laplace": Laplace("v", HUGE, 1.0, 1.0, 12),
     "gaussian": Gaussian("v", 3000.0, 1.0, 1.0, 12),
     "subsampled gaussian": Gaussian("v", 2000.0, 1.0, 1.0, 12, 0.5),
@@ -138,17 +136,6 @@ def test_a_seeded_key_is_repeatable() -> None:
         for s in (1, 1, 2)
     ]
     assert keys[0] == keys[1] != keys[2]
-
-
-def test_a_condition_excuses_no_inexact_noise(path: Path) -> None:
-    ledger = Ledger.create(path, BUDGET, max_releases=2)
-    ledger.charge(plan(SAMPLE))
-    for events in (
-        (Spherical("rows", 1.0, 9.0, 2**-20, 4),),
-        (SAMPLE, Spherical("rows", 1.0, 9.0, 2**-20, 4)),
-    ):
-        with pytest.raises(BudgetError, match="spherical noise only reproduces"):
-            ledger.charge(plan(*events))
 
 
 def test_a_plan_lists_its_temperature() -> None:

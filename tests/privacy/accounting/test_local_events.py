@@ -168,5 +168,5 @@ def test_the_price_is_that_of_all_cells() -> None:
     spent = price(event)
     assert spent.epsilon_sum == fixed_point.cost(400 * event.loss)
     assert spent.pure_rho == fixed_point.cost(400 * cell_rho(6, event.exponent))
-    assert spent.rho == spent.unbounded == 0
+    assert spent.rho == 0
     assert spent.epsilon_units(0.0) == spent.epsilon_sum

@@ -11,7 +11,7 @@ from hushrec.errors import BudgetError
 from hushrec.privacy.accounting.accountant import largest_rho, price
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import gaussian, laplace, split_gaussian, split_laplace
-from hushrec.privacy.accounting.events import EVERY_RATING, Event, Gaussian, Laplace, Spherical
+from hushrec.privacy.accounting.events import EVERY_RATING, Event, Gaussian, Laplace
 from hushrec.privacy.accounting.plan import Measurement, Plan, require_small_delta, usual_delta
 
 BUDGET = Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
@@ -73,21 +73,6 @@ def test_a_plan_that_costs_more_than_its_budget_is_refused(make_plan: Callable[.
         dataclasses.replace(plan, budget=BUDGET.model_copy(update={"epsilon": 0.99}))
 
 
-def test_a_published_analysis_may_cost_more_than_it_claims(make_plan: Callable[..., Plan]) -> None:
-    plan = make_plan()
-    claim = dataclasses.replace(plan, claimed_epsilon=0.5, budget=BUDGET.model_copy(update={"epsilon": 0.5}))
-    assert claim.epsilon > claim.claimed_epsilon == 0.5
-    assert "the paper claims ε = 0.5" in str(claim)
-
-
-def test_a_plan_is_published_where_a_paper_claims_its_epsilon(make_plan: Callable[..., Plan]) -> None:
-    plan = make_plan()
-    assert plan.analysis == "corrected"
-    claims = [dataclasses.replace(plan, claimed_epsilon=claim) for claim in (0.0, 1.0)]
-    assert [claim.analysis for claim in claims] == ["published"] * 2
-    assert claims[0].key("p", 0) != plan.key("p", 0)
-
-
 def test_delta_must_be_small_for_so_many_users(make_plan: Callable[..., Plan]) -> None:
     dataclasses.replace(make_plan(), max_users=99_999)
     with pytest.raises(BudgetError, match="choose one below 1e-06"):
@@ -129,7 +114,6 @@ def test_a_plan_cannot_see_data() -> None:
         "collections.abc.Mapping[str, float]",
         "tuple[hushrec.privacy.accounting.plan.Measurement, ...]",
         "tuple[str, ...]",
-        "float | None",
         "hushrec.privacy.accounting.ages.Part | None",
     }
     for helper in (split_gaussian, split_laplace, gaussian, laplace):
@@ -165,7 +149,7 @@ def test_the_key_names_population_plan_and_slot(make_plan: Callable[..., Plan]) 
 
 def test_a_plan_prints_as_a_table(make_plan: Callable[..., Plan]) -> None:
     assert str(make_plan()).splitlines() == [
-        "toy, corrected analysis: ε = 1 at δ = 1e-06 per user, add-remove",
+        "toy: ε = 1 at δ = 1e-06 per user, add-remove",
         "",
         "measurement  mechanism  sensitivity        noise  entries   share           cost",
         "sums         gaussian             2  σ = 11.9491        4  0.5000  ρ = 0.0140073",
@@ -176,9 +160,9 @@ def test_a_plan_prints_as_a_table(make_plan: Callable[..., Plan]) -> None:
     assert "b = 4 " in str(make_plan(delta=0.0))
 
 
-def plan_of(event: Event, adjacency: str = "replace", claim: float | None = 1.0) -> Plan:
+def plan_of(event: Event, adjacency: str = "replace") -> Plan:
     budget = BUDGET.model_copy(update={"unit": "rating", "adjacency": adjacency})
-    return Plan("toy", {}, "d" * 64, 1000, budget, (Measurement(event, 1.0),), claim)
+    return Plan("toy", {}, "d" * 64, 1000, budget, (Measurement(event, 1.0),))
 
 
 def test_an_entry_for_every_rating_is_for_those_whose_number_is_public() -> None:
@@ -187,19 +171,3 @@ def test_an_entry_for_every_rating_is_for_those_whose_number_is_public() -> None
     with pytest.raises(BudgetError, match='adjacency "replace"'):
         plan_of(event, adjacency="add-remove")
     assert plan_of(event).key("p", 0) != plan_of(dataclasses.replace(event, size=5)).key("p", 0)
-
-
-def test_a_plan_without_a_known_bound_says_so_and_is_never_corrected() -> None:
-    event = Spherical("rows", math.inf, 2.0, 2**-20, 60)
-    plan = plan_of(event)
-    assert plan.epsilon == math.inf
-    assert str(plan).splitlines()[2:] == [
-        "measurement  mechanism  sensitivity  noise  entries   share   cost",
-        "rows         spherical            ∞  s = 2       60  1.0000  ε = ∞",
-        "",
-        "no finite ε is known for this noise; the paper claims ε = 1",
-    ]
-    keys = {plan_of(dataclasses.replace(event, sensitivity=s)).key("p", 0) for s in (math.inf, 1.0, 2.0)}
-    assert len(keys) == 3
-    with pytest.raises(BudgetError, match="no finite ε is known"):
-        plan_of(event, claim=None)

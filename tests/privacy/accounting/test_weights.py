@@ -1,7 +1,6 @@
 """Personal ε: never more than a user asks for, and hardly less."""
 
 import itertools
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -18,7 +17,6 @@ from hushrec.privacy.accounting.events import (
     Gaussian,
     Laplace,
     PosteriorSample,
-    Spherical,
 )
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.accounting.weights import GRID, Promise, promised, promises, weight, weights
@@ -103,11 +101,6 @@ def test_an_asked_epsilon_is_the_decimal_that_was_written() -> None:
     assert weight((Laplace("b", 3.0, 10.0, 2**-8, 1),), 0.0, 0.3) == 1.0
     (level,) = promises((Laplace("b", 3.0, 10.0, 2**-8, 1),), 0.0, {"all": 0.3})
     assert level == Promise("all", 0.3, 1.0, 0.3)
-
-
-def test_where_no_bound_is_known_nobody_counts() -> None:
-    events = (Spherical("rows", math.inf, 2.0, 2**-20, 6),)
-    assert weight(events, DELTA, 5.0) == 0.0
 
 
 def test_what_a_person_adds_is_never_priced_below_their_part_of_it() -> None:

@@ -13,7 +13,6 @@ from hushrec.data.domain import Domain
 from hushrec.errors import ConfigError
 from hushrec.estimation.noisy_ratings import NoisyRatings
 from hushrec.models.phases.biases import Biases
-from hushrec.privacy.accounting.plan import Plan
 from hushrec.solvers.factorizers import Factors, Sparse, gradient_descent, least_squares
 from hushrec.statistics.cells import Cells
 from hushrec.statistics.footprint import DRAWS, Footprint
@@ -21,9 +20,8 @@ from hushrec.statistics.footprint import DRAWS, Footprint
 _FARTHEST = 299.0  # largest threshold, in scales of the noise
 
 
-def require_reachable(cells: Cells, planned: Plan) -> None:
-    """Refuse a threshold that the planned noise cannot reach."""
-    scale = next(event.noise for event in planned.events if event.name == cells.query.name)
+def require_reachable(cells: Cells, scale: float) -> None:
+    """Refuse a threshold that noise of this scale, in rating units, cannot reach."""
     if cells.adjacency == "add-remove" and cells.threshold > _FARTHEST * scale:
         raise ConfigError(
             f"threshold: {cells.threshold:.3g} is out of reach of noise of scale {scale:.3g}; lower the "

@@ -61,10 +61,10 @@ def factor_release(
 
 
 def _of_users(model: Model, domain: Domain, user_mean: float) -> dict[str, float]:
-    """The prior of what users differ in apart from taste: their level and, but for papers, their slopes."""
+    """The prior of what users differ in apart from taste: their level and, if modelled, their slopes."""
     square = domain.scale.span**2
     level = {"user_mean": user_mean, "user_variance": USER_VARIANCE * square}
-    if model.analysis == "published":
+    if not model.slopes:
         return level
     slopes = {"effect_slope": EFFECT_SLOPE, "popularity_slope": POPULARITY_SLOPE * square}
     return {**level, **slopes, "slope_odds": SLOPE_ODDS}

@@ -133,11 +133,8 @@ def _algorithms(said: Statement) -> str:
     if not mechanisms:
         return "No noise was added."
     derived = "declared by their author" if "AUTHOR'S CLAIM" in said.caveat else "derived in hushrec"
-    note = " The analysis is a paper's, and is not valid as printed." if said.analysis == "published" else ""
-    return (
-        f"{', '.join(mechanisms).capitalize()}, with the sensitivities in the table above, which are "
-        f"{derived}.{note}"
-    )
+    drawn = ", ".join(mechanisms).capitalize()
+    return f"{drawn}, with the sensitivities in the table above, which are {derived}."
 
 
 def _composed(said: Statement) -> str:

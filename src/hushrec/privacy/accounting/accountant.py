@@ -14,8 +14,7 @@ Gaussian measurements of a random sample of people are charged as Rényi diverge
 ``renyi``), which add order by order. ε at δ is then the smaller of two conversions: of all divergences, the
 other measurements contributing αρ; or of those without the pure losses, plus their Σε.
 
-Spherical noise on rows costs ε = Δ/s and a posterior sample ε = Δ/T; both cost min(ε²/2, ε) in zCDP. Without
-a known bound Δ there is no finite ε, and the total stays infinite.
+A posterior sample costs ε = Δ/T, and min(ε²/2, ε) in zCDP.
 
 Local randomizers cost the ε, and the zCDP loss, of one cell times the number of cells that may differ. For
 k-ary randomized response the zCDP loss is well below ε²/2 (see ``local_events.cell_rho``).
@@ -23,7 +22,7 @@ k-ary randomized response the zCDP loss is well below ε²/2 (see ``local_events
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Protocol
@@ -129,16 +128,14 @@ class Spent:
 
     Args:
         rho: Σ μ²/2 of Gaussian measurements.
-        epsilon_sum: Σ ε of Laplace and spherical measurements, and of posterior samples.
+        epsilon_sum: Σ ε of Laplace measurements and posterior samples.
         pure_rho: Σ of the zCDP loss of the same measurements.
-        unbounded: number of measurements whose loss has no known finite bound.
         curve: Σ of the Rényi divergences of subsampled measurements at ``renyi.ORDERS``, or empty.
     """
 
     rho: int = 0
     epsilon_sum: int = 0
     pure_rho: int = 0
-    unbounded: int = 0
     curve: Curve = ()
 
     def __add__(self, other: "Spent") -> "Spent":
@@ -146,30 +143,19 @@ class Spent:
             self.rho + other.rho,
             self.epsilon_sum + other.epsilon_sum,
             self.pure_rho + other.pure_rho,
-            self.unbounded + other.unbounded,
             added(self.curve, other.curve),
         )
 
     def __mul__(self, times: int) -> "Spent":
         curve = tuple(times * loss for loss in self.curve) if times else ()
         rho, pure = self.rho * times, self.epsilon_sum * times
-        return Spent(rho, pure, self.pure_rho * times, self.unbounded * times, curve)
-
-    @property
-    def bounded(self) -> "Spent":
-        """The part that has a finite bound."""
-        return replace(self, unbounded=0)
+        return Spent(rho, pure, self.pure_rho * times, curve)
 
     def epsilon_units(self, delta: float) -> int:
         """ε at δ in units of 1e-12, rounded up.
 
         The smaller of Σε + (ε at δ of the rest) and the zCDP or Rényi bound on everything.
         """
-        if self.unbounded:
-            raise BudgetError(
-                "no finite ε is known for this noise; choose another model, or make a seeded experiment "
-                "without a ledger"
-            )
         if delta == 0:
             if self.rho or self.curve:
                 raise BudgetError("Gaussian noise has no finite ε at δ = 0; give a δ, or use Laplace noise")
@@ -187,8 +173,8 @@ class Spent:
         return _units(zcdp_epsilon(_above(self.rho + self.pure_rho), delta))
 
     def epsilon(self, delta: float) -> float:
-        """ε at δ, rounded up; infinite for Gaussian noise at δ = 0, and if no finite ε is known."""
-        if self.unbounded or (delta == 0 and (self.rho or self.curve)):
+        """ε at δ, rounded up; infinite for Gaussian noise at δ = 0."""
+        if delta == 0 and (self.rho or self.curve):
             return math.inf
         return fixed_point.shown(self.epsilon_units(delta))
 

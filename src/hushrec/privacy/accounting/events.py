@@ -45,7 +45,6 @@ class Event(ABC):
         doors: names of the grant's methods that release it.
         condition: the condition under which its price holds; empty without any.
         assumes: what a statement says that the price assumes.
-        only_seeded: why only seeded experiments may draw it, and what to set instead; else empty.
     """
 
     __slots__ = ()
@@ -55,7 +54,6 @@ class Event(ABC):
     cost_symbol: ClassVar[str] = "ε"
     condition: ClassVar[str] = ""
     assumes: ClassVar[tuple[str, ...]] = ()
-    only_seeded: ClassVar[str] = ""
 
     if TYPE_CHECKING:  # at run time, a dataclass would take an inherited property for its field's default
 
@@ -104,7 +102,7 @@ class Event(ABC):
         return {
             "measurement": self.name,
             "mechanism": self.mechanism,
-            "sensitivity": None if self.sensitivity == math.inf else float(self.sensitivity),
+            "sensitivity": float(self.sensitivity),
             "noise": float(self.noise),
             "step": float(self.step),
             "size": int(self.size),
@@ -239,41 +237,6 @@ class Laplace(AdditiveNoise):
         because the loss is convex and 0 at 0.
         """
         return laplace_loss(self.ratio)
-
-
-@dataclass(frozen=True, slots=True)
-class Spherical(Calibrated):
-    """Noise of density ∝ exp(−‖b‖₂/s) on every row of a matrix (Chaudhuri, Monteleoni & Sarwate 2011, §3).
-
-    For rows of d entries its norm follows Gamma(d, s), s = ``noise``, and its direction is uniform. It is
-    drawn in floating point, so it is never private and only serves to reproduce published algorithms.
-    ``sensitivity`` is Δ₂, infinite if no bound is known.
-    """
-
-    mechanism: ClassVar[str] = "spherical"
-    norm: ClassVar[str] = "l2"
-    symbol: ClassVar[str] = "s"
-    doors: ClassVar[tuple[str, ...]] = ("release_rows",)
-    only_seeded: ClassVar[str] = "spherical noise only reproduces published figures; choose another model"
-
-    def __post_init__(self) -> None:
-        self._check_numbers(1.0 if self.sensitivity == math.inf else self.sensitivity)
-        self._check_grid()
-
-    @property
-    def deviation(self) -> float:
-        """Standard deviation of the noise: √2 · s for rows of one entry; √(d + 1) · s for rows of d."""
-        return math.sqrt(2) * self.noise
-
-    def spent(self) -> Spent:
-        """ε = Δ/s, because ‖b + Δ‖ ≤ ‖b‖ + ‖Δ‖; without a known Δ there is no finite ε."""
-        return Spent(unbounded=1) if self.sensitivity == math.inf else pure_loss(self.ratio)
-
-    def scaled(self, weight: Fraction) -> Self:
-        """The event with its sensitivity times a weight; an infinite one remains."""
-        if self.sensitivity == math.inf:
-            return replace(self, name="")
-        return Calibrated.scaled(self, weight)
 
 
 @dataclass(frozen=True, slots=True)

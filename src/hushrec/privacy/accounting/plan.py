@@ -2,12 +2,11 @@
 
 import hashlib
 import json
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import metadata
-from typing import Any, Literal
+from typing import Any
 
 from hushrec import markup
 from hushrec.errors import BudgetError, WeakBudget
@@ -18,10 +17,7 @@ from hushrec.privacy.accounting.ages import Part
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import whole
 from hushrec.privacy.accounting.events import EVERY_RATING, Event
-from hushrec.privacy.accounting.own_noise import Unpriced
 from hushrec.privacy.accounting.weights import Promise, promises
-
-Analysis = Literal["corrected", "published"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +47,13 @@ class Plan:
         domain_digest: digest of the public domain.
         max_users: the domain's upper bound on the number of users.
         budget: what the user allows for this release.
-        measurements: every event with its share. Sensitivities are the true ones, also of a published form.
-        claimed_epsilon: the ε that a paper claims, if its noise is reproduced and the claim may be wrong;
-            else None.
+        measurements: every event with its share.
         asked: classes of users by name, with the ε that their members ask for; empty if the model does not
             support personal ε.
         uncovered: published values that the measurements do not cover, as text for a caveat; empty without
             any.
         foreign: names of code outside hushrec that declares measurements; ``models.authors`` finds them.
         needs: memory and time of a fit, as text; empty if unknown.
-        only_seeded: why only seeded experiments may run the plan, and what to set instead; else empty.
         beforehand: what else is publicly known about the items, in words, and shapes the release.
         beforehand_digest: SHA-256 of it, hex; empty if nothing is.
         part: which release of a series this is; None if it is charged by itself. Every measurement is then
@@ -73,12 +66,10 @@ class Plan:
     max_users: int
     budget: Budget
     measurements: tuple[Measurement, ...]
-    claimed_epsilon: float | None = None
     asked: Mapping[str, float] = field(default_factory=dict)
     uncovered: str = ""
     foreign: tuple[str, ...] = ()
     needs: str = field(default="", compare=False)
-    only_seeded: str = ""
     beforehand: tuple[str, ...] = ()
     beforehand_digest: str = ""
     part: Part | None = None
@@ -108,16 +99,11 @@ class Plan:
                 f'{self.model}: personal ε needs unit "user" and adjacency "add-remove"; choose these, or a '
                 "domain without privacy classes"
             )
-        if self.claimed_epsilon is None and not self._affordable():
+        if self.spent.epsilon_units(self.budget.delta) > self.budget.epsilon_units:
             raise BudgetError(
                 f"{self.model}: the measurements cost ε = {above(self.epsilon)}, the budget is "
                 f"{below(self.budget.epsilon)}; add noise or raise the budget"
             )
-
-    @property
-    def analysis(self) -> Analysis:
-        """``corrected`` claims an ε that holds; ``published`` reproduces a paper whose claim may be wrong."""
-        return "corrected" if self.claimed_epsilon is None else "published"
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -130,7 +116,7 @@ class Plan:
 
     @cached_property
     def epsilon(self) -> float:
-        """True ε at the budget's δ, rounded up; infinite if none is known."""
+        """True ε at the budget's δ, rounded up."""
         return self.spent.epsilon(self.budget.delta)
 
     @cached_property
@@ -143,8 +129,6 @@ class Plan:
         For a sample it is D_α/α at the order α that determines the plan's ε; ρ is additive with it.
         """
         loss = price(event)
-        if loss.unbounded:
-            return math.inf
         if loss.curve:
             return fixed_point.shown(loss.rho_at(self.spent.optimal_order(self.budget.delta)))
         return fixed_point.shown(loss.rho or loss.epsilon_sum)
@@ -171,15 +155,6 @@ class Plan:
             "vouches"
         )
 
-    @property
-    def is_own_noise(self) -> bool:
-        """Whether some noise is its author's own, so that no finite ε is known."""
-        return any(isinstance(event, Unpriced) for event in self.events)
-
-    def _affordable(self) -> bool:
-        spent = self.spent.bounded if self.is_own_noise else self.spent  # noise of one's own claims no ε
-        return spent.epsilon_units(self.budget.delta) <= self.budget.epsilon_units
-
     def key(self, ledger_id: str, release_index: int) -> str:
         """Idempotency key: SHA-256 of population, plan, code version and release index, in hex."""
         facts = {
@@ -191,7 +166,6 @@ class Plan:
             "domain": self.domain_digest,
             "max_users": self.max_users,
             "budget": self.budget.model_dump(),
-            "analysis": self.analysis,
             "measurements": [event.facts() for event in self.events],
         }
         if self.foreign:  # the same name may stand for a plan of hushrec, which measures something else
@@ -203,10 +177,9 @@ class Plan:
         return hashlib.sha256(_canonical(facts).encode()).hexdigest()
 
     def __repr__(self) -> str:
-        doubt = "" if self.analysis == "corrected" else f"{self.analysis} analysis, "
         kinds = f"{len(self.measurements)} measurement{'s' * (len(self.measurements) > 1)}"
         return (
-            f"Plan({self.model}, {kinds}, {doubt}true ε = {above(self.epsilon)} at "
+            f"Plan({self.model}, {kinds}, true ε = {above(self.epsilon)} at "
             f"δ = {above(self.budget.delta)} per {self.budget.unit}, {self.budget.adjacency})"
         )
 
@@ -219,21 +192,10 @@ class Plan:
         return markup.block("Plan", markup.written(parts))
 
     def __str__(self) -> str:
-        head = f"{self.model}, {self.analysis} analysis: {self.budget}"
-        if self.is_own_noise:
-            head = (
-                f"{self.model}, no finite ε: NOT PRIVATE; ε = {above(self.budget.epsilon)} names its points"
-            )
-        claim = (
-            "" if self.claimed_epsilon is None else f"; the paper claims ε = {above(self.claimed_epsilon)}"
-        )
-        total = f"true ε = {above(self.epsilon)} at δ = {above(self.budget.delta)}{claim}"
-        if self.spent.unbounded:
-            total = f"no finite ε is known for this noise{claim}"
-        lines = [head, "", *aligned(list(self._rows()), left=2), "", total]
-        seeded = self.only_seeded and f"for seeded experiments alone: {self.only_seeded}"
+        total = f"true ε = {above(self.epsilon)} at δ = {above(self.budget.delta)}"
+        lines = [f"{self.model}: {self.budget}", "", *aligned(list(self._rows()), left=2), "", total]
         lines += [f"known beforehand: {line}" for line in self.beforehand]
-        lines += filter(None, [self.condition, seeded, self.needs and f"{self.model} {self.needs}"])
+        lines += filter(None, [self.condition, self.needs and f"{self.model} {self.needs}"])
         if self.part:
             lines += [f"for {self.part.of:,} releases together, each of which measures all of this once"]
         if self.promises:
@@ -288,15 +250,6 @@ def require_same_population(plan: Plan, total: Budget) -> None:
             f"{total.unit} under {total.adjacency}; such losses do not add; make both the same"
         )
     require_small_delta(total.delta, plan.max_users)
-
-
-def require_releasable(plan: Plan, caveat: str) -> None:
-    """Refuse a plan that only reproduces published figures, unless its release says it is not private."""
-    if caveat:
-        return
-    reasons = plan.only_seeded, *(event.only_seeded for event in plan.events)
-    if reason := next(filter(None, reasons), ""):
-        raise BudgetError(f"{plan.model}: {reason}, or make a seeded experiment without a ledger")
 
 
 def _canonical(value: object) -> str:

@@ -114,8 +114,7 @@ def promises(
 
 
 def _fits(events: tuple[Event, ...], delta: float, part: int, allowed: int) -> bool:
-    spent = _spent(events, part)
-    return not spent.unbounded and spent.epsilon_units(delta) <= allowed
+    return _spent(events, part).epsilon_units(delta) <= allowed
 
 
 @lru_cache(maxsize=2**16)

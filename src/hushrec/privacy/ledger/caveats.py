@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 
 from hushrec.privacy.accounting.events import PosteriorSample
-from hushrec.privacy.accounting.own_noise import Unpriced
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.ledger.history import Entry
 
@@ -30,20 +29,10 @@ def inherited(caveat: str, entries: Iterable[Entry]) -> str:
 def conditional(caveat: str, plan: Plan, entries: Sequence[Entry]) -> str:
     """A release's caveat, or the condition under which its plan's ε and its ledger's total hold."""
     if caveat:
-        return _own(caveat, plan)
+        return caveat
     return "; ".join(
         filter(None, (_uncovered(plan, entries) or _sampled(plan, entries), _claimed(plan, entries)))
     )
-
-
-def _own(caveat: str, plan: Plan) -> str:
-    """The caveat of a release with noise of its author's own, whose names it adds."""
-    names = [event.name for event in plan.events if isinstance(event, Unpriced)]
-    if not names:
-        return caveat
-    whose = ", ".join(plan.foreign) or plan.model
-    why = f"the noise of {', '.join(names)} is that of {whose}, and no ε is known for it"
-    return f"{UNPROTECTED}: {why}; {caveat.removeprefix(f'{UNPROTECTED}: ')}"
 
 
 def _uncovered(plan: Plan, entries: Sequence[Entry]) -> str:

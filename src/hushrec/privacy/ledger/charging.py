@@ -103,7 +103,7 @@ def book(
     caveat: str,
     checkpoint: str,
     *,
-    bounded: bool,
+    kept: bool,
     beyond_share: bool,
     accept_weak: bool,
 ) -> Charge:
@@ -119,8 +119,7 @@ def book(
         release_index: the release index; None for the next free one.
         caveat: why its release claims no ε; empty if it does.
         checkpoint: commitment of the checkpoint that may resume under this charge; empty for none.
-        bounded: whether the total ignores losses without a known bound. Only a ledger in memory does, because
-            its releases claim nothing.
+        kept: whether the ledger is more than one in memory, whose releases claim nothing.
         beyond_share: whether the plan may leave less than equal shares for the releases that are still
             planned.
         accept_weak: whether the plan's ε may be too weak to promise much.
@@ -144,8 +143,8 @@ def book(
     elif given_up := next((c for c in history.charges.values() if c.release_index == release_index), None):
         raise _unpublished(given_up, plan, history)
     spent = history.spent if paid else history.spent + plan.spent
-    route = history.route if history.charges else chosen(plan.spent.bounded, history.total)
-    requested = counted(spent.bounded if bounded else spent, route, history.total.delta)
+    route = history.route if history.charges else chosen(plan.spent, history.total)
+    requested = counted(spent, route, history.total.delta)
     if requested > history.total.epsilon_units:
         raise BudgetExceeded(fixed_point.shown(requested), history.remaining, history.total.unit)
     if not 0 <= release_index < history.max_releases:
@@ -169,7 +168,7 @@ def book(
         series=series_of(plan, history.id),
         memory=plan.part.memory if plan.part else "",
     )
-    real = not (bounded or caveat.startswith(UNPROTECTED))  # what is seeded is the same at every time
+    real = kept and not (caveat.startswith(UNPROTECTED))  # what is seeded is the same at every time
     once = {"date": today()} if real else {}
     if real and not checkpoint:
         once |= {"nonce": token_hex(16)}
@@ -253,7 +252,7 @@ def ledger_reference(session: Session, charge: Charge, plan: Plan, file: str | N
 
 def _unpublished(charge: Charge, plan: Plan, history: History) -> ChargeUnpublished:
     """Why a release index that was charged before is not charged again, and what that would cost."""
-    index, cost = charge.release_index, above(plan.spent.bounded.epsilon(history.total.delta))
+    index, cost = charge.release_index, above(plan.spent.epsilon(history.total.delta))
     if charge.state == "charged":
         return ChargeUnpublished(
             f"release {index} was charged, and no release was published under it: a new charge would cost "

@@ -6,7 +6,6 @@ reordering a record changes every later hash. The whole state of the ledger is r
 
 import hashlib
 import json
-import math
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -85,9 +84,9 @@ class Entry:
     """One booked measurement, as the ledger shows it.
 
     ``sigma`` is the standard deviation of the noise; ``rate`` is the probability that each person takes part.
-    The three costs and the ``curve`` are in units of 1e-12, as in ``Spent``; ``unbounded`` is 1 if no finite
-    cost is known. ``state`` is the state of its charge. ``caveat`` says why its release claims no ε, if so:
-    with a known seed, for example, anyone can subtract the noise.
+    The three costs and the ``curve`` are in units of 1e-12, as in ``Spent``. ``state`` is the state of its
+    charge. ``caveat`` says why its release claims no ε, if so: with a known seed, for example, anyone can
+    subtract the noise.
 
     Privacy: public.
     """
@@ -108,13 +107,12 @@ class Entry:
     epsilon_sum: int
     pure_rho: int
     state: State
-    unbounded: int = 0
     rate: float = 1.0
     curve: Curve = ()
 
     @property
     def spent(self) -> Spent:
-        return Spent(self.rho, self.epsilon_sum, self.pure_rho, self.unbounded, self.curve)
+        return Spent(self.rho, self.epsilon_sum, self.pure_rho, self.curve)
 
 
 def booking(charge: Charge, caveat: str, event: Event, *, free: bool = False) -> dict[str, Any]:
@@ -139,7 +137,7 @@ def booking(charge: Charge, caveat: str, event: Event, *, free: bool = False) ->
     facts |= {name: text for name in ("checkpoint", "series", "memory") if (text := getattr(charge, name))}
     if charge.budget:
         facts["budget"] = charge.budget.model_dump()
-    return facts | {"unbounded": loss.unbounded} if loss.unbounded else facts
+    return facts
 
 
 def opening(total: Budget, max_releases: int) -> dict[str, Any]:
@@ -191,20 +189,17 @@ class History:
 
     @property
     def spent_epsilon(self) -> int:
-        """ε spent at the ledger's δ, in units of 1e-12, rounded up. Losses without a bound, which only a
-        ledger in memory holds, are left out."""
-        return counted(self.spent.bounded, self.route, self.total.delta)
+        """ε spent at the ledger's δ, in units of 1e-12, rounded up."""
+        return counted(self.spent, self.route, self.total.delta)
 
     def spent_at(self, seq: int) -> float:
         """ε that was spent when this record was the last, rounded up."""
         losses = sum((_spent(facts) for at, facts in self._measurements if at <= seq), Spent())
-        return fixed_point.shown(counted(losses.bounded, self.route, self.total.delta))
+        return fixed_point.shown(counted(losses, self.route, self.total.delta))
 
     @property
     def remaining(self) -> float:
         """Unspent ε of the total, at the ledger's δ, rounded down."""
-        if self.spent.unbounded:
-            return 0.0
         return fixed_point.float_below(
             Fraction(self.total.epsilon_units - self.spent_epsilon, fixed_point.PER_ONE)
         )
@@ -246,8 +241,6 @@ class History:
         for seq, facts in self._measurements:
             charge = self.charges[facts["charge"]]
             shown = {name: value for name, value in facts.items() if name in Entry.__dataclass_fields__}
-            if facts.get("unbounded"):
-                shown["sensitivity"] = math.inf
             shown |= {"seq": seq, "state": charge.state, "curve": tuple(facts.get("curve", ()))}
             yield Entry(**shown)
 
@@ -318,4 +311,4 @@ def _spent(facts: dict[str, Any]) -> Spent:
         raise LedgerDamaged(
             "the ledger holds divergences at orders that this version does not know; upgrade hushrec"
         )
-    return Spent(facts["rho"], facts["epsilon_sum"], facts["pure_rho"], facts.get("unbounded", 0), curve)
+    return Spent(facts["rho"], facts["epsilon_sum"], facts["pure_rho"], curve)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from hushrec.errors import GrantError, LedgerError, LedgerWarning
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.plan import Plan, require_releasable, require_same_population
+from hushrec.privacy.accounting.plan import Plan, require_same_population
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 from hushrec.privacy.failpoints import failpoint
 from hushrec.privacy.grant import SEAL, Grant, sampler
@@ -195,7 +195,6 @@ class Ledger(Balance):
             history = session.history
             require_same_population(plan, history.total)
             caveat = inherited(caveat, history.entries())
-            require_releasable(plan, caveat)
             if self.name and not caveat and not history.covers(plan.domain_digest):
                 around = self._witnesses()
                 surroundings.require_alone(self._store, plan.domain_digest, history.total, around)
@@ -206,7 +205,7 @@ class Ledger(Balance):
                 release_index,
                 caveat,
                 mark,
-                bounded=not self.name,
+                kept=bool(self.name),
                 beyond_share=beyond_share,
                 accept_weak=accept_weak,
             )

@@ -60,7 +60,7 @@ def counted(spent: Spent, route: str, delta: float) -> int:
     Raises:
         BudgetError: As ``Spent.epsilon_units``.
     """
-    if delta == 0 or spent.unbounded or spent == Spent() or not settled(spent, route):
+    if delta == 0 or spent == Spent() or not settled(spent, route):
         return spent.epsilon_units(delta)
     return _along(spent, route, delta)
 

@@ -25,7 +25,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from hushrec.arrays import Floats, Ints, Words, Words32
+from hushrec.arrays import Ints, Words, Words32
 from hushrec.errors import SamplerError
 from hushrec.kernels.noise import chacha, quantiles
 from hushrec.privacy.noise import exact, geometric, quantile_tables
@@ -49,7 +49,6 @@ _ANSWERS = (
 _COUNTED = geometric.gaps(10.0, 35, 2**31)
 _COUNTED_ANSWER = "f82fbcdb993a26fae8c883841d80b9b848d74c319ba982f974926dac1f012a17"
 _SLAB = chacha.WORDS * 2048
-_FINE = 2.0**40
 
 
 def rounded_gaussian(size: int, sigma: float, key: bytes, *, threads: int = 2) -> Ints:
@@ -223,25 +222,6 @@ def permutation(size: int, key: bytes) -> Ints:
         raise SamplerError("a key must have 32 bytes; take it from entropy.OperatingSystem().key()")
     calls = [_keystream(key, n * chacha.BLOCKS, (0, 0, 0)) for n in range(-(-size // chacha.WORDS))]
     return np.argsort(np.concatenate([np.empty(0, np.uint64), *calls])[:size], kind="stable")
-
-
-def unit_rows(shape: tuple[int, int], direction: bytes, length: bytes) -> Floats:
-    """Rows of density ∝ exp(−‖b‖₂), in floating point. Only for reproductions, never for private releases.
-
-    Args:
-        shape: (n, d).
-        direction, length: keys of 32 bytes, each never used before.
-
-    Returns:
-        Shape (n, d).
-
-    Privacy: private until added to something and released.
-    """
-    size = shape[0] * shape[1]
-    rows = rounded_gaussian(size, _FINE, direction).reshape(shape).astype(np.float64)
-    norms = np.abs(rounded_laplace(size, _FINE, length)).reshape(shape).sum(axis=1) / _FINE
-    rows *= (norms / np.maximum(np.sqrt((rows * rows).sum(axis=1)), 1.0))[:, None]
-    return rows
 
 
 def self_test() -> None:

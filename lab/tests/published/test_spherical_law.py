@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from hushrec.arrays import Floats
-from hushrec.privacy.noise import sampler
 from hushrec.privacy.noise.entropy import Seeded
+from lab.published.paper_run import unit_rows
 
 ALARM = 1e-9
 SIZE = 30_000
@@ -18,7 +18,7 @@ SIZE = 30_000
 
 def rows(d: int, seed: int = 0) -> Floats:
     keys = Seeded(seed)
-    return sampler.unit_rows((SIZE, d), keys.key(), keys.key())
+    return unit_rows((SIZE, d), keys.key(), keys.key())
 
 
 def checks(noise: Floats) -> dict[str, float]:
@@ -101,3 +101,14 @@ def tied(noise: Floats) -> Floats:
 )
 def test_planted_faults_raise_their_alarm(fault, found: set[str]) -> None:  # type: ignore[no-untyped-def]
     assert found <= alarms(checks(fault(rows(5))))
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_the_ratio_bounds_the_loss_of_spherical_noise_and_is_reached(d: int) -> None:
+    generator = np.random.default_rng(d)
+    noise, shift = generator.normal(size=(1000, d)) * 5, generator.normal(size=d)
+    shift /= np.linalg.norm(shift)
+    loss = np.abs(np.linalg.norm(noise + shift, axis=1) - np.linalg.norm(noise, axis=1))
+    assert loss.max() <= 1 + 1e-12
+    along = np.linalg.norm(3 * shift + shift) - np.linalg.norm(3 * shift)
+    assert along == pytest.approx(1)  # Δ/s for Δ = s = 1: none less would do
