@@ -5,9 +5,9 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, Self, cast
 
 import numpy as np
 import polars as pl
@@ -37,6 +37,7 @@ __all__ = [
     "OPTIONAL",
     "RATINGS_PER_BLOCK",
     "TYPES",
+    "InBlocks",
     "StoredBlock",
     "sha256_of",
     "write_all",
@@ -55,6 +56,51 @@ class StoredBlock(NamedTuple):
     users: int
     ratings: int
     sha256: dict[str, str]
+
+
+class InBlocks:
+    """People who are kept in blocks, by what is known of each block.
+
+    Privacy: private.
+    """
+
+    __slots__ = ()
+    domain: Domain
+    cap: int | None
+    _parts: tuple[StoredBlock, ...]
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks. Privacy: private."""
+        return len(self._parts)
+
+    @property
+    def n_users(self) -> int:
+        """Number of users with at least one item. Privacy: private."""
+        return sum(part.users for part in self._parts)
+
+    @property
+    def n_entries(self) -> int:
+        """Number of ratings or interactions. Privacy: private."""
+        return sum(part.ratings for part in self._parts)
+
+    @property
+    def exceeds_declared_users(self) -> bool:
+        """Whether there are more users than ``domain.max_users`` declares. Privacy: private."""
+        return self.n_users > self.domain.max_users
+
+    def capped(self, cap: int) -> Self:
+        """At most ``cap`` entries of each user, as in ``Ratings.capped``, chosen when a block is read.
+
+        Raises:
+            DataError: the cap is below 1.
+
+        Privacy: private.
+        """
+        if cap < 1:
+            raise DataError("a cap keeps at least one item of each user: cap must be 1 or more")
+        capped: Self = replace(cast(Any, self), cap=cap if self.cap is None else min(cap, self.cap))
+        return capped
 
 
 def write_all(source: Iterable[Feedback], folder: Path, ratings_per_block: int) -> Domain:

@@ -19,7 +19,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Self
 
@@ -37,6 +37,7 @@ from hushrec.data.packed.block_files import (
     OPTIONAL,
     RATINGS_PER_BLOCK,
     TYPES,
+    InBlocks,
     StoredBlock,
     sha256_of,
     write_all,
@@ -51,7 +52,7 @@ __all__ = ["MANIFEST", "RATINGS_PER_BLOCK", "Blocks"]
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
-class Blocks:
+class Blocks(InBlocks):
     """The ratings or interactions of a population in a folder, for models that read them block by block.
 
     Create them with ``write``, ``open`` or ``hushrec.load_blocks``. A temporary folder is deleted at the end
@@ -61,6 +62,7 @@ class Blocks:
         domain: the public domain.
         folder: the folder of the files.
         dropped: how many records the loader read, and what it dropped or changed.
+        cap: the most entries of each user that count, None for all; a block is capped when it is read.
 
     Privacy: private. ``repr`` shows folder and domain, no counts.
     """
@@ -70,7 +72,7 @@ class Blocks:
     dropped: Dropped
     _optional: frozenset[str]
     _parts: tuple[StoredBlock, ...]
-    _cap: int | None = None
+    cap: int | None = None
     _temporary: Temporary | None = None
 
     @classmethod
@@ -147,26 +149,6 @@ class Blocks:
             self._temporary.close()
 
     @property
-    def n_blocks(self) -> int:
-        """Number of blocks. Privacy: private."""
-        return len(self._parts)
-
-    @property
-    def n_users(self) -> int:
-        """Number of users with at least one item. Privacy: private."""
-        return sum(part.users for part in self._parts)
-
-    @property
-    def n_entries(self) -> int:
-        """Number of ratings or interactions. Privacy: private."""
-        return sum(part.ratings for part in self._parts)
-
-    @property
-    def exceeds_declared_users(self) -> bool:
-        """Whether there are more users than ``domain.max_users`` declares. Privacy: private."""
-        return self.n_users > self.domain.max_users
-
-    @property
     def asks(self) -> bool:
         """Whether users request their own ε. Privacy: public, determined by the source's columns."""
         # Read from the manifest, so that it is known even with no blocks: whether there are users is private.
@@ -182,7 +164,7 @@ class Blocks:
         """
         for number in range(self.n_blocks):
             block = self._block(number)
-            yield block if self._cap is None else block.capped(self._cap)
+            yield block if self.cap is None else block.capped(self.cap)
 
     def gathered(self) -> Any:
         """All blocks as ``Ratings`` or ``Interactions`` in memory, users in ascending order.
@@ -210,18 +192,6 @@ class Blocks:
         arrays = {name: joined(name, rows) for name in ("items", kind.VALUES, "timestamps")}
         asked = joined("asked", order)
         return kind(self.domain, users.gather(order), ends, **arrays, dropped=self.dropped, asked=asked)
-
-    def capped(self, cap: int) -> Self:
-        """At most ``cap`` entries of each user, as in ``Ratings.capped``, chosen when a block is read.
-
-        Raises:
-            DataError: the cap is below 1.
-
-        Privacy: private.
-        """
-        if cap < 1:
-            raise DataError("a cap keeps at least one item of each user: cap must be 1 or more")
-        return replace(self, _cap=cap if self._cap is None else min(cap, self._cap))
 
     def verify(self) -> None:
         """Read every file and compare its hash with the manifest.
@@ -251,7 +221,7 @@ class Blocks:
         Privacy: private.
         """
         self.verify()
-        told = [self.domain.digest, self._cap, sorted(self._optional), [part.sha256 for part in self._parts]]
+        told = [self.domain.digest, self.cap, sorted(self._optional), [part.sha256 for part in self._parts]]
         return hashlib.sha256(f"{FORMAT} {json.dumps(told, sort_keys=True)}".encode()).hexdigest()
 
     def _path(self, number: int, name: str) -> Path:

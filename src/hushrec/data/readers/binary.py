@@ -1,10 +1,8 @@
 """Ratings as Parquet or Arrow IPC (Feather) files, as polars reads them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -16,54 +14,35 @@ from hushrec.errors import DataError
 _ROWS = 1 << 22  # read at once: bounds the memory
 _CELL = 8  # bytes that a cell takes in memory, at least
 _FAILURES = (OSError, *GIVEN_UP)
+_FORMATS: dict[str, tuple[Callable[..., pl.LazyFrame], str]] = {
+    "parquet": (pl.scan_parquet, "a Parquet file"),
+    "ipc": (pl.scan_ipc, "an Arrow IPC file (Feather 2)"),
+}
 
-__all__ = ["read_ipc", "read_parquet"]
+__all__ = ["read"]
 
 
-def read_parquet(
+def read(
     path: Path,
+    format: str,
     columns: Columns | None,
     max_bytes: int,
     roles: Roles = RATED,
     constants: Mapping[str, str | None] | None = None,
 ) -> Iterator[pl.DataFrame]:
-    """The columns of a Parquet file with these roles, such as ``user_id, item_id, rating[, timestamp]``.
+    """The columns with these roles, such as ``user_id, item_id, rating[, timestamp]``.
+
+    Args:
+        format: parquet, or ipc: Arrow IPC, which is Feather version 2.
 
     Privacy: private.
     """
-    scan = partial(pl.scan_parquet, path, glob=False, hive_partitioning=False)
-    return _read(path, scan, columns, roles, max_bytes, "a Parquet file", constants)
-
-
-def read_ipc(
-    path: Path,
-    columns: Columns | None,
-    max_bytes: int,
-    roles: Roles = RATED,
-    constants: Mapping[str, str | None] | None = None,
-) -> Iterator[pl.DataFrame]:
-    """The same columns of an Arrow IPC file, which is Feather version 2.
-
-    Privacy: private.
-    """
-    scan = partial(pl.scan_ipc, path, glob=False, hive_partitioning=False)
-    return _read(path, scan, columns, roles, max_bytes, "an Arrow IPC file (Feather 2)", constants)
-
-
-def _read(
-    path: Path,
-    scan: Any,
-    columns: Columns | None,
-    roles: Roles,
-    max_bytes: int,
-    kind: str,
-    constants: Mapping[str, str | None] | None,
-) -> Iterator[pl.DataFrame]:
+    scan, kind = _FORMATS[format]
     start = 0
     while True:
         table: pl.DataFrame | None = None
         with suppress(*_FAILURES), quiet():
-            lazy = scan()
+            lazy = scan(path, glob=False, hive_partitioning=False)
             schema = lazy.collect_schema()
             names, temporal = schema.names(), {name for name, dtype in schema.items() if dtype.is_temporal()}
             stated = of_folders(constants, names)

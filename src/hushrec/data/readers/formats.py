@@ -97,8 +97,7 @@ def read(
     if format == "netflix":
         yield from netflix.read(path, max_bytes)
     elif isinstance(path, Path) and format in BINARY:
-        read_binary = binary.read_parquet if format == "parquet" else binary.read_ipc
-        yield from read_binary(path, columns, max_bytes, roles, constants)
+        yield from binary.read(path, format, columns, max_bytes, roles, constants)
     else:
         known = _DIALECTS[format]
         chosen = Dialect(separator or known.separator, known.header, known.quoted, known.blanks, decimal)

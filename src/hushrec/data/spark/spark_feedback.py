@@ -10,7 +10,7 @@ from typing import Any, Self
 from hushrec.data.domain import Domain
 from hushrec.data.feedback import Feedback, require_disjoint
 from hushrec.data.losses.dropped import Dropped
-from hushrec.data.packed.block_files import StoredBlock
+from hushrec.data.packed.block_files import InBlocks, StoredBlock
 from hushrec.data.spark.packed_rows import (
     ARRAYS,
     RATINGS_PER_ROW,
@@ -28,7 +28,7 @@ __all__ = ["SparkFeedback"]
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
-class SparkFeedback:
+class SparkFeedback(InBlocks):
     """The ratings or interactions of a population in the memory and on the disks of a Spark cluster.
 
     Create them with ``hushrec.load_spark``. The cluster lets go of them at the end of a ``with`` statement,
@@ -111,26 +111,6 @@ class SparkFeedback:
         with suppress(DataError):  # Spark has stopped, and holds nothing any more
             contained(self._kept.unpersist)
 
-    @property
-    def n_blocks(self) -> int:
-        """Number of blocks. Privacy: private."""
-        return len(self._parts)
-
-    @property
-    def n_users(self) -> int:
-        """Number of users with at least one item. Privacy: private."""
-        return sum(part.users for part in self._parts)
-
-    @property
-    def n_entries(self) -> int:
-        """Number of ratings or interactions. Privacy: private."""
-        return sum(part.ratings for part in self._parts)
-
-    @property
-    def exceeds_declared_users(self) -> bool:
-        """Whether there are more users than ``domain.max_users`` declares. Privacy: private."""
-        return self.n_users > self.domain.max_users
-
     def blocks(self) -> Iterator[Any]:
         """``Ratings`` or ``Interactions`` block by block, each sent to this machine when it is needed.
 
@@ -156,18 +136,6 @@ class SparkFeedback:
             "this needs all ratings in the memory of one machine, but they are in a Spark cluster; choose a "
             "model that measures them where they are, or load them here with hushrec.load"
         )
-
-    def capped(self, cap: int) -> Self:
-        """At most ``cap`` entries of each user, as in ``Ratings.capped``, chosen when a block is read.
-
-        Raises:
-            DataError: the cap is below 1.
-
-        Privacy: private.
-        """
-        if cap < 1:
-            raise DataError("a cap keeps at least one item of each user: cap must be 1 or more")
-        return replace(self, cap=cap if self.cap is None else min(cap, self.cap))
 
     def verify(self) -> None:
         """Hash every block where it is, and compare with what was loaded.
