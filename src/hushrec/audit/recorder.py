@@ -29,10 +29,8 @@ class Measured:
     """One measurement of a fit.
 
     Attributes:
-        event: what was booked.
         sums: int64, the bounded sum in grid steps, or all cells of a matrix.
         public: what else the code that measured it chose.
-        value: what was released.
 
     Privacy: private.
     """

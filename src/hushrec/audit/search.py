@@ -57,7 +57,6 @@ class Found:
         ratios: by measurement, the largest distance over its booked sensitivity.
         nearest: by measurement, the pair that reached it.
         worst: the pair that the noise hides least.
-        gaps: the measurements of that pair.
 
     Privacy: private.
     """
@@ -104,16 +103,12 @@ def search(
     """The largest distances that neighbours of this world reach.
 
     Args:
-        config: the model.
         budget: what may be spent; its unit and adjacency say who is a neighbour.
         world: where the neighbours live.
         random: number of random pairs.
         rounds: number of steps of the climb.
         seed: of the random pairs and steps.
         progress: called after every pair.
-
-    Raises:
-        Leak: Neighbours are not measured in the same way, or a fit fails.
 
     Privacy: private.
     """

@@ -90,11 +90,7 @@ def _site(source: Path, key: Path | None) -> Iterator[Path]:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """A socket that takes connections.
-
-    Raises:
-        ConfigError: The address is not this machine's, or the port is taken.
-    """
+    """A socket that takes connections."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family)

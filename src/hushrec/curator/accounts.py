@@ -20,8 +20,6 @@ def account_of(ledger: Ledger | str | Path | None, planned: Plan, entropy: Entro
 
     Args:
         ledger: the population's ledger, or its path or URL; None only for seeded experiments.
-        planned: what will be charged.
-        entropy: the source of the noise.
 
     Privacy: public.
     """
@@ -44,13 +42,8 @@ def start(
 
     Args:
         ledger: a path where no file exists, or a URL under which there is no ledger.
-        planned: what will be charged.
         releases: a folder of releases that may be of the same people, beside that of a file.
         accept_weak: as for ``Ledger.charge``.
-
-    Raises:
-        LedgerError: The ledger exists, or the folder holds another ledger of the same users.
-        WeakBudget: The plan's ε is too weak to promise much.
     """
     require_startable(ledger, planned, releases, accept_weak=accept_weak)
     return Ledger.create(ledger, planned.budget, domain=planned.domain_digest, releases=releases)
@@ -63,13 +56,8 @@ def require_startable(
 
     Args:
         path: where the ledger would be created.
-        planned: what will be charged.
         releases: as for ``start``.
         accept_weak: as for ``Ledger.charge``.
-
-    Raises:
-        LedgerError: The ledger exists, or the folder holds another ledger of the same users.
-        WeakBudget: The plan's ε is too weak to promise much.
     """
     store = store_of(path)
     found = witnesses.among(*folders(store, releases))
@@ -81,14 +69,6 @@ def require_startable(
 @contextmanager
 def spending(account: Ledger, grant: Grant, planned: Plan) -> Iterator[None]:
     """Context of the work under a charge. On failure the charge is forfeit, or stays open for its checkpoint.
-
-    Args:
-        account: the ledger.
-        grant: the grant of the charge.
-        planned: the charged plan.
-
-    Raises:
-        MemoryExceeded: Memory ran out. NumPy's message is dropped, because it reveals the number of ratings.
 
     Privacy: public.
     """

@@ -128,7 +128,6 @@ class Reported:
     """A data set, and which row belongs to whom.
 
     Attributes:
-        data: the data set.
         rows: row in ``data.ratings`` of each user of the ratings (of the roster, if there is one); −1 if the
             row came out empty. Shape (n_people,).
 
@@ -149,10 +148,6 @@ def reported(
     """Randomize every row through a grant, renumber the rows, and write the statement.
 
     Args:
-        ratings: private ratings.
-        method: the settings.
-        planned: what was charged.
-        grant: the grant of the charge.
         randomizer: the law of the rows, if it was made before.
 
     Privacy: charged (the one event of the plan).
@@ -188,7 +183,6 @@ def numbered(answers: tuple[Ints, Ints32, Bytes], order: Ints, domain: Domain) -
     Args:
         answers: indptr, columns and marks of the reported rows.
         order: in which the users' rows were reported.
-        domain: the public domain.
 
     Returns:
         The ratings, and ``Reported.rows``.

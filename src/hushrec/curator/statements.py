@@ -93,8 +93,6 @@ def unprotected(
         config: the model or method.
         terms: whose unit and adjacency its sums have.
         diagnostics: of the chains.
-
-    Privacy: public.
     """
     statement = Statement(
         caveat=caveat,

@@ -69,19 +69,13 @@ def beside(path: Path) -> Path:
 
 
 def require_lines(path: Path, items: Iterable[str]) -> None:
-    """Refuse to write as CSV what CSV readers would change.
-
-    Privacy: public.
-    """
+    """Refuse to write as CSV what CSV readers would change."""
     if path.suffix == ".csv" and any("\r\n" in item for item in items):
         raise ReleaseError(f"an id holds a line break, which CSV does not keep; name it {path.stem}.parquet")
 
 
 def recognised(path: Path) -> bool:
-    """Whether a file says that it is a released data set; it may still be damaged.
-
-    Privacy: public.
-    """
+    """Whether a file says that it is a released data set; it may still be damaged."""
     if path.suffix == ".csv":
         return beside(path).is_file()
     try:

@@ -277,7 +277,7 @@ class ReleasedData:
 
 @lru_cache(maxsize=8)
 def public_domain(items: tuple[str, ...], scale: tuple[float, ...], n_people: int) -> Domain:
-    """The domain of a data set, which is public, so that nothing is capped. Privacy: public."""
+    """The domain of a data set, which is public, so that nothing is capped."""
     return Domain(items, scale=scale, max_users=max(n_people, 1), cap=len(items))
 
 

@@ -2,8 +2,6 @@
 
 The texts of the page are files ``texts/LANGUAGE.json``. The page gets those of one language as a script, and
 its HTML and manifest with the texts in their places.
-
-Privacy: public.
 """
 
 import html

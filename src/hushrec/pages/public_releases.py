@@ -1,7 +1,4 @@
-"""The releases of a site: each is opened and checked, and copied with its statement under its SHA-256.
-
-Privacy: public.
-"""
+"""The releases of a site: each is opened and checked, and copied with its statement under its SHA-256."""
 
 import hashlib
 import json

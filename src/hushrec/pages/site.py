@@ -113,11 +113,7 @@ def write(
 
 
 def require_ours(folder: Path) -> None:
-    """Refuse a folder that holds anything that is not of a site.
-
-    Raises:
-        ReleaseError: It does, or it is not a folder.
-    """
+    """Refuse a folder that holds anything that is not of a site."""
     if folder.exists() and not folder.is_dir():
         raise ReleaseError(f"{folder} is not a folder; choose another folder with -o")
     ours = {LIST, STATEMENT_CSS.name, _STATEMENT_SCHEMA, *_page_files(folder)}
@@ -147,11 +143,7 @@ def _page_files(folder: Path) -> set[str]:
 
 @contextlib.contextmanager
 def _replaced(folder: Path) -> Iterator[Path]:
-    """A new folder that takes the place of a site when all is well.
-
-    Raises:
-        ReleaseError: The folder holds something else, or cannot be replaced.
-    """
+    """A new folder that takes the place of a site when all is well."""
     try:
         require_ours(folder)
         place = folder.resolve()

@@ -29,10 +29,6 @@ def calibrated(queries: Sequence[AnyQuery], shares: Mapping[str, float], budget:
     Args:
         queries: what is measured, without exact queries.
         shares: name → part of the budget; they add to one.
-        budget: what may be spent.
-
-    Raises:
-        BudgetError: A share is too small, or Gaussian noise is asked for at δ = 0.
     """
     draws = {q.name: _draw(q, shares[q.name], budget) for q in queries if q.norm == "loss"}
     sums = [q for q in queries if q.name not in draws]

@@ -24,7 +24,6 @@ class Bounded:
     in ``norm``. The code that builds one must ensure that bound; later code cannot check it.
 
     Args:
-        name: the measurement's name in its plan.
         values: integers of any shape; the quantity is ``values × step``.
         sensitivity: the bound, in the quantity's units.
         norm: ``"l2"`` for Gaussian noise, ``"l1"`` for Laplace noise.
@@ -55,11 +54,9 @@ class Noisy:
     """A released value: whatever is computed from it alone is post-processing.
 
     Args:
-        name: the measurement's name in its plan.
         values: float64, grid integers × step, in the shape of the bounded sum.
         sigma: standard deviation of the noise on each entry (√2 · scale for Laplace noise); 0 if no
             noise was added and nothing is claimed.
-        step: width of the grid.
         event: what was charged for it; None if no noise was added.
 
     Privacy: public, and charged (``event``); private if ``event`` is None.
@@ -80,8 +77,6 @@ class BoundedMatrix:
     ``norm``, over all cells of the matrix. The code that builds one must ensure that bound.
 
     Args:
-        name: the measurement's name in its plan.
-        shape: rows and columns.
         indptr: CSR row offsets, int64, shape (rows + 1,).
         columns: int32, ascending in each row.
         values: int32 or int64; a cell is ``value × step``.
@@ -131,13 +126,10 @@ class NoisyMatrix:
     """A released sparse matrix: whatever is computed from it alone is post-processing.
 
     Args:
-        name: the measurement's name in its plan.
-        shape: rows and columns.
         indptr: int64, shape (rows + 1,).
         columns: int32, ascending in each row.
         values: int32, in grid steps; a cell is ``value × step``. Unlisted cells fell below the threshold.
         sigma: standard deviation of the noise on each cell before the threshold; 0 if none was added.
-        step: width of the grid.
         event: what was charged for it; None if no noise was added.
 
     Privacy: public, and charged (``event``); private if ``event`` is None.

@@ -73,8 +73,6 @@ class Statement:
         model: name of the model or method that was charged.
         settings: SHA-256 of its settings, hex.
         hushrec: version of hushrec that charged it.
-
-    Privacy: public.
     """
 
     caveat: str
@@ -316,8 +314,6 @@ def placeholder_statement(diagnostics: Mapping[str, float | str] | None = None) 
     Args:
         diagnostics: of the chains, which the statement will show. They are published, so they may depend
             only on what the grant released.
-
-    Privacy: public.
     """
     return Statement(
         caveat="NOT PRIVATE: no statement was written",

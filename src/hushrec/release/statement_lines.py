@@ -32,7 +32,6 @@ class Measured:
     """One measurement as the statement lists it.
 
     Attributes:
-        name: what was measured.
         mechanism: ``gaussian``, ``subsampled gaussian``, ``laplace``, ``posterior sample``, ``randomized
             response``, ``item substitution``, or ``exact`` where neighbouring data agree on it.
         sensitivity: Δ in the quantity's own units: L1 for Laplace noise, L2 for other noise, of the loss for
@@ -96,7 +95,6 @@ class Promised:
     """What a class of users is promised.
 
     Attributes:
-        name: name of the class.
         asked: the ε that its members ask for.
         weight: the weight of each member's data, from 0 to 1.
         promised: the ε that each member loses at most; not above ``asked``.

@@ -92,9 +92,6 @@ class InBlocks:
     def capped(self, cap: int) -> Self:
         """At most ``cap`` entries of each user, as in ``Ratings.capped``, chosen when a block is read.
 
-        Raises:
-            DataError: the cap is below 1.
-
         Privacy: private.
         """
         if cap < 1:

@@ -34,7 +34,6 @@ def cells_footprint(before: Footprint, cells: Cells, epsilon: float, pace: float
 
     Args:
         before: footprint of the averages, which stay.
-        cells: the cells.
         epsilon: their part of ε.
         pace: seconds of the solver per million ratings or kept cells.
     """
@@ -65,9 +64,7 @@ def factorised(
         noisy: the noisy ratings.
         weights: weight of each; None for equal ones.
         biases: what was subtracted from them.
-        domain: the public domain.
         solver: ``als``, whose ridge grows with the noise, or ``sgd``.
-        rank: number of factors.
         epochs: number of passes; by default 6 of ``als`` or 20 of ``sgd``.
         rate, reg: learning rate and λ of ``sgd``, for ratings of one to five.
     """

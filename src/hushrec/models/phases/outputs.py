@@ -42,7 +42,6 @@ def factor_release(
 
     Args:
         model: the model that makes the release.
-        domain: the public domain.
         baseline: released effects of items.
         factors: shape (n_items, rank), such that the users' vectors have unit covariance.
         factor_variance: what is unknown of each item's factors, as the variance that it gives a rating of an
@@ -143,7 +142,6 @@ def linear_release(model: Model, domain: Domain, linear: LinearWeights, scores: 
 
     Args:
         model: the model that makes the release.
-        domain: the public domain.
         linear: the weights, for all items of the catalogue.
         scores: of the items for a user who gives none, shape (n_items,).
     """

@@ -32,7 +32,6 @@ def hazards(subject: Subject, *, audited: bool, measured: bool) -> tuple[Block, 
     """The checklist.
 
     Args:
-        subject: the file.
         audited: whether the card holds an audit.
         measured: whether it holds figures of accuracy.
     """

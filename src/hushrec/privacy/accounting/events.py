@@ -32,7 +32,6 @@ class Event(ABC):
     releases do not know events, so ``SYMBOLS`` in ``release/statement_lines.py`` repeats its symbols.
 
     Attributes:
-        name: the measurement's name, unique in its plan.
         mechanism: the mechanism's name in tables, ledgers and statements.
         norm: in which the sensitivity is a bound.
         sensitivity: Δ, the largest distance between neighbours, in the quantity's units.
@@ -92,9 +91,6 @@ class Event(ABC):
 
         Args:
             weight: in (0, 1], by which a user multiplies all that they add.
-
-        Raises:
-            BudgetError: What a user adds cannot be multiplied.
         """
 
     def facts(self) -> dict[str, Any]:
@@ -114,7 +110,6 @@ class Calibrated(Event):
     """An event whose price depends on Δ/noise.
 
     Args:
-        name: the measurement's name, unique in its plan.
         sensitivity: Δ, in the quantity's units.
         noise: the noise parameter, in the same units.
         step: width of the quantity's grid, in the same units.
@@ -248,9 +243,6 @@ class PosteriorSample(Calibrated):
     normalised densities differ by a factor of at most e^(Δ/T): if every person adds a loss in [0, B], Δ is B
     under adjacency ``add-remove`` and 2 B under ``replace``. The draw is published on a grid of width
     ``step``, which does not restrict T.
-
-    Raises:
-        BudgetError: A number is not positive.
     """
 
     mechanism: ClassVar[str] = "posterior sample"

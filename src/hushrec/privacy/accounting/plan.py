@@ -25,7 +25,6 @@ class Measurement:
     """One event of a plan and its part of the budget.
 
     Args:
-        event: what will be measured.
         share: its part of the plan's ρ, or of its ε if all noise is Laplace; in (0, 1].
     """
 
@@ -42,7 +41,6 @@ class Plan:
     """All measurements of a model's fit. It depends on public declarations only.
 
     Args:
-        model: the model's name.
         config: its settings, as JSON values.
         domain_digest: digest of the public domain.
         max_users: the domain's upper bound on the number of users.

@@ -28,7 +28,6 @@ class Promise:
     """The promise to one privacy class of users.
 
     Attributes:
-        name: name of the class.
         asked: the ε that its members ask for.
         weight: the weight of each member.
         promised: bound on the ε that each member loses; at most ``asked``.
@@ -48,8 +47,6 @@ def weight(events: tuple[Event, ...], delta: float, asked: float) -> float:
     that users ask for. Only the curator can observe this; no release shows it.
 
     Args:
-        events: all measurements of the plan.
-        delta: the plan's δ.
         asked: ε ≥ 0, as it is written in decimal digits.
 
     Returns:
@@ -76,8 +73,6 @@ def weights(events: tuple[Event, ...], delta: float, asked: Floats) -> Floats:
     """``weight`` of every user, computed once per distinct ε.
 
     Args:
-        events: all measurements of the plan.
-        delta: the plan's δ.
         asked: ε ≥ 0 of each user, any shape.
 
     Returns:
@@ -101,8 +96,6 @@ def promises(
     """What a plan promises each privacy class of users.
 
     Args:
-        events: all measurements of the plan.
-        delta: the plan's δ.
         asked: name of each class → the ε that its members ask for.
     """
     found = []

@@ -27,9 +27,6 @@ def commitment(entropy: Entropy | None, ledger: str) -> str:
         entropy: where the noise comes from.
         ledger: id of the ledger.
 
-    Raises:
-        CheckpointError: The checkpoint is bound to another ledger.
-
     Privacy: public.
     """
     return entropy.commitment_to(ledger) if isinstance(entropy, Checkpoint) else ""
@@ -39,8 +36,6 @@ def finished(history: History, plan: Plan, release_index: int | None, checkpoint
     """The finished charge of a plan, whose artefact is stored; None if there is none.
 
     Args:
-        history: history of the ledger.
-        plan: what was measured.
         release_index: the release index; None for that of the checkpoint's charge.
         checkpoint: the commitment; empty for none.
     """
@@ -53,7 +48,6 @@ def planned_budget(history: History, release_index: int | None, checkpoint: str)
     """The budget under which a fit is repeated, or resumes; None if it is a fit of its own.
 
     Args:
-        history: history of the ledger.
         release_index: the release index; None for any.
         checkpoint: the commitment; empty for none.
     """
@@ -68,17 +62,11 @@ def resume(session: Session, plan: Plan, release_index: int | None, checkpoint: 
     """The open charge of a checkpoint. It may be used until its artefact is stored.
 
     Args:
-        session: a transaction on the ledger.
-        plan: what will be measured.
         release_index: the release index; None for any.
         checkpoint: the commitment; empty for none.
 
     Returns:
         The charge, or None if nothing was charged under this checkpoint.
-
-    Raises:
-        GrantError: The charge's artefact is stored already.
-        CheckpointError: The charge was forfeited, or is for another plan or release index.
     """
     charge = session.history.under(checkpoint)
     if charge is None:
@@ -114,8 +102,6 @@ def book(
     before name.
 
     Args:
-        session: a transaction on the ledger.
-        plan: what will be measured.
         release_index: the release index; None for the next free one.
         caveat: why its release claims no ε; empty if it does.
         checkpoint: commitment of the checkpoint that may resume under this charge; empty for none.
@@ -123,14 +109,6 @@ def book(
         beyond_share: whether the plan may leave less than equal shares for the releases that are still
             planned.
         accept_weak: whether the plan's ε may be too weak to promise much.
-
-    Raises:
-        BudgetExceeded: The ledger has less left than the plan costs.
-        ShareExceeded: The plan leaves less than equal shares for the releases that are still planned.
-        WeakBudget: The plan's ε is too weak to promise much, and is not that of a series that is paid for.
-        BudgetError: The release index is not below ``max_releases``.
-        GrantError: The release index holds a finished release.
-        ChargeUnpublished: The release index was charged before, and no release was published under it.
 
     Privacy: charged (every event of the plan).
     """
@@ -225,9 +203,7 @@ def ledger_reference(session: Session, charge: Charge, plan: Plan, file: str | N
     """What a release says about its ledger: its state when the charge was booked, as JSON values.
 
     Args:
-        session: a transaction on the ledger.
         charge: a charge that was booked with one record per measurement.
-        plan: what was booked.
         file: name of the ledger's file; None for one in memory.
     """
     history = session.history

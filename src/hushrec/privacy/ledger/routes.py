@@ -55,11 +55,7 @@ def settled(spent: Spent, route: str) -> bool:
 
 
 def counted(spent: Spent, route: str, delta: float) -> int:
-    """ε of a ledger at δ in units of 1e-12, rounded up: by its route, or the smallest bound off it.
-
-    Raises:
-        BudgetError: As ``Spent.epsilon_units``.
-    """
+    """ε of a ledger at δ in units of 1e-12, rounded up: by its route, or the smallest bound off it."""
     if delta == 0 or spent == Spent() or not settled(spent, route):
         return spent.epsilon_units(delta)
     return _along(spent, route, delta)

@@ -57,16 +57,12 @@ def rounded_gaussian(size: int, sigma: float, key: bytes, *, threads: int = 2) -
     P(K = k) = Φ((k + ½)/σ) − Φ((k − ½)/σ)
 
     Args:
-        size: number of draws.
         sigma: σ in integers (steps of the grid), from 0.1 to 2⁵⁰.
         key: 32 bytes that were never used before.
         threads: number of threads; the draws do not depend on it.
 
     Returns:
         Shape (size,).
-
-    Raises:
-        SamplerError: The scale cannot be drawn, or the key has another length.
 
     Privacy: private until added to something and released.
     """
@@ -93,10 +89,6 @@ def add_gaussian(values: Ints, sigma: float, key: bytes, *, threads: int = 2) ->
     Args:
         values: contiguous, any shape.
         sigma, key, threads: as for ``rounded_gaussian``.
-
-    Raises:
-        SamplerError: The scale cannot be drawn, the key has another length, or the array is not contiguous,
-            writable int64.
 
     Privacy: charged by the caller; if it raises, only part of the array has noise: never release it.
     """
@@ -167,7 +159,6 @@ def count_draws(key: bytes, distribution: Count, sequence: tuple[int, int], star
         distribution: distribution of the count.
         sequence: 0 or 1, and the run.
         start: number of the first draw, a multiple of 512.
-        size: number of draws.
 
     Privacy: private.
     """
