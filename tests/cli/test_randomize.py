@@ -270,7 +270,7 @@ def test_ctrl_c_says_what_became_of_the_charge(here, hushrec, monkeypatch):
     def stopped(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("hushrec.curator.release_data._numbered", stopped)
+    monkeypatch.setattr("hushrec.curator.release_data.numbered", stopped)
     result = hushrec(command(), 130)
     assert "hushrec: stopped.\nThe charge stays spent" in result.err
 

@@ -145,7 +145,7 @@ def test_a_release_that_fails_burns_its_charge(ratings, tmp_path, monkeypatch):
     def fail(*_):
         raise MemoryError("unable to allocate an array of shape (2999983,)")  # as NumPy says it
 
-    monkeypatch.setattr(release_data, "_numbered", fail)
+    monkeypatch.setattr(release_data, "numbered", fail)
     Ledger.create(tmp_path / "l.db", budget())
     with pytest.raises(MemoryError) as caught:
         hr.release_data(
