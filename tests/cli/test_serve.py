@@ -115,7 +115,9 @@ def test_a_folder_without_releases_is_refused(hushrec, here):
     assert "holds no release that can be published" in hushrec("serve empty", code=2).err
     assert "cannot be read" in hushrec("serve nowhere", code=2).err
     (here / "empty" / "releases.json").write_text("{}")
-    assert "lacks its list of releases; write it again with hushrec page" in hushrec("serve empty", code=2).err
+    assert (
+        "lacks its list of releases; write it again with hushrec page" in hushrec("serve empty", code=2).err
+    )
 
 
 @pytest.mark.usefixtures("stopped")
