@@ -49,7 +49,7 @@ PLANTS = {
     "release imports pydantic": ("release/statement.py", "import pydantic", "client"),
     "a page that reads ratings": ("pages/__init__.py", "from hushrec.data.ratings import Ratings", "service"),
     "a service with a ledger": (
-        "service/__init__.py",
+        "service.py",
         "def spend():\n    from hushrec.privacy.ledger.ledger import Ledger",
         "service",
     ),

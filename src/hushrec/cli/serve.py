@@ -40,7 +40,7 @@ def serve(
     try:
         import uvicorn
 
-        from hushrec.service.api import application
+        from hushrec.service import application
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"serving needs {error.name}, which is not installed: pip install 'hushrec[serve]'"

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hushrec import service
 from hushrec.pages import site
 from hushrec.pages.site import HEADERS, cached
 from hushrec.release.client import Client
-from hushrec.service import lists
-from hushrec.service.api import application
+from hushrec.service import application
 from support.releases import ranker, release
 
 
@@ -117,10 +117,10 @@ def test_items_are_for_interactions_and_ratings_for_ratings(ask, films, ask_of):
 
 LIMITS = [
     ({"n": 0}, "n: "),
-    ({"n": lists.LONGEST + 1}, "n: "),
-    ({"reasons": lists.MOST_REASONS + 1}, "reasons: "),
-    ({"ratings": {f"secret{i}": 1 for i in range(lists.MOST_ITEMS + 1)}}, "ratings: "),
-    ({"exclude": ["secret"] * (lists.MOST_ITEMS + 1)}, "exclude: "),
+    ({"n": service.LONGEST + 1}, "n: "),
+    ({"reasons": service.MOST_REASONS + 1}, "reasons: "),
+    ({"ratings": {f"secret{i}": 1 for i in range(service.MOST_ITEMS + 1)}}, "ratings: "),
+    ({"exclude": ["secret"] * (service.MOST_ITEMS + 1)}, "exclude: "),
     ({"items": ["secret" * 100]}, "items: "),
     ({"ratings": {"": 1}}, "ratings: "),
     ({"ratings": {"secret": "much"}}, "ratings: "),
@@ -156,7 +156,7 @@ def test_nor_does_a_deep_body_harm(ask):
 
 
 def test_a_large_body_is_not_read(ask):
-    for more in ({"content": b" " * (lists.LARGEST_BODY + 1)}, {"content": iter([b" " * 2**18] * 5)}):
+    for more in ({"content": b" " * (service.LARGEST_BODY + 1)}, {"content": iter([b" " * 2**18] * 5)}):
         if not isinstance(more["content"], bytes):
             more["content"] = _pieces(more["content"])
         answer = ask("/lists", headers={"Content-Type": "application/json"}, **more)
@@ -200,10 +200,10 @@ def test_openapi_describes_lists(ask):
     assert told["paths"]["/lists"].keys() == {"post"}
     assert told["paths"]["/lists"]["post"]["responses"].keys() == {"200", "413", "422"}
     own = told["components"]["schemas"]["Own"]["properties"]
-    assert own["n"]["maximum"] == lists.LONGEST
+    assert own["n"]["maximum"] == service.LONGEST
     assert own.keys() == {"ratings", "items", "n", "exclude", "reasons"}
     example = told["components"]["schemas"]["Own"]["examples"][0]
-    assert lists.Own(**example).n == 10
+    assert service.Own(**example).n == 10
 
 
 def test_the_files_of_the_site_are_sent_as_they_are(ask, folder):
