@@ -33,10 +33,10 @@ WIDTH = SYMBOLS * EACH
 EVERY = 10 * WIDTH  # more ε than any of these releases costs
 
 
-def table(event: Responses, seed: int = 0, claim: float | None = None) -> Ints:
+def table(event: Responses, seed: int = 0) -> Ints:
     """How often each symbol is answered by each: the last one is nothing."""
     budget = Budget(epsilon=EVERY, delta=0.0, unit="user", adjacency="replace")
-    plan = Plan("toy", {}, "d" * 64, 1000, budget, (Measurement(event, 1.0),), claim)
+    plan = Plan("toy", {}, "d" * 64, 1000, budget, (Measurement(event, 1.0),))
     marked = WIDTH - EACH
     rows = Rows(
         event.name,
@@ -71,7 +71,7 @@ def corrected(epsilon: float) -> Responses:
 @pytest.mark.parametrize("claimed", [0.0, 0.5, 2.0])
 def test_published_answers_tell_a_logarithm_more_than_they_claim(claimed: float) -> None:
     event = Responses("answers", SYMBOLS, math.log1p(math.exp(claimed)), WIDTH, WIDTH)  # as DuResponse has it
-    proven = found(table(event, claim=1.0))
+    proven = found(table(event))
     assert claimed + 1.5 < proven <= float(event.loss)
     assert float(event.loss) == pytest.approx(claimed + math.log(5), abs=1e-9)
 
