@@ -93,11 +93,7 @@ def _glances() -> dict[str, dict[str, str]]:
 
 
 def _supports(made: Any) -> list[list[str]]:
-    if (pairs := getattr(made, "supports", None)) is not None:
-        return [list(pair) for pair in sorted(pairs, reverse=True)]
-    glance = next((_glances()[b.__name__] for b in made.__mro__ if b.__name__ in _glances()), {})
-    found = re.match(r"([\w-]+), ([\w-]+)", glance.get("protects", ""))
-    return [list(found.groups())] if found else []
+    return [list(pair) for pair in sorted(made.supports, reverse=True)]
 
 
 def _page(own: str | None) -> str:
@@ -167,7 +163,7 @@ def _needs_roster(made: Any) -> bool:
     """Whether the model, at its defaults, asks the domain for the list of users."""
     from hushrec.errors import DomainError
 
-    if not getattr(made, "supports", ()):
+    if not (made.supports and hasattr(made, "queries")):
         return False
     domain, budget = _domain(made.feedback, roster=False), next(_budgets(made))
     try:
@@ -181,7 +177,7 @@ def _needs_roster(made: Any) -> bool:
 
 def _splits(made: Any) -> Iterator[dict[str, Any]]:
     """The default shares of the budget at ε = 1, for each unit and adjacency that a model supports."""
-    if not getattr(made, "supports", ()):
+    if not (made.supports and hasattr(made, "queries")):
         return
     domain, config = _domain(made.feedback, roster=_needs_roster(made)), made()
     for budget in _budgets(made):

@@ -4,7 +4,7 @@ import hashlib
 import math
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, field_serializer
@@ -50,6 +50,7 @@ class DistanceBased(Method):
     user's ratings are of is protected; their number and their stars are published.
     """
 
+    supports: ClassVar = frozenset({("user", "replace-items")})
     keep_probability: float = Field(gt=0, lt=1)
     """p*, the probability that an item is kept."""
     group_probability: float = Field(ge=0, lt=1)
@@ -101,7 +102,7 @@ class DistanceBased(Method):
 
         Privacy: public.
         """
-        if budget is not None and (budget.unit, budget.adjacency) != ("user", "replace-items"):
+        if budget is not None and (budget.unit, budget.adjacency) not in self.supports:
             raise BudgetUnsupported(
                 f"{type(self).__name__} replaces the items of a user's ratings: leave out the budget, or "
                 'give it unit "user" and adjacency "replace-items"'

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
@@ -25,6 +25,9 @@ class Method(Settings):
 
     Privacy: public.
     """
+
+    supports: ClassVar[frozenset[tuple[str, str]]] = frozenset()
+    """The pairs of unit and adjacency that it protects."""
 
     @abstractmethod
     def plan(self, domain: Domain, budget: Budget | None = None) -> Plan:

@@ -1,7 +1,7 @@
 """A data set in which randomized response answers every cell of every row."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -36,6 +36,7 @@ class RandomizedResponse(Method):
     and so is the number of rows; what they rated is protected.
     """
 
+    supports: ClassVar = frozenset({("user", "replace")})
     sample: int | None = Field(default=None, ge=1)
     """how many cells of each row are answered; None for all of them."""
 
@@ -57,7 +58,7 @@ class RandomizedResponse(Method):
 
         Privacy: public.
         """
-        if (budget.unit, budget.adjacency) != ("user", "replace"):
+        if (budget.unit, budget.adjacency) not in self.supports:
             raise BudgetUnsupported(
                 "RandomizedResponse protects user under replace: every user sends a row, so who takes part "
                 "is known; change the budget's unit or adjacency"
