@@ -4,8 +4,8 @@ What fails: Theorem 4 needs residuals that are clamped before they are centred, 
 covariance misses what one rating moves in its user's other residuals (docs/models/errata.md).
 
 Where the paper prints nothing, or these forms do something else, the class says so; the list is in
-docs/models/published.md. The ridge and both β of the cleaning are constants here: the paper trains them for
-each set and each θ (§5.1), as ``experiments/reproductions/mcsherry_refit.py`` does.
+lab/docs/published.md. The ridge and both β of the cleaning are constants here: the paper trains them for
+each set and each θ (§5.1), as ``lab/reproductions/mcsherry_refit.py`` does.
 """
 
 import math

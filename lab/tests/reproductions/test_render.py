@@ -1,4 +1,4 @@
-"""Pages: their templates are whole, and what docs/results shows is what they say."""
+"""Pages: their templates are whole, and what lab/results shows is what they say."""
 
 import re
 from pathlib import Path
