@@ -1,7 +1,5 @@
 """The notes of a statement: each says which figure holds, and under what condition."""
 
-
-
 from hushrec.release import statement_text
 
 
