@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 import hushrec as package
 from hushrec.cli import app as module
-from hushrec.cli.app import COMMANDS, RENAMED, app
+from hushrec.cli.app import COMMANDS, app
 
 HEAVY = ("numpy", "scipy", "numba", "polars", "pydantic", "matplotlib", "rich", "safetensors")
 
@@ -99,21 +99,6 @@ def test_a_refusal_for_want_of_delta_says_which_is_usual(here, refused):
     assert "usual for up to 99,999 users" in refused(f"ledger create ledger.db {kind}")
     randomized = f"randomize --domain domain.json --method randomized-response {kind} --plan"
     assert "give --delta as well. δ = 0 is usual here" in refused(randomized)
-
-
-@pytest.mark.parametrize(("gone", "heir"), RENAMED.items())
-def test_a_command_that_is_gone_names_the_one_that_does_its_work(hushrec, refused, gone, heir):
-    assert refused(f"{gone} films.safetensors") == f"hushrec: hushrec {gone} is now hushrec {heir}"
-    words = [word for word in heir.split() if word == word.lower()]
-    path = [word for word in words if not word.startswith("-")]
-    shown = hushrec(f"{' '.join(path)} --help").out
-    assert all(option in shown for option in words if option.startswith("-"))
-
-
-def test_no_command_that_is_there_is_called_gone():
-    for gone in RENAMED:
-        first, *rest = gone.split()
-        assert first not in COMMANDS or (rest and first in ("data", "ledger"))
 
 
 @pytest.mark.parametrize("command", COMMANDS)

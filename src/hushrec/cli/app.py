@@ -56,21 +56,6 @@ COMMANDS: dict[str, Any] = {
     "ledger": ledger.app,
 }
 """In the order of use."""
-RENAMED = {
-    "card": "show RELEASE --html FILE",
-    "collect": "randomize --collect REPORT...",
-    "data pack": "pack",
-    "doctor": "--version --verbose",
-    "fit-next": "fit --series FOLDER",
-    "ledger check": "ledger verify LEDGER RELEASE...",
-    "ledger confirm": "ledger extend --confirm",
-    "ledger declare": "ledger extend --controller NAME",
-    "ledger sql": "ledger create --print-sql",
-    "release-data": "randomize",
-    "sign": "keys sign",
-    "similar": "recommend RELEASE --like ITEM",
-}
-"""What does the work of commands that are gone."""
 
 
 class Commands(TyperGroup):
@@ -79,13 +64,6 @@ class Commands(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         """Command names in the order of use."""
         return list(COMMANDS)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that is named first; one that is gone is refused with the name of its heir."""
-        for gone in (args[0], " ".join(args[:2])):
-            if gone in RENAMED and not ctx.resilient_parsing:
-                raise ConfigError(f"hushrec {gone} is now hushrec {RENAMED[gone]}")
-        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         try:
