@@ -68,7 +68,7 @@ def test_an_error_raised_on_purpose_is_one_line(here, refused):
 
 
 def test_an_unexpected_error_keeps_its_traceback(monkeypatch):
-    def broken(path):
+    def broken(path, **_):
         raise RuntimeError("a bug")
 
     monkeypatch.setattr("hushrec.release.artefact.Release.open", broken)

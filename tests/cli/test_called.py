@@ -76,12 +76,12 @@ def test_features_of_the_release_filter_lists(titled, hushrec):
 
 
 def test_similar_items_are_asked_for_and_shown_by_title(titled, hushrec, refused):
-    shown = hushrec("recommend titled.safetensors --like matrix")
-    assert shown.out == hushrec("recommend titled.safetensors --like 5").out
+    shown = hushrec("similar titled.safetensors matrix")
+    assert shown.out == hushrec("similar titled.safetensors 5").out
     assert shown.err == "matrix: Matrix, The (1999) (5)\n"
     assert "title" in shown.out.splitlines()[0]
-    assert "give an id" in refused("recommend titled.safetensors --like heat")
-    assert "not in this release's catalogue" in refused("recommend titled.safetensors --like Solaris")
+    assert "give an id" in refused("similar titled.safetensors heat")
+    assert "not in this release's catalogue" in refused("similar titled.safetensors Solaris")
 
 
 def test_a_title_that_several_items_share_cannot_tell_them_apart(titled, refused):

@@ -2,11 +2,15 @@ from pathlib import Path
 
 import pytest
 
-from hushrec.cli.filters import allowed_items
+from hushrec.cli.filters import Filters
 from hushrec.errors import DataError, DomainError
 
 ITEMS = ("7", "007", "8", "9")
 TABLE = "id,title,genres,year,seen\n7,Seven,Crime|Drama,1995,1\n8,Eight,Drama,2002,0\n9,Nine,Comedy,1995,1\n"
+
+
+def allowed_items(items, allowed, where, features, texts=None):
+    return Filters(allowed=allowed, where=where, features=features).ids(items, texts or {})
 
 
 @pytest.fixture

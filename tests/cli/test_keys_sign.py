@@ -61,7 +61,7 @@ def test_an_older_release_is_refused_by_default_and_kept_apart_on_request(signed
     hushrec(f"keys sign {FILMS} --key owner.key --version 8")
     assert "a rollback" in refused(f"show {FILMS} --key owner.pub")
     assert "number 8" in hushrec(f"show {FILMS} --key owner.pub --seen other.json").out
-    assert "give --key" in refused(f"show {FILMS} --seen other.json")
+    assert "give the owner's key as well" in refused(f"show {FILMS} --seen other.json")
 
 
 def test_a_good_signature_is_not_replaced_by_one_that_users_refuse(signed, hushrec, refused):

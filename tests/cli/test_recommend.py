@@ -51,7 +51,7 @@ def test_a_listed_person_gives_his_id(listing, hushrec, refused):
     assert rows == [[str(rank), item, f"{s:.2f}", f"{rating:.2f}"] for item, s, rank, rating in expected]
     assert "not among the" in refused("recommend people.safetensors --user nobody")
     assert "lists no people" in refused("recommend films.safetensors --user nobody")
-    assert "give either --user or ratings" in refused(
+    assert "give either own ratings or user=, not both" in refused(
         f"recommend people.safetensors --user {user} --rating i00001=5"
     )
 
@@ -75,18 +75,19 @@ def test_numbers_are_taken_where_they_count(ranking, hushrec):
     shown = hushrec(f"recommend likes.safetensors --rating {ranking[0]}=5 --rating {ranking[1]}=2 -n 1")
     assert listed(shown) == [ranking[2]]
     Path("mine.json").write_text(json.dumps({ranking[0]: 3}))
-    assert listed(hushrec("recommend counted.safetensors --ratings mine.json -n 1")) == [ranking[1]]
+    for own in ("--ratings mine.json", f"--rating {ranking[0]}=3"):
+        assert listed(hushrec(f"recommend counted.safetensors {own} -n 1")) == [ranking[1]]
 
 
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("plain.safetensors --rating A=5", "which have no ratings; give --item ITEM"),
-        ("counted.safetensors --rating A=5", "which have no ratings; give --item ITEM"),
+        ("plain.safetensors --rating A=5", "item ids without numbers"),
+        ("counted.safetensors --rating A=5", "nothing of what was given is in this release's catalogue"),
         ("plain.safetensors --ratings numbers.json", "item ids without numbers"),
         ("likes.safetensors --rating A=5 --item B", "either items with a number or items alone (--item)"),
         ("likes.safetensors --ratings numbers.json --item B", "either items with a number or items alone"),
-        ("plain.safetensors --user A --item B", "give either --user or ratings"),
+        ("plain.safetensors --user A --item B", "give either own ratings or user=, not both"),
         ("plain.safetensors --user A", "lists no people"),
     ],
 )
@@ -98,7 +99,7 @@ def test_what_a_release_of_interactions_does_not_take(ranking, refused, command,
 def test_items_alone_are_refused_by_a_release_of_ratings(release, refused):
     Path("mine.json").write_text('["i00001"]')
     for own in ("--item i00001", "--ratings mine.json"):
-        assert "give yours as --rating ITEM=STARS, not --item" in refused(
+        assert "this release is of ratings: give your own as in {'Alien': 5}" in refused(
             f"recommend films.safetensors {own}"
         )
 
@@ -170,7 +171,7 @@ def test_reasons_are_shown_beside_each_item(factors, listing, hushrec, refused):
         assert "i0000" in because
     assert all(word in shown for word in ("pulled up by", "pushed down by"))
     user = hr.Release.open(listing).users[7]
-    assert "--why names ratings of your own" in refused(f"recommend people.safetensors --user {user} --why")
+    assert "give own ratings" in refused(f"recommend people.safetensors --user {user} --why")
 
 
 def test_a_popularity_list_has_no_reasons(ranking, refused):

@@ -27,6 +27,7 @@ from hushrec.cli.randomize import randomize
 from hushrec.cli.recommend import recommend
 from hushrec.cli.serve import serve
 from hushrec.cli.show import show
+from hushrec.cli.similar import similar
 from hushrec.cli.version import version as version_
 from hushrec.errors import ConfigError, HushrecError, LedgerWarning
 
@@ -48,6 +49,7 @@ COMMANDS: dict[str, Any] = {
     "keys": keys.app,
     "show": show,
     "recommend": recommend,
+    "similar": similar,
     "lists": lists,
     "page": page,
     "serve": serve,

@@ -1,9 +1,14 @@
 """Which items ``hushrec recommend`` may list: a list of ids, and conditions on public features."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from hushrec.cli import options
+from hushrec.cli.groups import Group
 from hushrec.errors import DataError
 
 if TYPE_CHECKING:
@@ -11,41 +16,56 @@ if TYPE_CHECKING:
     from hushrec.data.features import ItemFeatures
 
 
-def allowed_items(
-    items: Sequence[str],
-    allowed: Path | None,
-    where: Sequence[str],
-    features: Path | None,
-    texts: Mapping[str, Sequence[str]] | None = None,
-) -> set[str] | None:
-    """The ids that may be listed, or None if there is no filter.
+@dataclass(frozen=True, kw_only=True)
+class Filters(Group):
+    """Which items may be listed."""
 
-    Args:
-        items: the release's catalogue.
-        allowed: a file of ids, as ``read_ids`` takes it.
-        where: conditions on the features, which must all hold.
-        features: a file of public features, as ``hushrec.data.features.read`` takes it.
-        texts: features that the release itself carries, for conditions without a file.
-    """
-    if bool(where) != (features is not None) and not (where and texts):
-        raise DataError(
-            "--where and --features go together, unless the release carries features: --where genres=Drama "
-            "--features items.csv"
-        )
-    left = None
-    if allowed is not None:
-        from hushrec.data.readers.catalogue import read_ids
+    exclude: Annotated[
+        list[str] | None, typer.Option(metavar="ITEM", help="An item not to recommend; may be repeated.")
+    ] = None
+    allowed: options.Allowed = None
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FEATURE",
+            help="Recommend only items with this feature: genres=Drama or year=1994; may be repeated.",
+        ),
+    ] = None
+    features: Annotated[
+        Path | None,
+        typer.Option(
+            help="Public features of items, for --where: a table, or MovieLens' movies.dat or u.item.",
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None
 
-        left = set(read_ids(allowed))
-    if where:
-        from hushrec.data.domain import Domain
-        from hushrec.data.features import of_texts, read
+    def ids(self, items: Sequence[str], texts: Mapping[str, Sequence[str]]) -> set[str] | None:
+        """The ids that may be listed, or None if all of them.
 
-        known = read(features, Domain(items=items, max_users=1)) if features else of_texts(texts or {})
-        for condition in where:
-            holds = {item for item, held in zip(items, _holds(known, condition), strict=True) if held}
-            left = holds if left is None else left & holds
-    return left
+        Args:
+            items: the release's catalogue.
+            texts: features that the release itself carries, for conditions without a file.
+        """
+        if bool(self.where) != (self.features is not None) and not (self.where and texts):
+            raise DataError(
+                "--where and --features go together, unless the release carries features: --where "
+                "genres=Drama --features items.csv"
+            )
+        left = None
+        if self.allowed is not None:
+            from hushrec.data.readers.catalogue import read_ids
+
+            left = set(read_ids(self.allowed))
+        if self.where:
+            from hushrec.data.domain import Domain
+            from hushrec.data.features import of_texts, read
+
+            known = read(self.features, Domain(items, max_users=1)) if self.features else of_texts(texts)
+            for condition in self.where:
+                holds = {item for item, held in zip(items, _holds(known, condition), strict=True) if held}
+                left = holds if left is None else left & holds
+        return left
 
 
 def _holds(features: "ItemFeatures", condition: str) -> "Bools":

@@ -2,13 +2,15 @@
 
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hushrec.cli import console, options
-from hushrec.errors import ConfigError, ReleaseError
+from hushrec.cli.groups import Group
+from hushrec.errors import ReleaseError
 
 if TYPE_CHECKING:
     from hushrec.release.signing.key_file import KeyFile
@@ -21,32 +23,30 @@ app = typer.Typer(
 )
 PASSPHRASE = "HUSHREC_KEY_PASSPHRASE"
 """The variable that holds the passphrase of a private key."""
-Pinned = Annotated[
-    Path | None,
-    typer.Option("--key", metavar="PUB", help="The owner's key file: check the signature by it."),
-]
-SeenFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--seen",
-        metavar="FILE",
-        help="Where the latest number is kept, so that older releases are refused; by default beside the key "
-        "file, as PUB.seen.json.",
-    ),
-]
 
 
-def check(key: Path | None, seen: Path | None) -> dict[str, Any]:
-    """What ``Release.open`` takes, of the two options.
+@dataclass(frozen=True, kw_only=True)
+class Pinned(Group):
+    """What a signature is checked by."""
 
-    Raises:
-        ConfigError: There is a file of what was seen, and no key.
-    """
-    if key is None:
-        if seen is not None:
-            raise ConfigError("--seen keeps the number of verified releases: give --key as well")
-        return {}
-    return {"key": key, "seen": seen or key.with_name(f"{key.name}.seen.json")}
+    key: Annotated[
+        Path | None,
+        typer.Option("--key", metavar="PUB", help="The owner's key file: check the signature by it."),
+    ] = None
+    seen: Annotated[
+        Path | None,
+        typer.Option(
+            "--seen",
+            metavar="FILE",
+            help="Where the latest number is kept, so that older releases are refused; by default beside the "
+            "key file, as PUB.seen.json.",
+        ),
+    ] = None
+
+    def arguments(self) -> dict[str, Any]:
+        """As the library takes them."""
+        beside = self.key and self.key.with_name(f"{self.key.name}.seen.json")
+        return {"key": self.key, "seen": self.seen or beside}
 
 
 @app.command()

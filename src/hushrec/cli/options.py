@@ -117,6 +117,7 @@ ReleaseIndex = Annotated[
         help="Release index. Of one that was released before, the same is given again, free of charge."
     ),
 ]
+Length = Annotated[int, typer.Option("-n", min=1, help="Length of the list.")]
 Allowed = Annotated[
     Path | None,
     typer.Option(

@@ -1,6 +1,6 @@
 """``hushrec show``: what a release is and what it promises, in the terminal or as a card for reviewers."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from json import loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hushrec.cli import console, keys, options
+from hushrec.cli.groups import grouped
 from hushrec.cli.verify import DATA_SETS, checked, sha256
 from hushrec.errors import ConfigError, ReleaseError
 from hushrec.escapes import escaped
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
     from hushrec.release.statement import Statement
 
 
+@grouped
 def show(
     ctx: typer.Context,
+    pinned: keys.Pinned,
     release: Annotated[Path | None, typer.Argument(help="A release, or a released data set.")] = None,
-    key: keys.Pinned = None,
-    seen: keys.SeenFile = None,
     html: Annotated[
         Path | None,
         typer.Option(help="Write the card instead, a page for whoever answers for privacy: a name in .html."),
@@ -58,21 +59,20 @@ def show(
         return
     if release is None:
         raise ConfigError("give a release to show, or --schema for the form of its statement")
-    given = keys.check(key, seen)
-    if given and release.suffix in DATA_SETS:
+    if pinned.key and release.suffix in DATA_SETS:
         raise ReleaseError(f"{release} is a data set, which hushrec does not sign; leave out --key")
     if html or md:
         options.require_only(
             ctx, "--html and --md write a card", "release key seen html md audit accuracy history"
         )
-        _write_card(release, {"key": key, "seen": seen} if key else {}, html, md, audit, accuracy, history)
+        _write_card(release, asdict(pinned), html, md, audit, accuracy, history)
         return
     if audit or accuracy or history:
         raise ConfigError("--audit, --accuracy and --history are for the card: give --html or --md as well")
     if json:
-        console.print_json(_facts(release, given))
+        console.print_json(_facts(release, pinned.arguments()))
         return
-    shown = _subject(release, given)
+    shown = _subject(release, pinned.arguments())
     screen = console.out()
     screen.print(escaped(f"{release.name}: {shown.about}"), soft_wrap=True)
     if shown.sort == "release":
