@@ -15,7 +15,8 @@ from hushrec.cli.groups import Group, grouped
 from hushrec.errors import DataError
 
 if TYPE_CHECKING:
-    from hushrec.release.client import Client, Reason, Recommendation
+    from hushrec.release.client import Client, Recommendation
+    from hushrec.release.lists import Reason
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -257,7 +257,9 @@ class Client:
             for rank, i in enumerate(best[alike[best] > 0], start=1)
         ]
 
-    def reasons(self, ratings: Mapping[str, float] | Iterable[str], item: str, n: int = 3) -> Rows[Reason]:
+    def reasons(
+        self, ratings: Mapping[str, float] | Iterable[str] | None, item: str, n: int = 3
+    ) -> Rows[Reason]:
         """Which of the user's own items raise or lower the prediction of an item most.
 
         The contributions of all own items add up to the prediction, before it is clamped to the scale, minus
